@@ -1,0 +1,77 @@
+// `npm run build:binary`: the whole platform as one file that needs nothing beside it, dist/gameyard.
+//
+// esbuild joins all code into one module; Node's single-executable mode puts it into a copy of the Node binary together
+// with what is read at run time: browser assets, ready-made configurations, SQLite's native addon.
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { arch, platform } from 'node:os'
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+import { assetFiles } from '../core/assets.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const work = join(root, 'dist/binary')
+const output = join(root, 'dist', platform() === 'win32' ? 'gameyard.exe' : 'gameyard')
+
+rmSync(work, { recursive: true, force: true })
+mkdirSync(work, { recursive: true })
+execFileSync(process.execPath, [join(root, 'build/browser.ts'), '--if-stale'], { stdio: 'inherit' })
+
+const main = join(work, 'main.mjs')
+await build({
+  entryPoints: [join(root, 'bin/binary.ts')],
+  outfile: main,
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node26',
+  keepNames: true, // MikroORM and error classes are known by name
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  define: { VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version) },
+  // Bundled CommonJS packages expect what a CommonJS module has.
+  banner: {
+    js: `import { createRequire as __createRequire } from 'node:module';
+const require = __createRequire(process.execPath), __filename = process.execPath, __dirname = ${JSON.stringify('.')};`,
+  },
+  external: ['*.node', 'pg-native', 'tinyglobby', 'dataloader'],
+  logLevel: 'warning',
+})
+
+const assets: Record<string, string> = {}
+const include = (prefix: string, folder: string, names: string[]) => {
+  for (const name of names) assets[`${prefix}/${name}`] = join(root, folder, name)
+}
+include(
+  'browser',
+  'dist/browser',
+  assetFiles(JSON.parse(readFileSync(join(root, 'dist/browser/manifest.json'), 'utf8'))),
+)
+include('config', 'config/files', readdirSync(join(root, 'config/files')))
+assets['better_sqlite3.node'] = join(root, `node_modules/better-sqlite3/prebuilds/${platform()}-${arch()}.node`)
+
+// Debug symbols are a fifth of the Node binary. They must go before the injection: a stripped result crashes.
+const node = join(work, 'node')
+copyFileSync(process.execPath, node)
+try {
+  if (platform() === 'linux') execFileSync('strip', [node], { stdio: 'ignore' })
+} catch {
+  console.error('`strip` is not installed: the binary is larger than it need be.')
+}
+
+const config = join(work, 'sea.json')
+writeFileSync(
+  config,
+  JSON.stringify({
+    main,
+    mainFormat: 'module',
+    output,
+    executable: node,
+    disableExperimentalSEAWarning: true,
+    useVfs: true,
+    assets,
+  }),
+)
+execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] })
+console.log(`dist/${output.split(/[\\/]/).at(-1)}: ${Math.round(statSync(output).size / 1e6)} MB`)

@@ -1,0 +1,141 @@
+/**
+ * Builds what browsers load: styles, fonts, pictures and scripts, from the sources into `dist/browser/`, under names
+ * that carry a digest of the content, with brotli and gzip forms beside them, and `manifest.json` to find them by.
+ *
+ *   node build/browser.ts              builds
+ *   node build/browser.ts --if-stale   builds only when a source is newer than the last build
+ */
+import { createHash } from 'node:crypto'
+import { globSync, statSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { build } from 'esbuild'
+import { type AssetManifest, assetFiles } from '../core/assets.ts'
+
+const root = join(import.meta.dirname, '..')
+const output = join(root, 'dist/browser')
+
+/** Everything a page can load, by the name pages call it. */
+const styles = { styles: 'core/pages/styles/index.css' }
+const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/*/islands/*.ts']
+const pictures = ['core/pages/pictures/*.svg']
+const fonts = ['bricolage-grotesque', 'instrument-sans', 'jetbrains-mono']
+const watched = [
+  'build/browser.ts',
+  'package-lock.json',
+  'core/pages/{styles,islands,pictures}/**',
+  ...scripts,
+  'clients/**/*.ts',
+]
+
+/** Scripts run in what people have used in the last three years. */
+const target = ['chrome119', 'edge119', 'firefox120', 'safari17']
+
+const types: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8',
+  woff2: 'font/woff2',
+}
+
+const find = (patterns: string[]) => patterns.flatMap((pattern) => globSync(pattern, { cwd: root })).sort()
+const deflate = { br: promisify(brotliCompress), gzip: promisify(gzip) }
+
+function isStale(): boolean {
+  const builtAt = statSync(join(output, 'manifest.json'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return find(watched).some((path) => statSync(join(root, path)).mtimeMs > builtAt)
+}
+
+/** Bundles and minifies; file names carry esbuild's own digest of the content. */
+async function bundle(): Promise<Map<string, { file: string; bytes: Uint8Array }>> {
+  const shared = {
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    outdir: output,
+    publicPath: '/_assets',
+    entryNames: '[name].[hash]',
+    assetNames: '[name].[hash]',
+    legalComments: 'none',
+    logLevel: 'warning',
+  } as const
+  const scriptPaths = find(scripts)
+  const names = scriptPaths.map((path) => basename(path, '.ts'))
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice) throw new Error(`Two scripts are called ${twice}.ts; rename one, since pages load them by that name.`)
+  const built = await Promise.all([
+    build({ ...shared, entryPoints: styles, target, loader: { '.woff2': 'file' } }),
+    build({ ...shared, entryPoints: scriptPaths, format: 'esm', target, platform: 'browser' }),
+  ])
+  const files = new Map<string, { file: string; bytes: Uint8Array }>()
+  for (const { outputFiles } of built) {
+    for (const { path, contents } of outputFiles) {
+      const file = basename(path)
+      files.set(file.replace(/\.[A-Z0-9]{8}(?=\.\w+$)/, ''), { file, bytes: contents })
+    }
+  }
+  return files
+}
+
+/** Pictures as they are, and the licence that the fonts must travel with. */
+async function plainFiles(): Promise<[string, Uint8Array][]> {
+  const licences = fonts.map(async (font): Promise<[string, Uint8Array]> => {
+    const text = await readFile(join(root, 'node_modules/@fontsource-variable', font, 'LICENSE'))
+    return [`${font}-license.txt`, text]
+  })
+  const drawn = find(pictures).map(
+    async (path): Promise<[string, Uint8Array]> => [basename(path), await readFile(join(root, path))],
+  )
+  return Promise.all([...drawn, ...licences])
+}
+
+/** Writes a file whole or not at all. */
+async function put(name: string, bytes: Uint8Array): Promise<void> {
+  const scratch = join(output, `.${name}.${process.pid}`)
+  await writeFile(scratch, bytes)
+  await rename(scratch, join(output, name))
+}
+
+async function main() {
+  if (process.argv.includes('--if-stale') && !isStale()) return
+  const started = performance.now()
+  const files = await bundle()
+  for (const [name, bytes] of await plainFiles()) {
+    const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 8).toUpperCase()
+    files.set(name, { file: name.replace(/(\.\w+)$/, `.${digest}$1`), bytes })
+  }
+
+  // New files first, then the manifest, then the clearing: a server that starts meanwhile finds every file of the
+  // manifest that it read, because those of the build before stay for one build more.
+  await mkdir(output, { recursive: true })
+  const manifest: AssetManifest = { files: {} }
+  await Promise.all(
+    [...files].map(async ([name, { file, bytes }]) => {
+      const encodings: ('br' | 'gzip')[] = file.endsWith('.woff2') ? [] : ['br', 'gzip']
+      const contentType = types[file.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+      manifest.files[name] = { file, contentType, encodings }
+      await put(file, bytes)
+      if (encodings.length === 0) return
+      const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+      await put(`${file}.br`, await deflate.br(bytes, { params }))
+      await put(`${file}.gz`, await deflate.gzip(bytes, { level: 9 }))
+    }),
+  )
+  const before = await readFile(join(output, 'manifest.json'), 'utf8').catch(() => '{"files":{}}')
+  manifest.files = Object.fromEntries(Object.entries(manifest.files).sort(([a], [b]) => (a < b ? -1 : 1)))
+  await put('manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
+  const wanted = new Set([...assetFiles(manifest), ...assetFiles(JSON.parse(before) as AssetManifest)])
+  for (const name of await readdir(output)) {
+    // What begins with a dot may be another build at work.
+    if (!wanted.has(name) && !name.startsWith('.')) await rm(join(output, name), { force: true })
+  }
+  const took = Math.round(performance.now() - started)
+  process.stdout.write(`dist/browser: ${Object.keys(manifest.files).length} files in ${took} ms\n`)
+}
+
+await main()

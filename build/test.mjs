@@ -1,0 +1,39 @@
+// Runs the tests and closes with `N passed, N failed, N skipped`, alone on a line. Arguments go to tap: files, --bail …
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const tap = spawn(
+  'node_modules/.bin/node',
+  ['node_modules/.bin/tap', 'run', '--reporter=base', ...process.argv.slice(2)],
+  {
+    cwd: root,
+    stdio: ['inherit', 'pipe', 'inherit'],
+    // Keeps tap from redrawing its screen: one line a file as it ends, then the failures. CI itself is not set here,
+    // since tests look at it to decide whether an absent component is a failure.
+    env: { ...process.env, CONTINUOUS_INTEGRATION: '1' },
+  },
+)
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => tap.kill(signal))
+
+let tail = ''
+tap.stdout.on('data', (chunk) => {
+  process.stdout.write(chunk)
+  tail = (tail + chunk).slice(-4096)
+})
+tap.on('error', (error) => console.error(`tap could not be started: ${error.message}`))
+tap.on('close', (code) => {
+  const { pass, fail, skip, todo } = summary(tail)
+  // A file that dies before its first assertion fails without one being counted.
+  const failed = code === 0 ? fail : Math.max(fail, 1)
+  console.log(`${pass} passed, ${failed} failed, ${skip + todo} skipped`)
+  process.exitCode = code === 0 && fail > 0 ? 1 : (code ?? 1)
+})
+
+/** Reads tap's last word: `# { total: 8, pass: 5, fail: 1, skip: 2 }`, where what is zero may be missing. */
+function summary(text) {
+  const counts = { pass: 0, fail: 0, skip: 0, todo: 0 }
+  const [, line = ''] = [...text.matchAll(/^# \{ (.*) \}$/gm)].at(-1) ?? []
+  for (const [, name, count] of line.matchAll(/(\w+): (\d+)/g)) counts[name] = Number(count)
+  return counts
+}
