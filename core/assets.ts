@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { NotFound, StartupError } from './errors.ts'
+import { cacheControl, chooseEncoding, matchesEtag } from './http.ts'
+
+/** Where the built files are: reads one by its name, relative to the browser build's folder; null when there is none. */
+export type AssetSource = (name: string) => Promise<Uint8Array | null>
+
+/** The files of a folder on disk, as `build/browser.ts` writes them. */
+export const folderSource =
+  (folder: string): AssetSource =>
+  async (name) =>
+    readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
+
+/** One built file, whole in memory, with its compressed forms. */
+export interface Asset {
+  /** As the build calls it: `styles.css`. */
+  name: string
+  /** With the digest of its content: `styles.3F2A….css`. */
+  fileName: string
+  contentType: string
+  body: Buffer
+  /** Compressed forms, best first; none for what is compressed already. */
+  encodings: { coding: 'br' | 'gzip'; body: Buffer }[]
+  /** Strong, of the uncompressed form. */
+  etag: string
+}
+
+/** What `manifest.json` of the browser build holds. */
+export interface AssetManifest {
+  files: Record<string, { file: string; contentType: string; encodings: ('br' | 'gzip')[] }>
+}
+
+/** Names of every file that a build consists of, the manifest included: what a single binary must embed. */
+export const assetFiles = (manifest: AssetManifest): string[] => [
+  'manifest.json',
+  ...Object.values(manifest.files).flatMap(({ file, encodings }) => [
+    file,
+    ...encodings.map((coding) => `${file}.${coding === 'br' ? 'br' : 'gz'}`),
+  ]),
+]
+
+/** What sending needs of Fastify's request and reply, whatever their type provider. */
+interface SendRequest {
+  readonly headers: Record<string, string | string[] | undefined>
+}
+interface SendReply {
+  code(status: number): unknown
+  header(name: string, value: string | number): unknown
+}
+
+/** The built styles, scripts, fonts and pictures, read once at the start. The kernel decorates the app with it. */
+export class Assets {
+  readonly #byName: Map<string, Asset>
+  readonly #byFile: Map<string, Asset>
+
+  constructor(assets: Asset[]) {
+    this.#byName = new Map(assets.map((asset) => [asset.name, asset]))
+    this.#byFile = new Map(assets.map((asset) => [asset.fileName, asset]))
+  }
+
+  /** Path under which a page loads it: `url('styles.css')` → `/_assets/styles.3F2A….css`. Throws on an unknown name. */
+  url(name: string): string {
+    return `/_assets/${this.get(name).fileName}`
+  }
+
+  /** The file itself, for a plugin that serves it under an address of its own. Throws on an unknown name. */
+  get(name: string): Asset {
+    const asset = this.#byName.get(name)
+    if (!asset) throw new Error(`The browser build has no ${name}; it has ${[...this.#byName.keys()].join(', ')}.`)
+    return asset
+  }
+
+  /** The file that has this content digest in its name, or undefined. */
+  find(fileName: string): Asset | undefined {
+    return this.#byFile.get(fileName)
+  }
+
+  /**
+   * Answers a GET or HEAD with a built file: entity tag, 304, the best encoding that the client takes.
+   * **Return** what it gives: `return app.assets.send(request, reply, 'auth-widget.js')`.
+   *
+   * @param caching for an address that stays the same when the file changes, the default: always revalidate
+   */
+  send(
+    request: SendRequest,
+    reply: SendReply,
+    asset: string | Asset,
+    caching: string = cacheControl.revalidate,
+  ): Buffer | string {
+    const { body, encodings, etag, contentType } = typeof asset === 'string' ? this.get(asset) : asset
+    const chosen = chooseEncoding(String(request.headers['accept-encoding'] ?? ''), encodings)
+    const tag = chosen ? `${etag.slice(0, -1)}-${chosen.coding}"` : etag
+    reply.header('cache-control', caching)
+    reply.header('etag', tag)
+    if (encodings.length > 0) reply.header('vary', 'accept-encoding')
+    if (matchesEtag(request.headers['if-none-match'], tag)) {
+      reply.code(304)
+      return ''
+    }
+    reply.header('content-type', contentType)
+    if (chosen) reply.header('content-encoding', chosen.coding)
+    return chosen?.body ?? body
+  }
+}
+
+/** Reads the whole browser build into memory. Throws a StartupError when there is none. */
+export async function loadAssets(source: AssetSource): Promise<Assets> {
+  const text = await source('manifest.json')
+  if (!text) throw new StartupError('The browser files have not been built; run `npm run build:browser` first.')
+  const manifest = JSON.parse(Buffer.from(text).toString()) as AssetManifest
+  const read = async (file: string) => {
+    const bytes = await source(file)
+    if (!bytes) throw new StartupError(`The browser build lacks ${file}; run \`npm run build:browser\` again.`)
+    return Buffer.from(bytes)
+  }
+  const assets = Object.entries(manifest.files).map(
+    async ([name, { file, contentType, encodings }]): Promise<Asset> => {
+      const body = await read(file)
+      const compressed = encodings.map(async (coding) => ({
+        coding,
+        body: await read(`${file}.${coding === 'br' ? 'br' : 'gz'}`),
+      }))
+      const digest = createHash('sha256').update(body).digest('base64url').slice(0, 27)
+      return { name, fileName: file, contentType, body, encodings: await Promise.all(compressed), etag: `"${digest}"` }
+    },
+  )
+  return new Assets(await Promise.all(assets))
+}
+
+/**
+ * Routes of the built files, under `/_assets/`.
+ *
+ * @param origins the kinds of origin that have pages, for the kernel's route constraint; none of them: no constraint
+ */
+export function assetRoutes(app: FastifyInstance, { assets, origins }: { assets: Assets; origins: string[] }) {
+  for (const origin of origins.length > 0 ? origins : [undefined]) {
+    app.get<{ Params: { file: string } }>(
+      '/_assets/:file',
+      {
+        config: { auth: 'none' } as object,
+        ...(origin ? { constraints: { origin } } : {}),
+        schema: { hide: true } as object,
+      },
+      async (request, reply) => {
+        const asset = assets.find(request.params.file)
+        if (!asset) throw new NotFound('file')
+        return assets.send(request, reply, asset, cacheControl.immutable)
+      },
+    )
+  }
+}

@@ -1,0 +1,200 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { Forbidden, MissingScope, StartupError, Unauthorized } from './errors.ts'
+import type { Origins } from './origins.ts'
+
+/** The kinds of credential; a token of one kind is never taken for another. */
+export type PrincipalKind = 'session' | 'api-token' | 'cli-token' | 'oauth-token'
+
+/** What pages show of whoever looks at them. */
+export interface Viewer {
+  id: string
+  name: string
+  imageUrl: string | null
+  isAdmin: boolean
+}
+
+/** Who is calling, and by which one credential. */
+export interface Principal {
+  kind: PrincipalKind
+  playerId: string
+  /** What a token may do; a browser session and a CLI token may do everything that their player may. */
+  scopes: ReadonlySet<string> | 'all'
+  /** The session's or token's id: rate limits and the log name it. */
+  credentialId: string
+  /** For OAuth access tokens: the application that holds it. */
+  clientId?: string
+  /** For browser sessions: the player as pages show them. */
+  viewer?: Viewer
+}
+
+/**
+ * What a route asks of its caller. Every route says one of these; nothing is public by forgetting.
+ *
+ * - `none`: credentials are not looked at.
+ * - `optional`: whoever presents a valid session or API token is known; a bad token is refused.
+ * - `session`: a browser session only.
+ * - `any-token`: an API or CLI token, whatever its scopes.
+ * - `{ scope }`: an API or CLI token with that scope; `accepts` names other or further kinds.
+ */
+export type AuthRule =
+  | 'none'
+  | 'optional'
+  | 'session'
+  | 'any-token'
+  | { scope: string; accepts?: readonly PrincipalKind[] }
+  | { accepts: readonly PrincipalKind[] }
+
+/** Recognises one kind of credential. Contributed by plugins: the kernel knows none. */
+export type Authenticator =
+  | {
+      credential: 'bearer'
+      /** Whether a bearer token has this kind's form; decided without a look-up. */
+      claims(token: string): boolean
+      authenticate(token: string): Promise<Principal | null> | Principal | null
+    }
+  | {
+      credential: 'cookie'
+      authenticate(request: FastifyRequest): Promise<Principal | null> | Principal | null
+    }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is calling, or null: set before the body is parsed, on routes whose `auth` is not `none`. */
+    principal: Principal | null
+  }
+  interface FastifyContextConfig {
+    auth?: AuthRule
+    /** Refuses requests from other origins although no session is needed: sign-in forms and the like. */
+    sameOrigin?: boolean
+    /** Answers are pages: errors too are shown as pages, and whoever is not signed in is sent to sign in. */
+    page?: boolean
+  }
+  interface FastifyInstance {
+    auth: Auth
+  }
+}
+
+const TOKENS: readonly PrincipalKind[] = ['api-token', 'cli-token']
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** An auth rule spelled out. */
+export interface AuthDemand {
+  required: boolean
+  kinds: readonly PrincipalKind[]
+  scope: string | null
+}
+
+/** Spells a rule out: which kinds of principal it takes, and whether one is required. */
+export function demandOf(rule: AuthRule): AuthDemand {
+  if (rule === 'none') return { required: false, kinds: [], scope: null }
+  if (rule === 'optional') return { required: false, kinds: ['session', ...TOKENS], scope: null }
+  if (rule === 'session') return { required: true, kinds: ['session'], scope: null }
+  if (rule === 'any-token') return { required: true, kinds: TOKENS, scope: null }
+  return { required: true, kinds: rule.accepts ?? TOKENS, scope: 'scope' in rule ? rule.scope : null }
+}
+
+/** The caller of a route whose rule requires one. */
+export function callerOf(request: FastifyRequest): Principal {
+  if (!request.principal) throw new Unauthorized('Sign in first.')
+  return request.principal
+}
+
+/** Turns each route's `auth` into a check that runs before the body is parsed. */
+export class Auth {
+  readonly #bearers: Extract<Authenticator, { credential: 'bearer' }>[] = []
+  readonly #cookies: Extract<Authenticator, { credential: 'cookie' }>[] = []
+  readonly #origins: Origins
+  /** Where pages send whoever is not signed in; the plugin that owns sign-in sets it. */
+  signInPath: string | null = null
+
+  constructor(origins: Origins) {
+    this.#origins = origins
+  }
+
+  /** Adds a kind of credential. */
+  recognise(authenticator: Authenticator): void {
+    if (authenticator.credential === 'bearer') this.#bearers.push(authenticator)
+    else this.#cookies.push(authenticator)
+  }
+
+  /** The `onRoute` hook: checks that the route declares its rule, and installs the check. */
+  guard(route: RouteOptions): void {
+    const rule = route.config?.auth
+    if (rule === undefined) {
+      throw new StartupError(
+        `The route ${String(route.method)} ${route.url} has no \`auth\`; say who may call it, such as \`config: { auth: 'none' }\`.`,
+      )
+    }
+    const demand = demandOf(rule)
+    const guards = []
+    if (demand.kinds.length) guards.push((request: FastifyRequest) => this.#identify(request, demand))
+    if (route.config?.sameOrigin) guards.push(async (request: FastifyRequest) => this.#mustBeSameOrigin(request))
+    if (guards.length) route.onRequest = [...guards, ...[route.onRequest ?? []].flat()]
+  }
+
+  async #identify(request: FastifyRequest, demand: AuthDemand): Promise<void> {
+    const principal = await this.#principal(request, demand)
+    if (principal) {
+      request.principal = principal
+      if (principal.kind === 'session') this.#mustBeSameOrigin(request)
+      if (demand.scope && principal.scopes !== 'all' && !principal.scopes.has(demand.scope)) {
+        throw new MissingScope(demand.scope).with({
+          headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${demand.scope}"` },
+        })
+      }
+    } else if (demand.required) {
+      const takesSession = demand.kinds.includes('session')
+      throw new Unauthorized(
+        takesSession ? 'Sign in first.' : 'Send an API token: `Authorization: Bearer svc_api_…`.',
+      ).with({ headers: { 'www-authenticate': 'Bearer' } })
+    }
+  }
+
+  /** An Authorization header decides alone; a cookie counts only where a session is taken and no header is sent. */
+  async #principal(request: FastifyRequest, demand: AuthDemand): Promise<Principal | null> {
+    const header = request.headers.authorization
+    if (header !== undefined) {
+      const principal = await this.#bearer(header)
+      if (demand.kinds.includes(principal.kind)) return principal
+      throw new Forbidden(
+        demand.kinds.includes('session')
+          ? 'This address takes a browser session, not a token.'
+          : 'This address does not take this kind of token.',
+      )
+    }
+    if (!demand.kinds.includes('session')) return null
+    for (const cookie of this.#cookies) {
+      const principal = await cookie.authenticate(request)
+      if (principal) return principal
+    }
+    return null
+  }
+
+  async #bearer(header: string): Promise<Principal> {
+    const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header)?.[1]
+    const authenticator = token && this.#bearers.find((bearer) => bearer.claims(token))
+    const principal = authenticator ? await authenticator.authenticate(token) : null
+    if (principal) return principal
+    throw new Unauthorized('This token is not valid: it may be mistyped, revoked or expired.').with({
+      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    })
+  }
+
+  /**
+   * The cross-site rule of browser sessions (contracts, section 1): a change must come from our own pages. A sibling
+   * game is "same-site", so only same-origin counts.
+   */
+  #mustBeSameOrigin(request: FastifyRequest): void {
+    if (SAFE.has(request.method)) return
+    const { origin, 'sec-fetch-site': site } = request.headers
+    const own = this.#origins.of(request.raw).kind === 'studio' ? this.#origins.studio : this.#origins.portal
+    const same = origin === undefined ? site === 'same-origin' : origin === own
+    if (!same) throw new Forbidden('This change must come from a page of the portal itself.')
+  }
+}
+
+/** Sends a browser to sign in and back again. */
+export function redirectToSignIn(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const returnTo = request.method === 'GET' ? request.raw.url : '/'
+  return reply.redirect(`${app.auth.signInPath}?returnTo=${encodeURIComponent(returnTo ?? '/')}`, 303)
+}

@@ -1,0 +1,113 @@
+import Type, { type Static, type TObject, type TProperties } from 'typebox'
+
+/** An object of the configuration: unknown keys are refused, so that a typing error is seen at once. */
+export const Section = <Properties extends TProperties>(
+  properties: Properties,
+  options: { description: string; default?: unknown },
+): TObject<Properties> => Type.Object(properties, { additionalProperties: false, ...options }) as TObject<Properties>
+
+/** Marks a value that is masked wherever the configuration is shown, and that may be `{ file }` or `{ env }`. */
+export const Secret = (options: { description: string; default?: string; minLength?: number }) =>
+  Type.String({ ...options, secret: true })
+
+const Url = (description: string, fallback: string) =>
+  Type.String({
+    description,
+    default: fallback,
+    pattern: '^https?://[^/?#@\\s]+$',
+    examples: ['https://play.example.org'],
+  })
+
+/** The sections that the kernel itself reads. Every other section belongs to a driver family or a plugin. */
+export const kernelSections = {
+  listen: Section(
+    {
+      host: Type.String({
+        default: '127.0.0.1',
+        description: 'Address to listen on; 0.0.0.0 for a LAN or a server.',
+      }),
+      port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'TCP port; 0 picks a free one.' }),
+    },
+    { description: 'Where the process listens.', default: {} },
+  ),
+  trustProxy: Type.Union([Type.Boolean(), Type.String(), Type.Array(Type.String())], {
+    default: false,
+    description: 'Proxies whose X-Forwarded-* headers are believed: false, or addresses and subnets.',
+  }),
+  dataDir: Type.String({
+    default: './data',
+    description: 'Database, blobs and keys. Back up this folder. Relative to the configuration file.',
+  }),
+  secret: Type.Optional(
+    Secret({
+      minLength: 32,
+      description:
+        'The secret that keys are derived from, 32 characters or more. Needed when several machines share a database; otherwise made on the first start and kept in the data folder.',
+    }),
+  ),
+  portal: Section(
+    {
+      url: Url('Public address of the portal.', 'http://localhost:8080'),
+      name: Type.String({ default: 'Gameyard', minLength: 1, maxLength: 60, description: 'Name shown on every page.' }),
+    },
+    { description: 'The portal: sign-in, games, settings.', default: {} },
+  ),
+  studio: Section(
+    { url: Url('Public address of the Studio; may be the portal itself.', 'http://localhost:8080') },
+    { description: 'The Studio: assets and Blender jobs.', default: {} },
+  ),
+  games: Section(
+    {
+      domain: Type.String({
+        default: 'localhost:8080',
+        pattern: '^[a-z0-9.-]+(:[0-9]+)?$',
+        examples: ['example-games.net'],
+        description: 'Games live at <slug>.<domain>; with its port when that is not the usual one.',
+      }),
+      origins: Type.Union([Type.Literal('subdomain'), Type.Literal('port')], {
+        default: 'subdomain',
+        description: 'subdomain: a name for each game. port: a port for each game, for LANs without DNS.',
+      }),
+      allowSameSite: Type.Boolean({
+        default: false,
+        description: 'Allow games on the registrable domain of the portal. Games can then interfere with its cookies.',
+      }),
+    },
+    { description: 'Where games are served.', default: {} },
+  ),
+  metrics: Section(
+    { token: Type.Optional(Secret({ description: 'Bearer token for /metrics from elsewhere than this machine.' })) },
+    { description: 'Prometheus metrics.', default: {} },
+  ),
+  log: Section(
+    {
+      level: Type.Union(
+        ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
+        { default: 'info', description: 'How much is logged.' },
+      ),
+    },
+    { description: 'The log: readable on a terminal, JSON elsewhere.', default: {} },
+  ),
+}
+
+/** The kernel's numbers under `limits`; plugins add theirs beside them. */
+export const kernelLimits = {
+  rateLimits: Type.Boolean({ default: true, description: 'false turns every rate limit off.' }),
+  requestsPerMinute: Type.Integer({
+    default: 600,
+    minimum: 1,
+    description: 'Requests a minute to APIs and pages, by signed-in caller or else by address.',
+  }),
+  requestBodyBytes: Type.Integer({ default: 1_048_576, minimum: 1024, description: 'Largest JSON or form body.' }),
+  shutdownSeconds: Type.Integer({ default: 10, minimum: 1, description: 'Longest time that a stop may take.' }),
+}
+
+type Sections = { [Name in keyof typeof kernelSections]: Static<(typeof kernelSections)[Name]> }
+
+/** The whole configuration after defaults, environment and secrets: what `createKernel` takes. */
+export type Config = Omit<Sections, 'secret'> & {
+  secret?: string
+  limits: { [Name in keyof typeof kernelLimits]: Static<(typeof kernelLimits)[Name]> } & Record<string, unknown>
+  /** A driver family's choice: the driver's name and its own keys. */
+  [family: string]: unknown
+}

@@ -1,0 +1,37 @@
+import type { EntityData, EntityName, FilterQuery } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+
+/**
+ * Uses up a single-use thing by removing its row: authorization code, upload, set-up token, reset link. Of any number
+ * of callers at once exactly one gets `true`; everything single-use goes through here or `markOnce`, never through a
+ * look-up followed by a write. Inside a transaction it counts once that commits.
+ *
+ * @param where names one row by a unique key, beside any further condition such as `expiresAt`
+ */
+export async function consumeOnce<T extends object>(
+  em: SqlEntityManager,
+  entity: EntityName<T>,
+  where: FilterQuery<NoInfer<T>>,
+): Promise<boolean> {
+  return one(await em.nativeDelete(entity, where))
+}
+
+/**
+ * Like `consumeOnce` for a row that stays as a record: sets columns where the condition still holds.
+ *
+ * @param where names one row by a unique key, and the state that `set` ends: `{ id, usedAt: null }`
+ * @param set makes `where` false: `{ usedAt: now }`
+ */
+export async function markOnce<T extends object>(
+  em: SqlEntityManager,
+  entity: EntityName<T>,
+  where: FilterQuery<NoInfer<T>>,
+  set: EntityData<T>,
+): Promise<boolean> {
+  return one(await em.nativeUpdate(entity, where, set))
+}
+
+function one(rows: number): boolean {
+  if (rows > 1) throw new Error(`A single-use condition met ${rows} rows; it must name one by a unique key.`)
+  return rows === 1
+}

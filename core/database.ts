@@ -1,0 +1,131 @@
+import type { EntityClass, EntitySchema } from '@mikro-orm/core'
+import type { MikroORM, SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from './clock.ts'
+import { defineError } from './errors.ts'
+import { type Migration, migrate } from './migrations.ts'
+
+/** What a raw statement takes: a date is stored as the instant, an object or array as JSON text. */
+export type Parameter = string | number | bigint | boolean | null | Date | Uint8Array | object
+
+/** A table, as plugins declare it. */
+export type Entity = EntitySchema | EntityClass<unknown>
+
+/**
+ * A database the platform can live in. The family `database`.
+ *
+ * The same entities and the same calls run on every driver. Times have millisecond precision; a unique or foreign key
+ * violation surfaces as MikroORM's own exception class; a transaction is serialised against others on the rows it
+ * updates and sees no other's uncommitted rows; what a commit acknowledged survives a power cut unless the driver's
+ * configuration says otherwise. A database that does not answer surfaces as `DatabaseUnavailable`, from every method
+ * and from every call of the entity managers, and is used again as soon as it is back.
+ */
+export interface DatabaseDriver {
+  /** Which of a migration's two statement lists this database takes. */
+  dialect: 'sqlite' | 'postgres'
+  /** Whether several machines can use it at once; the platform's secret must then come from the configuration. */
+  shared: boolean
+  /**
+   * Connects. Called once, with every entity of every plugin.
+   *
+   * @throws StartupError when what is there can't be used, saying why
+   * @throws DatabaseUnavailable
+   */
+  open(entities: Entity[]): Promise<MikroORM>
+  /**
+   * Runs `work` in one transaction while no other process migrates, waiting for the one that does. Foreign keys hold
+   * at the end of it, not necessarily in between.
+   */
+  migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void>
+  /** Runs one reading statement outside of any transaction; see `Database.query`. */
+  query(sql: string, parameters: readonly Parameter[]): Promise<object[]>
+  /** Runs one writing statement in a transaction of its own; see `Database.execute`. */
+  execute(sql: string, parameters: readonly Parameter[]): Promise<number>
+  /**
+   * Writes a consistent copy into a new file while the platform runs.
+   * @throws BackupUnsupported saying what to use instead
+   */
+  backup(file: string): Promise<void>
+  close(): Promise<void>
+}
+
+export const BackupUnsupported = defineError('backup_unsupported', 501, '%s')
+
+export interface DatabaseOptions {
+  /** The tables of every plugin. */
+  entities: Entity[]
+  /** The migrations of every plugin, in any order. */
+  migrations: Migration[]
+  log: FastifyBaseLogger
+  clock: Clock
+}
+
+/**
+ * The platform's database, migrated. The ordinary goes through `em()` and `transaction()`; what every request does
+ * goes through `query()`.
+ *
+ * Never wait for the network inside a transaction: on SQLite it is the only writer. Inside `transaction`, use the
+ * entity manager it passes: another one waits for the transaction to end, and on SQLite gives up after a while.
+ */
+export class Database {
+  readonly dialect: DatabaseDriver['dialect']
+  readonly #driver: DatabaseDriver
+  readonly #orm: MikroORM
+
+  private constructor(driver: DatabaseDriver, orm: MikroORM) {
+    this.dialect = driver.dialect
+    this.#driver = driver
+    this.#orm = orm
+  }
+
+  /**
+   * Connects and brings the schema up to date, one process at a time.
+   *
+   * @throws StartupError when a newer program wrote the database, or it can't be used
+   */
+  static async open(driver: DatabaseDriver, { entities, migrations, log, clock }: DatabaseOptions): Promise<Database> {
+    const orm = await driver.open(entities)
+    try {
+      await migrate(driver, migrations, { log, clock })
+    } catch (error) {
+      await driver.close()
+      throw error
+    }
+    return new Database(driver, orm)
+  }
+
+  /** An entity manager of one's own: one a request or service call, never shared, since it remembers what it loaded. */
+  em(): SqlEntityManager {
+    return this.#orm.em.fork()
+  }
+
+  /** Runs `work` in one transaction, which ends with it: committed when it resolves, rolled back when it rejects. */
+  transaction<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
+    return this.em().transactional((em) => work(em as SqlEntityManager))
+  }
+
+  /**
+   * Runs one reading statement, prepared once and kept: the fast path, for what every request does. It sees what is
+   * committed, never the inside of a transaction.
+   *
+   * @param sql the same text each time, values as `?` on both dialects; keep it to what both understand
+   * @returns rows in plain form, the same on both dialects: times in ms since 1970, booleans as 0 and 1, JSON as text
+   */
+  query<Row extends object>(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    return this.#driver.query(sql, parameters) as Promise<Row[]>
+  }
+
+  /** Runs one writing statement in a transaction of its own; `sql` as for `query`. @returns the number of rows it met */
+  execute(sql: string, parameters: readonly Parameter[] = []): Promise<number> {
+    return this.#driver.execute(sql, parameters)
+  }
+
+  /** Rejects when the database does not answer; used by /readyz. */
+  async ping(): Promise<void> {
+    await this.#driver.query('select 1', [])
+  }
+
+  close(): Promise<void> {
+    return this.#driver.close()
+  }
+}

@@ -1,0 +1,65 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Static, TObject } from 'typebox'
+import type { Clock } from './clock.ts'
+
+/** What the kernel hands to a driver beside its own configuration. */
+export interface DriverContext {
+  /** Absolute path of the data folder. A driver keeps what it stores on disk in a folder of its own below it. */
+  dataDir: string
+  /** Public address of the portal, without a trailing slash: the base of URLs that a driver hands out. */
+  portalUrl: string
+  clock: Clock
+  log: FastifyBaseLogger
+  /**
+   * A secret of 32 bytes derived for one purpose, the same on every node and after every restart.
+   *
+   * @param purpose names the use, such as `storage/local/presign`; other purposes yield unrelated secrets
+   */
+  secret(purpose: string): Buffer
+}
+
+/**
+ * The contract of a driver, whole.
+ *
+ * A family is a swappable part of the platform (`storage`, `database`, `bus`, …); its interface, its conformance
+ * suite and the built-in drivers are in `drivers/<family>/`. The configuration chooses by name:
+ * `storage: { driver: s3, bucket: games }`. A name that is no built-in is imported, as a package or, when it starts
+ * with `.` or `/`, as a file beside the configuration, and must default-export what `defineDriver` returns.
+ *
+ * Life: `config` validates the section (without `driver`) and fills defaults; `create` opens the connection or folder
+ * and rejects when it can't be used; the family's `close()` is called once, after the last request.
+ */
+export interface Driver<Schema extends TObject = TObject, Instance = unknown> {
+  family: string
+  name: string
+  /** Shape of the driver's part of the configuration; unknown keys are refused. */
+  config: Schema
+  create(config: Static<Schema>, context: DriverContext): Promise<Instance>
+}
+
+/** Declares a driver; gives `create` the type of its configuration. */
+export function defineDriver<Schema extends TObject, Instance>(
+  driver: Driver<Schema, Instance>,
+): Driver<Schema, Instance> {
+  return driver
+}
+
+/**
+ * A family as the program lists it: the built-ins are loaded only when the configuration names them, so that an
+ * SDK nobody asked for costs no start-up time.
+ */
+export interface DriverFamily {
+  name: string
+  /** The built-in that runs when the configuration says nothing. */
+  default: string
+  builtins: Record<string, () => Promise<{ default: AnyDriver }>>
+}
+
+/** A driver of whatever family and configuration. */
+export type AnyDriver = Omit<Driver, 'create'> & { create(config: never, context: DriverContext): Promise<unknown> }
+
+/** A driver that the configuration chose, with its part of the configuration, validated. */
+export interface ChosenDriver {
+  driver: AnyDriver
+  config: unknown
+}

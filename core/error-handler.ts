@@ -1,0 +1,99 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { redirectToSignIn } from './auth.ts'
+import {
+  type ErrorDetail,
+  Internal,
+  InvalidRequest,
+  isPlatformError,
+  MethodNotAllowed,
+  MisdirectedRequest,
+  NotFound,
+  PayloadTooLarge,
+  type PlatformError,
+  UnsupportedMediaType,
+} from './errors.ts'
+import type { Origin } from './origins.ts'
+import { renderErrorPage } from './pages.ts'
+import { validationDetails } from './validation.ts'
+
+/** One error handler and one not-found handler for the whole program: the one error shape, or a page where pages live. */
+export function installErrorHandlers(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const known = translate(error, request)
+    if (known.statusCode >= 500) request.log.error({ err: error }, 'request failed')
+    return sendError(app, request, reply, known)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const site = app.origins.of(request.raw)
+    if (site.kind === 'address' && wantsPage(request)) return reply.redirect(`${app.origins.portal}/`, 302)
+    return sendError(app, request, reply, noRoute(app, request))
+  })
+}
+
+/** Whatever was thrown, as an error of the catalogue. What is not known to be safe to show becomes `internal`. */
+function translate(error: FastifyError, request: FastifyRequest): PlatformError {
+  if (isPlatformError(error)) return error
+  if (error.validation) {
+    const details = validationDetails(error)
+    const [first] = details as [ErrorDetail]
+    const part = error.validationContext === 'body' ? 'request body' : (error.validationContext ?? 'request')
+    return new InvalidRequest(`The ${part} is not valid: ${first.path} ${first.message}.`).with({ details })
+  }
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new PayloadTooLarge('The request body is too large.')
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new UnsupportedMediaType('Send the body as JSON, with `Content-Type: application/json`.')
+  }
+  const status = error.statusCode ?? 500
+  // Fastify's and its plugins' own refusals of a request; their messages speak of the request only.
+  if (status >= 400 && status < 500) return new InvalidRequest(error.message)
+  return new Internal(request.id)
+}
+
+function noRoute(app: FastifyInstance, request: FastifyRequest): PlatformError {
+  const site = app.origins.of(request.raw)
+  if (site.kind === 'malformed') return new InvalidRequest('The Host header is malformed or sent twice.')
+  if (site.kind === 'unknown' || site.kind === 'address') return new MisdirectedRequest(site.host)
+  const path = request.raw.url?.split('?', 1)[0] ?? '/'
+  const allowed = app.routeTable.methodsAt(site.kind as Origin, path)
+  if (allowed.length === 0) return new NotFound('address')
+  return new MethodNotAllowed(request.method).with({ headers: { allow: allowed.join(', ') } })
+}
+
+/** Sends an error in the form that its asker reads. */
+export function sendError(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: PlatformError,
+): FastifyReply {
+  if (error.headers) reply.headers(error.headers)
+  reply.header('cache-control', 'no-store')
+  if (wantsPage(request)) {
+    const page = request.routeOptions.config.page
+    if (page && error.statusCode === 401 && app.auth.signInPath) return redirectToSignIn(app, request, reply)
+    return reply.send(
+      renderErrorPage(reply, {
+        status: error.statusCode,
+        message: error.statusCode === 404 ? undefined : error.message,
+        requestId: request.id,
+        user: request.principal?.viewer,
+      }),
+    )
+  }
+  const details = error.details?.length ? { details: error.details } : {}
+  return reply
+    .code(error.statusCode)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify({ error: { message: error.message, code: error.code, ...details }, ...error.body }))
+}
+
+/** Pages are for routes that are pages, and for browsers that lost their way. */
+function wantsPage(request: FastifyRequest): boolean {
+  const { page } = request.routeOptions.config
+  if (page !== undefined) return page
+  return (
+    request.is404 &&
+    /\btext\/html\b/.test(request.headers.accept ?? '') &&
+    !/^\/(api|mp|__service|auth\/service)\//.test(request.raw.url ?? '')
+  )
+}

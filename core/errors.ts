@@ -1,0 +1,73 @@
+import createError from '@fastify/error'
+
+/** One line of `error.details`: where in the request the trouble is, and what it is. */
+export interface ErrorDetail {
+  path: string
+  message: string
+}
+
+/** What a thrower may add to a catalogued error. */
+export interface ErrorExtras {
+  details?: ErrorDetail[]
+  /** Response headers, such as `Retry-After` or `WWW-Authenticate`. */
+  headers?: Record<string, string>
+  /** Top-level fields beside `error`, such as `balance` and `required` of a 402. */
+  body?: Record<string, unknown>
+  cause?: unknown
+}
+
+/** An error of the catalogue: safe to show to the caller as it is. */
+export interface PlatformError extends Error, ErrorExtras {
+  code: string
+  statusCode: number
+  with(extras: ErrorExtras): this
+}
+
+/**
+ * Adds an error to the catalogue. `%s` in the message takes the constructor's arguments.
+ *
+ * @param code snake_case, as the caller sees it
+ * @param status HTTP status
+ */
+export function defineError(code: string, status: number, message: string): new (...args: unknown[]) => PlatformError {
+  const Base = createError(code, message, status)
+  class CataloguedError extends Base {
+    override code = code // the library writes it in capitals
+    details?: ErrorDetail[]
+    headers?: Record<string, string>
+    body?: Record<string, unknown>
+
+    with(extras: ErrorExtras): this {
+      return Object.assign(this, extras)
+    }
+  }
+  return CataloguedError as never
+}
+
+/** Whether an error came from the catalogue, and may be shown. */
+export const isPlatformError = (error: unknown): error is PlatformError =>
+  error instanceof Error && typeof (error as Partial<PlatformError>).with === 'function' && 'statusCode' in error
+
+// The kernel's own codes (contracts, section 1). A plugin's codes are in its errors.ts.
+export const InvalidRequest = defineError('invalid_request', 400, '%s')
+export const Unauthorized = defineError('unauthorized', 401, '%s')
+export const MissingScope = defineError('missing_scope', 403, 'API token is missing the %s scope.')
+export const Forbidden = defineError('forbidden', 403, '%s')
+export const NotFound = defineError('not_found', 404, 'There is no such %s.')
+export const MethodNotAllowed = defineError('method_not_allowed', 405, 'This address does not take %s.')
+export const Conflict = defineError('conflict', 409, '%s')
+export const PayloadTooLarge = defineError('payload_too_large', 413, '%s')
+export const UnsupportedMediaType = defineError('unsupported_media_type', 415, '%s')
+export const MisdirectedRequest = defineError('misdirected_request', 421, 'This server has no site named %s.')
+export const RateLimited = defineError('rate_limited', 429, 'Too many requests; try again in %s seconds.')
+export const Internal = defineError(
+  'internal',
+  500,
+  'Something went wrong on our side. The log has it under request %s.',
+)
+export const StorageFull = defineError('storage_full', 507, 'The server has no space left to store this.')
+
+/** Stops the start: one sentence that names the culprit and the fix. Printed without a stack. */
+export class StartupError extends Error {
+  override name = 'StartupError'
+}

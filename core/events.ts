@@ -1,0 +1,98 @@
+import type { FastifyBaseLogger } from 'fastify'
+
+/**
+ * What nodes share beyond the database: messages and counters. The family `bus`.
+ *
+ * `publish` reaches every subscriber on every node, the sender's own included, at most once and in the order in which
+ * one node published on one channel. A node that is cut off misses messages: whoever caches must bound the age of what
+ * it keeps (contracts, section 4: 5 s). Channels, keys and messages are any text, a message up to 1 MiB.
+ *
+ * Every method may throw `BusUnavailable` (drivers/bus/interface.ts): within a second or so while the server is away,
+ * and at once after `close`. Nothing is kept to be sent later. A subscription outlives an outage.
+ */
+export interface Bus {
+  publish(channel: string, message: string): Promise<void>
+  /**
+   * Resolves once messages published from now on arrive; the result ends the subscription, and may be called again. A
+   * listener that throws is logged and disturbs no other.
+   */
+  subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>>
+  /**
+   * Adds one to a counter that disappears `windowMs` after its first increment.
+   *
+   * @returns the count within the window, this one included, and the milliseconds until it ends
+   */
+  increment(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>
+  /** Rejects when the bus can't be reached; used by /readyz. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The domain events, by name; a plugin adds its own by declaration merging. Payloads survive JSON. */
+// biome-ignore lint/suspicious/noEmptyInterface: filled by plugins
+export interface DomainEvents {}
+
+type Listener<Name extends keyof DomainEvents> = (payload: DomainEvents[Name]) => void | Promise<void>
+
+const CHANNEL = 'events'
+
+/**
+ * Typed domain events: "a deploy went live". Every listener on every node hears every event, the emitting node first
+ * and at once. An event tells what has happened and is committed; it never asks for something to be done.
+ */
+export class Events {
+  readonly #listeners = new Map<string, Set<(payload: never) => unknown>>()
+  readonly #bus: Bus
+  readonly #log: FastifyBaseLogger
+  readonly #node: string
+
+  /** @param node a name of this process, so that its own events coming back over the bus are known */
+  constructor(bus: Bus, log: FastifyBaseLogger, node: string) {
+    this.#bus = bus
+    this.#log = log
+    this.#node = node
+  }
+
+  /** Begins to hear other nodes. @throws BusUnavailable */
+  async start(): Promise<void> {
+    await this.#bus.subscribe(CHANNEL, (message) => {
+      const event = parse(message)
+      if (!event) this.#log.error({ size: message.length }, 'the bus carried something that is no event')
+      else if (event.node !== this.#node) this.#deliver(event.name, event.payload)
+    })
+  }
+
+  /** Hears an event from now until the process ends. Listeners run side by side: none waits for another. */
+  on<Name extends keyof DomainEvents & string>(name: Name, listener: Listener<Name>): void {
+    const listeners = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, listeners.add(listener))
+  }
+
+  /** Tells everyone. A bus that is down is logged, not thrown: what happened has happened. */
+  async emit<Name extends keyof DomainEvents & string>(name: Name, payload: DomainEvents[Name]): Promise<void> {
+    this.#deliver(name, payload as never)
+    try {
+      await this.#bus.publish(CHANNEL, JSON.stringify({ node: this.#node, name, payload }))
+    } catch (error) {
+      this.#log.error({ err: error, event: name }, 'other nodes did not hear of an event')
+    }
+  }
+
+  #deliver(name: string, payload: unknown): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      Promise.try(listener as (payload: unknown) => unknown, payload).catch((error) =>
+        this.#log.error({ err: error, event: name }, 'a listener of an event failed'),
+      )
+    }
+  }
+}
+
+/** Another node may run another version, and the bus may be shared with strangers: what comes is checked. */
+function parse(message: string): { node: string; name: string; payload: unknown } | null {
+  try {
+    const event = JSON.parse(message)
+    return typeof event?.node === 'string' && typeof event.name === 'string' ? event : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,150 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { callerOf } from './auth.ts'
+import { Conflict, InvalidRequest } from './errors.ts'
+import type { Migration } from './migrations.ts'
+
+const IdempotentAnswerSchema = defineEntity({
+  name: 'IdempotentAnswer',
+  tableName: 'idempotent_answers',
+  properties: {
+    /** SHA-256 of caller, route and key. */
+    id: p.string().length(64).primary(),
+    bodyDigest: p.string().length(64),
+    status: p.integer().nullable(),
+    /** Encrypted: an answer may carry a secret that is shown once. */
+    answer: p.blob().nullable(),
+    createdAt: p.datetime(3).index(),
+  },
+})
+export class IdempotentAnswer extends IdempotentAnswerSchema.class {}
+IdempotentAnswerSchema.setClass(IdempotentAnswer)
+
+export const idempotencyMigrations: Migration[] = [
+  {
+    name: '2026_11_21_idempotent_answers',
+    sqlite: [
+      'create table `idempotent_answers` (`id` text not null primary key, `body_digest` text not null, `status` integer null, `answer` blob null, `created_at` datetime not null);',
+      'create index `idempotent_answers_created_at_index` on `idempotent_answers` (`created_at`);',
+    ],
+    postgres: [
+      'create table "idempotent_answers" ("id" varchar(64) not null, "body_digest" varchar(64) not null, "status" int null, "answer" bytea null, "created_at" timestamptz(3) not null, primary key ("id"));',
+      'create index "idempotent_answers_created_at_index" on "idempotent_answers" ("created_at");',
+    ],
+  },
+]
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Honours `Idempotency-Key`: the same key from the same caller replays the first answer for 24 hours. */
+    idempotent?: boolean
+  }
+  interface FastifyRequest {
+    idempotentAnswer: string | null
+  }
+}
+
+const KEPT_MS = 24 * 3_600_000
+/** A request that has not answered by then died with its process; its key may be used again. */
+const ABANDONED_MS = 120_000
+
+/** Installs `Idempotency-Key` for the routes that ask for it (contracts, section 1). */
+export function installIdempotency(app: FastifyInstance): void {
+  const { db, clock } = app
+  const key = app.keys.derive('idempotency')
+  app.decorateRequest('idempotentAnswer', null)
+
+  const claim = async (id: string, bodyDigest: string): Promise<{ status: number; answer: Buffer } | null> => {
+    const now = clock.now()
+    const em = db.em()
+    await em.nativeDelete(IdempotentAnswer, { id, createdAt: { $lt: new Date(now.getTime() - KEPT_MS) } })
+    await em.nativeDelete(IdempotentAnswer, {
+      id,
+      status: null,
+      createdAt: { $lt: new Date(now.getTime() - ABANDONED_MS) },
+    })
+    try {
+      await em.insert(IdempotentAnswer, { id, bodyDigest, status: null, answer: null, createdAt: now })
+      return null
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintViolationException)) throw error
+    }
+    const first = await em.findOne(IdempotentAnswer, { id })
+    if (first && first.bodyDigest !== bodyDigest) {
+      throw new Conflict('This Idempotency-Key was used with another request body.')
+    }
+    if (!first?.answer || first.status == null) {
+      throw new Conflict('The first request with this Idempotency-Key is still under way.').with({
+        headers: { 'retry-after': '1' },
+      })
+    }
+    return { status: first.status, answer: Buffer.from(first.answer) }
+  }
+
+  app.addHook('onRoute', (route) => {
+    if (!route.config?.idempotent) return
+    route.preHandler = [
+      ...[route.preHandler ?? []].flat(),
+      async (request, reply) => {
+        const id = idOf(request)
+        if (!id) return
+        const first = await claim(
+          id,
+          createHash('sha256')
+            .update(JSON.stringify(request.body ?? null))
+            .digest('hex'),
+        )
+        if (first) {
+          reply.code(first.status).type('application/json; charset=utf-8').header('idempotent-replay', 'true')
+          return reply.send(decrypt(key, first.answer))
+        }
+        request.idempotentAnswer = id
+      },
+    ]
+    route.onSend = [
+      ...[route.onSend ?? []].flat(),
+      async (request, reply, payload) => {
+        const id = request.idempotentAnswer
+        if (!id) return payload
+        // Only what happened is remembered: after a refusal the same key may be tried again.
+        if (reply.statusCode < 300 && typeof payload === 'string') {
+          const answer = encrypt(key, payload)
+          await db.em().nativeUpdate(IdempotentAnswer, { id }, { status: reply.statusCode, answer })
+        } else {
+          await db.em().nativeDelete(IdempotentAnswer, { id })
+        }
+        return payload
+      },
+    ]
+  })
+
+  app.jobs.every('idempotency/forget', 3600, async () => {
+    const before = new Date(clock.now().getTime() - KEPT_MS)
+    await db.em().nativeDelete(IdempotentAnswer, { createdAt: { $lt: before } })
+  })
+}
+
+function idOf(request: FastifyRequest): string | null {
+  const header = request.headers['idempotency-key']
+  if (header === undefined) return null
+  if (typeof header !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(header)) {
+    throw new InvalidRequest('Idempotency-Key must be 1 to 200 printable characters without spaces.')
+  }
+  const { playerId } = callerOf(request)
+  return createHash('sha256')
+    .update(JSON.stringify([playerId, request.routeOptions.url, header]))
+    .digest('hex')
+}
+
+function encrypt(key: Buffer, text: string): Buffer {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), body])
+}
+
+function decrypt(key: Buffer, bytes: Buffer): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28))
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+}

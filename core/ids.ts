@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto'
+import { ulid } from 'ulid'
+
+/** The prefixes of contracts, section 1: an id says what it names. */
+export type IdPrefix = 'ply' | 'gam' | 'app' | 'tok' | 'dep' | 'ast' | 'job' | 'gen' | 'led' | (string & {})
+
+/** An id: a type prefix, `_`, and 26 characters that sort by time of creation (a ULID). */
+export const newId = (prefix: IdPrefix, at: Date): string => `${prefix}_${ulid(at.getTime())}`
+
+/** Whether a string has the form of such an id: cheap, before any look-up. */
+export const isId = (prefix: IdPrefix, value: string): boolean =>
+  value.length === prefix.length + 27 &&
+  value.startsWith(`${prefix}_`) &&
+  /^[0-9A-HJKMNP-TV-Z]{26}$/.test(value.slice(-26))
+
+/** Random text of `[A-Za-z0-9_-]`, `bytes` strong: for codes, states and secrets. */
+export const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url')

@@ -1,0 +1,181 @@
+import { mkdir } from 'node:fs/promises'
+import cookie from '@fastify/cookie'
+import formbody from '@fastify/formbody'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Logger } from 'pino'
+import { Registry } from 'prom-client'
+import { type AssetSource, type Assets, assetRoutes, loadAssets } from './assets.ts'
+import { Auth } from './auth.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Config } from './config.ts'
+import { Database, type DatabaseDriver } from './database.ts'
+import type { ChosenDriver } from './driver.ts'
+import { installErrorHandlers } from './error-handler.ts'
+import { StartupError } from './errors.ts'
+import { type Bus, Events } from './events.ts'
+import { GamePorts } from './game-ports.ts'
+import { Health, registerHealth } from './health.ts'
+import { IdempotentAnswer, idempotencyMigrations, installIdempotency } from './idempotency.ts'
+import { randomText } from './ids.ts'
+import { BackgroundJob, Jobs, jobMigrations } from './jobs.ts'
+import { Keys } from './keys.ts'
+import { createLog } from './log.ts'
+import { registerMetrics } from './metrics.ts'
+import { collectOpenapi, registerReference } from './openapi.ts'
+import { Origins } from './origins.ts'
+import type { Site } from './pages.ts'
+import { arrange, configOf, limitsOf, type Plugin } from './plugin.ts'
+import { registerRateLimits } from './rate-limit.ts'
+import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
+import { installRouteContract, RouteTable } from './routes.ts'
+import { registerSecurityHeaders } from './security-headers.ts'
+import { installShutdown } from './shutdown.ts'
+import { validatorCompiler } from './validation.ts'
+
+/** What a program is put together from; see bin/serve.ts. */
+export interface KernelParts {
+  plugins: Plugin[]
+  /** The driver that the configuration chose for each family, with its part of the configuration. */
+  drivers: Record<string, ChosenDriver>
+  /** Where built style sheets, fonts and browser scripts are read from. */
+  assets: AssetSource
+  version: string
+  clock?: Clock
+  log?: Logger
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    config: Config
+    assets: Assets
+    clock: Clock
+    db: Database
+    events: Events
+    keys: Keys
+    jobs: Jobs
+    health: Health
+    origins: Origins
+    gamePorts: GamePorts
+    site: Site
+  }
+}
+
+/**
+ * Starts the platform up to, but not including, listening. What follows is the order of the start; each step is a file
+ * of its own. Whatever breaks a contract stops it with a `StartupError`.
+ */
+export async function createKernel(config: Config, parts: KernelParts): Promise<FastifyInstance> {
+  const { drivers, clock = systemClock, log = createLog(config.log.level) } = parts
+
+  // 1. The plugins' manifests: names, dependencies, tables.
+  const plugins = arrange(parts.plugins)
+
+  // 2. The ground: keys, then drivers, then the database with its migrations.
+  const origins = new Origins(config)
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    throw new StartupError(
+      `The data folder ${config.dataDir} can't be made (${error.code}); choose another with --data.`,
+    )
+  })
+  const keys = await Keys.open(config)
+  const instances: Record<string, unknown> = {}
+  for (const [family, { driver, config: options }] of Object.entries(drivers)) {
+    instances[family] = await driver.create(options as never, {
+      dataDir: config.dataDir,
+      portalUrl: config.portal.url,
+      clock,
+      log: log.child({ driver: `${family}/${driver.name}` }),
+      secret: (purpose) => keys.derive(`drivers/${purpose}`),
+    })
+  }
+  const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<string, Closable>
+  if (database.shared && !config.secret) {
+    throw new StartupError(
+      'Several machines can share this database, so each needs the same `secret` in its configuration.',
+    )
+  }
+  const db = await Database.open(database, {
+    entities: [BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],
+    migrations: [...jobMigrations, ...idempotencyMigrations, ...plugins.flatMap((plugin) => plugin.migrations)],
+    log,
+    clock,
+  })
+  const events = new Events(bus, log, randomText(9))
+  await events.start()
+  const jobs = new Jobs({ db, clock, log, events })
+
+  // 3. The app, and what plugins find on it.
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }), // core/request-rules.ts writes one line
+    trustProxy: config.trustProxy,
+    genReqId: () => randomText(12),
+    requestIdHeader: false,
+    bodyLimit: config.limits.requestBodyBytes,
+    forceCloseConnections: 'idle',
+    ...PARSER_OPTIONS,
+    routerOptions: { constraints: { origin: origins.constraint() } as never, maxParamLength: 1024 },
+  }) as unknown as FastifyInstance
+  app.setValidatorCompiler(validatorCompiler)
+  app.decorateRequest('principal', null)
+  const health = new Health()
+  const assets = await loadAssets(parts.assets)
+  const decorators = {
+    ...{ config, clock, db, events, keys, jobs, health, origins },
+    ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
+    site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
+    assets,
+    ...families,
+  }
+  for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
+
+  app.decorate('gamePorts', new GamePorts(app, origins))
+
+  // 4. What holds for every route, then the kernel's own routes.
+  installRouteContract(app)
+  installRequestRules(app)
+  installIdempotency(app)
+  await app.register(cookie)
+  await app.register(formbody)
+  await registerSecurityHeaders(app, origins)
+  await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
+  await collectOpenapi(app, { version: parts.version, url: origins.portal })
+  installErrorHandlers(app)
+  registerHealth(app, health)
+  registerMetrics(app, config.metrics.token)
+  assetRoutes(app, { assets, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
+  registerReference(app)
+  health.add('database', () => db.ping())
+  health.add('bus', () => bus.ping())
+  for (const [family, instance] of Object.entries(families)) {
+    if (instance.ping) health.add(family, () => Promise.resolve(instance.ping?.()))
+  }
+
+  // 5. The plugins, in the order of their dependencies.
+  for (const plugin of plugins) {
+    await app.register(
+      fastifyPlugin(async (scope) => plugin.register(scope, configOf(plugin, config), limitsOf(plugin, config)), {
+        name: plugin.name,
+        dependencies: plugin.dependencies,
+      }),
+    )
+  }
+
+  // 6. The end, in the reverse order: requests first, then work, then the ground.
+  installShutdown(app, health, config.limits.shutdownSeconds)
+  app.addHook('onReady', () => jobs.start())
+  app.addHook('onClose', async () => {
+    await jobs.stop()
+    await bus.close()
+    for (const instance of Object.values(families)) await instance.close?.()
+    await db.close()
+  })
+  await app.ready()
+  return app
+}
+
+interface Closable {
+  ping?(): Promise<void>
+  close?(): Promise<void>
+}

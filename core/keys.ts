@@ -1,0 +1,53 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { StartupError } from './errors.ts'
+
+/** Secrets for every purpose, derived from one: nothing else needs to be kept or shared between nodes. */
+export class Keys {
+  readonly #root: Buffer
+
+  private constructor(root: Buffer) {
+    this.#root = root
+  }
+
+  /** From the configuration's `secret`, or from the data folder, where the first start makes one. */
+  static async open({ dataDir, secret }: { dataDir: string; secret?: string | undefined }): Promise<Keys> {
+    return new Keys(secret ? Buffer.from(secret) : await readOrMake(join(dataDir, 'keys')))
+  }
+
+  /** 32 bytes for one purpose (HKDF-SHA-256); the same on every node and after every start. */
+  derive(purpose: string): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#root, '', `gameyard/${purpose}`, 32))
+  }
+}
+
+async function readOrMake(folder: string): Promise<Buffer> {
+  const file = join(folder, 'secret')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const existing = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw new StartupError(`The key file ${file} can't be read (${error.code}); give it back its owner and mode 0600.`)
+  })
+  if (existing) {
+    if (existing.length !== 32) throw new StartupError(`The key file ${file} is damaged; restore it from a backup.`)
+    return existing
+  }
+  // Written whole under another name and linked into place: a process killed midway leaves no half key, and of two
+  // that start at once one wins.
+  const fresh = `${file}.${randomBytes(6).toString('hex')}`
+  const handle = await open(fresh, 'wx', 0o600)
+  try {
+    await handle.writeFile(randomBytes(32))
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await link(fresh, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await rm(fresh)
+  const directory = await open(folder, 'r')
+  await directory.sync().finally(() => directory.close())
+  return readFile(file)
+}

@@ -1,0 +1,82 @@
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+import { type AuthRule, demandOf, type PrincipalKind } from './auth.ts'
+import { renderPage } from './pages.ts'
+import { renderReference } from './reference.ts'
+
+const SCHEMES: Record<PrincipalKind, string> = {
+  session: 'browserSession',
+  'api-token': 'apiToken',
+  'cli-token': 'apiToken',
+  'oauth-token': 'oauthToken',
+}
+
+/** Collects the OpenAPI document from the routes. Registered before any route. */
+export async function collectOpenapi(
+  app: FastifyInstance,
+  { version, url }: { version: string; url: string },
+): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Gameyard', version, license: { name: 'MIT' } },
+      servers: [{ url }],
+      components: {
+        securitySchemes: {
+          apiToken: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'An API token (`svc_api_…`) or CLI token (`svc_cli_…`).',
+          },
+          oauthToken: { type: 'http', scheme: 'bearer', description: 'An OAuth 2.0 access token of a player.' },
+          browserSession: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: 'session',
+            description: 'The browser session of the portal.',
+          },
+        },
+      },
+    },
+    transform({ schema, url, route }) {
+      const config = route.config
+      const hidden = config?.page || route.method === 'HEAD' || schema?.hide
+      const security = config?.auth ? securityOf(config.auth) : []
+      return { schema: { ...schema, security, ...(hidden ? { hide: true } : {}) }, url }
+    },
+  })
+}
+
+/** The `security` of an operation, from the route's own auth rule: any one of the kinds that it takes. */
+function securityOf(rule: AuthRule): Record<string, string[]>[] {
+  const demand = demandOf(rule)
+  const schemes = [...new Set(demand.kinds.map((kind) => SCHEMES[kind]))]
+  const security = schemes.map((scheme) => ({
+    [scheme]: demand.scope && scheme !== 'browserSession' ? [demand.scope] : [],
+  }))
+  return demand.required ? security : [{}, ...security]
+}
+
+/** `/openapi.json`, and the same for people at `/docs`. Both are made once, at the first request. */
+export function registerReference(app: FastifyInstance): void {
+  let json: string | undefined
+  app.get(
+    '/openapi.json',
+    { config: { auth: 'none' }, constraints: { origin: 'portal' }, schema: { hide: true } },
+    async (_request, reply) => {
+      json ??= JSON.stringify(app.swagger())
+      return reply.type('application/json').header('access-control-allow-origin', '*').send(json)
+    },
+  )
+  app.get(
+    '/docs',
+    { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' }, schema: { hide: true } },
+    async (request, reply) =>
+      renderPage(reply, {
+        title: 'API reference',
+        current: '/docs',
+        user: request.principal?.viewer,
+        body: renderReference(app.swagger()),
+      }),
+  )
+}

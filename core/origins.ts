@@ -1,0 +1,178 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import type { Config } from './config.ts'
+
+/** Where a route lives; `any` is for the few addresses that answer on every Host, such as /healthz. */
+export type Origin = 'portal' | 'studio' | 'game' | 'any'
+
+/** Whose door a request knocked at, by its Host header alone. */
+export type Site =
+  | { kind: 'portal' | 'studio' }
+  /** `preview` is the short deploy id of `<slug>--<id>.<domain>`. */
+  | { kind: 'game'; host: string; slug: string; preview: string | null }
+  /** Reached by number rather than by name. */
+  | { kind: 'address'; host: string }
+  | { kind: 'unknown'; host: string }
+  | { kind: 'malformed' }
+
+const HOST =
+  /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const KNOWN_HOSTS = 10_000
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    site?: Site
+  }
+}
+
+/**
+ * The three origins: who is who by Host, and the public addresses.
+ *
+ * Public addresses come from the configuration only, never from Host or X-Forwarded-*, so that a forged header can't
+ * put a foreign link into a page, a mail or a redirect.
+ */
+export class Origins {
+  /** Public address of the portal, without a trailing slash. */
+  readonly portal: string
+  readonly studio: string
+  readonly #scheme: string
+  readonly #domain: string
+  readonly #portalHost: string
+  readonly #studioHost: string
+  readonly #sites = new Map<string, Site>()
+  /** With a port a game: slug by port. */
+  readonly #slugByPort = new Map<number, string>()
+  readonly #portBySlug = new Map<string, number>()
+  readonly byPort: boolean
+
+  constructor(config: Pick<Config, 'portal' | 'studio' | 'games'>) {
+    this.portal = config.portal.url
+    this.studio = config.studio.url
+    this.#portalHost = new URL(config.portal.url).host
+    this.#studioHost = new URL(config.studio.url).host
+    this.#scheme = new URL(config.portal.url).protocol
+    this.#domain = config.games.domain
+    this.byPort = config.games.origins === 'port'
+  }
+
+  /** Whether the Studio is the portal's own origin. */
+  get shared(): boolean {
+    return this.#portalHost === this.#studioHost
+  }
+
+  /** Whether the platform is reached over https, so that cookies can be Secure. */
+  get secure(): boolean {
+    return this.#scheme === 'https:'
+  }
+
+  /**
+   * The origin of a game, without a trailing slash: `https://<slug>.<domain>`, or, with a port a game, the portal's
+   * name and the game's port.
+   */
+  game(slug: string): string {
+    if (this.byPort) return `${this.#scheme}//${hostname(this.#portalHost)}:${this.#portBySlug.get(slug) ?? 0}`
+    return `${this.#scheme}//${slug}.${this.#domain}`
+  }
+
+  /** A Content-Security-Policy source that matches the origin of every game. */
+  get gamePattern(): string {
+    return this.byPort ? `${this.#scheme}//${hostname(this.#portalHost)}:*` : `${this.#scheme}//*.${this.#domain}`
+  }
+
+  /** Gives a game its port; a game that moves to another slug keeps it. Only where `byPort` holds. */
+  assignPort(slug: string, port: number): void {
+    const before = this.#slugByPort.get(port)
+    if (before) this.#portBySlug.delete(before)
+    this.#slugByPort.set(port, slug)
+    this.#portBySlug.set(slug, port)
+    this.#sites.clear()
+  }
+
+  /** The ports that games have. */
+  gamePorts(): number[] {
+    return [...this.#slugByPort.keys()]
+  }
+
+  /** Which site a request is for. Remembered on the request and, for well-formed hosts, between requests. */
+  of(request: IncomingMessage): Site {
+    if (request.site) return request.site
+    const site = hostHeaders(request) > 1 ? MALFORMED : this.parse(request.headers.host ?? '')
+    request.site = site
+    return site
+  }
+
+  /** Which site a Host header names. */
+  parse(header: string): Site {
+    const known = this.#sites.get(header)
+    if (known) return known
+    const host = header.toLowerCase()
+    if (header.length > 255 || !HOST.test(host)) return MALFORMED
+    const site = this.#classify(host)
+    // Unknown names are not kept: only they can be made up without end.
+    if (site.kind !== 'unknown') {
+      if (this.#sites.size >= KNOWN_HOSTS) this.#sites.clear()
+      this.#sites.set(header, site)
+    }
+    return site
+  }
+
+  #classify(host: string): Site {
+    if (host === this.#portalHost) return { kind: 'portal' }
+    if (host === this.#studioHost) return { kind: 'studio' }
+    if (this.byPort) {
+      const slug = hostname(host) === hostname(this.#portalHost) && this.#slugByPort.get(portOf(host))
+      if (slug) return { kind: 'game', host, slug, preview: null }
+    } else if (host.endsWith(`.${this.#domain}`)) {
+      const label = host.slice(0, -this.#domain.length - 1)
+      if (!LABEL.test(label)) return { kind: 'unknown', host }
+      // A slug never contains `--` (plugins/games), so the last one divides.
+      const cut = label.lastIndexOf('--')
+      return cut > 0
+        ? { kind: 'game', host, slug: label.slice(0, cut), preview: label.slice(cut + 2) }
+        : { kind: 'game', host, slug: label, preview: null }
+    }
+    return isIP(hostname(host).replace(/^\[(.*)\]$/, '$1')) ? { kind: 'address', host } : { kind: 'unknown', host }
+  }
+
+  /**
+   * The route constraint `origin` (Fastify `routerOptions.constraints`): a route answers only at the origin that it
+   * declares, and every route declares one.
+   */
+  constraint() {
+    const { shared } = this
+    return {
+      name: 'origin',
+      mustMatchWhenDerived: true,
+      storage() {
+        const routes: Record<string, unknown> = Object.create(null)
+        return {
+          get: (kind: string) => routes[kind] ?? routes.any,
+          set: (origin: Origin, route: unknown) => {
+            routes[shared && origin === 'studio' ? 'portal' : origin] = route
+          },
+        }
+      },
+      deriveConstraint: (request: IncomingMessage) => this.of(request).kind,
+      validate(origin: unknown) {
+        if (!ORIGINS.has(origin as Origin)) throw new Error(`There is no origin ${String(origin)}.`)
+      },
+    }
+  }
+}
+
+const ORIGINS = new Set<Origin>(['portal', 'studio', 'game', 'any'])
+const hostname = (host: string): string => host.replace(/:[0-9]+$/, '')
+const portOf = (host: string): number => Number(/:([0-9]+)$/.exec(host)?.[1] ?? 0)
+const MALFORMED: Site = { kind: 'malformed' }
+
+/** Node keeps the first of several Host headers and hides the others; only `rawHeaders` shows them all. */
+function hostHeaders(request: IncomingMessage): number {
+  let count = 0
+  const raw = request.rawHeaders
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}

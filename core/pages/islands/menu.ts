@@ -1,0 +1,14 @@
+/** A menu is a `<details>`, open until its summary is pressed again; with a script, Escape and a press elsewhere close it. */
+export function closeMenus(): void {
+  const open = () => document.querySelector<HTMLDetailsElement>('details.menu[open]')
+  document.addEventListener('click', (event) => {
+    const menu = open()
+    if (menu && !menu.contains(event.target as Node)) menu.open = false
+  })
+  document.addEventListener('keydown', (event) => {
+    const menu = open()
+    if (event.key !== 'Escape' || !menu) return
+    menu.open = false
+    menu.querySelector('summary')?.focus()
+  })
+}

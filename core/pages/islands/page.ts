@@ -1,0 +1,12 @@
+/** The small script of every page: each part improves something that already works, or shows what needs a script. */
+import { offerCopying } from './copy.ts'
+import { offerDismissal } from './dismiss.ts'
+import { closeMenus } from './menu.ts'
+import { offerThemes } from './theme.ts'
+import { localiseTimes } from './when.ts'
+
+offerCopying()
+offerDismissal()
+closeMenus()
+offerThemes()
+localiseTimes()

@@ -1,0 +1,102 @@
+import { type Content, classes, Heading, html, type Tone, type View } from './html.ts'
+import { Icon } from './icons.ts'
+
+export interface NoticeProps {
+  /** Default `info`. `error` and `warn` interrupt a screen reader (`role=alert`), the others wait (`role=status`). */
+  tone?: Tone
+  title?: string | undefined
+  /** Offers a button that takes it away (where scripts run). */
+  dismissible?: boolean
+  children?: Content
+}
+
+/** A message about what happened or what to know, with a sign besides its colour. */
+export const Notice = ({ tone = 'info', title, dismissible, children }: NoticeProps): View => html`
+  <div class=${classes('notice', tone)} role=${tone === 'error' || tone === 'warn' ? 'alert' : 'status'}>
+    <${Icon} name=${tone} />
+    <div class="notice-body">${title && html`<strong>${title}</strong>`}<div>${children}</div></div>
+    ${dismissible && html`<button class="notice-close" type="button" hidden data-dismiss aria-label="Dismiss"><${Icon} name="close" /></button>`}
+  </div>`
+
+export interface ChipProps {
+  /** Something is alive right now: playing, live, running. Draws the dot. */
+  live?: boolean
+  tone?: Tone
+  children?: Content
+}
+
+/** A word of state. Only what is alive now carries the dot. */
+export const Chip = ({ live, tone = 'info', children }: ChipProps): View =>
+  html`<span class=${classes('chip', live ? 'live' : tone)}>${children}</span>`
+
+/** A yard's fence and a ball that flew over it: there is nothing here, and no harm done. */
+export const FenceArt = (): View => html`
+  <svg class="fence-art" viewBox="0 0 132 76" aria-hidden="true" focusable="false">
+    <path d="M4 68h124M16 68V43l7-7 7 7v25M44 68V43l7-7 7 7v25M72 68V43l7-7 7 7v25M9 53h7M30 53h14M58 53h14M86 53h8" />
+    <path class="arc" d="M22 24q14-26 32-8t34-2 30 38" />
+    <circle cx="118" cy="61" r="7" />
+  </svg>`
+
+export interface EmptyStateProps {
+  /** What will be here: "No tokens yet". */
+  title: string
+  /** Why one would want it, and the first step, in a sentence or two. */
+  children?: Content
+  /** A command that does the first step; shown to copy. */
+  command?: string
+  /** A button that does the first step. */
+  action?: { href: string; label: string }
+}
+
+/** A list that has nothing yet: says what will be here and teaches the first step. */
+export const EmptyState = ({ title, children, command, action }: EmptyStateProps): View => html`
+  <div class="empty">
+    <${FenceArt} />
+    <${Heading}>${title}<//>
+    <div class="empty-text">${children}</div>
+    ${command && html`<${CodeBlock} code=${command} />`}
+    ${action && html`<a class="button act" href=${action.href}>${action.label}</a>`}
+  </div>`
+
+export interface CodeBlockProps {
+  code: string
+  /** What it is: a file name, a language, "Terminal". */
+  title?: string | undefined
+  /** Offers to copy it (where scripts run); default true. */
+  copy?: boolean
+}
+
+/** Something to type or paste, with a button that copies it. */
+export const CodeBlock = ({ code, title, copy = true }: CodeBlockProps): View => html`
+  <figure class=${classes('code', title && 'titled')}>
+    ${title && html`<figcaption>${title}</figcaption>`}
+    <pre tabindex="0"><code>${code}</code></pre>
+    ${copy && html`<button class="copy" type="button" hidden data-copy aria-label=${title ? `Copy ${title}` : 'Copy'}><${Icon} name="copy" /><span>Copy</span></button>`}
+  </figure>`
+
+/** One value to take along (a key, an address), in monospace, wrapping where it must, with a copy button. */
+export const CopyValue = ({ value, label }: { value: string; label: string }): View => html`
+  <span class="copy-value"><code aria-label=${label}>${value}</code><button class="copy" type="button" hidden data-copy aria-label=${`Copy ${label}`}><${Icon} name="copy" /><span>Copy</span></button></span>`
+
+const shown = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+})
+
+export interface WhenProps {
+  /** The instant; null or undefined shows `never`. */
+  at: Date | string | number | null | undefined
+  /** Shown for no instant; default "never". */
+  never?: string
+}
+
+/** An instant: written in UTC by the server, turned into the reader's own time zone by a script where there is one. */
+export function When({ at, never = 'never' }: WhenProps): View {
+  if (at === null || at === undefined) return html`<span class="soft">${never}</span>`
+  const instant = new Date(at)
+  return html`<time datetime=${instant.toISOString()} data-when>${shown.format(instant)} UTC</time>`
+}

@@ -1,0 +1,169 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Assets } from '../assets.ts'
+import { Avatar } from './collections.ts'
+import { type Content, classes, html, type Tone, type View } from './html.ts'
+import { Icon, Mark } from './icons.ts'
+import { Notice } from './messages.ts'
+
+/** Who looks at a page. */
+export interface Viewer {
+  name: string
+  imageUrl: string | null
+  isAdmin: boolean
+}
+
+/** A way to a plugin's page, contributed by the plugin. */
+export interface NavigationEntry {
+  label: string
+  /** Path on the portal, or a whole address. */
+  href: string
+  /**
+   * `main`: the bar on top. `account`: the signed-in viewer's menu. `host`: the part of that menu for whoever runs the
+   * server. `guest`: at the end of the bar while nobody is signed in.
+   */
+  place: 'main' | 'account' | 'host' | 'guest'
+  /** Smaller comes first. */
+  order: number
+  /** The step changes something (sign out): a form with one button instead of a link. */
+  method?: 'post'
+}
+
+/** What every page says about the place it belongs to. The kernel decorates the app with it, as `app.site`. */
+export interface Site {
+  /** From the configuration, `portal.name`. */
+  name: string
+  /** Origin of the portal, without a slash at the end. */
+  portalUrl: string
+  /** Contributed by plugins; shown in their `order`. */
+  navigation: NavigationEntry[]
+}
+
+export interface PageOptions {
+  /** Of the document, without the site's name. */
+  title: string
+  /** For search engines and link previews; a sentence. */
+  description?: string | undefined
+  /** `href` of the navigation entry that the page belongs to. */
+  current?: string | undefined
+  /** Who is looking at it; null or absent when nobody is signed in. */
+  user?: Viewer | null | undefined
+  /** Everything between header and footer; begins with a `PageHeader`, or has an `<h1>` of its own. */
+  body: View | View[]
+  /** More elements for the `<head>`. */
+  head?: Content
+  /** Names of built scripts that the page needs beside the shell's own: `['play.js']`. */
+  scripts?: string[]
+  /** Default 200. */
+  status?: number
+  /** No measure at all: a game that fills the page. */
+  wide?: boolean
+  /** One column in the middle: sign-in, consent, a single question. */
+  narrow?: boolean
+  /** What the last step did, shown once on top; default tone `success`. */
+  flash?: { tone?: Tone; message: Content } | null | undefined
+}
+
+interface ShellParts {
+  start: string
+  middle: string
+  body: View
+  end: string
+}
+
+/**
+ * The document around a page. What is the same for every page of a site is put together once and kept; what depends on
+ * the page is title, description, scripts, and the header with its menu.
+ */
+export function shell(site: Site, assets: Assets, headers: IncomingHttpHeaders, options: PageOptions): ShellParts {
+  const prepared = preparedFor(site, assets)
+  const theme = /(?:^|;\s*)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? '')?.[1]
+  const scripts = (options.scripts ?? []).map((name) => `<script type="module" src="${assets.url(name)}"></script>`)
+  const description = options.description
+    ? `<meta name="description" content="${escapeHtml(options.description)}"><meta property="og:description" content="${escapeHtml(options.description)}">`
+    : ''
+  return {
+    start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${scripts.join('')}`,
+    middle: '</head><body>',
+    body: frame(site, new URL(site.portalUrl).host === headers.host ? '' : site.portalUrl, options),
+    end: '</body></html>',
+  }
+}
+
+const kept = new WeakMap<Site, { assets: Assets; name: string; head: string }>()
+
+function preparedFor(site: Site, assets: Assets) {
+  const known = kept.get(site)
+  if (known?.assets === assets) return known
+  const name = escapeHtml(site.name)
+  const fonts = ['bricolage-grotesque-latin-wght-normal.woff2', 'instrument-sans-latin-wght-normal.woff2']
+  const head = [
+    '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
+    ...fonts.map((font) => `<link rel="preload" href="${assets.url(font)}" as="font" type="font/woff2" crossorigin>`),
+    `<link rel="stylesheet" href="${assets.url('styles.css')}">`,
+    `<script type="module" src="${assets.url('page.js')}"></script>`,
+    '<meta name="color-scheme" content="light dark">',
+    '<meta name="theme-color" content="#faf7f1" media="(prefers-color-scheme: light)">',
+    '<meta name="theme-color" content="#14161b" media="(prefers-color-scheme: dark)">',
+    `<link rel="icon" type="image/svg+xml" href="${assets.url('favicon.svg')}">`,
+    `<meta property="og:site_name" content="${name}">`,
+  ].join('')
+  const prepared = { assets, name, head }
+  kept.set(site, prepared)
+  return prepared
+}
+
+function frame(site: Site, base: string, options: PageOptions): View {
+  const { user, current, flash, body, wide, narrow } = options
+  const at = (place: NavigationEntry['place']) =>
+    site.navigation.filter((entry) => entry.place === place).sort((a, b) => a.order - b.order)
+  const address = (href: string) => (href.startsWith('/') ? base + href : href)
+  const link = (entry: NavigationEntry, className?: string): Content =>
+    entry.method === 'post'
+      ? html`<form action=${address(entry.href)} method="post"><button class=${className}>${entry.label}</button></form>`
+      : html`<a class=${className} href=${address(entry.href)} aria-current=${entry.href === current ? 'page' : undefined}>${entry.label}</a>`
+  const guests = at('guest')
+  const main = at('main')
+  const host = user?.isAdmin ? at('host') : []
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <header class="bar">
+      <div class="bar-inner">
+        <a class="mark" href=${address('/')}><${Mark} /><span>${site.name}</span></a>
+        ${main.length > 0 && html`<nav class="bar-nav" aria-label="Main"><ul>${main.map((entry) => html`<li>${link(entry)}</li>`)}</ul></nav>`}
+        <div class="bar-end">
+          ${
+            user
+              ? html`<details class="menu">
+                  <summary><span class="visually-hidden">Account menu of </span><${Avatar} ...${user} /><span class="menu-name">${user.name}</span><${Icon} name="chevron" /></summary>
+                  <div class="menu-body">
+                    <p class="menu-who">Signed in as <strong>${user.name}</strong></p>
+                    <ul>${at('account').map((entry) => html`<li>${link(entry)}</li>`)}</ul>
+                    ${host.length > 0 && html`<p class="menu-label" id="menu-host">This server</p><ul aria-labelledby="menu-host">${host.map((entry) => html`<li>${link(entry)}</li>`)}</ul>`}
+                  </div>
+                </details>`
+              : guests.map((entry, index) =>
+                  link(entry, index === guests.length - 1 ? 'button small' : 'button quiet small'),
+                )
+          }
+        </div>
+      </div>
+    </header>
+    <main id="main" class=${classes('main', wide && 'wide', narrow && 'narrow')} tabindex="-1">
+      ${flash && html`<div class="flash"><${Notice} tone=${flash.tone ?? 'success'} dismissible>${flash.message}<//></div>`}
+      ${body}
+    </main>
+    <footer class="foot">
+      <div class="foot-inner">
+        <p>${site.name}<span class="foot-note"> · a yard of its own, run with Gameyard</span></p>
+        <nav aria-label="About this site"><ul><li><a href=${address('/docs')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
+        <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">
+          <button type="button" value="light" aria-pressed="false" aria-label="Light"><${Icon} name="sun" /></button>
+          <button type="button" value="auto" aria-pressed="true">Auto</button>
+          <button type="button" value="dark" aria-pressed="false" aria-label="Dark"><${Icon} name="moon" /></button>
+        </div>
+      </div>
+    </footer>`
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (character) => entities[character] ?? character)

@@ -1,0 +1,29 @@
+import Type, { type Static, type TSchema } from 'typebox'
+
+/** The query of every list (contracts, section 1). */
+export const PageQuery = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Entries a page.' }),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`nextCursor` of the page before.' })),
+})
+export type PageQuery = Static<typeof PageQuery>
+
+/** The body of a list: the entries under their plural, and where the next page begins. */
+export const pageOf = <Name extends string, Entry extends TSchema>(plural: Name, entry: Entry) =>
+  Type.Object({
+    [plural]: Type.Array(entry),
+    nextCursor: Type.Union([Type.String(), Type.Null()]),
+  } as { [key in Name]: ReturnType<typeof Type.Array<Entry>> } & { nextCursor: typeof NextCursor })
+
+const NextCursor = Type.Union([Type.String(), Type.Null()])
+
+/**
+ * Cuts one page out of `limit + 1` rows that were read in descending order of id: the extra row only tells that there
+ * are more.
+ */
+export function cutPage<Row extends { id: string }>(
+  rows: Row[],
+  limit: number,
+): { page: Row[]; nextCursor: string | null } {
+  const page = rows.slice(0, limit)
+  return { page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}

@@ -1,0 +1,122 @@
+import { type EntityClass, EntitySchema } from '@mikro-orm/core'
+import type { FastifyInstance } from 'fastify'
+import type { Static, TObject, TProperties } from 'typebox'
+import Type from 'typebox'
+import type { Config } from './config.ts'
+import { StartupError } from './errors.ts'
+import type { Migration } from './migrations.ts'
+
+export interface PluginManifest<Schema extends TObject, Limits extends TProperties> {
+  /** Lower-case words joined by `-`; unique in the program. */
+  name: string
+  /** Plugins that must have been registered before; their decorators are there when `register` runs. */
+  dependencies?: string[]
+  /** Shape and defaults of the plugin's part of the configuration. */
+  config?: Schema
+  /** Where that part stands: a section of its own at the top (`auth`), or, by default, `plugins.<name>`. */
+  section?: string
+  /** Numbers it adds under `limits`, by name. */
+  limits?: Limits
+  /** The tables it owns. No other plugin writes to them. */
+  entities?: (EntitySchema | EntityClass<unknown>)[]
+  migrations?: Migration[]
+}
+
+/** A plugin's register function: receives the app, its part of the configuration and its limits, both with defaults. */
+export type PluginRegister<Schema extends TObject, Limits extends TProperties> = (
+  app: FastifyInstance,
+  config: Static<Schema>,
+  limits: Static<TObject<Limits>>,
+) => Promise<void>
+
+/** What the kernel keeps of a plugin. */
+export interface Plugin extends Required<PluginManifest<TObject, TProperties>> {
+  register: PluginRegister<TObject, TProperties>
+}
+
+/**
+ * The contract of a plugin, whole.
+ *
+ * A plugin is one capability. The kernel reads the manifest of every plugin before anything runs: it checks that the
+ * names and tables are unique, that dependencies are there and go one way, gives each its part of the configuration,
+ * and migrates the database. Then it calls `register` in dependency order, once.
+ *
+ * `register` decorates the app with one service (the plugin's whole public face beside its schemas and events) and
+ * registers its routes with `app.register(routes)`, which gives them a scope of their own. Every route declares
+ * `config.auth` and `constraints.origin`; one that does not stops the start. What must end with the process hangs on
+ * Fastify's `onClose`.
+ */
+export function definePlugin<Schema extends TObject = TObject, Limits extends TProperties = TProperties>(
+  manifest: PluginManifest<Schema, Limits>,
+  register: PluginRegister<Schema, Limits>,
+): Plugin {
+  return {
+    dependencies: [],
+    config: Type.Object({}),
+    section: `plugins.${manifest.name}`,
+    limits: {},
+    entities: [],
+    migrations: [],
+    ...manifest,
+    register,
+  } as unknown as Plugin
+}
+
+/**
+ * Checks the manifests against each other and sorts them so that each plugin comes after those it depends on.
+ *
+ * @throws StartupError naming the plugin that breaks the contract, and the fix
+ */
+export function arrange(plugins: Plugin[]): Plugin[] {
+  const byName = new Map<string, Plugin>()
+  const owners = new Map<string, string>()
+  const claim = (thing: string, plugin: Plugin) => {
+    const other = owners.get(thing)
+    if (other)
+      throw new StartupError(`The plugins ${other} and ${plugin.name} both own the ${thing}; rename one of them.`)
+    owners.set(thing, plugin.name)
+  }
+  for (const plugin of plugins) {
+    if (byName.has(plugin.name))
+      throw new StartupError(`There are two plugins named ${plugin.name}; remove one of them.`)
+    byName.set(plugin.name, plugin)
+    for (const entity of plugin.entities) claim(`table ${tableOf(entity)}`, plugin)
+    for (const migration of plugin.migrations) claim(`migration ${migration.name}`, plugin)
+    for (const limit of Object.keys(plugin.limits)) claim(`limit ${limit}`, plugin)
+  }
+  const sorted = new Set<Plugin>()
+  const visit = (plugin: Plugin, path: string[]) => {
+    if (path.includes(plugin.name)) {
+      throw new StartupError(`The plugins ${[...path, plugin.name].join(' -> ')} depend on each other in a circle.`)
+    }
+    for (const name of plugin.dependencies) {
+      const dependency = byName.get(name)
+      if (!dependency) {
+        throw new StartupError(
+          `The plugin ${plugin.name} needs the plugin ${name}, which is not there; add it or turn ${plugin.name} off.`,
+        )
+      }
+      visit(dependency, [...path, plugin.name])
+    }
+    sorted.add(plugin)
+  }
+  for (const plugin of plugins) visit(plugin, [])
+  return [...sorted]
+}
+
+function tableOf(entity: Plugin['entities'][number]): string {
+  const schema = EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity)
+  return schema?.meta.tableName ?? schema?.meta.className ?? String(entity)
+}
+
+/** A plugin's own part of the configuration. */
+export function configOf(plugin: Plugin, config: Config): never {
+  return plugin.section
+    .split('.')
+    .reduce<unknown>((part, key) => (part as Record<string, unknown> | undefined)?.[key], config) as never
+}
+
+/** The numbers under `limits` that a plugin declared. */
+export function limitsOf(plugin: Plugin, config: Config): never {
+  return Object.fromEntries(Object.keys(plugin.limits).map((name) => [name, config.limits[name]])) as never
+}

@@ -1,0 +1,83 @@
+import type { FastifyInstance } from 'fastify'
+import { InvalidRequest } from './errors.ts'
+import { pathOf } from './log.ts'
+
+/**
+ * Time limits that close slow sockets: Node's own by default wait for minutes, and `requestTimeout` alone does not
+ * close them. Uploads are bound by their own routes, so the whole request may take long; its headers may not.
+ */
+export const PARSER_OPTIONS = {
+  requestTimeout: 0,
+  keepAliveTimeout: 72_000,
+  http: { headersTimeout: 15_000, connectionsCheckingInterval: 1000, requestTimeout: 0 },
+} as const
+
+/** How long the body of a JSON or form request may take. */
+const BODY_MS = 20_000
+
+/** What holds for every request, whatever its route. */
+export function installRequestRules(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    // @fastify/websocket answers an upgrade of any GET route with 101, before anyone asked who is there.
+    if (request.raw.headers.upgrade !== undefined && !acceptsUpgrade(request.routeOptions)) {
+      return done(new InvalidRequest('This address is not a WebSocket.'))
+    }
+    done()
+  })
+
+  // A body must come within its time; Node's own `requestTimeout` would also cut large uploads off.
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { headers, socket } = request.raw
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+    if (hasBody && !request.routeOptions.config.upload) {
+      const late = setTimeout(() => {
+        socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+        socket.destroySoon()
+      }, BODY_MS)
+      for (const event of ['end', 'close', 'error']) payload.once(event, () => clearTimeout(late))
+      // Answered without reading it: the connection may be another request's by then.
+      for (const event of ['finish', 'close']) reply.raw.once(event, () => clearTimeout(late))
+    }
+    done(null, payload)
+  })
+
+  app.addHook('onResponse', (request, reply, done) => {
+    const level = request.routeOptions.config.quiet ? 'debug' : 'info'
+    request.log[level](
+      {
+        method: request.method,
+        path: pathOf(request.raw.url),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        ...(request.principal ? { player: request.principal.playerId } : {}),
+      },
+      'request',
+    )
+    done()
+  })
+
+  // A body is JSON or a form. Clients that announce JSON and send nothing mean no body.
+  app.removeContentTypeParser(['text/plain', 'application/json'])
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined)
+    parseJson(request, body as string, (error, value) => {
+      if (error) return done(new InvalidRequest('The request body is not JSON.'))
+      done(null, value)
+    })
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Takes a stream of bytes for as long as they keep coming; the route bounds their number and its own idle time. */
+    upload?: boolean
+    /** Logged at `debug` only: the files of games. */
+    quiet?: boolean
+    /** A WebSocket route; every other route refuses to be upgraded. */
+    upgrade?: boolean
+  }
+}
+
+const acceptsUpgrade = (options: { config: { upgrade?: boolean } }): boolean => options.config.upgrade === true

@@ -1,0 +1,38 @@
+import { Ajv, type AnySchema } from 'ajv'
+import addFormats from 'ajv-formats'
+import type { FastifyError, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
+import type { ErrorDetail } from './errors.ts'
+
+const base = { useDefaults: true, removeAdditional: false, allErrors: true, strict: false } as const
+
+// Bodies arrive typed and are taken as they are; a query string has no types, so there a "20" is a 20. Fastify's own
+// default coerces and strips both. (allErrors is bounded by the body limit: schemas here have no costly keywords.)
+const strict = withFormats(new Ajv({ ...base, coerceTypes: false }))
+const lenient = withFormats(new Ajv({ ...base, coerceTypes: 'array' }))
+
+function withFormats(ajv: Ajv): Ajv {
+  ;(addFormats as unknown as (ajv: Ajv) => void)(ajv)
+  return ajv
+}
+
+/** Compiles the schema of one part of a request. */
+export const validatorCompiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) =>
+  (httpPart === 'body' ? strict : lenient).compile(schema)
+
+/** What a failed validation says, line by line, naming fields as the caller wrote them. */
+export function validationDetails(error: FastifyError): ErrorDetail[] {
+  return (error.validation ?? []).map((issue: FastifySchemaValidationError) => {
+    const path = issue.instancePath.slice(1).replaceAll('/', '.')
+    const extra = issue.params.additionalProperty ?? issue.params.missingProperty
+    const field = [path, extra].filter(Boolean).join('.')
+    const message =
+      issue.keyword === 'additionalProperties'
+        ? 'is not a known field'
+        : issue.keyword === 'required'
+          ? 'is required'
+          : issue.keyword === 'enum'
+            ? `must be one of ${(issue.params.allowedValues as unknown[]).join(', ')}`
+            : (issue.message ?? 'is not valid')
+    return { path: field || '(body)', message }
+  })
+}

@@ -1,0 +1,39 @@
+import t from 'tap'
+import { definePlugin } from '../../core/plugin.ts'
+import { captureLog } from '../kit/driver-context.ts'
+import { startKernel } from '../kit/kernel.ts'
+
+t.test('no secret of a request reaches the log', async (t) => {
+  const { log, lines } = captureLog()
+  const plugin = definePlugin({ name: 'leaky' }, async (app) => {
+    app.post('/api/leaky', { config: { auth: 'none' }, constraints: { origin: 'portal' } }, async (request) => {
+      request.log.info(
+        { req: request, body: request.body, headers: request.headers, password: 'secret-password' },
+        'careless',
+      )
+      request.log.error({ err: new Error('broke') }, 'careless')
+      throw new Error('broke for good')
+    })
+  })
+  const app = await startKernel(t, { plugins: [plugin], log })
+  await app.inject({
+    method: 'POST',
+    url: '/api/leaky?code=secret-code&state=secret-state',
+    headers: { host: 'localhost:8080', authorization: 'Bearer secret-token', cookie: 'session=secret-cookie' },
+    payload: { password: 'secret-password', client_secret: 'secret-client', token: 'secret-api-token' },
+  })
+  const text = JSON.stringify(lines())
+  t.match(text, 'careless')
+  t.match(text, 'broke for good', 'what went wrong is there')
+  t.match(text, '/api/leaky')
+  t.notMatch(text, /secret-(?!_)/)
+})
+
+t.test('one line a request: method, path, status, time, id', async (t) => {
+  const { log, lines } = captureLog()
+  const app = await startKernel(t, { log })
+  const answer = await app.inject({ url: '/docs?code=secret', headers: { host: 'localhost:8080' } })
+  const line = lines().find((entry) => entry.msg === 'request')
+  t.match(line, { level: 'info', method: 'GET', path: '/docs', status: 200, reqId: answer.headers['x-request-id'] })
+  t.type(line?.ms, 'number')
+})

@@ -1,0 +1,118 @@
+// What only a real socket shows: the traps in our libraries' defaults (time limits, Host, upgrades, stopping).
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { definePlugin } from '../../core/plugin.ts'
+import { startKernel } from '../kit/kernel.ts'
+
+const slow = definePlugin({ name: 'slow' }, async (app) => {
+  const options = { config: { auth: 'none' as const }, constraints: { origin: 'portal' } }
+  app.get('/quick', options, async () => 'quick')
+  app.get('/hangs', options, () => new Promise(() => {}))
+  app.post('/takes', options, async (request) => request.body)
+})
+
+async function listening(
+  t: Test,
+  config: Record<string, unknown> = {},
+): Promise<{ app: FastifyInstance; port: number }> {
+  const app = await startKernel(t, { plugins: [slow], config })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return { app, port: (app.server.address() as { port: number }).port }
+}
+
+/** Opens a connection, writes, and collects the answer until the other side closes. */
+async function talk(port: number, text: string): Promise<{ socket: Socket; answer: Promise<string> }> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  let received = ''
+  socket.on('data', (chunk) => {
+    received += chunk
+  })
+  socket.on('error', () => {})
+  socket.write(text)
+  return { socket, answer: once(socket, 'close').then(() => received) }
+}
+
+t.test('two Host headers are refused, whichever comes first', async (t) => {
+  const { port } = await listening(t)
+  for (const hosts of [
+    ['localhost:8080', 'evil.test'],
+    ['evil.test', 'localhost:8080'],
+    ['localhost:8080', 'localhost:8080'],
+  ]) {
+    const lines = hosts.map((host) => `Host: ${host}\r\n`).join('')
+    const { answer } = await talk(port, `GET /quick HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`)
+    t.match(await answer, /^HTTP\/1.1 400 /, hosts.join(' + '))
+  }
+})
+
+t.jobs = 8
+t.test('a request that never ends its headers is closed, and does not hold up others', async (t) => {
+  const { port } = await listening(t)
+  const { socket, answer } = await talk(port, 'GET /quick HTTP/1.1\r\nHost: localhost:8080\r\nX-Slow: ')
+  const trickle = setInterval(() => socket.write('x'), 500)
+  t.teardown(() => clearInterval(trickle))
+  const quick = await talk(port, 'GET /quick HTTP/1.1\r\nHost: localhost:8080\r\nConnection: close\r\n\r\n')
+  t.match(await quick.answer, /quick$/)
+  t.match(await answer, /^HTTP\/1.1 408 /)
+})
+
+t.test('a body that never ends is closed', async (t) => {
+  const { port } = await listening(t)
+  const head = 'POST /takes HTTP/1.1\r\nHost: localhost:8080\r\nContent-Type: application/json\r\n'
+  const { socket, answer } = await talk(port, `${head}Content-Length: 1000\r\n\r\n{`)
+  const trickle = setInterval(() => socket.write(' '), 500)
+  t.teardown(() => clearInterval(trickle))
+  t.match(await answer, /^HTTP\/1.1 408 /)
+})
+
+t.test('a route that is no WebSocket refuses to be upgraded', async (t) => {
+  const { port } = await listening(t)
+  const { answer } = await talk(
+    port,
+    'GET /quick HTTP/1.1\r\nHost: localhost:8080\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  )
+  const cut = sleep(1000, 'still open')
+  const result = await Promise.race([answer, cut])
+  t.notMatch(result, /101 Switching/)
+})
+
+t.test('a stop ends in time although a handler hangs and an upload trickles', async (t) => {
+  const { app, port } = await listening(t, { limits: { shutdownSeconds: 2 } })
+  const hanging = await talk(port, 'GET /hangs HTTP/1.1\r\nHost: localhost:8080\r\n\r\n')
+  const upload = await talk(
+    port,
+    'POST /takes HTTP/1.1\r\nHost: localhost:8080\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+  )
+  const idle = await talk(port, '')
+  await sleep(100)
+  const began = performance.now()
+  await app.close()
+  t.ok(performance.now() - began < 3000, 'within its deadline')
+  await Promise.all([hanging.answer, upload.answer, idle.answer])
+})
+
+t.test('a stop lets a request finish that is nearly done', async (t) => {
+  const { app, port } = await listening(t)
+  const { socket, answer } = await talk(
+    port,
+    'POST /takes HTTP/1.1\r\nHost: localhost:8080\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{"a"',
+  )
+  await sleep(100)
+  const closed = app.close()
+  await sleep(100)
+  socket.write(':1}')
+  t.match(await answer, /{"a":1}$/)
+  await closed
+})
+
+t.test('readiness turns away before the process stops', async (t) => {
+  const { app } = await listening(t)
+  app.health.draining = true
+  const answer = await app.inject({ url: '/readyz' })
+  t.match(answer, { statusCode: 503 })
+  t.match(answer.json(), { status: 'draining' })
+})

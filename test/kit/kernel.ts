@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Test } from 'tap'
+import { stringify } from 'yaml'
+import { loadConfig } from '../../config/load.ts'
+import { folderSource } from '../../core/assets.ts'
+import type { Clock } from '../../core/clock.ts'
+import { createKernel } from '../../core/kernel.ts'
+import { createLog } from '../../core/log.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { families } from '../../drivers/index.ts'
+
+export interface KernelTestOptions {
+  plugins?: Plugin[]
+  /** Sections of the configuration file. */
+  config?: Record<string, unknown>
+  clock?: Clock
+  log?: Logger
+}
+
+/**
+ * A kernel with the given plugins on a data folder of its own, SQLite in memory and a silent log. Closed with the test.
+ */
+export async function startKernel(t: Test, options: KernelTestOptions = {}): Promise<FastifyInstance> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-kernel-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const settings = { dataDir: './data', database: { driver: 'sqlite', file: ':memory:' }, ...options.config }
+  writeFileSync(join(folder, 'gameyard.yaml'), stringify(settings))
+  const { config, plugins, drivers } = await loadConfig({
+    cwd: folder,
+    env: {},
+    families,
+    plugins: options.plugins ?? [],
+  })
+  const app = await createKernel(config, {
+    plugins,
+    drivers,
+    assets: folderSource(resolve(import.meta.dirname, '../../dist/browser')),
+    version: '0.0.0-test',
+    log: options.log ?? createLog('silent'),
+    ...(options.clock ? { clock: options.clock } : {}),
+  })
+  t.teardown(() => app.close())
+  return app
+}

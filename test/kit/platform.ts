@@ -1,0 +1,226 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import type { Logger } from 'pino'
+import type { Test } from 'tap'
+import type { Plugin } from '../../core/plugin.ts'
+import { plugins as builtins } from '../../plugins/index.ts'
+import { manualClock } from './driver-context.ts'
+import { startKernel } from './kernel.ts'
+
+export interface PlatformOptions {
+  /** Sections of the configuration, over the test defaults. */
+  config?: Record<string, unknown>
+  /** Plugins beside, or with `only`, instead of the built-in ones. */
+  plugins?: Plugin[]
+  /** Names of the built-in plugins to start; all by default. */
+  only?: string[]
+  /** Listens on a free port of 127.0.0.1, which the addresses then name. */
+  listen?: boolean
+  log?: Logger
+}
+
+export interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire has no type; tests match its shape
+  body: any
+  /** The body as text. */
+  text: string
+  headers: Record<string, string | undefined>
+}
+
+export interface RequestOptions {
+  /** Beside the usual ones; undefined takes one of those away. */
+  headers?: Record<string, string | undefined>
+  /** Which site is asked; the portal by default. */
+  host?: string
+}
+
+/** The whole platform, or some of its plugins, on SQLite in memory. Ends with the test. */
+export async function startPlatform(t: Test, options: PlatformOptions = {}) {
+  const port = options.listen ? await freePort() : 8080
+  const clock = manualClock()
+  const chosen = options.only ? builtins.filter(({ name }) => options.only?.includes(name)) : builtins
+  const app = await startKernel(t, {
+    plugins: [...chosen, ...(options.plugins ?? [])],
+    config: {
+      ...options.config,
+      listen: { host: '127.0.0.1', port },
+      limits: { rateLimits: false, ...(options.config?.limits as object | undefined) },
+    },
+    clock,
+    ...(options.log ? { log: options.log } : {}),
+  })
+  if (options.listen) await app.listen({ host: '127.0.0.1', port })
+  return new Platform(app, clock)
+}
+
+let people = 0
+
+export class Platform {
+  readonly app: FastifyInstance
+  readonly clock: ReturnType<typeof manualClock>
+  /** Nobody: no cookie, no token. */
+  readonly stranger: Client
+
+  constructor(app: FastifyInstance, clock: ReturnType<typeof manualClock>) {
+    this.app = app
+    this.clock = clock
+    this.stranger = new Client(app)
+  }
+
+  /** Origin of the portal. */
+  get portal(): string {
+    return this.app.origins.portal
+  }
+
+  /** The `Host` of a game. */
+  gameHost(slug: string): string {
+    return new URL(this.app.origins.game(slug)).host
+  }
+
+  /** A browser in which a new player has signed up. */
+  async signUp(fields: Partial<{ name: string; email: string; password: string }> = {}): Promise<PlayerClient> {
+    const number = ++people
+    const account = { name: `Player ${number}`, email: `player${number}@example.org`, password: PASSWORD, ...fields }
+    const client = new PlayerClient(this.app, account)
+    const { status, body } = await client.post('/api/auth/sign-up', account)
+    if (status !== 201) throw new Error(`Sign-up was answered with ${status}: ${JSON.stringify(body)}`)
+    client.id = body.user.id
+    return client
+  }
+
+  /** A browser in which the administrator is signed in, made through the set-up link. */
+  async admin(): Promise<PlayerClient> {
+    const link = await this.app.identity.setupUrl()
+    if (!link) throw new Error('There is an administrator already.')
+    const account = { name: 'Admin', email: 'admin@example.org', password: PASSWORD }
+    const client = new PlayerClient(this.app, account)
+    const { status } = await client.submit(new URL(link).pathname, account)
+    if (status !== 303) throw new Error(`Set-up was answered with ${status}.`)
+    client.id = (await client.get('/api/auth/session')).body.user.id
+    return client
+  }
+
+  /** A program with an API token of a player, by default with every scope. */
+  async program(player: PlayerClient, scopes?: string[]): Promise<Client> {
+    const all = ['assets:read', 'assets:write', 'assets:generate', 'games:read', 'games:write']
+    const { body } = await player.post('/api/tokens', {
+      label: 'test',
+      scopes: scopes ?? [...all, 'deployments:write', 'oauth:read', 'oauth:write', 'ai:generate'],
+    })
+    return new Client(this.app, body.token)
+  }
+
+  /** A game of a player, made through the API. */
+  async game(player: PlayerClient, fields: Record<string, unknown> = {}) {
+    const program = await this.program(player)
+    const { status, body } = await program.post('/api/games', { title: 'Pong', description: 'A game.', ...fields })
+    if (status !== 201) throw new Error(`The game was answered with ${status}: ${JSON.stringify(body)}`)
+    return body
+  }
+}
+
+export const PASSWORD = 'correct yard battery fence'
+
+/** A browser or program: keeps cookies, or bears a token; asks through the app without a socket. */
+export class Client {
+  readonly #jars = new Map<string, Map<string, string>>()
+  readonly #app: FastifyInstance
+  readonly #token: string | null
+
+  constructor(app: FastifyInstance, token: string | null = null) {
+    this.#app = app
+    this.#token = token
+  }
+
+  get token(): string | null {
+    return this.#token
+  }
+
+  /** The cookies that it keeps for a site, by name: the portal's by default. */
+  cookiesOf(host = new URL(this.#app.origins.portal).host): Map<string, string> {
+    const jar = this.#jars.get(host) ?? new Map()
+    this.#jars.set(host, jar)
+    return jar
+  }
+
+  get = (url: string, options?: RequestOptions) => this.request('GET', url, undefined, options)
+  post = (url: string, body?: unknown, options?: RequestOptions) => this.request('POST', url, body, options)
+  put = (url: string, body?: unknown, options?: RequestOptions) => this.request('PUT', url, body, options)
+  patch = (url: string, body?: unknown, options?: RequestOptions) => this.request('PATCH', url, body, options)
+  delete = (url: string, options?: RequestOptions) => this.request('DELETE', url, undefined, options)
+
+  /** Posts a form as a browser does. */
+  submit(url: string, fields: Record<string, string | string[]>, options: RequestOptions = {}): Promise<Answer> {
+    const form = new URLSearchParams()
+    for (const [name, values] of Object.entries(fields)) for (const value of [values].flat()) form.append(name, value)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', ...options.headers }
+    return this.request('POST', url, form.toString(), { ...options, headers })
+  }
+
+  async request(method: string, url: string, body?: unknown, { headers, host }: RequestOptions = {}): Promise<Answer> {
+    const own = new URL(this.#app.origins.portal)
+    const authority = host ?? own.host
+    const cookie = [...this.cookiesOf(authority)].map(([name, value]) => `${name}=${value}`).join('; ')
+    const sent = {
+      host: authority,
+      ...(this.#token ? { authorization: `Bearer ${this.#token}` } : { origin: `${own.protocol}//${authority}` }),
+      ...(cookie && !this.#token ? { cookie } : {}),
+      ...headers,
+    }
+    const response = await this.#app.inject({
+      method: method as 'GET',
+      url,
+      headers: Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as typeof sent,
+      ...(body === undefined ? {} : { payload: body as object }),
+    })
+    this.#keepCookies(authority, response)
+    return answerOf(response)
+  }
+
+  #keepCookies(host: string, response: LightMyRequestResponse): void {
+    const jar = this.cookiesOf(host)
+    for (const { name, value, maxAge, expires } of response.cookies as StoredCookie[]) {
+      if (maxAge === 0 || (expires && expires.getTime() === 0)) jar.delete(name)
+      else jar.set(name, value)
+    }
+  }
+}
+
+interface StoredCookie {
+  name: string
+  value: string
+  maxAge?: number
+  expires?: Date
+}
+
+/** The browser of somebody with an account. */
+export class PlayerClient extends Client {
+  id = ''
+  readonly account: { name: string; email: string; password: string }
+
+  constructor(app: FastifyInstance, account: { name: string; email: string; password: string }) {
+    super(app)
+    this.account = account
+  }
+}
+
+function answerOf(response: LightMyRequestResponse): Answer {
+  const json = /\bjson\b/.test(String(response.headers['content-type'] ?? ''))
+  return {
+    status: response.statusCode,
+    body: json && response.body !== '' ? response.json() : response.body,
+    text: response.body,
+    headers: response.headers as Record<string, string | undefined>,
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

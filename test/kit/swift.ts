@@ -1,0 +1,188 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { accessSync, openSync } from 'node:fs'
+import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+
+const run = promisify(execFile)
+const HOST = '127.0.0.1'
+const STORES = ['account', 'container', 'object'] as const
+const PACKAGES = 'swift-proxy swift-account swift-container swift-object python3-swift memcached'
+
+/** Why there can be no Swift on this machine, in a sentence, or false when there can. */
+export function swiftMissing(): string | false {
+  try {
+    for (const name of ['proxy', ...STORES]) accessSync(`/usr/bin/swift-${name}-server`)
+    for (const path of ['/usr/bin/memcached', '/usr/bin/swift-ring-builder', '/etc/swift/swift.conf']) accessSync(path)
+    return false
+  } catch {
+    return `OpenStack Swift is not installed (Debian packages: ${PACKAGES})`
+  }
+}
+
+/** A running server of the S3 protocol that checks signatures, and what a client needs to talk to it. */
+export interface Swift {
+  endpoint: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+  createBucket(name: string): Promise<void>
+  /** Ends the servers and removes their folder. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts OpenStack Swift with its S3 interface on free loopback ports: one process each for accounts, containers,
+ * objects and the proxy, and memcached. Data, rings and settings are in a temporary folder; of the machine's own
+ * settings only `/etc/swift/swift.conf`, as the package installs it, is read. Lists come in pages of seven, so that
+ * whoever forgets the next page is found out.
+ */
+export async function startSwift(): Promise<Swift> {
+  const folder = await mkdtemp(join(tmpdir(), 'gameyard-swift-'))
+  const root = process.getuid?.() === 0
+  const user = root ? 'swift' : userInfo().username
+  const processes: ChildProcess[] = []
+  const log = openSync(join(folder, 'log'), 'a')
+  const start = (command: string, args: string[]) => {
+    processes.push(spawn(command, args, { stdio: ['ignore', log, log], cwd: folder }))
+  }
+  const stop = async () => {
+    process.off('exit', kill)
+    await Promise.all(processes.map(end))
+    await rm(folder, { recursive: true, force: true })
+  }
+  const kill = () => {
+    for (const child of processes) child.kill('SIGKILL')
+  }
+  process.on('exit', kill)
+
+  try {
+    const data = join(folder, 'data')
+    await mkdir(join(data, 'd1'), { recursive: true })
+    if (root) for (const path of [folder, data, join(data, 'd1')]) await chown(path, ...(await idsOf('swift')))
+    const [proxy, memcache, ...ports] = (await freePorts(5)) as [number, number, number, number, number]
+
+    const shared = `bind_ip = ${HOST}\nswift_dir = ${folder}\nuser = ${user}\nworkers = 0`
+    for (const [index, store] of STORES.entries()) {
+      const port = ports[index]
+      const ring = async (...args: string[]) =>
+        run('swift-ring-builder', [join(folder, `${store}.builder`), ...args], { cwd: folder })
+      await ring('create', '4', '1', '1')
+      await ring('add', `r1z1-${HOST}:${port}/d1`, '1')
+      await ring('rebalance')
+      await writeFile(
+        join(folder, `${store}.conf`),
+        `[DEFAULT]\n${shared}\nbind_port = ${port}\ndevices = ${data}\nmount_check = false\n` +
+          `[pipeline:main]\npipeline = ${store}-server\n[app:${store}-server]\nuse = egg:swift#${store}\n`,
+      )
+    }
+    await writeFile(join(folder, 'proxy.conf'), proxySettings(shared, proxy, memcache))
+
+    start('/usr/bin/memcached', [
+      '-l',
+      HOST,
+      '-p',
+      String(memcache),
+      '-U',
+      '0',
+      '-m',
+      '32',
+      ...(root ? ['-u', user] : []),
+    ])
+    for (const name of [...STORES, 'proxy']) start(`/usr/bin/swift-${name}-server`, [join(folder, `${name}.conf`)])
+    for (const port of [memcache, ...ports, proxy]) await listening(port, processes)
+
+    const access = {
+      endpoint: `http://${HOST}:${proxy}`,
+      region: 'us-east-1',
+      accessKeyId: 'test:tester',
+      secretAccessKey: 'testing',
+    }
+    return {
+      ...access,
+      stop,
+      async createBucket(name) {
+        const { endpoint, region, ...credentials } = access
+        const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true })
+        await client.send(new CreateBucketCommand({ Bucket: name }))
+        client.destroy()
+      },
+    }
+  } catch (error) {
+    const text = await readFile(join(folder, 'log'), 'utf8').catch(() => '')
+    await stop()
+    throw new Error(`Swift did not start.\n${text.slice(-4000)}`, { cause: error })
+  }
+}
+
+const proxySettings = (shared: string, port: number, memcache: number) => `[DEFAULT]
+${shared}
+bind_port = ${port}
+[pipeline:main]
+pipeline = catch_errors cache listing_formats s3api tempauth copy slo dlo proxy-server
+[app:proxy-server]
+use = egg:swift#proxy
+allow_account_management = true
+account_autocreate = true
+[filter:catch_errors]
+use = egg:swift#catch_errors
+[filter:cache]
+use = egg:swift#memcache
+memcache_servers = ${HOST}:${memcache}
+[filter:listing_formats]
+use = egg:swift#listing_formats
+[filter:s3api]
+use = egg:swift#s3api
+location = us-east-1
+max_bucket_listing = 7
+[filter:tempauth]
+use = egg:swift#tempauth
+user_test_tester = testing .admin
+[filter:copy]
+use = egg:swift#copy
+[filter:slo]
+use = egg:swift#slo
+[filter:dlo]
+use = egg:swift#dlo
+`
+
+async function idsOf(user: string): Promise<[number, number]> {
+  const [uid, gid] = await Promise.all(['-u', '-g'].map(async (flag) => (await run('id', [flag, user])).stdout))
+  return [Number(uid), Number(gid)]
+}
+
+/** Ports that nobody listens on; held together, so that they differ. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer())
+  await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.listen(0, HOST, resolve))))
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
+/** Resolves when a port takes connections; rejects after 30 s, or when one of the processes ended. */
+async function listening(port: number, processes: ChildProcess[]): Promise<void> {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(100)) {
+    const dead = processes.find((child) => child.exitCode !== null || child.signalCode !== null)
+    if (dead) throw new Error(`${dead.spawnfile} ended by itself.`)
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, HOST, () => resolve(true)).on('error', () => resolve(false))
+      socket.on('connect', () => socket.destroy())
+    })
+    if (open) return
+  }
+  throw new Error(`Nothing listens on port ${port}.`)
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || !child.pid) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
+  await ended
+  clearTimeout(timer)
+}
