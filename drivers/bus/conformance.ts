@@ -1,0 +1,250 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Bus } from './interface.ts'
+
+/** What the suite needs of a driver. */
+export interface BusSubject {
+  /** The driver's name, shown in the results. */
+  name: string
+  /** Opens a bus. Called several times in a test: what it returns then shares one server, if the driver has one. */
+  create(): Promise<Bus>
+  /** Undoes what `create` leaves outside the process; called once, at the end. */
+  destroy?(): Promise<void>
+  supports: {
+    /** Whether two buses made by `create` hear each other and count together. Otherwise they must share nothing. */
+    shared: boolean
+  }
+}
+
+/** How long a message or an expiry may take beyond its time. */
+const PATIENCE_MS = 2000
+
+/**
+ * The promise of core/events.ts's `Bus`, as tests (for tap): a driver that passes them can carry the platform.
+ *
+ *     testBusDriver({ name: 'nats', create: () => nats.create(config, context), supports: { shared: true } })
+ */
+export function testBusDriver({ name, create, destroy, supports }: BusSubject): void {
+  // Channels and keys of our own: the server may hold those of an earlier run.
+  const run = `conformance-${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`
+  let used = 0
+  const fresh = () => `${run}-${used++}`
+
+  t.test(`bus driver ${name}`, async (t) => {
+    const open = async (t: Test) => {
+      const bus = await create()
+      t.teardown(() => bus.close())
+      return bus
+    }
+
+    await t.test(
+      'a message reaches every subscriber of its channel, the sender among them, and no other',
+      async (t) => {
+        const bus = await open(t)
+        const [channel, other] = [fresh(), fresh()]
+        const first = await listen(bus, channel)
+        const second = await listen(bus, channel)
+        const elsewhere = await listen(bus, other)
+        await bus.publish(channel, 'hello')
+        t.same(await first.received(1), ['hello'])
+        t.same(await second.received(1), ['hello'])
+        await bus.publish(other, 'end')
+        t.same(await elsewhere.received(1), ['end'])
+        t.same(first.messages, ['hello'])
+      },
+    )
+
+    await t.test('messages of one channel arrive in the order in which they were published', async (t) => {
+      const bus = await open(t)
+      const channel = fresh()
+      const heard = await listen(bus, channel)
+      const sent = Array.from({ length: 500 }, (_, index) => String(index))
+      await Promise.all(sent.map((message) => bus.publish(channel, message)))
+      t.same(await heard.received(500), sent)
+    })
+
+    await t.test('empty, unicode and large messages arrive as they were', async (t) => {
+      const bus = await open(t)
+      const channel = fresh()
+      const heard = await listen(bus, channel)
+      const sent = ['', 'Grüße, 世界 🎮\u0000\r\n"', 'é'.repeat(512 * 1024)]
+      for (const message of sent) await bus.publish(channel, message)
+      const received = await heard.received(3)
+      t.ok(
+        received.every((message, index) => message === sent[index]),
+        'each message is what was sent',
+      )
+    })
+
+    await t.test('publishing where nobody listens is no error', async (t) => {
+      await t.resolves((await open(t)).publish(fresh(), 'into the void'))
+    })
+
+    await t.test('an ended subscription hears nothing more, and the others go on', async (t) => {
+      const bus = await open(t)
+      const channel = fresh()
+      const stays = await listen(bus, channel)
+      const leaves = await listen(bus, channel)
+      await leaves.end()
+      await t.resolves(leaves.end(), 'ending it again is no error')
+      await bus.publish(channel, 'one')
+      t.same(await stays.received(1), ['one'])
+      t.same(leaves.messages, [])
+
+      await stays.end()
+      const returns = await listen(bus, channel)
+      await bus.publish(channel, 'two')
+      t.same(await returns.received(1), ['two'], 'the channel can be subscribed to again')
+      t.same(stays.messages, ['one'])
+    })
+
+    await t.test('one function subscribed twice is two subscriptions', async (t) => {
+      const bus = await open(t)
+      const channel = fresh()
+      let heard = 0
+      const listener = () => void heard++
+      const end = await bus.subscribe(channel, listener)
+      await bus.subscribe(channel, listener)
+      await bus.publish(channel, 'x')
+      await until(() => heard === 2)
+      await end()
+      await bus.publish(channel, 'x')
+      await until(() => heard === 3)
+      t.equal(heard, 3)
+    })
+
+    await t.test('a listener that throws disturbs neither the publisher nor other listeners', async (t) => {
+      const bus = await open(t)
+      const channel = fresh()
+      await bus.subscribe(channel, () => {
+        throw new Error('on purpose')
+      })
+      const heard = await listen(bus, channel)
+      await bus.publish(channel, 'one')
+      await bus.publish(channel, 'two')
+      t.same(await heard.received(2), ['one', 'two'])
+    })
+
+    await t.test('a listener may publish', async (t) => {
+      const bus = await open(t)
+      const [question, answer] = [fresh(), fresh()]
+      const heard = await listen(bus, answer)
+      await bus.subscribe(question, (message) => void bus.publish(answer, `${message}!`))
+      await bus.publish(question, 'marco')
+      t.same(await heard.received(1), ['marco!'])
+    })
+
+    await t.test('200 increments at once yield each count from 1 to 200', async (t) => {
+      const bus = await open(t)
+      const buses = supports.shared ? [bus, await open(t)] : [bus]
+      const key = fresh()
+      const results = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => (buses[index % buses.length] as Bus).increment(key, 60_000)),
+      )
+      const counts = results.map((result) => result.count).sort((a, b) => a - b)
+      t.same(
+        counts,
+        Array.from({ length: 200 }, (_, index) => index + 1),
+      )
+      t.ok(
+        results.every(({ resetMs }) => resetMs > 0 && resetMs <= 60_000),
+        'the end of the window lies ahead, and no further than the window is long',
+      )
+    })
+
+    await t.test('a counter is gone when the window ends that its first increment opened', async (t) => {
+      const bus = await open(t)
+      const key = fresh()
+      t.equal((await bus.increment(key, 600)).count, 1)
+      await sleep(300)
+      const second = await bus.increment(key, 600)
+      t.equal(second.count, 2)
+      t.ok(second.resetMs <= 400, `a later increment does not move the end of the window (${second.resetMs} ms left)`)
+      await sleep(second.resetMs + 50)
+      t.equal((await bus.increment(key, 600)).count, 1)
+    })
+
+    await t.test('counters are apart by key', async (t) => {
+      const bus = await open(t)
+      const [one, other] = [fresh(), fresh()]
+      await bus.increment(one, 60_000)
+      t.equal((await bus.increment(one, 60_000)).count, 2)
+      t.equal((await bus.increment(other, 60_000)).count, 1)
+    })
+
+    if (supports.shared) {
+      await t.test('two buses hear each other in order and count together', async (t) => {
+        const [one, two] = [await open(t), await open(t)]
+        const channel = fresh()
+        const heard = await listen(two, channel)
+        const sent = Array.from({ length: 100 }, (_, index) => String(index))
+        await Promise.all(sent.map((message) => one.publish(channel, message)))
+        t.same(await heard.received(100), sent)
+
+        const key = fresh()
+        await one.increment(key, 60_000)
+        t.equal((await two.increment(key, 60_000)).count, 2)
+      })
+
+      await t.test('closing one bus leaves the other open', async (t) => {
+        const [one, two] = [await create(), await open(t)]
+        const heard = await listen(two, fresh())
+        await one.close()
+        await two.publish(heard.channel, 'still here')
+        t.same(await heard.received(1), ['still here'])
+      })
+    } else {
+      await t.test('two buses share nothing', async (t) => {
+        const [one, two] = [await open(t), await open(t)]
+        const channel = fresh()
+        const near = await listen(one, channel)
+        const far = await listen(two, channel)
+        await one.publish(channel, 'hello')
+        await near.received(1)
+        await sleep(50)
+        t.same(far.messages, [])
+        const key = fresh()
+        await one.increment(key, 60_000)
+        t.equal((await two.increment(key, 60_000)).count, 1)
+      })
+    }
+
+    await t.test('ping resolves while open; after close everything rejects', async (t) => {
+      const bus = await create()
+      await bus.ping()
+      const end = await bus.subscribe(fresh(), () => {})
+      await bus.close()
+      await t.resolves(end(), 'ending a subscription is no error')
+      const unavailable = { code: /^bus_unavailable$/i, statusCode: 503 }
+      await t.rejects(bus.ping(), unavailable)
+      await t.rejects(bus.publish(fresh(), 'x'), unavailable)
+      await t.rejects(
+        bus.subscribe(fresh(), () => {}),
+        unavailable,
+      )
+      await t.rejects(bus.increment(fresh(), 1000), unavailable)
+    })
+
+    await destroy?.()
+  })
+}
+
+async function listen(bus: Bus, channel: string) {
+  const messages: string[] = []
+  const end = await bus.subscribe(channel, (message) => void messages.push(message))
+  return {
+    channel,
+    messages,
+    end,
+    /** The messages so far, once there are `count`, or when patience ends. */
+    async received(count: number) {
+      await until(() => messages.length >= count)
+      return messages
+    },
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS
+  while (!condition() && Date.now() < deadline) await sleep(5)
+}

@@ -1,0 +1,138 @@
+import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type TransactionSettings } from 'kysely'
+import pg from 'pg'
+import { isPlatformError } from '../../core/errors.ts'
+import { DatabaseUnavailable, type Parameter } from './interface.ts'
+
+/** Node's and PostgreSQL's codes for "the server can't be reached, or is going away". */
+const UNAVAILABLE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|08|57P0|53300|53400)/
+
+/** What node-postgres says without a code. */
+const UNAVAILABLE_TEXT = /^(Connection terminated|timeout expired|timeout exceeded|Client has encountered a connection)/
+
+/** A server that went away, as the family's error; anything else as it is. */
+export function translated(error: unknown): unknown {
+  if (!(error instanceof Error) || isPlatformError(error)) return error
+  const { code = '' } = error as { code?: string }
+  return UNAVAILABLE.test(code) || UNAVAILABLE_TEXT.test(error.message)
+    ? new DatabaseUnavailable().with({ cause: error })
+    : error
+}
+
+/** Kysely's PostgreSQL dialect, the basis of the entity managers, with its errors translated where they arise. */
+export class TranslatingDialect extends PostgresDialect {
+  readonly #pool: pg.Pool
+
+  constructor(pool: pg.Pool) {
+    super({ pool })
+    this.#pool = pool
+  }
+
+  override createDriver(): Driver {
+    return new TranslatingDriver({ pool: this.#pool })
+  }
+}
+
+type Connection = Awaited<ReturnType<PostgresDriver['acquireConnection']>>
+
+/**
+ * Beside translating errors it gives connections back that Kysely keeps for ever: one on which a transaction could not
+ * begin, and one on which it could not be rolled back because the server has gone. An outage would use up the pool.
+ */
+class TranslatingDriver extends PostgresDriver {
+  readonly #seen = new WeakSet<DatabaseConnection>()
+
+  override async acquireConnection(): Promise<Connection> {
+    try {
+      const connection = await super.acquireConnection()
+      if (!this.#seen.has(connection)) {
+        this.#seen.add(connection)
+        const execute = connection.executeQuery.bind(connection)
+        connection.executeQuery = (query, options) => execute(query, options).catch(rethrow) as never
+      }
+      return connection
+    } catch (error) {
+      return rethrow(error)
+    }
+  }
+
+  override async beginTransaction(connection: Connection, settings: TransactionSettings): Promise<void> {
+    try {
+      await super.beginTransaction(connection, settings)
+    } catch (error) {
+      await this.releaseConnection(connection as Parameters<PostgresDriver['releaseConnection']>[0])
+      throw error
+    }
+  }
+
+  override async rollbackTransaction(connection: Connection): Promise<void> {
+    try {
+      await super.rollbackTransaction(connection)
+    } catch (error) {
+      // Without a connection there is no transaction either.
+      if (!(error instanceof DatabaseUnavailable)) throw error
+    }
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw translated(error)
+}
+
+const { BOOL, DATE, INT8, INTERVAL, NUMERIC, TIMESTAMP, TIMESTAMPTZ, JSON: JSON_TEXT, JSONB } = pg.types.builtins
+const asText = (text: string) => text
+
+/** The entity managers want times as text: they know the columns' types. */
+export const entityTypes = (): pg.CustomTypesConfig => {
+  const types = new pg.TypeOverrides()
+  for (const oid of [DATE, INTERVAL, TIMESTAMP, TIMESTAMPTZ]) types.setTypeParser(oid, asText)
+  return types
+}
+
+const asInstant = (oid: number) => {
+  const parse = pg.types.getTypeParser(oid) as (text: string) => Date
+  return (text: string) => parse(text).getTime()
+}
+
+/** Plain rows: what SQLite gives for the same column. */
+const plainParsers = new Map<number, (text: string) => unknown>([
+  [BOOL, (text) => (text === 't' ? 1 : 0)],
+  [INT8, Number],
+  [NUMERIC, Number],
+  [TIMESTAMP, asInstant(TIMESTAMP)],
+  [TIMESTAMPTZ, asInstant(TIMESTAMPTZ)],
+  [JSON_TEXT, asText],
+  [JSONB, asText],
+])
+const plainTypes = {
+  getTypeParser: (oid: number, format: 'text' | 'binary') =>
+    plainParsers.get(oid) ?? pg.types.getTypeParser(oid, format),
+} as pg.CustomTypesConfig
+
+/** The hot path: statements that each connection prepares once, by name. */
+export class PreparedStatements {
+  readonly #pool: pg.Pool
+  readonly #statements = new Map<string, { name: string; text: string; types: pg.CustomTypesConfig }>()
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  async run(sql: string, parameters: readonly Parameter[]): Promise<pg.QueryResult<object>> {
+    let statement = this.#statements.get(sql)
+    if (!statement) {
+      statement = { name: `gameyard_${this.#statements.size}`, text: numbered(sql), types: plainTypes }
+      this.#statements.set(sql, statement)
+    }
+    try {
+      return await this.#pool.query({ ...statement, values: parameters as unknown[] })
+    } catch (error) {
+      return rethrow(error)
+    }
+  }
+}
+
+/** `?` outside of quotes becomes `$1`, `$2`, … */
+export function numbered(sql: string): string {
+  let count = 0
+  return sql.replace(/'[^']*'|"[^"]*"|\?/g, (match) => (match === '?' ? `$${++count}` : match))
+}

@@ -1,0 +1,141 @@
+import { PostgreSqlDriver } from '@mikro-orm/postgresql'
+import { type AbstractSqlDriver, type DriverException, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyBaseLogger } from 'fastify'
+import pg from 'pg'
+import Type, { type Static } from 'typebox'
+import { Secret } from '../../core/config.ts'
+import { defineDriver } from '../../core/driver.ts'
+import { isPlatformError, StartupError } from '../../core/errors.ts'
+import { BackupUnsupported, type DatabaseDriver, type Entity, type Parameter } from './interface.ts'
+import { entityTypes, PreparedStatements, TranslatingDialect } from './postgres-pool.ts'
+
+const PostgresConfig = Type.Object(
+  {
+    url: Secret({ description: 'postgres://user:password@host:5432/database' }),
+    poolSize: Type.Integer({ default: 10, minimum: 2, maximum: 500, description: 'Connections of each machine.' }),
+    ssl: Type.Union([Type.Literal('off'), Type.Literal('on'), Type.Literal('unverified')], {
+      default: 'off',
+      description: "on: encrypted, with the server's certificate checked. unverified: encrypted, unchecked.",
+    }),
+  },
+  { additionalProperties: false },
+)
+
+const OLDEST_POSTGRES = 14
+
+/** Longest wait for a connection, in ms: for a new one to a server that does not answer, or for a free one. */
+const CONNECT_MS = 5000
+
+/** Any number, the same in every process: who holds it migrates. */
+const MIGRATION_LOCK = 7_305_804_402
+
+/** PostgreSQL: for several machines on one database. */
+export default defineDriver({
+  family: 'database',
+  name: 'postgres',
+  config: PostgresConfig,
+  create: async (config, { log }) => new PostgresDatabase(config, log),
+})
+
+class PostgresDatabase implements DatabaseDriver {
+  readonly dialect = 'postgres'
+  readonly shared = true
+  readonly #pool: pg.Pool
+  readonly #statements: PreparedStatements
+  readonly #address: string
+  readonly #database: string
+  #orm!: MikroORM
+
+  constructor({ url, poolSize, ssl }: Static<typeof PostgresConfig>, log: FastifyBaseLogger) {
+    const { host, pathname, username } = parsed(url)
+    this.#address = host + pathname
+    this.#database = decodeURIComponent(pathname.slice(1) || username)
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max: poolSize,
+      application_name: 'gameyard',
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      types: entityTypes(),
+      ...(ssl === 'off' ? {} : { ssl: { rejectUnauthorized: ssl === 'on' } }),
+    })
+    // A connection that the server drops says so here, and would end the process if nobody listened. The statement it
+    // was running fails by itself, and the pool makes a new connection for the next one.
+    const lost = (error: Error) => log.warn({ err: error }, 'a connection to the database was lost')
+    this.#pool.on('error', lost)
+    this.#pool.on('connect', (client) => client.on('error', lost))
+    this.#statements = new PreparedStatements(this.#pool)
+  }
+
+  async open(entities: Entity[]): Promise<MikroORM> {
+    await this.#check()
+    this.#orm = await MikroORM.init<AbstractSqlDriver>({
+      driver: PostgresOrmDriver,
+      driverOptions: new TranslatingDialect(this.#pool),
+      dbName: this.#database,
+      entities,
+      ensureDatabase: false,
+      discovery: { warnWhenNoEntities: false },
+    })
+    return this.#orm
+  }
+
+  async migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void> {
+    await this.#orm.em.fork().transactional(async (em) => {
+      await em.execute('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
+      await work(em)
+    })
+  }
+
+  async query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
+    return (await this.#statements.run(sql, parameters)).rows
+  }
+
+  async execute(sql: string, parameters: readonly Parameter[]): Promise<number> {
+    return (await this.#statements.run(sql, parameters)).rowCount ?? 0
+  }
+
+  async backup(): Promise<void> {
+    throw new BackupUnsupported(
+      'A PostgreSQL database is backed up by its own tools: run pg_dump --format=custom, and pg_restore to restore.',
+    )
+  }
+
+  async close(): Promise<void> {
+    await this.#orm?.close(true)
+    if (!this.#pool.ending) await this.#pool.end()
+  }
+
+  async #check(): Promise<void> {
+    let version: number
+    try {
+      const { rows } = await this.#pool.query<{ version: number }>(
+        "select current_setting('server_version_num')::int / 10000 as version",
+      )
+      version = rows[0]?.version ?? 0
+    } catch (error) {
+      throw new StartupError(
+        `The database at ${this.#address} can't be used (${(error as Error).message || (error as { code?: string }).code}); check database.url.`,
+        { cause: error },
+      )
+    }
+    if (version < OLDEST_POSTGRES)
+      throw new StartupError(
+        `The database at ${this.#address} is PostgreSQL ${version}; Gameyard needs ${OLDEST_POSTGRES} or later.`,
+      )
+  }
+}
+
+/** Lets the errors through that the pool has translated already. */
+class PostgresOrmDriver extends PostgreSqlDriver {
+  override convertException(exception: Error): DriverException {
+    return isPlatformError(exception) ? (exception as never) : super.convertException(exception)
+  }
+}
+
+/** @throws StartupError that does not show the URL: it holds the password */
+function parsed(url: string): URL {
+  const parts = URL.parse(url)
+  if (parts && /^postgres(ql)?:$/.test(parts.protocol)) return parts
+  throw new StartupError('database.url is not of the form postgres://user:password@host:5432/database.')
+}

@@ -1,0 +1,232 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import { isPlatformError, StorageFull } from '../../core/errors.ts'
+import { DatabaseBusy, DatabaseUnavailable, type Parameter } from './interface.ts'
+import { nativeBinding } from './sqlite-native.ts'
+
+type Statement = Sqlite.Statement<unknown[], object>
+
+export interface StatementResult {
+  rows: object[]
+  changes: number
+  insertId?: number | bigint
+}
+
+/** How long one attempt may hold up the process while another one writes, in ms; then it is repeated from a timer. */
+const ATTEMPT_MS = 10
+
+/** Statements of the entity managers that stay prepared: they carry their values in the text, so few return. */
+const KEPT_STATEMENTS = 200
+
+/**
+ * One database file as this process uses it: one connection that writes, for one caller at a time, and one that only
+ * reads and never waits (write-ahead log). A database in memory has only the first.
+ */
+export class SqliteConnections {
+  readonly writer: Sqlite.Database
+  readonly #reader: Sqlite.Database | null
+  readonly #waitMs: number
+  readonly #queue: Array<() => void> = []
+  #taken = false
+  readonly #written: Statements
+  readonly #read: Statements | null
+  readonly #fast = new Map<string, Statement>()
+
+  /** @param waitMs longest wait for the writing connection, and for another process */
+  static async open(file: string, { waitMs, synchronous }: { waitMs: number; synchronous: 'full' | 'normal' }) {
+    const writer = new Sqlite(file, { timeout: ATTEMPT_MS, ...nativeBinding() })
+    try {
+      await whileBusy(waitMs, () => {
+        writer.pragma('journal_mode = wal')
+        writer.pragma(`synchronous = ${synchronous}`)
+        writer.pragma('foreign_keys = on')
+        writer.prepare('select count(*) from sqlite_master').get()
+      })
+      const reader = file === ':memory:' ? null : openReader(file)
+      return new SqliteConnections(writer, reader, waitMs)
+    } catch (error) {
+      writer.close()
+      throw error
+    }
+  }
+
+  private constructor(writer: Sqlite.Database, reader: Sqlite.Database | null, waitMs: number) {
+    this.writer = writer
+    this.#reader = reader
+    this.#waitMs = waitMs
+    this.#written = new Statements(writer)
+    this.#read = reader && new Statements(reader)
+  }
+
+  /** A reading statement of the hot path: prepared once, kept for good, never waiting for a transaction. */
+  async query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
+    if (!this.#reader) return (await this.write(sql, parameters.map(bind))).rows
+    let statement = this.#fast.get(sql)
+    if (!statement) {
+      statement = this.#reader.prepare(sql) as Statement
+      this.#fast.set(sql, statement)
+    }
+    const values = parameters.length === 0 ? [] : parameters.map(bind)
+    try {
+      return statement.all(values)
+    } catch (error) {
+      if (!isBusy(error)) throw translated(error)
+      return whileBusy(this.#waitMs, () => statement.all(values))
+    }
+  }
+
+  /** A writing statement with values, in a transaction of its own. @returns the number of rows it met */
+  async execute(sql: string, parameters: readonly Parameter[]): Promise<number> {
+    return (await this.write(sql, parameters.map(bind))).changes
+  }
+
+  /** One statement outside of a transaction: a reading one at once, a writing one when its turn comes. */
+  async run(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
+    if (this.#read && /^\s*(select|with)\b/i.test(sql)) {
+      const statement = this.#read.prepare(sql)
+      if (statement.readonly) return whileBusy(this.#waitMs, () => execute(statement, parameters))
+    }
+    return this.write(sql, parameters)
+  }
+
+  async write(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
+    await this.take()
+    try {
+      return await whileBusy(this.#waitMs, () => execute(this.#written.prepare(sql), parameters))
+    } finally {
+      this.release()
+    }
+  }
+
+  /** One statement of the transaction that the caller holds. */
+  runInside(sql: string, parameters: readonly unknown[]): StatementResult {
+    // A full disk rolls back by itself; what follows must not be committed statement by statement.
+    if (!this.writer.inTransaction) throw new Error('The database has rolled this transaction back already.')
+    try {
+      return execute(this.#written.prepare(sql), parameters)
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  /**
+   * Begins to write at once: a transaction that first reads and then writes would fail whenever another process wrote
+   * in between, whatever the busy timeout.
+   */
+  async begin(): Promise<void> {
+    await this.take()
+    try {
+      await whileBusy(this.#waitMs, () => execute(this.#written.prepare('begin immediate'), []))
+    } catch (error) {
+      this.release()
+      throw error
+    }
+  }
+
+  /** Waits for the writing connection; first come, first served. @throws DatabaseBusy */
+  async take(): Promise<void> {
+    if (!this.#taken) {
+      this.#taken = true
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const turn = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        this.#queue.splice(this.#queue.indexOf(turn), 1)
+        reject(
+          new DatabaseBusy(
+            `A transaction has held the database for more than ${this.#waitMs} ms. ` +
+              'Inside a transaction use the entity manager that it passes, and wait for no network.',
+          ),
+        )
+      }, this.#waitMs)
+      this.#queue.push(turn)
+    })
+  }
+
+  release(): void {
+    const next = this.#queue.shift()
+    if (next) next()
+    else this.#taken = false
+  }
+
+  close(): void {
+    this.#reader?.close()
+    this.writer.close()
+  }
+}
+
+/** The statements of one connection, the latest used ones kept. */
+class Statements {
+  readonly #database: Sqlite.Database
+  readonly #kept = new Map<string, Statement>()
+
+  constructor(database: Sqlite.Database) {
+    this.#database = database
+  }
+
+  prepare(sql: string): Statement {
+    const kept = this.#kept.get(sql)
+    if (kept) {
+      this.#kept.delete(sql)
+      this.#kept.set(sql, kept)
+      return kept
+    }
+    const statement = this.#database.prepare(sql) as Statement
+    this.#kept.set(sql, statement)
+    if (this.#kept.size > KEPT_STATEMENTS) this.#kept.delete(this.#kept.keys().next().value as string)
+    return statement
+  }
+}
+
+/** A connection that can only read. */
+export const openReader = (file: string): Sqlite.Database =>
+  new Sqlite(file, { readonly: true, fileMustExist: true, timeout: ATTEMPT_MS, ...nativeBinding() })
+
+function execute(statement: Statement, parameters: readonly unknown[]): StatementResult {
+  if (!statement.reader) {
+    const { changes, lastInsertRowid } = statement.run(parameters)
+    return { rows: [], changes, insertId: lastInsertRowid }
+  }
+  const rows = statement.all(parameters)
+  return { rows, changes: rows.length }
+}
+
+function bind(value: Parameter): unknown {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (value instanceof Date) return value.getTime()
+  if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) return JSON.stringify(value)
+  return value
+}
+
+/** Repeats what another process is in the way of, without holding up this one. @throws DatabaseBusy */
+async function whileBusy<T>(waitMs: number, work: () => T): Promise<T> {
+  const end = performance.now() + waitMs
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > end) throw translated(error)
+    }
+    await sleep(1 + Math.random() * ATTEMPT_MS)
+  }
+}
+
+const codeOf = (error: unknown): string => (error instanceof Sqlite.SqliteError ? error.code : '')
+
+const isBusy = (error: unknown) => codeOf(error).startsWith('SQLITE_BUSY')
+
+/** Conditions of the machine rather than of the statement, as the family's errors. */
+function translated(error: unknown): unknown {
+  if (isPlatformError(error)) return error
+  const code = codeOf(error)
+  if (isBusy(error))
+    return new DatabaseBusy('Another process has held the database for too long.').with({ cause: error })
+  if (code === 'SQLITE_FULL') return new StorageFull().with({ cause: error })
+  if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY)/.test(code))
+    return new DatabaseUnavailable().with({ cause: error })
+  return error
+}

@@ -1,0 +1,119 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteDialect,
+} from 'kysely'
+import type { SqliteConnections } from './sqlite-connection.ts'
+
+/**
+ * Kysely's SQLite dialect, the basis of the entity managers, on `SqliteConnections`. Kysely's own gives its one
+ * connection to a transaction and lets everyone else wait for ever, and begins transactions that can't be upgraded.
+ */
+export class GuardedSqliteDialect extends SqliteDialect {
+  readonly #connections: SqliteConnections
+
+  constructor(connections: SqliteConnections) {
+    super({ database: connections.writer })
+    this.#connections = connections
+  }
+
+  override createDriver(): Driver {
+    return new GuardedDriver(this.#connections)
+  }
+
+  override createAdapter(): SqliteAdapter {
+    return new QueuelessAdapter()
+  }
+}
+
+/** Who waits for whom is decided in `SqliteConnections`, not by Kysely's mutex. */
+class QueuelessAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+}
+
+class GuardedDriver implements Driver {
+  readonly #connections: SqliteConnections
+
+  constructor(connections: SqliteConnections) {
+    this.#connections = connections
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<Connection> {
+    return new Connection(this.#connections)
+  }
+
+  async beginTransaction(connection: Connection): Promise<void> {
+    await this.#connections.begin()
+    connection.inside = true
+  }
+
+  async commitTransaction(connection: Connection): Promise<void> {
+    await connection.executeQuery({ sql: 'commit', parameters: [] })
+    this.#end(connection)
+  }
+
+  async rollbackTransaction(connection: Connection): Promise<void> {
+    try {
+      // After a full disk there is nothing left to roll back, and trying would hide the cause.
+      if (this.#connections.writer.inTransaction) await connection.executeQuery({ sql: 'rollback', parameters: [] })
+    } finally {
+      this.#end(connection)
+    }
+  }
+
+  async savepoint(connection: Connection, name: string): Promise<void> {
+    await connection.executeQuery({ sql: `savepoint "${name}"`, parameters: [] })
+  }
+
+  async rollbackToSavepoint(connection: Connection, name: string): Promise<void> {
+    await connection.executeQuery({ sql: `rollback to "${name}"`, parameters: [] })
+  }
+
+  async releaseSavepoint(connection: Connection, name: string): Promise<void> {
+    await connection.executeQuery({ sql: `release "${name}"`, parameters: [] })
+  }
+
+  async releaseConnection(connection: Connection): Promise<void> {
+    // A commit that failed: the connection must not go to the next caller inside a transaction.
+    if (connection.inside) await this.rollbackTransaction(connection)
+  }
+
+  async destroy(): Promise<void> {
+    this.#connections.close()
+  }
+
+  #end(connection: Connection): void {
+    if (!connection.inside) return
+    connection.inside = false
+    this.#connections.release()
+  }
+}
+
+/** What one caller of Kysely holds: nothing, until it begins a transaction. */
+class Connection implements DatabaseConnection {
+  readonly #connections: SqliteConnections
+  inside = false
+
+  constructor(connections: SqliteConnections) {
+    this.#connections = connections
+  }
+
+  async executeQuery<Row>({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): Promise<QueryResult<Row>> {
+    const { rows, changes, insertId } = this.inside
+      ? this.#connections.runInside(sql, parameters)
+      : await this.#connections.run(sql, parameters)
+    return { rows: rows as Row[], numAffectedRows: BigInt(changes), ...(insertId && { insertId: BigInt(insertId) }) }
+  }
+
+  /** All rows at once: a half-read statement would keep everyone else from writing. */
+  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    yield await this.executeQuery<Row>(query)
+  }
+}

@@ -1,0 +1,185 @@
+import { access, mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import {
+  type AbstractSqlDriver,
+  type DriverException,
+  MikroORM,
+  type SqlEntityManager,
+  SqliteDriver,
+} from '@mikro-orm/sql'
+import Type, { type Static } from 'typebox'
+import { type DriverContext, defineDriver } from '../../core/driver.ts'
+import { isPlatformError, StartupError } from '../../core/errors.ts'
+import { DatabaseBusy, type DatabaseDriver, type Entity, type Parameter } from './interface.ts'
+import { openReader, SqliteConnections } from './sqlite-connection.ts'
+import { GuardedSqliteDialect } from './sqlite-dialect.ts'
+
+const SqliteConfig = Type.Object(
+  {
+    file: Type.String({
+      default: 'gameyard.db',
+      minLength: 1,
+      description: 'The database file, relative to the data folder; ":memory:" keeps nothing.',
+    }),
+    durability: Type.Union([Type.Literal('full'), Type.Literal('normal')], {
+      default: 'full',
+      description: 'full: what was acknowledged survives a power cut. normal: faster, may lose the last instants.',
+    }),
+    busyTimeout: Type.Integer({
+      default: 5000,
+      minimum: 1,
+      description: 'Longest wait for another transaction, in milliseconds.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+/** Earlier ones can damage a database in write-ahead-log mode. */
+const OLDEST_SQLITE = [3, 51, 3]
+
+/** How often the wait for another process that migrates is begun anew. */
+const MIGRATION_ATTEMPTS = 60
+
+/** SQLite in one file, or in memory: the database of a single machine. */
+export default defineDriver({
+  family: 'database',
+  name: 'sqlite',
+  config: SqliteConfig,
+  create: async (config, context) => new SqliteDatabase(config, context),
+})
+
+class SqliteDatabase implements DatabaseDriver {
+  readonly dialect = 'sqlite'
+  readonly shared = false
+  readonly #config: Static<typeof SqliteConfig>
+  readonly #file: string
+  #connections!: SqliteConnections
+  #orm!: MikroORM
+
+  constructor(config: Static<typeof SqliteConfig>, context: DriverContext) {
+    this.#config = config
+    this.#file = config.file === ':memory:' ? config.file : resolve(context.dataDir, config.file)
+  }
+
+  async open(entities: Entity[]): Promise<MikroORM> {
+    this.#connections = await this.#connect()
+    this.#orm = await MikroORM.init<AbstractSqlDriver>({
+      driver: SqliteOrmDriver,
+      driverOptions: new GuardedSqliteDialect(this.#connections),
+      dbName: this.#file,
+      entities,
+      ensureDatabase: false,
+      discovery: { warnWhenNoEntities: false },
+    })
+    // It turns foreign keys on as it connects: before `migrate` turns them off, not in the middle of it.
+    await this.#orm.connect()
+    return this.#orm
+  }
+
+  /**
+   * Changing a column rebuilds its table, and dropping the old one would delete the rows that refer to it, unless
+   * foreign keys are off; which they can be only from outside of the transaction. They are checked before it commits.
+   */
+  async migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void> {
+    const { writer } = this.#connections
+    writer.pragma('foreign_keys = off')
+    try {
+      await this.#afterOthers(async (em) => {
+        await work(em)
+        const broken = await em.execute<{ table: string }[]>('pragma foreign_key_check')
+        if (broken[0]) throw new Error(`A migration left a row of ${broken[0].table} that refers to nothing.`)
+      })
+    } finally {
+      writer.pragma('foreign_keys = on')
+    }
+  }
+
+  query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
+    return this.#connections.query(sql, parameters)
+  }
+
+  execute(sql: string, parameters: readonly Parameter[]): Promise<number> {
+    return this.#connections.execute(sql, parameters)
+  }
+
+  /** SQLite's online backup from a read transaction: one moment of the database, however much is written meanwhile. */
+  async backup(file: string): Promise<void> {
+    if (this.#file === ':memory:') {
+      await this.#connections.writer.backup(file)
+      return
+    }
+    const source = openReader(this.#file)
+    try {
+      source.exec('begin; select count(*) from sqlite_master')
+      await source.backup(file)
+    } finally {
+      source.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    // Kysely closes only what it has used.
+    await this.#orm?.close(true)
+    this.#connections?.close()
+  }
+
+  async #connect(): Promise<SqliteConnections> {
+    const fresh = this.#file === ':memory:' || (await isAbsent(this.#file))
+    try {
+      if (this.#file !== ':memory:') await mkdir(dirname(this.#file), { recursive: true })
+      const connections = await SqliteConnections.open(this.#file, {
+        waitMs: this.#config.busyTimeout,
+        synchronous: this.#config.durability,
+      })
+      refuseOldSqlite(connections)
+      return connections
+    } catch (error) {
+      if (error instanceof StartupError || error instanceof DatabaseBusy) throw error
+      const reason = ((error as Error).cause as Error | undefined)?.message ?? (error as Error).message
+      throw new StartupError(
+        fresh
+          ? `The database file ${this.#file} can't be made (${reason}); check that its folder may be written to.`
+          : `The database file ${this.#file} can't be used (${reason}); restore a backup, or move the file away to begin anew.`,
+        { cause: error },
+      )
+    }
+  }
+
+  async #afterOthers(work: (em: SqlEntityManager) => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      let begun = false
+      try {
+        return await this.#orm.em.fork().transactional((em) => {
+          begun = true
+          return work(em as SqlEntityManager)
+        })
+      } catch (error) {
+        if (begun || !(error instanceof DatabaseBusy) || attempt === MIGRATION_ATTEMPTS) throw error
+      }
+    }
+  }
+}
+
+/** Lets the errors through that the connection has translated already. */
+class SqliteOrmDriver extends SqliteDriver {
+  override convertException(exception: Error): DriverException {
+    return isPlatformError(exception) ? (exception as never) : super.convertException(exception)
+  }
+}
+
+function refuseOldSqlite(connections: SqliteConnections): void {
+  const { version } = connections.writer.prepare('select sqlite_version() as version').get() as { version: string }
+  const parts = version.split('.').map(Number)
+  const index = OLDEST_SQLITE.findIndex((least, at) => parts[at] !== least)
+  if (index === -1 || (parts[index] ?? 0) > (OLDEST_SQLITE[index] ?? 0)) return
+  connections.close()
+  throw new StartupError(
+    `SQLite ${version} can damage a database; Gameyard needs ${OLDEST_SQLITE.join('.')}: update better-sqlite3.`,
+  )
+}
+
+const isAbsent = (file: string) =>
+  access(file).then(
+    () => false,
+    () => true,
+  )

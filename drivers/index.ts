@@ -1,0 +1,7 @@
+import type { DriverFamily } from '../core/driver.ts'
+import { bus } from './bus/index.ts'
+import { database } from './database/index.ts'
+import { storage } from './storage/index.ts'
+
+/** Every driver family, with its built-in drivers. */
+export const families: DriverFamily[] = [database, storage, bus]

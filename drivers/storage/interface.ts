@@ -1,0 +1,167 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import type { Clock } from '../../core/clock.ts'
+import { defineError } from '../../core/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    storage: Storage
+  }
+}
+
+/** What a blob must turn out to be: hex SHA-256 and size in bytes. */
+export interface Expected {
+  sha256: string
+  size: number
+}
+
+/** Bytes `start` to `end`, both included and `start` not above `end`, as in RFC 9110 section 14. */
+export interface Range {
+  start: number
+  end: number
+}
+
+/**
+ * A request that a client without credentials may send until it expires: method, address and headers, as given. The
+ * body is exactly the announced bytes, with their number as `Content-Length`.
+ */
+export interface PresignedPut {
+  url: string
+  method: 'PUT'
+  headers: Record<string, string>
+}
+
+/**
+ * Where the bytes live: game builds, media, assets, job artifacts.
+ *
+ * Keys are `/`-separated, 1 to 512 bytes of `[A-Za-z0-9._/-]`, without empty, `.` or `..` segments and with none over
+ * 255 bytes, chosen by the platform and never by a user; anything else is refused with `InvalidKey` (see `assertKey`).
+ * Since a driver may keep them as files, no key is another one's folder (`a` beside `a/b`), and no two differ only in
+ * case.
+ *
+ * A blob is immutable: it appears whole, at once and durably, or not at all, also when the process dies midway. Two
+ * uploads to one key always carry the same bytes; keys that hold a digest make it so.
+ *
+ * Every method may throw `StorageUnavailable` after the driver's own retries, and throws it after `close`.
+ */
+export interface Storage {
+  /**
+   * Stores a stream. A key that is there already is left as it is, once the stream has proved to match.
+   *
+   * Rejects with the stream's own error when the stream fails: nothing is kept. The stream is not destroyed when `put`
+   * rejects, so that an HTTP request still can be answered; ending it is the caller's.
+   *
+   * @throws DigestMismatch when the bytes are not the ones expected (nothing is kept), or the key holds a blob of
+   *   another size
+   * @throws StorageFull (core/errors.ts) when there is no room: nothing is kept
+   */
+  put(key: string, body: Readable, expected: Expected): Promise<void>
+  /**
+   * Streams a blob or a part of it. `range.end` past the last byte is cut; a range that begins past it is empty. The
+   * caller reads the stream to its end or destroys it.
+   *
+   * @throws BlobNotFound
+   */
+  get(key: string, range?: Range): Promise<Readable>
+  /** What is known of a blob without reading it, or null when there is none. */
+  head(key: string): Promise<{ size: number } | null>
+  /** Removes a blob; removing what is not there is no error. */
+  delete(key: string): Promise<void>
+  /**
+   * All keys that begin with `prefix` (no need to end at a `/`; empty for all), in byte order. Uploads under way and
+   * abandoned ones are not among them.
+   */
+  list(prefix: string): AsyncIterable<{ key: string; size: number; modifiedAt: Date }>
+  /**
+   * A request by which a client stores exactly these bytes, without passing through a route that needs sign-in.
+   * The blob is to be counted on only after `commitPut`.
+   *
+   * @param relay an address of the platform that accepts the upload for drivers without a server of their own: such a
+   *   driver returns it with a signature added to the end of its query, bound to its path and query, the digest, the
+   *   size and the expiry. The route behind it asks `verifyRelay` and then stores by `put`
+   */
+  presignPut(key: string, expected: Expected, options: { expiresAt: Date; relay: string }): Promise<PresignedPut>
+  /** Whether a request to a relay address (`url`, its query included) carries a signature that holds at this moment. */
+  verifyRelay(url: string, expected: Expected): boolean
+  /**
+   * Ends a presigned upload: checks the bytes that came and makes them a blob. Repeating it is no error, and neither is
+   * a blob that is there already, whoever stored it: a key must not be shared by owners who may not have each other's
+   * bytes.
+   *
+   * @throws BlobNotFound when nothing was uploaded
+   * @throws DigestMismatch when something else was: it is thrown away
+   */
+  commitPut(key: string, expected: Expected): Promise<void>
+  /** Rejects when the storage can't be reached; used by /readyz. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+export const InvalidKey = defineError('invalid_key', 400, 'The storage key %s has a form that is not allowed.')
+export const BlobNotFound = defineError('blob_not_found', 404, 'There is no blob %s.')
+export const DigestMismatch = defineError('digest_mismatch', 422, 'The bytes of %s are not the ones announced.')
+export const StorageUnavailable = defineError('storage_unavailable', 503, 'The storage does not answer.')
+
+/** @throws InvalidKey when a key has a form that `Storage` does not allow */
+export function assertKey(key: string): void {
+  if (!/^[A-Za-z0-9._/-]{1,512}$/.test(key) || !key.split('/').every(isSegment)) throw new InvalidKey(key)
+}
+
+/** As `assertKey`, for what may begin a key: the last segment may be cut anywhere, and all of it may be missing. */
+export function assertPrefix(prefix: string): void {
+  const segments = prefix.split('/')
+  const cut = segments.pop() as string
+  if (!/^[A-Za-z0-9._/-]{0,512}$/.test(prefix) || !segments.every(isSegment) || cut.length > 255)
+    throw new InvalidKey(prefix)
+}
+
+const isSegment = (segment: string) => segment !== '' && segment !== '.' && segment !== '..' && segment.length <= 255
+
+/**
+ * Passes the bytes of `body` on and checks them on the way: the last chunk is followed by an error when they are not
+ * the ones expected. What was written by then must not become a blob.
+ *
+ * @throws DigestMismatch as soon as there is a byte too many, else at the end
+ */
+export async function* verified(key: string, body: Readable, expected: Expected): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    size += chunk.length
+    if (size > expected.size) throw new DigestMismatch(key)
+    hash.update(chunk)
+    yield chunk
+  }
+  if (size !== expected.size || hash.digest('hex') !== expected.sha256) throw new DigestMismatch(key)
+}
+
+/**
+ * `presignPut` and `verifyRelay` for a storage without a server of its own: HMAC-SHA256 over the relay's path and query,
+ * the digest, the size and the expiry. Scheme and host are left out, since a proxy may change them.
+ *
+ * @param secret 32 bytes, the same on every node: `context.secret('storage/<driver>/presign')`
+ */
+export function relaySignatures(secret: Buffer, clock: Clock) {
+  const sign = (relay: string, { sha256, size }: Expected, expires: number) => {
+    const path = relay.replace(/^[a-z]+:\/\/[^/?#]*/, '')
+    return createHmac('sha256', secret).update(`PUT\n${path}\n${sha256}\n${size}\n${expires}`).digest('base64url')
+  }
+  return {
+    presign(expected: Expected, { relay, expiresAt }: { relay: string; expiresAt: Date }): PresignedPut {
+      const expires = Math.floor(expiresAt.getTime() / 1000)
+      const query = `expires=${expires}&signature=${sign(relay, expected, expires)}`
+      return {
+        method: 'PUT',
+        url: relay + (relay.includes('?') ? '&' : '?') + query,
+        headers: { 'content-type': 'application/octet-stream' },
+      }
+    },
+    verify(url: string, expected: Expected): boolean {
+      const [, relay, expires, signature] = /^(.+)[?&]expires=(\d{1,12})&signature=([\w-]{43})$/.exec(url) ?? []
+      if (!relay || !signature) return false
+      const right = sign(relay, expected, Number(expires))
+      const holds = timingSafeEqual(Buffer.from(signature), Buffer.from(right))
+      return holds && Number(expires) * 1000 > clock.now().getTime()
+    },
+  }
+}

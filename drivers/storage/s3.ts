@@ -1,0 +1,390 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { HeadObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
+import Type, { type Static } from 'typebox'
+import { Secret } from '../../core/config.ts'
+import { type DriverContext, defineDriver } from '../../core/driver.ts'
+import { isPlatformError, StartupError, StorageFull } from '../../core/errors.ts'
+import {
+  assertKey,
+  assertPrefix,
+  BlobNotFound,
+  DigestMismatch,
+  type Expected,
+  type PresignedPut,
+  type Range,
+  type Storage,
+  StorageUnavailable,
+  verified,
+} from './interface.ts'
+
+const S3Config = Type.Object(
+  {
+    endpoint: Type.Optional(
+      Type.String({ pattern: '^https?://[^?#]+$', description: 'Address of an S3-compatible server; none for AWS.' }),
+    ),
+    region: Type.String({ default: 'us-east-1', minLength: 1, description: 'Region of the bucket.' }),
+    bucket: Type.String({ minLength: 3, maxLength: 63, description: 'Bucket for the blobs; it must exist.' }),
+    accessKeyId: Type.String({ minLength: 1, description: 'Access key.' }),
+    secretAccessKey: Secret({ description: 'Secret of the access key.' }),
+    forcePathStyle: Type.Boolean({
+      default: false,
+      description: 'Name the bucket in the path and not in the host, as most servers other than AWS need.',
+    }),
+    prefix: Type.String({
+      default: '',
+      pattern: '^([A-Za-z0-9._-]+/)*$',
+      maxLength: 256,
+      description: 'What all keys begin with, ending in /, to share a bucket.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+/**
+ * Keeps each blob as an object of a bucket on Amazon S3 or a server that speaks its protocol.
+ *
+ * A presigned upload goes to a staging object and is copied to its key on the server once verified, since whoever has
+ * the address could send again. Neither conditional writes nor checksums are asked of the server. A lifecycle rule
+ * that aborts incomplete multipart uploads is good to have; uploads from browsers need a CORS rule for PUT.
+ */
+export default defineDriver({
+  family: 'storage',
+  name: 's3',
+  config: S3Config,
+
+  async create(config, context): Promise<Storage> {
+    const [sdk, { Upload }, { getSignedUrl }] = await Promise.all([
+      import('@aws-sdk/client-s3'),
+      import('@aws-sdk/lib-storage'),
+      import('@aws-sdk/s3-request-presigner'),
+    ])
+    const client = new sdk.S3Client({
+      ...(config.endpoint ? { endpoint: config.endpoint } : {}),
+      region: config.region,
+      credentials: { accessKeyId: config.accessKeyId, secretAccessKey: config.secretAccessKey },
+      forcePathStyle: config.forcePathStyle,
+      maxAttempts: 3,
+      requestHandler: {
+        connectionTimeout: 3_000,
+        requestTimeout: 30_000,
+        throwOnRequestTimeout: true,
+        socketTimeout: 60_000,
+      },
+    })
+    try {
+      await client.send(new sdk.HeadBucketCommand({ Bucket: config.bucket }))
+    } catch (error) {
+      client.destroy()
+      throw unusable(config, error)
+    }
+    const storage = new S3Storage({ ...sdk, Upload, getSignedUrl }, client, config, context)
+    storage.removeAbandoned().catch((error) => context.log.warn(error, 'abandoned uploads could not be removed'))
+    return storage
+  },
+})
+
+type Sdk = typeof import('@aws-sdk/client-s3') &
+  Pick<typeof import('@aws-sdk/lib-storage'), 'Upload'> &
+  Pick<typeof import('@aws-sdk/s3-request-presigner'), 'getSignedUrl'>
+
+const MiB = 1024 * 1024
+/** Up to here a body is read into memory and sent at once; above, in parts as it comes. */
+const SINGLE_PUT_BYTES = 16 * MiB
+const PART_BYTES = 8 * MiB
+const MAX_PARTS = 10_000
+/** No key has a `~`, so that staging objects never stand among the blobs. */
+const STAGING = '~incoming/'
+const ABANDONED_AFTER = 48 * 60 * 60 * 1000
+/** The longest that SigV4 lets a presigned request live: seven days. */
+const MAX_PRESIGN_SECONDS = 604_800
+
+class S3Storage implements Storage {
+  readonly #sdk: Sdk
+  readonly #client: S3Client
+  readonly #bucket: string
+  readonly #prefix: string
+  readonly #clock: DriverContext['clock']
+  #closed = false
+
+  constructor(sdk: Sdk, client: S3Client, config: Static<typeof S3Config>, context: DriverContext) {
+    this.#sdk = sdk
+    this.#client = client
+    this.#bucket = config.bucket
+    this.#prefix = config.prefix
+    this.#clock = context.clock
+  }
+
+  async put(key: string, body: Readable, expected: Expected): Promise<void> {
+    const target = this.#object(key)
+    const blob = await this.head(key)
+    const chunks = verified(key, body, expected)
+    if (blob) {
+      for await (const _ of chunks);
+      if (blob.size !== expected.size) throw new DigestMismatch(key)
+    } else if (expected.size <= SINGLE_PUT_BYTES) {
+      const input = { ...target, Body: Buffer.concat(await Array.fromAsync(chunks)), ChecksumSHA256: base64(expected) }
+      await this.#run(key, () => this.#client.send(new this.#sdk.PutObjectCommand(input)))
+    } else {
+      await this.#putInParts(key, chunks, expected.size)
+    }
+  }
+
+  /** Sends a body in parts, and ends the upload only when the last byte has proved right; else it is aborted. */
+  async #putInParts(key: string, chunks: AsyncIterable<Buffer>, size: number): Promise<void> {
+    let refusal: unknown
+    const body = Readable.from(
+      (async function* () {
+        try {
+          yield* chunks
+        } catch (error) {
+          refusal = error
+          throw error
+        }
+      })(),
+      { objectMode: false },
+    )
+    try {
+      await this.#run(key, () =>
+        new this.#sdk.Upload({
+          client: this.#client,
+          params: { ...this.#object(key), Body: body },
+          partSize: Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS)),
+          queueSize: 2,
+        }).done(),
+      )
+    } catch (error) {
+      throw refusal ?? error
+    } finally {
+      body.destroy()
+    }
+  }
+
+  async get(key: string, range?: Range): Promise<Readable> {
+    const input = { ...this.#object(key), ...(range ? { Range: `bytes=${range.start}-${range.end}` } : {}) }
+    try {
+      const answer = await this.#run(key, () => this.#client.send(new this.#sdk.GetObjectCommand(input)))
+      // A server may ignore a range (RFC 9110 section 14.2), or take one that ends at byte 0 for the whole.
+      const skip = range && !answer.ContentRange ? range.start : 0
+      return readable(key, answer.Body as Readable, skip, range ? range.end - range.start + 1 : Infinity)
+    } catch (error) {
+      if (!isInvalidRange(error)) throw error
+      return Readable.from([])
+    }
+  }
+
+  async head(key: string): Promise<{ size: number } | null> {
+    const found = await this.#headObject(key, this.#object(key).Key)
+    return found && { size: found.ContentLength ?? 0 }
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#deleteObject(key, this.#object(key).Key)
+  }
+
+  async *list(prefix: string): AsyncGenerator<{ key: string; size: number; modifiedAt: Date }> {
+    assertPrefix(prefix)
+    for await (const object of this.#listObjects(this.#prefix + prefix)) {
+      const key = object.key.slice(this.#prefix.length)
+      if (!key.startsWith(STAGING)) yield { ...object, key }
+    }
+  }
+
+  async *#listObjects(prefix: string): AsyncGenerator<{ key: string; size: number; modifiedAt: Date }> {
+    let next: string | undefined
+    do {
+      const input = { Bucket: this.#bucket, Prefix: prefix, ...(next ? { ContinuationToken: next } : {}) }
+      const page = await this.#run(prefix, () => this.#client.send(new this.#sdk.ListObjectsV2Command(input)))
+      for (const { Key, Size, LastModified } of page.Contents ?? [])
+        yield { key: Key as string, size: Size ?? 0, modifiedAt: LastModified as Date }
+      next = page.IsTruncated ? page.NextContinuationToken : undefined
+    } while (next)
+  }
+
+  /** An S3 presigned PUT to the staging object; length and, where the server knows it, digest are signed. */
+  async presignPut(key: string, expected: Expected, options: { expiresAt: Date }): Promise<PresignedPut> {
+    const { Bucket } = this.#object(key)
+    const checksum = base64(expected)
+    const command = new this.#sdk.PutObjectCommand({
+      Bucket,
+      Key: this.#stagingKey(key, expected),
+      ContentLength: expected.size,
+      ChecksumSHA256: checksum,
+    })
+    const seconds = Math.floor((options.expiresAt.getTime() - this.#clock.now().getTime()) / 1000)
+    return this.#run(key, async () => ({
+      method: 'PUT',
+      url: await this.#sdk.getSignedUrl(this.#client, command, {
+        expiresIn: Math.min(Math.max(seconds, 1), MAX_PRESIGN_SECONDS),
+        unhoistableHeaders: new Set(['x-amz-checksum-sha256']),
+      }),
+      headers: { 'x-amz-checksum-sha256': checksum },
+    }))
+  }
+
+  verifyRelay(): boolean {
+    return false
+  }
+
+  async commitPut(key: string, expected: Expected): Promise<void> {
+    const target = this.#object(key)
+    const staging = this.#stagingKey(key, expected)
+    const [blob, upload] = await Promise.all([this.head(key), this.#headObject(key, staging)])
+    if (!blob && !upload) throw new BlobNotFound(key)
+    const matches = blob
+      ? blob.size === expected.size
+      : upload?.ContentLength === expected.size &&
+        (await this.#copyVerified(key, staging, target.Key, expected, upload))
+    if (upload) await this.#deleteObject(key, staging)
+    if (!matches) throw new DigestMismatch(key)
+  }
+
+  /** Whether an object has the digest: by the server's word when it computed SHA-256 itself, else by reading it. */
+  async #hasDigest(key: string, Key: string, expected: Expected, head: HeadObjectCommandOutput): Promise<boolean> {
+    const { ChecksumSHA256: checksum, ChecksumType: type } = head
+    if (checksum && !checksum.includes('-') && type !== 'COMPOSITE') return checksum === base64(expected)
+    const input = { Bucket: this.#bucket, Key, IfMatch: head.ETag }
+    const { Body } = await this.#run(key, () => this.#client.send(new this.#sdk.GetObjectCommand(input)))
+    const hash = createHash('sha256')
+    for await (const chunk of readable(key, Body as Readable)) hash.update(chunk)
+    return hash.digest('hex') === expected.sha256
+  }
+
+  /**
+   * Copies a staging object to its key if its bytes are right and still the same when they are copied. A server that
+   * does not heed the condition gives itself away by the ETag of the copy, which then is read again.
+   *
+   * @returns whether the blob is there
+   */
+  async #copyVerified(key: string, from: string, to: string, expected: Expected, head: HeadObjectCommandOutput) {
+    const { ETag } = head
+    const input = { Bucket: this.#bucket, Key: to, CopySource: `${this.#bucket}/${from}`, CopySourceIfMatch: ETag }
+    try {
+      if (!(await this.#hasDigest(key, from, expected, head))) return false
+      const copy = await this.#run(key, () => this.#client.send(new this.#sdk.CopyObjectCommand(input)))
+      if (copy.CopyObjectResult?.ETag === ETag) return true
+    } catch (error) {
+      if (isPreconditionFailed(error)) return false
+      // Another commit of the same upload may have been first, and removed the staging object.
+      if (error instanceof BlobNotFound && (await this.head(key))) return true
+      throw error
+    }
+    const copied = await this.#headObject(key, to)
+    if (copied?.ContentLength === expected.size && (await this.#hasDigest(key, to, expected, copied))) return true
+    await this.#deleteObject(key, to)
+    return false
+  }
+
+  async ping(): Promise<void> {
+    await this.#run('', () =>
+      this.#client.send(new this.#sdk.HeadBucketCommand({ Bucket: this.#bucket }), {
+        abortSignal: AbortSignal.timeout(5_000),
+      }),
+    ).catch((error) => {
+      throw new StorageUnavailable().with({ cause: error.cause ?? error })
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#client.destroy()
+  }
+
+  /** Removes staging objects of presigned uploads that nobody committed. */
+  async removeAbandoned(): Promise<void> {
+    const before = this.#clock.now().getTime() - ABANDONED_AFTER
+    for await (const { key, modifiedAt } of this.#listObjects(this.#prefix + STAGING)) {
+      if (this.#closed) return
+      if (modifiedAt.getTime() < before) await this.#deleteObject(key, key)
+    }
+  }
+
+  /** Where a blob is: the one way from a key to an object. */
+  #object(key: string): { Bucket: string; Key: string } {
+    assertKey(key)
+    return { Bucket: this.#bucket, Key: this.#prefix + key }
+  }
+
+  #stagingKey(key: string, { sha256 }: Expected): string {
+    return `${this.#prefix}${STAGING}${sha256}/${key}`
+  }
+
+  #headObject(key: string, Key: string): Promise<HeadObjectCommandOutput | null> {
+    const command = new this.#sdk.HeadObjectCommand({ Bucket: this.#bucket, Key, ChecksumMode: 'ENABLED' })
+    return this.#run(key, () => this.#client.send(command)).catch(nullWhenNotFound)
+  }
+
+  async #deleteObject(key: string, Key: string): Promise<void> {
+    const command = new this.#sdk.DeleteObjectCommand({ Bucket: this.#bucket, Key })
+    await this.#run(key, () => this.#client.send(command)).catch(nullWhenNotFound)
+  }
+
+  /** Runs one operation and translates the SDK's errors. */
+  async #run<Result>(key: string, operation: () => Promise<Result>): Promise<Result> {
+    if (this.#closed) throw new StorageUnavailable()
+    try {
+      return await operation()
+    } catch (error) {
+      throw translate(error, key)
+    }
+  }
+}
+
+/** `length` bytes of an answer's body after the first `skip`; one of our errors ends it when the connection breaks. */
+function readable(key: string, body: Readable, skip = 0, length = Infinity): Readable {
+  const chunks = async function* () {
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        const part = chunk.subarray(skip, skip + length)
+        skip = Math.max(0, skip - chunk.length)
+        length -= part.length
+        if (part.length > 0) yield part
+        if (length === 0) return
+      }
+    } catch (error) {
+      throw translate(error, key)
+    }
+  }
+  return Readable.from(chunks(), { objectMode: false })
+}
+
+const base64 = ({ sha256 }: Expected) => Buffer.from(sha256, 'hex').toString('base64')
+
+interface SdkError extends Error {
+  code?: string
+  $metadata?: { httpStatusCode?: number }
+}
+
+function translate(error: unknown, key: string): unknown {
+  if (isPlatformError(error)) return error
+  const { name, $metadata } = error as SdkError
+  if (name === 'NoSuchKey' || name === 'NotFound') return new BlobNotFound(key)
+  if ($metadata?.httpStatusCode === 507 || /^(QuotaExceeded|EntityTooLarge|XMinioStorageFull)/.test(name))
+    return new StorageFull().with({ cause: error })
+  return new StorageUnavailable().with({ cause: error })
+}
+
+const hasStatus = (status: number) => (error: unknown) =>
+  error instanceof StorageUnavailable && (error.cause as SdkError)?.$metadata?.httpStatusCode === status
+const isInvalidRange = hasStatus(416)
+const isPreconditionFailed = hasStatus(412)
+
+function nullWhenNotFound(error: unknown): null {
+  if (error instanceof BlobNotFound) return null
+  throw error
+}
+
+/** Why the storage can't be opened, in one sentence with what to do. */
+function unusable({ bucket, endpoint = 'Amazon S3' }: Static<typeof S3Config>, error: unknown): StartupError {
+  const { name, code, $metadata } = error as SdkError
+  const status = $metadata?.httpStatusCode
+  if (status === 404)
+    return new StartupError(`There is no bucket ${bucket} at ${endpoint}; create it, or correct storage.bucket.`)
+  if (status === 401 || status === 403)
+    return new StartupError(
+      `${endpoint} refuses the credentials for bucket ${bucket}; check storage.accessKeyId and storage.secretAccessKey.`,
+    )
+  if (status === 301)
+    return new StartupError(`The bucket ${bucket} is in another region; correct storage.region or storage.endpoint.`)
+  return new StartupError(`The storage at ${endpoint} does not answer (${code ?? name}); check storage.endpoint.`)
+}

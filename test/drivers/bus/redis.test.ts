@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { testBusDriver } from '../../../drivers/bus/conformance.ts'
+import redis from '../../../drivers/bus/redis.ts'
+import { captureLog, driverContext } from '../../kit/driver-context.ts'
+import { needsRedis, type RedisServer, startRedis } from '../../kit/redis.ts'
+
+const RECOVERY_MS = 5000
+const unavailable = { code: /^bus_unavailable$/i, statusCode: 503 }
+
+if (!needsRedis.skip) {
+  let server: Promise<RedisServer> | undefined
+  testBusDriver({
+    name: 'redis',
+    async create() {
+      server ??= startRedis(t)
+      return redis.create({ url: (await server).url, keyPrefix: 'gameyard:' }, driverContext())
+    },
+    supports: { shared: true },
+  })
+}
+
+t.test('the redis bus', needsRedis, async (t) => {
+  const server = await startRedis(t)
+  const open = async (t: Test, { url = server.url, keyPrefix = 'gameyard:', log = captureLog().log } = {}) => {
+    const bus = await redis.create({ url, keyPrefix }, driverContext({ log }))
+    t.teardown(() => bus.close())
+    return bus
+  }
+
+  await t.test('installations with different prefixes share one server without meeting', async (t) => {
+    const [one, two] = [await open(t, { keyPrefix: 'one:' }), await open(t, { keyPrefix: 'two:' })]
+    const heard: string[] = []
+    await two.subscribe('channel', (message) => void heard.push(message))
+    await one.publish('channel', 'from one')
+    await two.publish('channel', 'from two')
+    await until(() => heard.length > 0)
+    t.same(heard, ['from two'])
+    await one.increment('key', 1000)
+    t.equal((await two.increment('key', 1000)).count, 1)
+  })
+
+  await t.test('after the server was restarted it hears its channels and counts again, within 5 s', async (t) => {
+    const { log, lines } = captureLog()
+    const [bus, other] = [await open(t, { log }), await open(t)]
+    const heard: string[] = []
+    await bus.subscribe('deploys', (message) => void heard.push(message))
+    await other.publish('deploys', 'before')
+    await until(() => heard.length === 1)
+    await bus.increment('visits', 60_000)
+
+    await server.stop()
+    await until(() => rejects(bus.ping()))
+    const asked = Date.now()
+    await t.rejects(bus.publish('deploys', 'lost'), unavailable)
+    await t.rejects(bus.increment('visits', 60_000), unavailable)
+    await t.rejects(
+      bus.subscribe('more', () => {}),
+      unavailable,
+    )
+    await t.rejects(bus.ping(), unavailable)
+    t.ok(Date.now() - asked < 200, 'what is asked meanwhile fails at once')
+
+    await sleep(1500)
+    await server.start()
+    const back = Date.now()
+    await until(async () => !(await rejects(bus.ping())) && !(await rejects(other.ping())))
+    t.ok(Date.now() - back < RECOVERY_MS, `recovered after ${Date.now() - back} ms`)
+    await other.publish('deploys', 'after')
+    await until(() => heard.length === 2)
+    t.same(heard, ['before', 'after'], 'nothing that failed arrives late')
+    t.equal((await bus.increment('visits', 60_000)).count, 1)
+    await bus.subscribe('more', (message) => void heard.push(message))
+    await other.publish('more', 'new channel')
+    await until(() => heard.length === 3)
+    t.same(heard.at(-1), 'new channel')
+
+    const outage = lines().filter(({ level }) => level === 'error')
+    t.equal(outage.length, 2, 'the log has a line for each connection, not for each attempt')
+    t.match(lines().at(-1), { level: 'info', msg: /is back/ })
+  })
+
+  await t.test('a server that hangs is given up within a second and used again when it answers', async (t) => {
+    const bus = await open(t)
+    await bus.ping()
+    server.freeze()
+    const asked = Date.now()
+    await t.rejects(bus.increment('hang', 60_000), unavailable)
+    t.ok(Date.now() - asked < 1500, `the first waits for its second (${Date.now() - asked} ms)`)
+    const again = Date.now()
+    await t.rejects(bus.increment('hang', 60_000), unavailable)
+    t.ok(Date.now() - again < 100, 'the next do not wait')
+    server.thaw()
+    const thawed = Date.now()
+    await until(async () => !(await rejects(bus.ping())))
+    t.ok(Date.now() - thawed < RECOVERY_MS, `recovered after ${Date.now() - thawed} ms`)
+  })
+
+  await t.test('a connection that has gone silent for good is replaced', async (t) => {
+    const { log, lines } = captureLog()
+    const bus = await open(t, { log })
+    const heard: string[] = []
+    await bus.subscribe('silent', (message) => void heard.push(message))
+    server.freeze()
+    await sleep(7000) // longer than silence may last: pings stop being answered
+    t.match(
+      lines().map(({ connection }) => connection),
+      ['commands', 'subscriber'],
+      'both connections were given up',
+    )
+    server.thaw()
+    await until(async () => !(await rejects(bus.ping())))
+    await bus.publish('silent', 'hello again')
+    await until(() => heard.length > 0)
+    t.same(heard, ['hello again'])
+  })
+
+  await t.test('a counter that lost its expiry gets one instead of locking its key for ever', async (t) => {
+    const bus = await open(t)
+    const { createClient } = await import('redis')
+    const client = await createClient({ url: server.url }).connect()
+    t.teardown(() => client.close())
+    await client.set('gameyard:stuck', '41')
+    t.same(await bus.increment('stuck', 60_000), { count: 42, resetMs: 60_000 })
+    t.ok((await client.pTTL('gameyard:stuck')) > 0)
+  })
+
+  await t.test('a wrong address or password stops the start with a sentence that shows no secret', async (t) => {
+    const start = (url: string) => redis.create({ url, keyPrefix: '' }, driverContext())
+    await t.rejects(start('http://localhost'), { name: 'StartupError', message: /^bus\.url is no Redis address/ })
+    for (const url of ['redis://me:hunter2@127.0.0.1:1', server.url.replace('//', '//me:hunter2@')]) {
+      const error = await start(url).then(
+        () => null,
+        (error) => error,
+      )
+      t.match(error, { name: 'StartupError', message: /^The Redis bus at 127\.0\.0\.1:\d+ can't be used/ })
+      t.notMatch(error.message, /hunter2/)
+    }
+  })
+})
+
+const rejects = (promise: Promise<unknown>) =>
+  promise.then(
+    () => false,
+    () => true,
+  )
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 2 * RECOVERY_MS
+  while (!(await condition()) && Date.now() < deadline) await sleep(20)
+}

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+
+const project = join(import.meta.dirname, '../../..')
+
+/** The text of each TypeScript block in a document, by the file name that begins the paragraph before it. */
+async function filesOf(document: string): Promise<Record<string, string>> {
+  const text = await readFile(join(project, document), 'utf8')
+  const blocks = text.matchAll(/^`(\S+\.ts)`[\s\S]*?^```ts\n([\s\S]*?)^```$/gm)
+  return Object.fromEntries([...blocks].map(([, name, code]) => [name, code]))
+}
+
+/** Runs a script of the project's Node in a folder; all that it printed, and how it ended. */
+function run(folder: string, args: string[]): Promise<{ code: unknown; output: string }> {
+  const { PATH, HOME } = process.env
+  return new Promise((resolve) =>
+    execFile(process.execPath, args, { cwd: folder, env: { PATH, HOME } }, (error, out, err) =>
+      resolve({ code: error?.code ?? 0, output: out + err }),
+    ),
+  )
+}
+
+t.setTimeout(120_000)
+
+// A package of its own, as a stranger's would be: the names that it imports are those a stranger would use.
+const folder = await mkdtemp(join(tmpdir(), 'gameyard-docs-'))
+t.teardown(() => rm(folder, { recursive: true }))
+const files = await filesOf('docs/writing-a-driver.md')
+for (const [name, code] of Object.entries(files)) await writeFile(join(folder, name), code)
+await mkdir(join(folder, 'node_modules'))
+await symlink(project, join(folder, 'node_modules/gameyard'))
+for (const name of ['tap', 'typebox', '@types'])
+  await symlink(join(project, 'node_modules', name), join(folder, 'node_modules', name))
+await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+
+t.test('the driver in docs/writing-a-driver.md passes the suite, word for word', async (t) => {
+  t.same(Object.keys(files), ['memory-storage.ts', 'memory-storage.test.ts'])
+  const { code, output } = await run(folder, ['memory-storage.test.ts'])
+  t.equal(code, 0, output.slice(-4000))
+  const { total, pass } = /# \{ total: (?<total>\d+), pass: (?<pass>\d+)/.exec(output)?.groups ?? {}
+  t.ok(Number(total) > 150, `${total} assertions ran`)
+  t.ok(Number(pass) > 150, `${pass} passed`)
+})
+
+t.test('its types are right under our own compiler settings', async (t) => {
+  const { compilerOptions } = JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'))
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  const { code, output } = await run(folder, [join(project, 'node_modules/typescript/bin/tsc'), '-p', '.'])
+  t.equal(code, 0, output)
+})
