@@ -1,0 +1,37 @@
+// The entry of the single binary: like gameyard.js, with what it reads embedded (see build/binary.ts).
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getAsset, getAssetKeys } from 'node:sea'
+import type { AssetSource } from '../core/assets.ts'
+import { setNativeBinding } from '../drivers/database/sqlite-native.ts'
+import { main } from './main.ts'
+
+declare const VERSION: string
+
+const names = new Set(getAssetKeys())
+const embedded =
+  (folder: string): AssetSource =>
+  async (name) =>
+    names.has(`${folder}/${name}`) ? new Uint8Array(getAsset(`${folder}/${name}`)) : null
+
+const addon: { exports: object | null } = { exports: null }
+
+/** The system loads native code from real files only: written out for that moment, into a folder of this process's own. */
+function loadAddon(): object {
+  if (addon.exports) return addon.exports
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-'))
+  const file = join(folder, 'better_sqlite3.node')
+  try {
+    writeFileSync(file, new Uint8Array(getAsset('better_sqlite3.node')), { mode: 0o600 })
+    addon.exports = {}
+    process.dlopen(addon, file)
+  } finally {
+    // Windows keeps the file of loaded code; it goes with the folder for temporary files.
+    if (process.platform !== 'win32') rmSync(folder, { recursive: true, force: true })
+  }
+  return addon.exports
+}
+
+setNativeBinding(loadAddon)
+await main(process.argv, { version: VERSION, browser: embedded('browser'), configurations: embedded('config') })

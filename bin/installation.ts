@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { type AssetSource, folderSource } from '../core/assets.ts'
+
+/** What travels with the program: read from the package's folder, or from inside the single binary. */
+export interface Installation {
+  version: string
+  /** Built style sheets, fonts and browser scripts. */
+  browser: AssetSource
+  /** Ready-made configuration files. */
+  configurations: AssetSource
+}
+
+/** The installation of a package or a source tree. */
+export function packageInstallation(): Installation {
+  const above = dirname(import.meta.dirname)
+  const root = basename(above) === 'dist' ? dirname(above) : above
+  return {
+    version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
+    browser: folderSource(join(root, 'dist/browser')),
+    configurations: folderSource(join(root, 'config/files')),
+  }
+}

@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Override } from '../config/environment.ts'
+import type { LoadedConfig } from '../config/load.ts'
+
+/** What the commands that read the configuration take. */
+export interface ConfigOptions {
+  config?: string
+  port?: number
+  data?: string
+}
+
+/** Adds `--config`, `--port` and `--data`. */
+export const withConfigOptions = (command: Command): Command =>
+  command
+    .option('-c, --config <file>', 'configuration file (default: $SERVICE_CONFIG, or gameyard.yaml if there is one)')
+    .option('-p, --port <number>', 'listen on this port instead; 0 picks a free one', portNumber)
+    .option('-d, --data <folder>', 'keep the data in this folder instead')
+
+function portNumber(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('expected 0 to 65535.')
+  return Number(text)
+}
+
+/** The command line's part of the configuration. Paths are relative to where the command was typed. */
+export function overridesOf({ port, data }: ConfigOptions): Override[] {
+  const overrides: Override[] = []
+  if (port !== undefined) overrides.push({ source: '--port', path: ['listen', 'port'], value: port })
+  if (data !== undefined) overrides.push({ source: '--data', path: ['dataDir'], value: resolve(data) })
+  return overrides
+}
+
+/** Loads the configuration with everything that is built in. @throws ConfigError */
+export async function loadProgramConfig(options: ConfigOptions, further: Override[] = []): Promise<LoadedConfig> {
+  const [{ loadConfig }, { families }, { plugins }] = await Promise.all([
+    import('../config/load.ts'),
+    import('../drivers/index.ts'),
+    import('../plugins/index.ts'),
+  ])
+  const overrides = [...overridesOf(options), ...further]
+  return loadConfig({ file: options.config, cwd: process.cwd(), env: process.env, overrides, families, plugins })
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import type { LoadedConfig } from '../config/load.ts'
+import { systemClock } from '../core/clock.ts'
+import { createLog } from '../core/log.ts'
+
+/**
+ * Opens one driver of the configuration without the platform around it, to read or write what it keeps.
+ *
+ * @param dataDir the folder it works on
+ */
+export async function openDriver<Instance>(
+  { config, drivers }: LoadedConfig,
+  family: string,
+  dataDir: string,
+): Promise<Instance> {
+  const chosen = drivers[family]
+  if (!chosen) throw new Error(`There is no driver family ${family}.`)
+  // The platform's own keys sign addresses that are handed out, which nobody does here; making them is left to it.
+  const throwaway = randomBytes(32)
+  const context = {
+    dataDir,
+    portalUrl: config.portal.url,
+    clock: systemClock,
+    log: createLog('warn'),
+    secret: () => throwaway,
+  }
+  return (await chosen.driver.create(chosen.config as never, context)) as Instance
+}
+
+/** `3 blobs, 1.2 MB` */
+export function describeBackup({ blobs, bytes }: { blobs: number; bytes: number }): string {
+  const size = bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+  return `the database, the keys and ${blobs} ${blobs === 1 ? 'blob' : 'blobs'}, ${size}`
+}

@@ -1,0 +1,112 @@
+import { parse } from 'yaml'
+import type { Schema } from './expectation.ts'
+import { nearest } from './hints.ts'
+import type { Path } from './problems.ts'
+import { isMapping } from './validate.ts'
+
+/** A value that goes before the file's: from an environment variable or a command-line option. */
+export interface Override {
+  /** Where it comes from, as the person wrote it: `SERVICE_LISTEN__PORT`, `--port`. */
+  source: string
+  path: Path
+  value: unknown
+}
+
+const PREFIX = 'SERVICE_'
+
+/** Read by the command line client, by the adapter in a game's own server, or for naming the file itself. */
+const NOT_KEYS = new Set(
+  ['CONFIG', 'API_TOKEN', 'BASE_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'SESSION_SECRET', 'REDIRECT_URI'].map(
+    (name) => PREFIX + name,
+  ),
+)
+
+/** The variable for a key: `listen.port` is `SERVICE_LISTEN__PORT`, `storage.accessKeyId` `SERVICE_STORAGE__ACCESS_KEY_ID`. */
+export const variableFor = (path: Path): string => PREFIX + path.map((part) => upperSnake(String(part))).join('__')
+
+const upperSnake = (key: string) =>
+  key
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^_/, '')
+    .toUpperCase()
+
+const camelCase = (segment: string) =>
+  segment.toLowerCase().replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase())
+
+/**
+ * Reads every `SERVICE_` variable as a key of the configuration.
+ *
+ * @param values what the file says: its keys are recognised where the schema leaves names open
+ * @param report called with the variable and a sentence when it matches no key or holds no YAML
+ */
+export function readEnvironment(
+  env: Record<string, string | undefined>,
+  schema: Schema,
+  values: Record<string, unknown>,
+  report: (variable: string, message: string) => void,
+): Override[] {
+  const overrides: Override[] = []
+  for (const [variable, text] of Object.entries(env)) {
+    if (!variable.startsWith(PREFIX) || NOT_KEYS.has(variable) || text === undefined) continue
+    const match = follow(variable.slice(PREFIX.length).split('__'), schema, values)
+    if (!match) report(variable, `matches no key of the configuration${hint(variable, schema)}`)
+    else if (match.path.length === 1 && match.schema.type === 'object')
+      report(variable, `names a whole section; set its keys one by one, as ${variable}__…`)
+    else {
+      try {
+        overrides.push({ source: variable, path: match.path, value: readValue(text, match.schema) })
+      } catch (error) {
+        report(variable, `is no YAML value: ${(error as Error).message.split('\n', 1)[0]}`)
+      }
+    }
+  }
+  return overrides
+}
+
+/** Text stays text, so that a password of digits is no number; anything else is YAML. */
+function readValue(text: string, schema: Schema): unknown {
+  if (schema.secret && /^\s*\{\s*(file|env)\s*:/.test(text)) return parse(text)
+  return schema.type === 'string' ? text : parse(text, { logLevel: 'error' })
+}
+
+function follow(segments: string[], schema: Schema, values: unknown): { path: Path; schema: Schema } | null {
+  const [segment, ...rest] = segments
+  if (segment === undefined) return { path: [], schema }
+  const properties = schema.properties ?? {}
+  const named = Object.keys(properties).find((name) => upperSnake(name) === segment)
+  const existing = isMapping(values) ? Object.keys(values).find((name) => upperSnake(name) === segment) : undefined
+  const key = named ?? existing ?? camelCase(segment)
+  const next = named === undefined ? openSchema(schema) : properties[named]
+  const found = next && follow(rest, next, isMapping(values) ? values[key] : undefined)
+  return found ? { path: [key, ...found.path], schema: found.schema } : null
+}
+
+/** The schema of keys whose names are left open, if any are. */
+function openSchema({ patternProperties, additionalProperties }: Schema): Schema | undefined {
+  const pattern = Object.values(patternProperties ?? {})[0]
+  return pattern ?? (additionalProperties === true ? { additionalProperties: true } : additionalProperties || undefined)
+}
+
+function hint(variable: string, schema: Schema): string {
+  const meant = nearest(variable, [...NOT_KEYS, ...keyPaths(schema).map(variableFor)])
+  return meant === undefined ? '' : `, did you mean ${meant}?`
+}
+
+/** Every key of a schema that holds a value. */
+export function keyPaths(schema: Schema, path: Path = []): Path[] {
+  if (!schema.properties) return [path]
+  return Object.entries(schema.properties).flatMap(([name, property]) => keyPaths(property, [...path, name]))
+}
+
+/** Puts an override in its place, making the mappings on the way. Values of the wrong shape are left to validation. */
+export function applyOverride(values: Record<string, unknown>, { path, value }: Override): void {
+  let target = values
+  for (const part of path.slice(0, -1)) {
+    const name = String(part)
+    if (!Object.hasOwn(target, name) || target[name] === null) target[name] = {}
+    if (!isMapping(target[name])) return
+    target = target[name]
+  }
+  target[String(path.at(-1))] = value
+}

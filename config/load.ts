@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Config } from '../core/config.ts'
+import type { ChosenDriver, DriverFamily } from '../core/driver.ts'
+import type { Plugin } from '../core/plugin.ts'
+import { chooseDrivers, choosePlugins } from './choices.ts'
+import { applyOverride, type Override, readEnvironment } from './environment.ts'
+import type { Schema } from './expectation.ts'
+import { Findings } from './findings.ts'
+import { ConfigError, type Problem } from './problems.ts'
+import { checkRules, deriveAddresses } from './rules.ts'
+import { assembleSchema } from './schema.ts'
+import { fetchSecret } from './secrets.ts'
+import { readSource, type Source } from './source.ts'
+import { isMapping, validate } from './validate.ts'
+
+export interface LoadOptions {
+  /** The file as the person named it, relative to `cwd`; otherwise `SERVICE_CONFIG`, or `gameyard.yaml` if there is one. */
+  file?: string | undefined
+  cwd: string
+  env: Record<string, string | undefined>
+  /** Command-line options; they go before the environment, which goes before the file. */
+  overrides?: Override[]
+  families: DriverFamily[]
+  /** The built-in plugins; the configuration can turn them off and add others. */
+  plugins: Plugin[]
+}
+
+export interface LoadedConfig {
+  /** Complete: defaults, environment and secrets are in it, and `dataDir` is absolute. */
+  config: Config
+  /** The plugins that run. */
+  plugins: Plugin[]
+  drivers: Record<string, ChosenDriver>
+  /** The file as it was named, or null when there is none. */
+  file: string | null
+  /** Absolute path of the folder that paths in the configuration are relative to. */
+  configDir: string
+  /** Warnings; errors are thrown. */
+  problems: Problem[]
+  schema: Schema
+}
+
+const DEFAULT_FILE = 'gameyard.yaml'
+
+/**
+ * Reads the configuration: file, environment and command line, checked as a whole.
+ *
+ * @throws ConfigError with every error, each with its place, what was expected and a hint
+ * @throws StartupError when plugins contradict each other
+ */
+export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  const { cwd, env } = options
+  const source = openSource(options)
+  if (source && source.problems.length > 0) throw new ConfigError(source.problems)
+  const configDir = source ? dirname(resolve(cwd, source.name)) : cwd
+  const findings = new Findings(source)
+  const values = source?.values ?? {}
+
+  const around = { values, env, configDir, findings }
+  const drivers = await chooseDrivers(options.families, around)
+  const plugins = await choosePlugins(options.plugins, around)
+  const schema = assembleSchema(drivers, plugins)
+
+  const variables = readEnvironment(env, schema, values, (variable, message) =>
+    findings.problems.push({ severity: 'error', key: '', message: `${variable} ${message}`, source: null }),
+  )
+  for (const override of [...variables, ...(options.overrides ?? [])]) {
+    findings.comesFrom(override.source, override.path)
+    applyOverride(values, override)
+  }
+  turnOn(values)
+  deriveAddresses(values)
+
+  const config = validate(schema, values, [], {
+    report: findings.error,
+    secret: (path, pointer) =>
+      fetchSecret(pointer, { configDir, env, warn: (message) => findings.warning(path, message) }),
+  }) as Config
+  checkRules(config, findings)
+  if (!findings.sound) throw new ConfigError(findings.problems)
+
+  config.dataDir = resolve(configDir, config.dataDir)
+  return {
+    config,
+    plugins: plugins.filter(({ enabled }) => enabled).map(({ plugin }) => plugin),
+    drivers: Object.fromEntries(
+      drivers.map(({ family, driver }) => {
+        const { driver: _name, ...own } = config[family.name] as Record<string, unknown>
+        return [family.name, { driver, config: own } as ChosenDriver]
+      }),
+    ),
+    file: source?.name ?? null,
+    configDir,
+    problems: findings.problems,
+    schema,
+  }
+}
+
+/** The file that was named, or the usual one if it is there; null for neither. */
+function openSource({ file, cwd, env }: LoadOptions): Source | null {
+  const named = file ?? (env.SERVICE_CONFIG || undefined)
+  const name = named ?? DEFAULT_FILE
+  try {
+    return readSource(name, readFileSync(resolve(cwd, name), 'utf8'))
+  } catch (error) {
+    const { code, message: reason } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' && named === undefined) return null
+    const message =
+      code === 'ENOENT'
+        ? `there is no file ${name}; \`gameyard init\` writes one`
+        : `the file can't be read (${code ?? reason})`
+    throw new ConfigError([{ severity: 'error', key: '', message, source: name }])
+  }
+}
+
+/** `plugins: { chat: true }` means the plugin with its defaults. */
+function turnOn({ plugins }: Record<string, unknown>): void {
+  if (!isMapping(plugins)) return
+  for (const [name, setting] of Object.entries(plugins)) if (setting === true) plugins[name] = {}
+}

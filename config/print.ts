@@ -1,0 +1,35 @@
+import Value from 'typebox/value'
+import { stringify } from 'yaml'
+import type { Schema } from './expectation.ts'
+import { isMapping } from './validate.ts'
+
+const MASK = '********'
+
+/**
+ * The configuration as it may be shown: secrets masked, passwords inside addresses too.
+ *
+ * @param schema the one that the configuration was validated with; it says what is secret
+ */
+export function maskSecrets(value: unknown, schema: Schema): unknown {
+  if (schema.secret) return MASK
+  if (typeof value === 'string') return value.replace(/(:\/\/[^/?#\s:@]*):[^/?#\s@]+@/g, `$1:${MASK}@`)
+  if (schema.anyOf) {
+    const branch = schema.anyOf.find((candidate) => Value.Check(candidate, value))
+    return branch ? maskSecrets(value, branch) : MASK
+  }
+  if (Array.isArray(value)) return value.map((item) => maskSecrets(item, schema.items ?? {}))
+  if (!isMapping(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, maskSecrets(item, schemaOf(name, schema))]),
+  )
+}
+
+function schemaOf(name: string, { properties, patternProperties, additionalProperties }: Schema): Schema {
+  if (properties && Object.hasOwn(properties, name)) return properties[name] as Schema
+  const pattern = Object.entries(patternProperties ?? {}).find(([source]) => new RegExp(source, 'u').test(name))
+  return pattern?.[1] ?? (typeof additionalProperties === 'object' ? additionalProperties : {})
+}
+
+/** The effective configuration as YAML, secrets masked. */
+export const printConfig = (config: object, schema: Schema): string =>
+  stringify(maskSecrets(config, schema), { lineWidth: 0 })

@@ -1,0 +1,71 @@
+import { isIP } from 'node:net'
+import type { Config } from '../core/config.ts'
+import type { Findings } from './findings.ts'
+import { isMapping } from './validate.ts'
+
+/**
+ * Fills the addresses that nobody set from those that somebody did: they follow the port, the Studio is the portal
+ * itself, and on a machine's own name the games live below it.
+ */
+export function deriveAddresses(values: Record<string, unknown>): void {
+  const port = value(values, 'listen', 'port') ?? 8080
+  fill(values, 'portal', 'url', `http://localhost:${port}`)
+  const portal = value(values, 'portal', 'url')
+  if (typeof portal !== 'string' || !URL.canParse(portal)) return
+  const { hostname, host } = new URL(portal)
+  if (/^https?:\/\/[^/]+$/.test(portal)) fill(values, 'studio', 'url', portal)
+  if (isLoopback(hostname)) fill(values, 'games', 'domain', hostname === 'localhost' ? host : `localhost:${port}`)
+}
+
+/** What no single value shows: security.md section 1, rule 8, and settings that weaken the platform. */
+export function checkRules(config: Config, { error, warning }: Pick<Findings, 'error' | 'warning'>): void {
+  if (config.trustProxy === true)
+    warning(
+      ['trustProxy'],
+      'trustProxy: true lets anyone choose the address they seem to come from; name the addresses of your proxy instead',
+    )
+  const domain = config.games?.domain
+  const urls = [config.portal?.url, config.studio?.url]
+  if (typeof domain !== 'string' || !urls.every((url) => URL.canParse(url ?? ''))) return // reported already
+  const games = hostOf(`http://${domain}`)
+  const hosts = urls.map((url) => hostOf(url as string)).filter((host) => !isLoopback(host))
+  const neighbour = hosts.find((host) => registrable(host) === registrable(games))
+  const path = ['games', 'domain']
+  if (hosts[0] && isLoopback(games))
+    error(
+      path,
+      `games.domain: ${games} is only this machine, yet players come to ${hosts[0]}; set the domain that games live below`,
+    )
+  else if (neighbour && config.games.allowSameSite)
+    warning(path, `games below ${games} can interfere with the cookies of ${neighbour}, as games.allowSameSite permits`)
+  else if (neighbour)
+    error(
+      path,
+      `games.domain: ${games} shares its domain with ${neighbour}, so any game could set cookies for it; use another domain for games (example-games.net beside example.org) or, where every game is trusted, set games.allowSameSite: true`,
+    )
+}
+
+/**
+ * The part of a name that someone registered, guessed without the public suffix list: its last two labels. Where
+ * suffixes have two labels themselves (co.uk) this takes unrelated names for one domain; it never takes one domain for
+ * two, so it errs on refusing.
+ */
+const registrable = (host: string): string =>
+  isIP(host.replace(/[[\]]/g, '')) ? host : host.split('.').slice(-2).join('.')
+
+/** A machine's own name or address: nobody else's page can live there. */
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
+
+const hostOf = (url: string): string => new URL(url).hostname.replace(/\.$/, '')
+
+function value(values: Record<string, unknown>, section: string, key: string): unknown {
+  const mapping = values[section]
+  return isMapping(mapping) ? (mapping[key] ?? undefined) : undefined
+}
+
+function fill(values: Record<string, unknown>, section: string, key: string, derived: string): void {
+  values[section] ??= {}
+  const mapping = values[section]
+  if (isMapping(mapping) && !Object.hasOwn(mapping, key)) mapping[key] = derived
+}

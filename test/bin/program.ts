@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import type { Test } from 'tap'
+
+const PROGRAM = join(import.meta.dirname, '../../bin/gameyard.js')
+
+/** The Node of the machine, however old, if it has one: not the one in node_modules. */
+export const systemNode = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter((folder) => folder && !folder.includes('node_modules'))
+  .map((folder) => join(folder, 'node'))
+  .find((file) => existsSync(file))
+
+export interface Result {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface Running {
+  process: ChildProcess
+  output(): Result
+  /** Resolves when standard output has this; rejects when the process ends first. */
+  says(text: string): Promise<void>
+  ended: Promise<Result>
+}
+
+/** A folder that goes with the test. */
+export function temporaryFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bin-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Starts `gameyard` as a process of its own. */
+export function start(
+  t: Test,
+  arguments_: string[],
+  {
+    node = process.execPath,
+    cwd = temporaryFolder(t),
+    env = {},
+  }: { node?: string; cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Running {
+  const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_OPTIONS|TAP|NODE_V8)/.test(name))
+  const child = spawn(node, [PROGRAM, ...arguments_], { cwd, env: { ...Object.fromEntries(own), ...env } })
+  t.teardown(() => child.kill('SIGKILL'))
+  const result: Result = { code: null, stdout: '', stderr: '' }
+  child.stderr.on('data', (chunk) => {
+    result.stderr += chunk
+  })
+  child.stdout.on('data', (chunk) => {
+    result.stdout += chunk
+  })
+  const ended = new Promise<Result>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ ...result, code }))
+  })
+  const says = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => result.stdout.includes(text) && resolve()
+      child.stdout.on('data', look)
+      look()
+      ended.then(({ code, stderr }) => reject(new Error(`ended with ${code} before saying ${text}: ${stderr}`)), reject)
+    })
+  return { process: child, output: () => result, says, ended }
+}
+
+/** Runs `gameyard` to its end. */
+export const run = (t: Test, arguments_: string[], options?: Parameters<typeof start>[2]): Promise<Result> =>
+  start(t, arguments_, options).ended
+
+/** A port of this machine that a server of the test holds. */
+export function takenPort(t: Test): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
+    t.teardown(() => server.close())
+  })
+}

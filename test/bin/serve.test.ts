@@ -1,0 +1,89 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { run, start, systemNode, takenPort, temporaryFolder } from './program.ts'
+
+interface Ready {
+  portal: string
+  dataDir: string
+}
+
+/** The line of the log that says where the platform is. */
+const readyLine = (stdout: string): Ready =>
+  stdout
+    .split('\n')
+    .map((line) => (line.startsWith('{') ? JSON.parse(line) : {}))
+    .find(({ msg }) => msg === 'ready')
+
+const status = (port: string, path: string) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, headers: { host: `localhost:${port}` } }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    }).on('error', reject)
+  })
+
+const nodes = { "npm's Node": process.execPath, "the machine's own Node": systemNode }
+for (const [name, node] of Object.entries(nodes)) {
+  const skip = node ? false : 'there is no node in PATH'
+  if (skip && process.env.CI) t.fail(skip)
+  t.test(`serve answers, and stops on SIGTERM with 0, on ${name}`, { skip }, async (t) => {
+    const cwd = temporaryFolder(t)
+    const server = start(t, ['serve', '--port', '0', '--data', 'here'], { node: node as string, cwd })
+    await server.says('"ready"')
+    const { portal, dataDir } = readyLine(server.output().stdout)
+    const { port } = new URL(portal)
+    t.not(port, '0', 'the address has the port that was picked')
+    t.equal(dataDir, join(cwd, 'here'))
+    t.equal(await status(port, '/healthz'), 200)
+    t.ok(existsSync(join(dataDir, 'gameyard.db')))
+    server.process.kill('SIGTERM')
+    const { code, stderr } = await server.ended
+    t.equal(code, 0)
+    t.equal(stderr, '')
+  })
+}
+
+t.test('SIGINT stops it as well; a second signal stops it at once', async (t) => {
+  const server = start(t, ['serve', '--port', '0'])
+  await server.says('"ready"')
+  const { port } = new URL(readyLine(server.output().stdout).portal)
+  // A request whose headers never end: a stop waits for it, within its deadline.
+  const socket = connect(Number(port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => {})
+  socket.write(`GET / HTTP/1.1\r\nHost: localhost:${port}\r\n`)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  server.process.kill('SIGINT')
+  await server.says('"stopping"')
+  const asked = Date.now()
+  server.process.kill('SIGINT')
+  t.equal((await server.ended).code, 130)
+  t.ok(Date.now() - asked < 2000, 'it did not wait for the request')
+})
+
+t.test('what keeps it from starting is one sentence with the way out', async (t) => {
+  const port = await takenPort(t)
+  t.strictSame(await run(t, ['serve', '--port', String(port)], { env: { SERVICE_LOG__LEVEL: 'silent' } }), {
+    code: 1,
+    stdout: '',
+    stderr: `Port ${port} is taken by another program; choose another with --port.\n`,
+  })
+
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, 'file'), '')
+  t.match(await run(t, ['serve', '--port', '0', '--data', 'file/data'], { cwd }), {
+    code: 1,
+    stderr: /^The data folder \S+file\/data can't be \w+ \([^)]+\); [^\n]*choose another with --data\.\n$/,
+  })
+  t.match(await run(t, ['serve', '--port', '0'], { cwd, env: { SERVICE_LISTEN__HOST: '192.0.2.1' } }), {
+    code: 1,
+    stderr: /^This machine has no address 192\.0\.2\.1; [^\n]*\n$/,
+  })
+  t.match(await run(t, ['serve'], { cwd, env: { SERVICE_LISTEN__PROT: '1' } }), {
+    code: 1,
+    stderr: 'SERVICE_LISTEN__PROT matches no key of the configuration, did you mean SERVICE_LISTEN__PORT?\n',
+  })
+})

@@ -1,0 +1,100 @@
+// The rules of the house that a reader can't see from one file: which way imports run, and what may not be there.
+import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import t from 'tap'
+import { plugins } from '../plugins/index.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const sources = globSync('{bin,config,core,drivers,plugins,clients,build}/**/*.{ts,js,mjs}', { cwd: root })
+
+/** The project's own files that a source file imports, as paths from the root. */
+function importsOf(text: string, file: string): string[] {
+  const specifiers = [...text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) => match[1] as string)
+  return specifiers.map((specifier) => relative(root, resolve(root, dirname(file), specifier)))
+}
+
+/** The sentence that a forbidden import earns, or null. */
+function verdict(from: string, to: string): string | null {
+  const [top = '', name = ''] = from.split('/')
+  const [toTop = '', toName = ''] = to.split('/')
+  const may = (...tops: string[]) =>
+    tops.includes(toTop) ? null : `${from} imports ${to}: ${top} does not know ${toTop}`
+  if (top === 'core') return may('core')
+  if (top === 'config') return may('config', 'core')
+  if (top === 'clients') return may('clients')
+  if (top === 'drivers') {
+    if (toTop === 'drivers')
+      return toName === name || name.endsWith('.ts')
+        ? null
+        : `${from} imports ${to}: a driver knows its own family only`
+    return may('core')
+  }
+  if (top === 'plugins' && name !== 'index.ts') {
+    if (toTop === 'drivers')
+      return to.endsWith('/interface.ts') ? null : `${from} imports ${to}: a plugin knows a family's interface only`
+    if (toTop !== 'plugins') return may('core')
+    if (toName === name) return null
+    if (to !== `plugins/${toName}/index.ts`)
+      return `${from} imports ${to}: another plugin is known by its index.ts only`
+    const plugin = plugins.find((candidate) => candidate.name === name)
+    return plugin?.dependencies.includes(toName) ? null : `${from} imports ${to}: ${name} does not declare ${toName}`
+  }
+  return null
+}
+
+t.test('imports run one way', async (t) => {
+  for (const file of sources) {
+    for (const to of importsOf(readFileSync(join(root, file), 'utf8'), file)) {
+      const sentence = verdict(file, to)
+      t.notOk(sentence, sentence ?? `${file} -> ${to}`)
+    }
+  }
+})
+
+t.test('the rules catch what they forbid', async (t) => {
+  const forbidden: [string, string][] = [
+    ['core/kernel.ts', 'plugins/games/index.ts'],
+    ['core/kernel.ts', 'drivers/storage/local.ts'],
+    ['core/pages/shell.ts', 'config/load.ts'],
+    ['config/load.ts', 'plugins/index.ts'],
+    ['drivers/storage/s3.ts', 'plugins/games/index.ts'],
+    ['drivers/storage/s3.ts', 'drivers/bus/redis.ts'],
+    ['plugins/games/games.ts', 'drivers/storage/s3.ts'],
+    ['plugins/games/games.ts', 'plugins/oauth-idp/players/players.ts'],
+    ['plugins/oauth-idp/index.ts', 'plugins/games/index.ts'],
+    ['plugins/games/games.ts', 'config/load.ts'],
+    ['clients/browser/multiplayer.ts', 'core/errors.ts'],
+  ]
+  for (const [from, to] of forbidden) t.ok(verdict(from, to), `${from} -> ${to}`)
+  t.equal(verdict('plugins/games/games.ts', 'drivers/storage/interface.ts'), null)
+  t.equal(verdict('drivers/storage/s3.ts', 'core/driver.ts'), null)
+})
+
+t.test('the linter holds the same rules while one writes', async (t) => {
+  const lint = (file: string, code: string) => {
+    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+    try {
+      execFileSync(process.execPath, [biome, 'lint', `--stdin-file-path=${file}`], {
+        cwd: root,
+        input: code,
+        stdio: 'pipe',
+      })
+      return ''
+    } catch (error) {
+      const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
+      return `${stdout}${stderr}`
+    }
+  }
+  t.match(lint('core/x.ts', "import '../plugins/games/index.ts'\n"), /noRestrictedImports/)
+  t.match(lint('drivers/storage/x.ts', "import '../../plugins/games/index.ts'\n"), /noRestrictedImports/)
+  t.match(lint('plugins/games/x.ts', "import '../../config/load.ts'\n"), /noRestrictedImports/)
+  t.match(lint('clients/x.ts', "import '../core/errors.ts'\n"), /noRestrictedImports/)
+})
+
+t.test('there is no junk drawer, and no file that is two ideas', async (t) => {
+  for (const file of sources) {
+    t.notMatch(file, /(^|\/)(utils?|helpers?|misc|common)(\.|\/)/, file)
+    t.ok(readFileSync(join(root, file), 'utf8').split('\n').length <= 401, `${file} has 400 lines or fewer`)
+  }
+})
