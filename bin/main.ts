@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { isPlatformError, StartupError } from '../core/errors.ts'
+import { addAdmin } from './commands/admin.ts'
 import { addBackup } from './commands/backup.ts'
 import { addConfig } from './commands/config.ts'
 import { addInit } from './commands/init.ts'
@@ -29,7 +30,8 @@ function createProgram(installation: Installation): Command {
     .exitOverride()
     .showHelpAfterError('Run `gameyard --help` for the commands, `gameyard help COMMAND` for one.')
     .addHelpText('after', EXAMPLES)
-  for (const add of [addServe, addInit, addConfig, addBackup, addRestore, addVersion]) add(program, installation)
+  for (const add of [addServe, addInit, addConfig, addAdmin, addBackup, addRestore, addVersion])
+    add(program, installation)
   return program
 }
 

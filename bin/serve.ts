@@ -42,8 +42,16 @@ export async function startServer(options: ConfigOptions, installation: Installa
   stopOnSignal(app, config.limits.shutdownSeconds)
   setTimeout(releaseStartMemory, 2000).unref()
   const addresses = { portal: config.portal.url, studio: config.studio.url, games: app.origins.game('<game>') }
-  if (terminal) process.stdout.write(banner(addresses, config.dataDir))
-  else log.info({ ...addresses, dataDir: config.dataDir }, 'ready')
+  const notes: [string, string][] = []
+  for (const { label, text } of app.announcements) {
+    const note = await text()
+    if (note) notes.push([label, note])
+  }
+  if (terminal) process.stdout.write(banner(addresses, config.dataDir, notes))
+  else {
+    for (const [label, note] of notes) log.info(`${label}: ${note}`)
+    log.info({ ...addresses, dataDir: config.dataDir }, 'ready')
+  }
   return app
 }
 
@@ -75,11 +83,11 @@ function freePort(host: string): Promise<number> {
   })
 }
 
-const banner = ({ portal, studio, games }: Record<string, string>, dataDir: string) => `
+const banner = ({ portal, studio, games }: Record<string, string>, dataDir: string, notes: [string, string][]) => `
   Portal   ${portal}${studio === portal ? '' : `\n  Studio   ${studio}`}
   Games    ${games}
   Data     ${dataDir}
-
+${notes.map(([label, note]) => `  ${label.padEnd(8)} ${note}\n`).join('')}
 `
 
 function listenProblem(error: NodeJS.ErrnoException, host: string, port: number): Error {

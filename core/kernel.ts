@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
@@ -33,6 +33,12 @@ import { registerSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
 import { validatorCompiler } from './validation.ts'
 
+/** Something that whoever starts the program should see: a set-up link, a warning. Null when there is nothing to say. */
+export interface Announcement {
+  label: string
+  text(): Promise<string | null>
+}
+
 /** What a program is put together from; see bin/serve.ts. */
 export interface KernelParts {
   plugins: Plugin[]
@@ -58,6 +64,8 @@ declare module 'fastify' {
     origins: Origins
     gamePorts: GamePorts
     site: Site
+    /** Shown once the server listens; plugins add theirs. */
+    announcements: Announcement[]
   }
 }
 
@@ -95,12 +103,7 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
       'Several machines can share this database, so each needs the same `secret` in its configuration.',
     )
   }
-  const db = await Database.open(database, {
-    entities: [BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],
-    migrations: [...jobMigrations, ...idempotencyMigrations, ...plugins.flatMap((plugin) => plugin.migrations)],
-    log,
-    clock,
-  })
+  const db = await openDatabase(database, plugins, { log, clock })
   const events = new Events(bus, log, randomText(9))
   await events.start()
   const jobs = new Jobs({ db, clock, log, events })
@@ -125,6 +128,7 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
     ...{ config, clock, db, events, keys, jobs, health, origins },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
+    announcements: [],
     assets,
     ...families,
   }
@@ -174,6 +178,18 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
   await app.ready()
   return app
 }
+
+/** The database with every table of kernel and plugins, migrated: also for commands that need no more than that. */
+export const openDatabase = (
+  driver: DatabaseDriver,
+  plugins: Plugin[],
+  context: { log: FastifyBaseLogger; clock: Clock },
+): Promise<Database> =>
+  Database.open(driver, {
+    entities: [BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],
+    migrations: [...jobMigrations, ...idempotencyMigrations, ...plugins.flatMap((plugin) => plugin.migrations)],
+    ...context,
+  })
 
 interface Closable {
   ping?(): Promise<void>

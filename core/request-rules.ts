@@ -32,12 +32,13 @@ export function installRequestRules(app: FastifyInstance): void {
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
     if (hasBody && !request.routeOptions.config.upload) {
       const late = setTimeout(() => {
+        if (reply.raw.headersSent) return socket.destroy()
         socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
         socket.destroySoon()
       }, BODY_MS)
-      for (const event of ['end', 'close', 'error']) payload.once(event, () => clearTimeout(late))
-      // Answered without reading it: the connection may be another request's by then.
-      for (const event of ['finish', 'close']) reply.raw.once(event, () => clearTimeout(late))
+      payload.once('end', () => clearTimeout(late))
+      // A body that nobody reads never ends, but its answer does.
+      reply.raw.once('close', () => clearTimeout(late))
     }
     done(null, payload)
   })
@@ -47,7 +48,7 @@ export function installRequestRules(app: FastifyInstance): void {
     request.log[level](
       {
         method: request.method,
-        path: pathOf(request.raw.url),
+        path: request.routeOptions.config.secretPath ? request.routeOptions.url : pathOf(request.raw.url),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         ...(request.principal ? { player: request.principal.playerId } : {}),
@@ -75,6 +76,8 @@ declare module 'fastify' {
     upload?: boolean
     /** Logged at `debug` only: the files of games. */
     quiet?: boolean
+    /** The path itself is a secret (a link that signs in): the log has the route instead. */
+    secretPath?: boolean
     /** A WebSocket route; every other route refuses to be upgraded. */
     upgrade?: boolean
   }

@@ -69,7 +69,7 @@ t.test('what init writes loads clean and is the defaults', async (t) => {
 t.test('what init comments out is right too, but for the choice between drivers', async (t) => {
   const [own] = (await initialConfig(families, plugins)).split('# Instead of ') as [string]
   const [, ...sections] = own.split('\n\n')
-  const everything = sections.join('\n\n').replace(/^# ( *[A-Za-z]+:)/gm, '$1')
+  const everything = sections.join('\n\n').replace(/^# ( *[\w-]+:)/gm, '$1')
   const keys = Object.keys(parse(everything))
   for (const section of ['listen', 'secret', 'portal', 'games', 'database', 'limits']) t.ok(keys.includes(section))
   const env = { NAME: 'a secret that is long enough for it' }

@@ -84,7 +84,7 @@ export function exchange(
     redirect_uri: REDIRECT_URI,
     ...changes,
   }
-  const sent = Object.entries(form).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined)
+  const sent = Object.entries(form).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
   return client.submit('/api/oauth/token', Object.fromEntries(sent), { headers: { origin: undefined, ...headers } })
 }
 

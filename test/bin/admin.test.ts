@@ -1,0 +1,46 @@
+import { once } from 'node:events'
+import t from 'tap'
+import { run, start, temporaryFolder } from './program.ts'
+
+const account = ['--email', 'ada@example.org', '--name', 'Ada']
+
+t.test('an administrator is made from a shell, and gets another password there', async (t) => {
+  const cwd = temporaryFolder(t)
+  const command = async (input: string, ...arguments_: string[]) => {
+    const running = start(t, ['admin', ...arguments_], { cwd })
+    running.process.stdin?.end(input)
+    return running.ended
+  }
+  t.match(await command('correct yard battery\n', 'create', ...account), { code: 0, stdout: /Ada \(ada@example\.org\)/ })
+  t.match(await command('correct yard battery\n', 'create', ...account), { code: 1, stderr: /has? an account|account with/ })
+  t.match(await command('short\n', 'reset-password', ...account.slice(0, 2)), { code: 1, stderr: /at least 10/ })
+  t.match(await command('', 'reset-password', ...account.slice(0, 2)), { code: 1, stderr: /no password/ })
+  t.match(await command('x', 'reset-password', '--email', 'bob@example.org'), { code: 1, stderr: /no such player/ })
+  t.match(await run(t, ['admin', 'create'], { cwd }), { code: 2, stderr: /--email/ })
+
+  const server = start(t, ['serve', '--port', '0'], { cwd })
+  await server.says('ready')
+  t.notMatch(server.output().stdout, /\/setup\//, 'there is an administrator, so no set-up link')
+  const portal = /"portal":"([^"]+)"/.exec(server.output().stdout)?.[1] as string
+  const signIn = (password: string) =>
+    fetch(`${portal}/api/auth/sign-in`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: portal },
+      body: JSON.stringify({ email: 'ada@example.org', password }),
+    })
+  t.match(await (await signIn('correct yard battery')).json(), { user: { isAdmin: true } })
+  t.match(await command('another yard battery\n', 'reset-password', ...account.slice(0, 2)), { code: 0 }, 'while it runs')
+  t.equal((await signIn('correct yard battery')).status, 401)
+  t.equal((await signIn('another yard battery')).status, 200)
+  server.process.kill('SIGTERM')
+  await once(server.process, 'close')
+})
+
+t.test('the first start prints the set-up link', async (t) => {
+  const server = start(t, ['serve', '--port', '0'])
+  await server.says('/setup/')
+  const link = /http:\/\/localhost:\d+\/setup\/[\w-]{43}/.exec(server.output().stdout)?.[0] as string
+  const page = await fetch(link)
+  t.equal(page.status, 200)
+  t.match(await page.text(), /type="password"/)
+})
