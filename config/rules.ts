@@ -24,6 +24,14 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       ['trustProxy'],
       'trustProxy: true lets anyone choose the address they seem to come from; name the addresses of your proxy instead',
     )
+  if (config.games?.origins === 'port') {
+    // Cookies know no ports: among friends only, and said so at every start.
+    warning(
+      ['games', 'origins'],
+      'games.origins: port puts every game on the name of the portal, whose cookies they can then interfere with; use it where every game is trusted',
+    )
+    return
+  }
   const domain = config.games?.domain
   const urls = [config.portal?.url, config.studio?.url]
   if (typeof domain !== 'string' || !urls.every((url) => URL.canParse(url ?? ''))) return // reported already

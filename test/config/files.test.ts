@@ -30,8 +30,9 @@ t.test('every ready-made file is known here', async (t) => {
 t.test('lan-jam.yaml loads: everything on one machine, reachable from the others', async (t) => {
   const { text, setup } = readyMade('lan-jam')
   const { config, problems, drivers } = await load(t, text, setup)
-  t.strictSame(problems, [])
-  t.match(config, { listen: { host: '0.0.0.0' }, studio: { url: config.portal.url } })
+  t.match(problems, [{ severity: 'warning', message: /puts every game on the name of the portal/ }], 'and warns')
+  t.equal(problems.length, 1)
+  t.match(config, { listen: { host: '0.0.0.0' }, studio: { url: config.portal.url }, games: { origins: 'port' } })
   t.match(drivers, {
     database: { driver: { name: 'sqlite' } },
     storage: { driver: { name: 'local' } },
