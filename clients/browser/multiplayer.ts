@@ -1,0 +1,459 @@
+/**
+ * Rooms for browser games, without installing anything:
+ *
+ *   import { join } from '/__service/multiplayer.js'
+ *   const room = await join('lobby')
+ *   room.on('message', (type, data, from) => …)
+ *   room.send('move', { x, y })
+ *   room.state.set('score', 3)
+ *
+ * The room reconnects by itself, and misses nothing that it can catch up with. Speaks protocol 1; runs in pages and in
+ * workers.
+ */
+
+/** A player in the room, this one included. */
+export interface Player {
+  /** Short, and of this room only. */
+  readonly id: string
+  readonly index: number
+  /** The account: stable, to key saves on. One account may be present twice. */
+  readonly sub: string
+  readonly name: string
+  readonly imageUrl: string | null
+  /** What the player last said with `presence`. */
+  data: unknown
+  readonly joinedAt: string
+  /** Connection lost; may come back. */
+  away: boolean
+}
+
+export interface RoomEvents {
+  message: [type: string, data: unknown, from: Player]
+  /** Raw bytes of another player. */
+  binary: [bytes: Uint8Array, from: Player | undefined]
+  join: [player: Player]
+  leave: [player: Player, reason: string]
+  away: [player: Player]
+  back: [player: Player]
+  host: [player: Player | undefined]
+  /** The shared state changed, by anyone: what was set, which keys went, and by whom. */
+  state: [set: Record<string, unknown>, del: string[], from: Player | undefined]
+  presence: [player: Player, data: unknown]
+  /** The room refused something, such as a state write of an older version. */
+  error: [error: { code: string; message: string; version?: number }]
+  /** The connection is lost; being brought back. */
+  reconnecting: []
+  /** Back. `missed` is false when all that happened meanwhile was caught up with; else the room was begun anew. */
+  reconnected: [info: { missed: boolean }]
+  /** Over: exactly once, in the end. `left`, `kicked`, `closed`, `lost`, or a code of `RoomError`. */
+  left: [reason: string]
+}
+
+export type Listener<Name extends keyof RoomEvents> = (...values: RoomEvents[Name]) => void
+
+/** Why a room could not be entered. `auth_required` comes with `signIn`, where to send the player. */
+export class RoomError extends Error {
+  override name = 'RoomError'
+  readonly code: string
+  readonly status: number
+  readonly signIn: string | undefined
+
+  constructor(code: string, status: number, message: string, signIn?: string) {
+    super(message)
+    this.code = code
+    this.status = status
+    this.signIn = signIn
+  }
+}
+
+export interface JoinOptions {
+  /** Origin of the game; default: this page's. */
+  origin?: string
+  /** How long a lost connection is tried to be brought back before `left` is said, in ms. Default: two minutes. */
+  giveUpAfterMs?: number
+}
+
+/** Enters a room, which is made when nobody is in it. @throws RoomError when it can't be entered */
+export async function join(roomId: string, options: JoinOptions = {}): Promise<Room> {
+  const room = new Room(roomId, options)
+  await room[OPEN]()
+  return room
+}
+
+const OPEN = Symbol('open')
+/** Close codes after which nobody comes back, and what they mean. */
+const FINAL: Record<number, string> = {
+  1002: 'closed',
+  1003: 'closed',
+  1007: 'closed',
+  1008: 'closed',
+  1009: 'closed',
+  4001: 'kicked',
+  4002: 'closed',
+}
+const PING_MS = 10_000
+const SILENCE_MS = 25_000
+/** Below what a room takes at once. */
+const MOST_QUEUED = 100
+const LONGEST_WAIT_MS = 8000
+
+/** The state that all players of a room share. Reads are of what the room has agreed on; writes take effect there. */
+export interface SharedState {
+  readonly version: number
+  get(key: string): unknown
+  has(key: string): boolean
+  keys(): IterableIterator<string>
+  entries(): IterableIterator<[string, unknown]>
+  /** @param options `if`: write only while the version is still this one, else an `error` of code `conflict` */
+  set(key: string, value: unknown, options?: { if?: number }): void
+  /** Several keys in one write. */
+  assign(values: Record<string, unknown>, options?: { if?: number }): void
+  delete(...keys: string[]): void
+}
+
+export class Room {
+  readonly id: string
+  /** This player. */
+  me!: Player
+  capacity = 0
+  /** Round trip of the last ping, in ms. */
+  latency: number | null = null
+  readonly state: SharedState
+  readonly #origin: string
+  readonly #giveUpAfterMs: number
+  readonly #listeners = new Map<string, Set<(...values: never[]) => void>>()
+  readonly #values = new Map<string, unknown>()
+  #players = new Map<string, Player>()
+  #version = 0
+  #hostId = ''
+  #socket: WebSocket | null = null
+  #resume: string | null = null
+  /** Number of the last frame that belongs to the room's order. */
+  #sequence = 0
+  /** What was said while away. */
+  #queue: (string | ArrayBuffer)[] = []
+  #clockOffset = 0
+  #ended = false
+  #heardAt = 0
+  #timer: ReturnType<typeof setInterval> | undefined
+  #wake: (() => void) | null = null
+
+  constructor(id: string, { origin = globalThis.location.origin, giveUpAfterMs = 120_000 }: JoinOptions) {
+    this.id = id
+    this.#origin = origin
+    this.#giveUpAfterMs = giveUpAfterMs
+    this.state = this.#makeState()
+  }
+
+  /** Everyone in the room, in the order in which they came. */
+  get players(): Player[] {
+    return [...this.#players.values()]
+  }
+
+  get host(): Player | undefined {
+    return this.#players.get(this.#hostId)
+  }
+
+  get isHost(): boolean {
+    return this.#hostId === this.me.id
+  }
+
+  /** Whether the socket is open now. */
+  get connected(): boolean {
+    return this.#socket?.readyState === 1
+  }
+
+  /** The server's time, in ms since 1970: the same for all players, within the latency. */
+  now(): number {
+    return Date.now() + this.#clockOffset
+  }
+
+  /** Says something. @param to everyone else by default; `'all'`, `'host'`, or ids or players */
+  send(type: string, data?: unknown, to?: 'all' | 'host' | (string | Player)[]): void {
+    this.#say({
+      t: 'send',
+      type,
+      data,
+      to: Array.isArray(to) ? to.map((one) => (typeof one === 'string' ? one : one.id)) : to,
+    })
+  }
+
+  /** Bytes to everyone else: for what changes many times a second. */
+  sendBinary(bytes: ArrayBuffer | Uint8Array): void {
+    this.#push(bytes instanceof Uint8Array ? (bytes.slice().buffer as ArrayBuffer) : bytes)
+  }
+
+  /** What the others see as this player's `data`. */
+  presence(data: unknown): void {
+    this.#say({ t: 'presence', data })
+  }
+
+  /** Host only: sends a player out. */
+  kick(player: string | Player): void {
+    this.#say({ t: 'kick', id: typeof player === 'string' ? player : player.id })
+  }
+
+  /** Host only: lets nobody else in. */
+  lock(locked = true): void {
+    this.#say({ t: 'lock', locked })
+  }
+
+  /** Host only: hands over. */
+  makeHost(player: string | Player): void {
+    this.#say({ t: 'host', id: typeof player === 'string' ? player : player.id })
+  }
+
+  /** Listens; the result ends it. */
+  on<Name extends keyof RoomEvents>(name: Name, listener: Listener<Name>): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, listeners.add(listener as never))
+    return () => listeners.delete(listener as never)
+  }
+
+  /** Goes for good. */
+  leave(): void {
+    this.#end('left')
+  }
+
+  /** Connects for the first time. */
+  async [OPEN](): Promise<void> {
+    await this.#connect()
+    this.#timer = setInterval(() => this.#watch(), PING_MS / 4)
+    globalThis.addEventListener?.('online', () => this.#wake?.())
+    globalThis.document?.addEventListener('visibilitychange', () => this.#wake?.())
+  }
+
+  /** Opens a socket; resolves with the room's welcome. */
+  async #connect(): Promise<void> {
+    const url = new URL(`/mp/rooms/${encodeURIComponent(this.id)}`, this.#origin)
+    const address = new URL(url)
+    address.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+    if (this.#resume) address.search = `?resume=${this.#resume}&received=${this.#sequence}`
+    const socket = new WebSocket(address)
+    socket.binaryType = 'arraybuffer'
+    const welcomed = await new Promise<boolean>((resolve) => {
+      const timeout = setTimeout(() => socket.close(), 10_000)
+      socket.onclose = () => {
+        clearTimeout(timeout)
+        resolve(false)
+      }
+      socket.onmessage = ({ data }) => {
+        clearTimeout(timeout)
+        if (this.#ended) return socket.close(1000)
+        this.#socket = socket
+        socket.onmessage = (event) => this.#hear(event.data)
+        socket.onclose = (event) => this.#lost(socket, event.code)
+        this.#hear(data)
+        resolve(true)
+      }
+    })
+    if (!welcomed && !this.#ended) throw await whyRefused(url)
+  }
+
+  /** The socket is gone. Another one is tried for, unless that is no use. */
+  async #lost(socket: WebSocket, code: number): Promise<void> {
+    if (this.#ended || socket !== this.#socket) return
+    this.#socket = null
+    const reason = FINAL[code]
+    if (reason) {
+      this.#end(reason)
+      return
+    }
+    this.#emit('reconnecting')
+    // Counted in waits and not by the clock: a tab that slept for an hour has not tried for an hour.
+    for (let waited = 0, attempt = 0; !this.#ended; attempt++) {
+      const wait = Math.min(LONGEST_WAIT_MS, 250 * 2 ** attempt) * (0.5 + Math.random() / 2)
+      await new Promise<void>((resolve) => {
+        const timeout = setTimeout(resolve, wait)
+        this.#wake = () => {
+          clearTimeout(timeout)
+          resolve()
+        }
+      })
+      this.#wake = null
+      if (this.#ended) return
+      try {
+        return await this.#connect()
+      } catch (error) {
+        const { status, code } = error as RoomError
+        if (status >= 400 && status < 500 && status !== 429) return this.#end(code)
+      }
+      waited += wait
+      if (waited > this.#giveUpAfterMs) return this.#end('lost')
+    }
+  }
+
+  /** Asks now and then whether the server is there; networks die silently. */
+  #watch(): void {
+    const socket = this.#socket
+    if (socket?.readyState !== 1) return
+    const quiet = performance.now() - this.#heardAt
+    if (quiet > SILENCE_MS) {
+      // Without waiting for the closing handshake, which would not come either.
+      socket.onclose = null
+      socket.close()
+      void this.#lost(socket, 1006)
+    } else if (performance.now() - this.#pingedAt > PING_MS) {
+      this.#ping()
+    }
+  }
+
+  #pingedAt = 0
+
+  #ping(): void {
+    this.#pingedAt = performance.now()
+    this.#socket?.send(JSON.stringify({ t: 'ping', id: Math.round(this.#pingedAt) }))
+  }
+
+  #say(message: object): void {
+    this.#push(JSON.stringify(message))
+  }
+
+  #push(frame: string | ArrayBuffer): void {
+    if (this.#ended) return
+    if (this.connected) this.#socket?.send(frame)
+    else if (this.#queue.push(frame) > MOST_QUEUED) this.#queue.shift()
+  }
+
+  #hear(data: string | ArrayBuffer): void {
+    this.#heardAt = performance.now()
+    if (typeof data !== 'string') {
+      this.#sequence++
+      const index = new DataView(data).getUint16(0, true)
+      const from = this.players.find((player) => player.index === index)
+      this.#emit('binary', new Uint8Array(data, 2), from)
+      return
+    }
+    const message = JSON.parse(data)
+    // Answers to us alone are not part of the room's order.
+    if (!['welcome', 'pong', 'error'].includes(message.t)) this.#sequence++
+    this.#handlers[message.t]?.(message)
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: frames of protocol 1, checked by the server that makes them
+  readonly #handlers: Record<string, (message: any) => void> = {
+    welcome: (message) => this.#welcome(message),
+    join: ({ player }) => {
+      this.#players.set(player.id, { ...player, away: false })
+      this.#emit('join', this.#player(player.id))
+    },
+    leave: ({ id, reason }) => {
+      const player = this.#player(id)
+      this.#players.delete(id)
+      if (id === this.me.id) this.#end(reason)
+      else this.#emit('leave', player, reason)
+    },
+    away: ({ id }) => this.#setAway(id, true),
+    back: ({ id }) => this.#setAway(id, false),
+    host: ({ id }) => {
+      this.#hostId = id
+      this.#emit('host', this.host)
+    },
+    msg: ({ type, data, from }) => this.#emit('message', type, data, this.#player(from)),
+    state: ({ set, del, from, version }) => {
+      for (const key of del) this.#values.delete(key)
+      for (const [key, value] of Object.entries(set)) this.#values.set(key, value)
+      this.#version = version
+      this.#emit('state', set, del, this.#players.get(from))
+    },
+    presence: ({ id, data }) => {
+      const player = this.#player(id)
+      player.data = data
+      this.#emit('presence', player, data)
+    },
+    pong: ({ id, now }) => {
+      this.latency = performance.now() - id
+      this.#clockOffset = now + this.latency / 2 - Date.now()
+    },
+    error: ({ code, message, version }) => this.#emit('error', { code, message, version }),
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  #welcome(message: any): void {
+    const again = this.#resume !== null
+    this.#resume = message.resume
+    this.#sequence = message.sequence
+    this.capacity = message.room.capacity
+    this.#clockOffset = message.now - Date.now()
+    // `replay`: what was missed follows, frame by frame, onto what is known here. Else everything begins with this.
+    const missed = message.replay === null
+    if (missed) {
+      this.#hostId = message.room.host
+      this.#players = new Map(message.players.map((player: Player) => [player.id, { ...player, away: false }]))
+      this.me = this.#player(message.you)
+      this.#values.clear()
+      for (const [key, value] of Object.entries(message.state)) this.#values.set(key, value)
+      this.#version = message.version
+    }
+    const queue = this.#queue
+    this.#queue = []
+    this.#ping()
+    for (const frame of queue) this.#push(frame)
+    if (again) this.#emit('reconnected', { missed })
+  }
+
+  #setAway(id: string, away: boolean): void {
+    const player = this.#player(id)
+    player.away = away
+    this.#emit(away ? 'away' : 'back', player)
+  }
+
+  /** Somebody may have said something and be gone by now. */
+  #player(id: string): Player {
+    const gone = { id, index: -1, sub: '', name: '', imageUrl: null, data: null, joinedAt: '', away: true }
+    return this.#players.get(id) ?? gone
+  }
+
+  #end(reason: string): void {
+    if (this.#ended) return
+    this.#ended = true
+    clearInterval(this.#timer)
+    this.#wake?.()
+    this.#socket?.close(1000)
+    this.#socket = null
+    this.#emit('left', reason)
+  }
+
+  #emit<Name extends keyof RoomEvents>(name: Name, ...values: RoomEvents[Name]): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        ;(listener as Listener<Name>)(...values)
+      } catch (error) {
+        // A game's mistake must not stop the room from hearing what follows.
+        globalThis.reportError(error)
+      }
+    }
+  }
+
+  #makeState(): SharedState {
+    const room = this
+    const write = (set: Record<string, unknown>, del: string[], options?: { if?: number }) =>
+      room.#say({ t: 'state', set, del, if: options?.if })
+    return {
+      get version() {
+        return room.#version
+      },
+      get: (key) => room.#values.get(key),
+      has: (key) => room.#values.has(key),
+      keys: () => room.#values.keys(),
+      entries: () => room.#values.entries(),
+      set: (key, value, options) => write({ [key]: value }, [], options),
+      assign: (values, options) => write(values, [], options),
+      delete: (...keys) => write({}, keys),
+    }
+  }
+}
+
+/** A browser can't read why an upgrade was refused; the same address says so when it is fetched. */
+async function whyRefused(url: URL): Promise<RoomError> {
+  try {
+    const response = await fetch(url, { credentials: 'same-origin', cache: 'no-store' })
+    const { error, signIn } = await response.json()
+    // 426: nothing speaks against it now, so it was the network.
+    const code = response.status === 426 ? 'unreachable' : typeof error === 'string' ? error : error.code
+    const status = response.status === 426 ? 0 : response.status
+    return new RoomError(code, status, error?.message ?? `The room can't be entered: ${code}.`, signIn)
+  } catch {
+    return new RoomError('unreachable', 0, 'The server can not be reached.')
+  }
+}

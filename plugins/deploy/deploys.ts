@@ -1,0 +1,304 @@
+import type { FastifyInstance } from 'fastify'
+import { isPlatformError, NotFound } from '../../core/errors.ts'
+import { isId, newId } from '../../core/ids.ts'
+import { cutPage, type PageQuery } from '../../core/pagination.ts'
+import { BlobNotFound, DigestMismatch, type Storage } from '../../drivers/storage/interface.ts'
+import type { Game } from '../games/index.ts'
+import { blobKey, ownedBy, reserve, uploadKey } from './blobs.ts'
+import { checkFiles } from './check-files.ts'
+import { forEach } from './concurrently.ts'
+import { DeployRow, ManifestRow } from './entities.ts'
+import { DeployClosed, DeployExpired, IncompleteDeploy, NotRestorable } from './errors.ts'
+import { goLive } from './go-live.ts'
+import { type Contents, type Manifest, Manifests, serialize } from './manifests.ts'
+import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, StartedDeploy } from './schemas.ts'
+
+declare module '../../core/events.ts' {
+  interface DomainEvents {
+    /** A game is served from another deploy now. */
+    'deploy.live': { gameId: string; deployId: string; slug: string }
+  }
+}
+
+/** How long a deploy takes uploads. */
+const UPLOADS_END_MS = 24 * 60 * 60 * 1000
+/** Uploads that are verified side by side. */
+const CONCURRENCY = 16
+/** Missing files that an answer lists. */
+const SHOWN = 100
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'origins'> & { storage: Storage }
+
+/**
+ * Deploys: a build is a manifest (path, digest, size, type), and what a game's origin serves is one manifest. Bytes are
+ * kept by digest and never change, so going live is one row that flips.
+ */
+export class Deploys {
+  readonly manifests: Manifests
+  readonly #parts: Parts
+  readonly #limits: DeployLimits
+
+  constructor(parts: Parts, limits: DeployLimits) {
+    this.#parts = parts
+    this.#limits = limits
+    this.manifests = new Manifests(parts.db)
+  }
+
+  /**
+   * Begins a deploy and says which bytes are wanted: those that no finalized deploy of the same owner had.
+   *
+   * @throws NotFound when the game is not the owner's
+   * @throws InvalidRequest, PayloadTooLarge for files that can't be published
+   */
+  async start(ownerId: string, { gameId, files, message }: NewDeploy): Promise<StartedDeploy> {
+    const { db, clock, games } = this.#parts
+    const game = await games.mustOwn(ownerId, gameId)
+    checkFiles(files, this.#limits)
+    const createdAt = clock.now()
+    const expiresAt = new Date(createdAt.getTime() + UPLOADS_END_MS)
+    const deployId = newId('dep', createdAt)
+    const wanted = new Map(files.map((file) => [file.sha256, file]))
+    const digests = [...wanted.keys()].sort()
+    await db.transaction(async (em) => {
+      await reserve(em, digests, createdAt)
+      await em.insert(ManifestRow, { deployId, files: serialize(files) })
+      await em.insert(DeployRow, {
+        id: deployId,
+        gameId: game.id,
+        ownerId,
+        state: 'uploading',
+        message: message?.trim() || null,
+        fileCount: files.length,
+        unchangedCount: 0,
+        totalBytes: files.reduce((sum, file) => sum + file.size, 0),
+        createdAt,
+        expiresAt,
+        liveAt: null,
+      })
+    })
+    // After they are reserved: what is the owner's now stays so for as long as this deploy may be finalized.
+    const owned = await ownedBy(db, ownerId, digests)
+    const unchanged = files.filter((file) => owned.has(file.sha256)).length
+    if (unchanged > 0) await db.em().nativeUpdate(DeployRow, { id: deployId }, { unchangedCount: unchanged })
+    const missing = [...wanted.values()].filter((file) => !owned.has(file.sha256))
+    const uploads = await Promise.all(missing.map((file) => this.#presign(deployId, file, expiresAt)))
+    return { deployId, uploads, expiresAt: expiresAt.toISOString(), unchanged }
+  }
+
+  async #presign(deployId: string, file: NewDeploy['files'][number], expiresAt: Date) {
+    const { storage, origins } = this.#parts
+    const { url, method, headers } = await storage.presignPut(uploadKey(deployId, file.sha256), file, {
+      expiresAt,
+      relay: `${origins.portal}/api/deploy/${deployId}/files/${file.sha256}`,
+    })
+    return { path: file.path, uploadUrl: url, method, headers }
+  }
+
+  /**
+   * Sees that every file is there and puts the build live: who asks the game's origin afterwards gets the new build,
+   * and nobody ever a mixture. Repeating it gives the same answer and changes nothing.
+   *
+   * @throws NotFound when the deploy is not the player's
+   * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not those announced
+   * @throws DeployExpired
+   */
+  async finalize(playerId: string, deployId: string): Promise<FinalizedDeploy> {
+    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    if (wasLive(deploy)) return this.#answer(game)
+    this.#mustTakeFiles(deploy)
+    const { db, clock } = this.#parts
+    await db.em().nativeUpdate(DeployRow, { id: deployId, state: 'uploading' }, { state: 'finalizing' })
+    try {
+      await this.#collectUploads(deploy, (await this.manifests.contentsOf(deployId)) as Contents)
+      const from = ['uploading', 'finalizing'] as const
+      if (await goLive(this.#parts, { deployId, gameId: game.id, from, now: clock.now() }))
+        await this.#announce(deploy, game)
+    } catch (error) {
+      // As it was: more files may come, and the next attempt begins anew. Should this fail too, `finalizing` is
+      // treated alike everywhere.
+      const reopen = db.em().nativeUpdate(DeployRow, { id: deployId, state: 'finalizing' }, { state: 'uploading' })
+      await reopen.catch(() => {})
+      throw error
+    }
+    // Another call may have been first, and another deploy may be live since: the answer is the same.
+    const after = await this.#mustOwn(playerId, deployId)
+    if (!wasLive(after.deploy)) this.#mustTakeFiles(after.deploy)
+    return this.#answer(after.game)
+  }
+
+  /**
+   * Verifies the bytes of a deploy that no earlier one brought. Those of earlier ones were verified then, and nothing
+   * that a deploy of today names is ever removed.
+   */
+  async #collectUploads(deploy: DeployRow, contents: Contents): Promise<void> {
+    const { db, storage } = this.#parts
+    const received = await db.query<{ sha256: string }>('select sha256 from deploy_uploads where deploy_id = ?', [
+      deploy.id,
+    ])
+    const relayed = new Set(received.map((row) => row.sha256))
+    const owned = await ownedBy(db, deploy.ownerId, [...contents.keys()])
+    const missing: { path: string; message: string }[] = []
+    await forEach(CONCURRENCY, [...contents], async ([sha256, { size, path }]) => {
+      if (owned.has(sha256)) return
+      try {
+        if (relayed.has(sha256)) await storage.commitPut(blobKey(sha256), { sha256, size })
+        else await this.#adopt(deploy.id, { sha256, size })
+      } catch (error) {
+        if (error instanceof BlobNotFound) missing.push({ path, message: 'has not been uploaded' })
+        else if (error instanceof DigestMismatch) missing.push({ path, message: 'was uploaded with other bytes' })
+        else throw error
+      }
+    })
+    if (missing.length === 0) return
+    missing.sort((a, b) => (a.path < b.path ? -1 : 1))
+    throw new IncompleteDeploy(
+      `${missing[0]?.path} ${missing[0]?.message}${missing.length > 1 ? `, and ${missing.length - 1} more` : ''}`,
+    ).with({ details: missing.slice(0, SHOWN) })
+  }
+
+  /** Takes over what a client sent straight to the storage. @throws BlobNotFound, DigestMismatch */
+  async #adopt(deployId: string, expected: { sha256: string; size: number }): Promise<void> {
+    const { storage } = this.#parts
+    const from = uploadKey(deployId, expected.sha256)
+    await storage.commitPut(from, expected)
+    const body = await storage.get(from)
+    try {
+      await storage.put(blobKey(expected.sha256), body, expected)
+    } finally {
+      body.destroy()
+    }
+    await this.recordUpload(deployId, expected.sha256)
+    await storage.delete(from)
+  }
+
+  /**
+   * Notes that the bytes of a deploy have come. It counts for this deploy alone until that is finalized.
+   *
+   * @throws DeployExpired when the deploy takes no more files
+   */
+  async recordUpload(deployId: string, sha256: string): Promise<void> {
+    const { db } = this.#parts
+    const rows = await db.execute(
+      `insert into deploy_uploads (deploy_id, sha256)
+       select id, ? from deploys where id = ? and state in ('uploading', 'finalizing') on conflict do nothing`,
+      [sha256, deployId],
+    )
+    if (rows === 0) this.#mustTakeFiles(await this.row(deployId))
+  }
+
+  /** @throws NotFound, DeployExpired unless it takes files */
+  async mustTakeFiles(deployId: string): Promise<void> {
+    this.#mustTakeFiles(await this.row(deployId))
+  }
+
+  #mustTakeFiles({ state, expiresAt }: Pick<DeployRow, 'state' | 'expiresAt'>): void {
+    if (state === 'failed' || wasLive({ state })) throw new DeployClosed()
+    if (state === 'expired' || expiresAt <= this.#parts.clock.now()) throw new DeployExpired()
+  }
+
+  /**
+   * Puts a deploy that was live before live again. Repeating it changes nothing.
+   *
+   * @throws NotFound when the deploy is not the player's
+   * @throws NotRestorable when it never was live
+   */
+  async rollback(playerId: string, deployId: string): Promise<FinalizedDeploy> {
+    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    if (!wasLive(deploy)) throw new NotRestorable()
+    const now = this.#parts.clock.now()
+    if (await goLive(this.#parts, { deployId, gameId: game.id, from: ['superseded'], now })) {
+      await this.#announce(deploy, game)
+    }
+    return this.#answer(game)
+  }
+
+  /** @throws NotFound when the deploy is not the player's */
+  async get(playerId: string, deployId: string): Promise<Deploy> {
+    return toDeploy((await this.#mustOwn(playerId, deployId)).deploy)
+  }
+
+  /** The deploys of a game of one's own, newest first. @throws NotFound */
+  async list(
+    playerId: string,
+    gameId: string,
+    { limit, cursor }: PageQuery,
+  ): Promise<{ deploys: Deploy[]; nextCursor: string | null }> {
+    const game = await this.#parts.games.mustOwn(playerId, gameId)
+    const rows = await this.#parts.db
+      .em()
+      .find(
+        DeployRow,
+        { gameId: game.id, ...(cursor ? { id: { $lt: cursor } } : {}) },
+        { orderBy: { id: 'desc' }, limit: limit + 1 },
+      )
+    const { page, nextCursor } = cutPage(rows, limit)
+    return { deploys: page.map(toDeploy), nextCursor }
+  }
+
+  /** The files of a deploy by path, from memory where it can be; null when there is no such deploy. */
+  manifest(deployId: string): Promise<Manifest | null> {
+    return this.manifests.of(deployId)
+  }
+
+  /** The storage key of a file's bytes. */
+  blobKey(sha256: string): string {
+    return blobKey(sha256)
+  }
+
+  /** @throws NotFound */
+  async row(deployId: string): Promise<DeployRow> {
+    const row = isId('dep', deployId) ? await this.#parts.db.em().findOne(DeployRow, { id: deployId }) : null
+    if (!row) throw new NotFound('deploy')
+    return row
+  }
+
+  async #mustOwn(playerId: string, deployId: string): Promise<{ deploy: DeployRow; game: Game }> {
+    const deploy = await this.row(deployId)
+    // The game decides: it may have been deleted, or given to somebody else, since.
+    const game = await this.#parts.games.mustOwn(playerId, deploy.gameId).catch((error) => {
+      throw isPlatformError(error) && error.statusCode === 404 ? new NotFound('deploy') : error
+    })
+    return { deploy, game }
+  }
+
+  async #announce(deploy: DeployRow, game: Game): Promise<void> {
+    const { games, events } = this.#parts
+    await games.announce(game)
+    await events.emit('deploy.live', { gameId: game.id, deployId: deploy.id, slug: game.slug })
+  }
+
+  #answer(game: Game): FinalizedDeploy {
+    const origin = this.#parts.origins.game(game.slug)
+    return {
+      url: origin,
+      playUrl: game.playUrl,
+      manageUrl: game.manageUrl,
+      auth: {
+        enabled: true,
+        clientId: game.clientId,
+        startUrl: `${origin}/auth/service/start`,
+        sessionUrl: `${origin}/auth/service/session`,
+      },
+      multiplayer: {
+        enabled: game.settings.multiplayer.enabled,
+        url: `${origin.replace(/^http/, 'ws')}/mp/rooms/{roomId}`,
+        client: `${origin}/__service/multiplayer.js`,
+      },
+    }
+  }
+}
+
+const wasLive = ({ state }: Pick<DeployRow, 'state'>) => state === 'live' || state === 'superseded'
+
+const toDeploy = (row: DeployRow): Deploy => ({
+  id: row.id,
+  gameId: row.gameId,
+  state: row.state,
+  message: row.message ?? null,
+  files: row.fileCount,
+  unchanged: row.unchangedCount,
+  bytes: row.totalBytes,
+  createdAt: row.createdAt.toISOString(),
+  expiresAt: row.expiresAt.toISOString(),
+  liveAt: row.liveAt?.toISOString() ?? null,
+})

@@ -1,0 +1,92 @@
+import { defineEntity, p } from '@mikro-orm/core'
+import type { DeployState } from './schemas.ts'
+
+const DeployRowSchema = defineEntity({
+  name: 'DeployRow',
+  tableName: 'deploys',
+  properties: {
+    id: p.string().length(30).primary(),
+    gameId: p.string().length(30),
+    ownerId: p.string().length(30),
+    state: p.string().length(10).$type<DeployState>(),
+    message: p.string().length(500).nullable(),
+    fileCount: p.integer(),
+    /** Files that the owner's earlier deploys had already. */
+    unchangedCount: p.integer(),
+    totalBytes: p.bigint('number'),
+    createdAt: p.datetime(3),
+    /** When uploads end. */
+    expiresAt: p.datetime(3),
+    /** When it last went live. */
+    liveAt: p.datetime(3).nullable(),
+  },
+  indexes: [{ properties: ['gameId', 'id'] }, { properties: ['state', 'expiresAt'] }],
+})
+
+export class DeployRow extends DeployRowSchema.class {}
+DeployRowSchema.setClass(DeployRow)
+
+/**
+ * The files of a deploy, in one row: `[path, sha256, size, contentType?]` each, as JSON.
+ *
+ * A manifest is written once, never changed and always read whole, so a row a file would buy nothing: 20,000 inserts in
+ * the only writing transaction of SQLite, and as many rows at every start of a game's cache, against one of each. It is
+ * a table of its own, so that a change of state does not rewrite megabytes.
+ */
+const ManifestRowSchema = defineEntity({
+  name: 'ManifestRow',
+  tableName: 'deploy_manifests',
+  properties: {
+    deployId: p.string().length(30).primary(),
+    files: p.text(),
+  },
+})
+
+export class ManifestRow extends ManifestRowSchema.class {}
+ManifestRowSchema.setClass(ManifestRow)
+
+/**
+ * Every blob there is or is about to be. The row comes before the bytes and goes after them, so that no bytes are ever
+ * without a row, and garbage collection need not list the storage.
+ */
+const BlobRowSchema = defineEntity({
+  name: 'BlobRow',
+  tableName: 'blobs',
+  properties: {
+    sha256: p.string().length(64).primary(),
+    /** When a deploy last named it. What was named within a day is never garbage. */
+    usedAt: p.datetime(3).index(),
+    /** Set while it is being removed: nobody may begin to count on it. */
+    condemnedAt: p.datetime(3).nullable().index(),
+  },
+})
+
+export class BlobRow extends BlobRowSchema.class {}
+BlobRowSchema.setClass(BlobRow)
+
+/** Who has proved to have which bytes, by a deploy of theirs that was finalized. */
+const OwnerBlobSchema = defineEntity({
+  name: 'OwnerBlob',
+  tableName: 'owner_blobs',
+  properties: {
+    ownerId: p.string().length(30).primary(),
+    sha256: p.string().length(64).primary(),
+  },
+  indexes: [{ properties: ['sha256'] }],
+})
+
+export class OwnerBlob extends OwnerBlobSchema.class {}
+OwnerBlobSchema.setClass(OwnerBlob)
+
+/** What was uploaded to a deploy that is not finalized yet; counts for that deploy only. */
+const DeployUploadSchema = defineEntity({
+  name: 'DeployUpload',
+  tableName: 'deploy_uploads',
+  properties: {
+    deployId: p.string().length(30).primary(),
+    sha256: p.string().length(64).primary(),
+  },
+})
+
+export class DeployUpload extends DeployUploadSchema.class {}
+DeployUploadSchema.setClass(DeployUpload)

@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify'
+import { DeployRow, DeployUpload } from './entities.ts'
+import type { DeployState } from './schemas.ts'
+
+export interface Flip {
+  deployId: string
+  gameId: string
+  /** The states that it can go live from. */
+  from: readonly DeployState[]
+  now: Date
+}
+
+/**
+ * The flip: one transaction that makes a deploy the live one of its game, the one before superseded, and its uploads
+ * the owner's. Whatever dies at whatever moment, either all of it is true afterwards or none.
+ *
+ * @returns false when the deploy was in none of the states `from`: then nothing has changed
+ */
+export async function goLive(
+  { db, games }: Pick<FastifyInstance, 'db' | 'games'>,
+  { deployId, gameId, from, now }: Flip,
+): Promise<boolean> {
+  return db
+    .transaction(async (em) => {
+      // Asked first, so that a call that changes nothing does not touch the game; decided by the update below.
+      const deploy = await em.findOne(DeployRow, { id: deployId, state: { $in: [...from] } })
+      if (!deploy) return false
+      // The game's row first: it is the lock that two deploys of one game meet at.
+      await games.setLive(em, gameId, deployId)
+      const flipped = await em.nativeUpdate(
+        DeployRow,
+        { id: deployId, state: { $in: [...from] } },
+        { state: 'live', liveAt: now },
+      )
+      if (flipped === 0) throw new LostRace()
+      await em.nativeUpdate(DeployRow, { gameId, state: 'live', id: { $ne: deployId } }, { state: 'superseded' })
+      // Only now do they count as the owner's. In order, as in `reserve`.
+      await em.execute(
+        `insert into owner_blobs (owner_id, sha256)
+       select d.owner_id, u.sha256 from deploy_uploads u join deploys d on d.id = u.deploy_id
+       where u.deploy_id = ? order by u.sha256 on conflict do nothing`,
+        [deployId],
+        'run',
+      )
+      await em.nativeDelete(DeployUpload, { deployId })
+      return true
+    })
+    .catch((error) => {
+      if (error instanceof LostRace) return false
+      throw error
+    })
+}
+
+/** Rolls the transaction back when another call was first. */
+class LostRace extends Error {}

@@ -1,0 +1,37 @@
+import { definePlugin } from '../../core/plugin.ts'
+import type {} from '../../drivers/storage/interface.ts'
+import { Collector } from './collector.ts'
+import { Deploys } from './deploys.ts'
+import { BlobRow, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
+import { migration } from './migrations/2026_11_21_deploys.ts'
+import { pages } from './pages.ts'
+import { routes } from './routes.ts'
+import { DeployLimits } from './schemas.ts'
+
+export type { Manifest, ManifestFile } from './manifests.ts'
+export { mediaTypeOf } from './media-type.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    deploys: Deploys
+  }
+}
+
+/** Deploys: builds come in by digest, and go live all at once. */
+export default definePlugin(
+  {
+    name: 'deploy',
+    dependencies: ['games'],
+    limits: DeployLimits,
+    entities: [DeployRow, ManifestRow, BlobRow, OwnerBlob, DeployUpload],
+    migrations: [migration],
+  },
+  async (app, _config, limits) => {
+    app.decorate('deploys', new Deploys(app, limits))
+    const collector = new Collector(app)
+    app.jobs.every('deploy/tidy', 60, ({ signal }) => collector.tidy(signal))
+    app.games.tabs.push({ label: 'Deploys', order: 20, href: (game) => `/games/${game.slug}/deploys` })
+    await app.register(routes(limits))
+    await app.register(pages)
+  },
+)

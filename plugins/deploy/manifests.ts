@@ -1,0 +1,117 @@
+import type { Database } from '../../core/database.ts'
+import { mediaTypeOf } from './media-type.ts'
+import type { NewFile } from './schemas.ts'
+
+/** A file of a deploy. `contentType` is ready for the header. */
+export interface ManifestFile {
+  readonly sha256: string
+  /** In bytes. */
+  readonly size: number
+  readonly contentType: string
+}
+
+/** The files of a deploy by path; never changes. */
+export type Manifest = ReadonlyMap<string, ManifestFile>
+
+/** What a manifest's bytes are, whatever they are called: size and one of the paths, by digest. */
+export type Contents = ReadonlyMap<string, { readonly size: number; readonly path: string }>
+
+/** `contentType` only where the uploader named one: what a name means is decided when it is read. */
+type Line = [path: string, sha256: string, size: number, contentType?: string]
+
+/** Files kept in memory over all manifests, some 300 bytes each. */
+const MAX_FILES = 100_000
+
+/** Manifests, read by one query and kept in memory as long as they are asked for and there is room. */
+export class Manifests {
+  readonly #db: Database
+  readonly #kept = new Map<string, Promise<Kept | null>>()
+  #files = 0
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  async of(deployId: string): Promise<Manifest | null> {
+    return (await this.#get(deployId))?.manifest ?? null
+  }
+
+  async contentsOf(deployId: string): Promise<Contents | null> {
+    const kept = await this.#get(deployId)
+    if (!kept) return null
+    kept.contents ??= new Map(Array.from(kept.manifest, ([path, { sha256, size }]) => [sha256, { size, path }]))
+    return kept.contents
+  }
+
+  #get(deployId: string): Promise<Kept | null> {
+    let entry = this.#kept.get(deployId)
+    if (entry) {
+      // To the end of the line: the first in it is the one not asked for the longest.
+      this.#kept.delete(deployId)
+    } else {
+      entry = this.#load(deployId)
+    }
+    this.#kept.set(deployId, entry)
+    return entry
+  }
+
+  async #load(deployId: string): Promise<Kept | null> {
+    try {
+      const [row] = await this.#db.query<{ files: string }>('select files from deploy_manifests where deploy_id = ?', [
+        deployId,
+      ])
+      if (row) {
+        const manifest = parse(row.files)
+        this.#makeRoom(deployId, manifest.size)
+        return { manifest }
+      }
+    } catch (error) {
+      this.#kept.delete(deployId)
+      throw error
+    }
+    // Not remembered: ids can be made up without end.
+    this.#kept.delete(deployId)
+    return null
+  }
+
+  #makeRoom(newest: string, files: number): void {
+    this.#files += files
+    for (const [deployId, entry] of this.#kept) {
+      if (this.#files <= MAX_FILES) return
+      if (deployId === newest) continue
+      this.#kept.delete(deployId)
+      entry.then(
+        (kept) => {
+          this.#files -= kept?.manifest.size ?? 0
+        },
+        () => {},
+      )
+    }
+  }
+}
+
+interface Kept {
+  manifest: Manifest
+  contents?: Contents
+}
+
+export const serialize = (files: readonly NewFile[]): string =>
+  JSON.stringify(
+    files.map(
+      ({ path, sha256, size, contentType }): Line =>
+        contentType === undefined ? [path, sha256, size] : [path, sha256, size, contentType],
+    ),
+  )
+
+function parse(text: string): Manifest {
+  const lines = JSON.parse(text) as Line[]
+  return new Map(
+    lines.map(([path, sha256, size, contentType]) => [
+      path,
+      { sha256, size, contentType: contentType ?? mediaTypeOf(path) },
+    ]),
+  )
+}
+
+/** The digests that a stored manifest names, without making a manifest of it. */
+export const digestsIn = (text: string): string[] => (JSON.parse(text) as Line[]).map((line) => line[1])

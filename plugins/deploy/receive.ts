@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http'
+import { PayloadTooLarge } from '../../core/errors.ts'
+import { DigestMismatch, type Storage } from '../../drivers/storage/interface.ts'
+import { blobKey } from './blobs.ts'
+import type { Deploys } from './deploys.ts'
+import { LengthRequired, SizeMismatch, UploadCut, UploadRefused } from './errors.ts'
+import type { DeployLimits } from './schemas.ts'
+
+/** An upload may take this long, and beyond it must keep up this rate: nobody holds a file open for ever. */
+const GRACE_MS = 30_000
+const SLOWEST_BYTES_PER_MS = 16
+
+/**
+ * The relay: takes the bytes of a presigned upload for storages that have no server of their own. The address is the
+ * credential; nothing of the body is read before it has proved right.
+ *
+ * @param url path and query as they came
+ * @throws UploadRefused, LengthRequired, SizeMismatch, DigestMismatch (nothing is kept), UploadCut, DeployExpired
+ */
+export async function receive(
+  { deploys, storage, limits }: { deploys: Deploys; storage: Storage; limits: DeployLimits },
+  { deployId, sha256, url, body }: { deployId: string; sha256: string; url: string; body: IncomingMessage },
+): Promise<void> {
+  const file = (await deploys.manifests.contentsOf(deployId))?.get(sha256)
+  if (!file || !storage.verifyRelay(url, { sha256, size: file.size })) throw new UploadRefused()
+  await deploys.mustTakeFiles(deployId)
+  const length = body.headers['content-length']
+  if (length === undefined) throw new LengthRequired()
+  if (Number(length) > limits.deployFileBytes) {
+    throw new PayloadTooLarge(`A file has at most ${limits.deployFileBytes} bytes.`)
+  }
+  if (Number(length) !== file.size) throw new SizeMismatch(file.path, file.size, length)
+
+  const tooSlow = setTimeout(() => body.destroy(), GRACE_MS + file.size / SLOWEST_BYTES_PER_MS)
+  try {
+    await storage.put(blobKey(sha256), body, { sha256, size: file.size })
+  } catch (error) {
+    // A socket that broke says so in words of its own; a body that came whole is not to blame for what follows.
+    if (!body.complete && (body.errored || body.destroyed)) throw new UploadCut().with({ cause: error })
+    throw error instanceof DigestMismatch ? new DigestMismatch(file.path) : error
+  } finally {
+    clearTimeout(tooSlow)
+  }
+  await deploys.recordUpload(deployId, sha256)
+}

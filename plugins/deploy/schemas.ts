@@ -1,0 +1,90 @@
+import Type, { type Static } from 'typebox'
+import { pageOf } from '../../core/pagination.ts'
+
+/** The plugin's numbers under `limits`. */
+export const DeployLimits = {
+  filesPerDeploy: Type.Integer({ default: 20_000, minimum: 1, maximum: 100_000, description: 'Files of one deploy.' }),
+  deployBytes: Type.Integer({ default: 2 * 1024 ** 3, minimum: 1, description: 'All files of one deploy together.' }),
+  deployFileBytes: Type.Integer({ default: 512 * 1024 ** 2, minimum: 1, description: 'One file of a deploy.' }),
+}
+export type DeployLimits = { [Name in keyof typeof DeployLimits]: number }
+
+const DeployState = Type.Union([
+  Type.Literal('uploading'),
+  Type.Literal('finalizing'),
+  Type.Literal('live'),
+  Type.Literal('superseded'),
+  Type.Literal('failed'),
+  Type.Literal('expired'),
+])
+export type DeployState = Static<typeof DeployState>
+
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Hex, lower case.' })
+
+export const NewDeploy = Type.Object({
+  gameId: Type.String({ maxLength: 63, description: "The game's id or slug." }),
+  files: Type.Array(
+    Type.Object(
+      {
+        path: Type.String({ description: 'Relative, separated by `/`, such as `assets/level-1.json`.' }),
+        size: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'In bytes.' }),
+        sha256: Sha256,
+        contentType: Type.Optional(Type.String({ maxLength: 200, description: 'Default: by the name.' })),
+      },
+      { additionalProperties: false },
+    ),
+    { minItems: 1 },
+  ),
+  message: Type.Optional(Type.String({ maxLength: 500, description: 'What is new, for the history.' })),
+})
+export type NewDeploy = Static<typeof NewDeploy>
+export type NewFile = NewDeploy['files'][number]
+
+export const StartedDeploy = Type.Object({
+  deployId: Type.String(),
+  uploads: Type.Array(
+    Type.Object({
+      path: Type.String(),
+      uploadUrl: Type.String({ description: 'Send the bytes there, with the method and headers given.' }),
+      method: Type.Literal('PUT'),
+      headers: Type.Record(Type.String(), Type.String()),
+    }),
+    { description: 'The files whose bytes are wanted; each content once.' },
+  ),
+  expiresAt: Type.String({ format: 'date-time' }),
+  unchanged: Type.Integer({ description: 'Files that earlier deploys brought already.' }),
+})
+export type StartedDeploy = Static<typeof StartedDeploy>
+
+export const FinalizedDeploy = Type.Object({
+  url: Type.String(),
+  playUrl: Type.String(),
+  manageUrl: Type.String(),
+  auth: Type.Object({
+    enabled: Type.Boolean(),
+    clientId: Type.String(),
+    startUrl: Type.String(),
+    sessionUrl: Type.String(),
+  }),
+  multiplayer: Type.Object({ enabled: Type.Boolean(), url: Type.String(), client: Type.String() }),
+})
+export type FinalizedDeploy = Static<typeof FinalizedDeploy>
+
+export const Deploy = Type.Object({
+  id: Type.String(),
+  gameId: Type.String(),
+  state: DeployState,
+  message: Type.Union([Type.String(), Type.Null()]),
+  files: Type.Integer({ description: 'How many.' }),
+  unchanged: Type.Integer(),
+  bytes: Type.Integer(),
+  createdAt: Type.String({ format: 'date-time' }),
+  expiresAt: Type.String({ format: 'date-time', description: 'When uploads end.' }),
+  liveAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+})
+export type Deploy = Static<typeof Deploy>
+
+export const DeployParams = Type.Object({ deployId: Type.String({ maxLength: 30 }) })
+export const UploadParams = Type.Object({ deployId: Type.String({ maxLength: 30 }), sha256: Sha256 })
+export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })
+export const DeployList = pageOf('deploys', Deploy)

@@ -1,0 +1,3 @@
+import { defineError } from '../../core/errors.ts'
+
+export const SignInFailed = defineError('sign_in_failed', 400, '%s')

@@ -1,0 +1,28 @@
+import { InvalidRequest } from '../../../core/errors.ts'
+
+/**
+ * The path of a request as a manifest writes paths: decoded, without the leading slash and the query.
+ *
+ * It is looked up in a table and never becomes a path on disk; what a manifest can't hold is simply not found.
+ *
+ * @throws InvalidRequest when the percent-encoding is malformed
+ */
+export function manifestPath(url: string): string {
+  const query = url.indexOf('?')
+  const path = query === -1 ? url.slice(1) : url.slice(1, query)
+  if (!path.includes('%')) return path
+  try {
+    return decodeURIComponent(path).normalize('NFC')
+  } catch {
+    throw new InvalidRequest('The address is not well-formed: a percent sign is not followed by a valid encoding.')
+  }
+}
+
+/** Paths that belong to the platform on every game's origin, however they are spelled. */
+export const isReserved = (path: string): boolean => /^(?:auth\/service|mp|__service)(?:\/|$)/.test(path)
+
+/** Where a path is looked for, in this order (contracts, section 7). */
+export function candidates(path: string): string[] {
+  if (path === '') return ['index.html']
+  return path.endsWith('/') ? [`${path}index.html`, 'index.html'] : [path, `${path}/index.html`, 'index.html']
+}

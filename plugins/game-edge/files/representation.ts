@@ -1,0 +1,69 @@
+import mime from 'mime'
+import { mediaTypeOf } from '../../deploy/index.ts'
+import type { Game } from '../../games/index.ts'
+import { cacheControlOf } from './caching.ts'
+
+/** How a file of a deploy is sent: everything but its bytes. */
+export interface Representation {
+  contentType: string
+  encoding: 'br' | 'gzip' | null
+  cacheControl: string
+  /** Of an HTML document that may get the widget's script tag. */
+  isDocument: boolean
+}
+
+const ENCODINGS = { br: 'br', gz: 'gzip' } as const
+
+/**
+ * How a file is sent, by its name and type.
+ *
+ * Unity and Godot upload `game.wasm.br` and have the page ask for exactly that: it is sent as what it holds
+ * (`application/wasm`) under `Content-Encoding: br`. An archive (`.tar.gz`) and a name that says nothing of its inside
+ * stay what they are.
+ */
+export function representationOf(path: string, declaredType: string): Representation {
+  const [, inner, suffix] = /^(.+\.[a-z0-9]+)\.(br|gz)$/i.exec(path) ?? []
+  const encoding = inner && isTransparent(inner) ? ENCODINGS[suffix?.toLowerCase() as 'br' | 'gz'] : null
+  const contentType = encoding ? innerType(inner as string) : declaredType
+  return {
+    contentType,
+    encoding,
+    cacheControl: cacheControlOf(path, contentType),
+    isDocument: !encoding && /^text\/html\b/i.test(contentType),
+  }
+}
+
+/** Unity's own suffixes, which no registry of types knows. */
+const OPAQUE = /\.(?:data|unityweb|pck|symbols\.json)$/i
+
+const isTransparent = (name: string) =>
+  OPAQUE.test(name) || (mime.getType(name) !== null && !/\.(?:tar|cpio|gz|br|zip)$/i.test(name))
+
+const innerType = (name: string) => (OPAQUE.test(name) ? 'application/octet-stream' : mediaTypeOf(name))
+
+/** Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range come on top. */
+export function headersOf(representation: Representation, game: Game): string[] {
+  const { contentType, encoding, cacheControl } = representation
+  return [
+    'content-type',
+    contentType,
+    'cache-control',
+    game.visibility === 'public' ? cacheControl : 'private, no-cache',
+    'x-content-type-options',
+    'nosniff',
+    'accept-ranges',
+    'bytes',
+    ...(encoding ? ['content-encoding', encoding] : []),
+    ...(game.settings.crossOriginIsolated ? ISOLATED : []),
+  ]
+}
+
+/** A page with these, in a frame of a page with these, may use SharedArrayBuffer. */
+export const ISOLATED = [
+  'cross-origin-opener-policy',
+  'same-origin',
+  'cross-origin-embedder-policy',
+  'require-corp',
+  'cross-origin-resource-policy',
+  'cross-origin',
+]

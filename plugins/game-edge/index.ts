@@ -1,0 +1,31 @@
+import { definePlugin } from '../../core/plugin.ts'
+import { Edge } from './edge.ts'
+import { fileRoutes } from './files/routes.ts'
+import { GameEdgeConfig } from './schemas.ts'
+import { scriptRoutes } from './scripts.ts'
+import { signInRoutes } from './sign-in/routes.ts'
+
+export { refuseServiceWorker } from './edge.ts'
+export { SCRIPT_CACHE } from './scripts.ts'
+export type { GameSession } from './sign-in/sessions.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    edge: Edge
+  }
+}
+
+/** A game's own origin: its static files, sign-in and the scripts the platform adds. */
+export default definePlugin(
+  {
+    name: 'game-edge',
+    dependencies: ['oauth-idp', 'games', 'deploy'],
+    config: GameEdgeConfig,
+  },
+  async (app, config) => {
+    app.decorate('edge', new Edge(app))
+    await app.register(signInRoutes)
+    await app.register(scriptRoutes)
+    await app.register(fileRoutes(config.cacheBytes))
+  },
+)

@@ -1,0 +1,31 @@
+import Type, { type Static } from 'typebox'
+
+/** The plugin's part of the configuration. */
+export const GameEdgeConfig = Type.Object(
+  {
+    cacheBytes: Type.Integer({
+      default: 64 * 1024 ** 2,
+      minimum: 0,
+      description: 'Memory for the small files of games that are asked for often, in bytes.',
+    }),
+  },
+  { default: {}, description: 'Serving games on their own origins.' },
+)
+export type GameEdgeConfig = Static<typeof GameEdgeConfig>
+
+/** The game session object of the specification. */
+export const GameSessionAnswer = Type.Object(
+  {
+    signedIn: Type.Boolean(),
+    user: Type.Optional(
+      Type.Object({
+        id: Type.String({ description: 'The stable player id, `sub` in OAuth.' }),
+        name: Type.String(),
+        imageUrl: Type.Union([Type.String(), Type.Null()]),
+      }),
+    ),
+    scope: Type.Optional(Type.String()),
+    expiresAt: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  { $id: 'GameSession' },
+)

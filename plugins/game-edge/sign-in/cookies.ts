@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http'
+
+/** What decides a cookie's form: how the game is reached, and whether the request comes from inside a frame. */
+export interface CookieSite {
+  /** Reached over https. */
+  secure: boolean
+  /** `Sec-Fetch-Dest: iframe`: in a cross-site frame browsers keep only partitioned cookies. */
+  framed: boolean
+  /** `localhost` or a name below it, where browsers take `Secure` cookies over plain http too. */
+  loopback: boolean
+}
+
+/** @param host the Host header, already checked by core/origins.ts */
+export function cookieSite(request: IncomingMessage, host: string, secure: boolean): CookieSite {
+  const destination = request.headers['sec-fetch-dest']
+  return {
+    secure,
+    framed: destination === 'iframe' || destination === 'frame',
+    loopback: /(^|\.)localhost(:[0-9]+)?$/.test(host),
+  }
+}
+
+/** `__Host-` wherever browsers take it: a sibling game can't set such a cookie for us. */
+export const cookieName = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name)
+
+const PARTITIONED = 'SameSite=None; Secure; Partitioned'
+const PLAIN = 'SameSite=Lax'
+
+/** The attributes that this request's browser keeps: contracts, section 7 (measured in Chromium). */
+const attributesFor = ({ secure, framed, loopback }: CookieSite): string =>
+  secure || (framed && loopback) ? PARTITIONED : PLAIN
+
+/** A `Set-Cookie` header. */
+export const setCookie = (site: CookieSite, name: string, value: string, maxAgeSeconds: number): string =>
+  `${cookieName(name, site.secure)}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; ${attributesFor(site)}`
+
+/**
+ * `Set-Cookie` headers that remove a cookie in every form it may have been set in.
+ *
+ * On loopback a plain and a partitioned cookie of one name can live side by side, and two session cookies mean signed
+ * out; so whoever sets one form removes the other (`except` is the form just set).
+ */
+export function clearCookie(site: CookieSite, name: string, except?: 'current'): string[] {
+  const forms = site.secure ? [PARTITIONED] : site.loopback ? [PLAIN, PARTITIONED] : [PLAIN]
+  return forms
+    .filter((form) => except === undefined || form !== attributesFor(site))
+    .map((form) => `${cookieName(name, site.secure)}=; Path=/; Max-Age=0; HttpOnly; ${form}`)
+}

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { NotFound } from '../../../core/errors.ts'
+import { cookieValues } from '../../../core/http.ts'
+import { randomText } from '../../../core/ids.ts'
+import type { Game } from '../../games/index.ts'
+import { InvalidGrant } from '../../oauth-idp/index.ts'
+import { SignInFailed } from '../errors.ts'
+import { clearCookie, cookieName, cookieSite, setCookie } from './cookies.ts'
+import { returnPath } from './return-to.ts'
+import { SealedTokens } from './sealed.ts'
+import type { GameSessions } from './sessions.ts'
+
+/** What the state cookie remembers between start and callback. */
+interface Flow {
+  verifier: string
+  returnTo: string
+  embedded: boolean
+}
+
+const SCOPE = 'profile'
+const FLOW_SECONDS = 600
+/** Flows begun and not ended, in one browser; beyond it the old ones go, so that the Cookie header stays small. */
+const OPEN_FLOWS = 8
+const STATE = /^[A-Za-z0-9_-]{22}$/
+/** The answers to `prompt=none` that mean: not without the player's doing (OpenID Connect Core 3.1.2.6). */
+const QUIET_REFUSALS = new Set(['login_required', 'consent_required', 'interaction_required'])
+
+/** Where a browser goes next, and the cookies it takes along. */
+export interface Step {
+  location: string
+  cookies: string[]
+}
+
+/**
+ * A game's sign-in against our own portal: the authorization code flow with PKCE (RFC 6749, 7636), as any other game
+ * would do it, but for the code's redemption, which stays in the process.
+ *
+ * Each flow has a state cookie of its own, named by the state, so that two tabs may sign in at once. It is sealed, so
+ * the server remembers nothing.
+ */
+export class SignInFlow {
+  readonly #app: FastifyInstance
+  readonly #sessions: GameSessions
+  readonly #states: SealedTokens
+
+  constructor(app: FastifyInstance, sessions: GameSessions) {
+    this.#app = app
+    this.#sessions = sessions
+    this.#states = new SealedTokens(app.keys.derive('game-edge/state'), 'sign-in-state')
+  }
+
+  /**
+   * Begins: to the portal's authorization endpoint.
+   *
+   * @param embedded the game stands in a frame of the portal: nothing may be shown there, so the portal answers at once
+   * @throws SignInFailed when the game has no OAuth application
+   */
+  async start(
+    request: IncomingMessage,
+    host: string,
+    game: Game,
+    query: { returnTo?: string | undefined; embedded: boolean },
+  ): Promise<Step> {
+    const application = await this.#app.identity.apps.forGame(game.id)
+    if (!application) throw new SignInFailed('This game has no sign-in.')
+    const state = randomText(16)
+    const verifier = randomText(32)
+    const origin = this.#app.origins.game(game.slug)
+    const flow: Flow = { verifier, returnTo: returnPath(query.returnTo, origin), embedded: query.embedded }
+    const expiresAt = new Date(this.#app.clock.now().getTime() + FLOW_SECONDS * 1000)
+    const site = cookieSite(request, host, this.#app.origins.secure)
+    const sealed = await this.#states.seal({ ...flow, state }, host, expiresAt)
+
+    const location = new URL('/oauth/authorize', this.#app.origins.portal)
+    location.search = new URLSearchParams({
+      response_type: 'code',
+      client_id: application.clientId,
+      redirect_uri: callbackOf(origin),
+      scope: SCOPE,
+      state,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      ...(query.embedded ? { prompt: 'none' } : {}),
+    }).toString()
+    return {
+      location: location.href,
+      cookies: [...this.#abandoned(request, site), setCookie(site, stateCookie(state), sealed, FLOW_SECONDS)],
+    }
+  }
+
+  /**
+   * Ends: redeems the code and signs the player in.
+   *
+   * @throws SignInFailed (400) when the state is not this browser's, or the code is not good
+   * @throws NotFound when the game is private and this player may not see it
+   */
+  async finish(
+    request: IncomingMessage,
+    host: string,
+    game: Game,
+    query: Partial<Record<'code' | 'state' | 'error' | 'iss', string>>,
+  ): Promise<Step> {
+    const { secure, portal } = this.#app.origins
+    const state = query.state ?? ''
+    const name = stateCookie(state)
+    const sealed = STATE.test(state) ? cookieValues(request.headers.cookie, cookieName(name, secure)) : []
+    const flow =
+      sealed.length === 1
+        ? await this.#states.open<Flow & { state: string }>(sealed[0] as string, host, this.#app.clock.now())
+        : null
+    if (!flow || flow.state !== state)
+      throw new SignInFailed('This sign-in was not begun in this browser, or too long ago.')
+    if (query.iss !== undefined && query.iss !== portal) throw new SignInFailed('This answer is not from our portal.')
+    const cookies = clearCookie(cookieSite(request, host, secure), name)
+    if (query.error !== undefined) {
+      // The player said no, or could not be asked inside a frame: back to the game, signed out.
+      if (query.error === 'access_denied' || (flow.embedded && QUIET_REFUSALS.has(query.error))) {
+        return { location: flow.returnTo, cookies }
+      }
+      throw new SignInFailed('The portal refused the sign-in.')
+    }
+    if (!query.code) throw new SignInFailed('The code is missing.')
+
+    const application = await this.#app.identity.apps.forGame(game.id)
+    if (!application) throw new SignInFailed('This game has no sign-in.')
+    const { player, scope } = await this.#redeem(application.clientId, game, query.code, flow.verifier)
+    if (!this.#app.games.visibleTo(player.id, game)) throw new NotFound('game')
+    const session = await this.#sessions.start(request, host, game, {
+      player: { id: player.id, name: player.name, imageUrl: player.imageUrl },
+      scope: scope.join(' '),
+      clientId: application.clientId,
+    })
+    return { location: flow.returnTo, cookies: [...cookies, ...session] }
+  }
+
+  async #redeem(clientId: string, game: Game, code: string, codeVerifier: string) {
+    const redirectUri = callbackOf(this.#app.origins.game(game.slug))
+    try {
+      return await this.#app.identity.codes.redeem({ clientId, code, redirectUri, codeVerifier })
+    } catch (error) {
+      if (!(error instanceof InvalidGrant)) throw error
+      throw new SignInFailed('The code is not valid: it may be used up or expired.').with({ cause: error })
+    }
+  }
+
+  /** Removes the states of flows that nobody ended, once there are too many. */
+  #abandoned(request: IncomingMessage, site: ReturnType<typeof cookieSite>): string[] {
+    const open = [
+      ...(request.headers.cookie ?? '').matchAll(/(?:^|;) *(?:__Host-)?(service_state_[A-Za-z0-9_-]{22})=/g),
+    ]
+    return open.length < OPEN_FLOWS ? [] : open.flatMap(([, name]) => clearCookie(site, name as string))
+  }
+}
+
+const callbackOf = (origin: string): string => `${origin}/auth/service/callback`
+const stateCookie = (state: string): string => `service_state_${state}`

@@ -1,0 +1,43 @@
+import { definePlugin } from '../../core/plugin.ts'
+import { GameRow, GameSlug, GameTerm } from './entities.ts'
+import { Games } from './games.ts'
+import { migration } from './migrations/2026_11_21_games.ts'
+import { pages } from './pages/pages.ts'
+import { pathOf } from './record.ts'
+import { routes } from './routes.ts'
+
+export type { GameTab } from './games.ts'
+export { dashboardHeader } from './pages/dashboard.ts'
+export type { Game } from './schemas.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    games: Games
+  }
+}
+
+/** Games: what they are called, where they live, who may see them, and their pages on the portal. */
+export default definePlugin(
+  {
+    name: 'games',
+    dependencies: ['oauth-idp', 'tokens'],
+    entities: [GameRow, GameSlug, GameTerm],
+    migrations: [migration],
+  },
+  async (app) => {
+    app.decorate('games', new Games(app))
+    await app.games.start()
+    app.identity.apps.checkGamesWith((playerId, gameId) => app.games.mustOwn(playerId, gameId))
+    app.games.tabs.push(
+      { label: 'Play', order: 10, href: pathOf },
+      { label: 'Settings', order: 80, href: (game) => `${pathOf(game)}/settings` },
+      { label: 'Integrate', order: 90, href: (game) => `${pathOf(game)}/integrate` },
+    )
+    app.site.navigation.push(
+      { label: 'Play', href: '/', place: 'main', order: 10 },
+      { label: 'My games', href: '/games', place: 'account', order: 10 },
+    )
+    await app.register(routes)
+    await app.register(pages)
+  },
+)

@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify'
+import { Button, Chip, type Content, html, PageHeader, Tabs, type View } from '../../../core/pages.ts'
+import { isReady, pathOf } from '../record.ts'
+import type { Game } from '../schemas.ts'
+
+/** The top of every page of a game's dashboard: its name, its state, and the tabs that plugins contribute. */
+export function dashboardHeader(
+  app: Pick<FastifyInstance, 'games' | 'origins'>,
+  game: Game,
+  current: string,
+  actions?: Content,
+): View {
+  const ready = isReady(game, app.origins)
+  return html`
+    <${PageHeader} title=${game.title} crumbs=${[{ label: 'My games', href: '/games' }]} address=${game.url}
+      chips=${stateChips(game, ready)}
+      actions=${actions ?? (ready && html`<${Button} href=${pathOf(game)}>Play<//>`)} />
+    ${gameTabs(app, game, current)}`
+}
+
+/** The tabs alone. */
+export const gameTabs = (app: Pick<FastifyInstance, 'games'>, game: Game, current: string): View => html`
+  <${Tabs} label=${game.title} current=${current} tabs=${app.games.tabs
+    .toSorted((a, b) => a.order - b.order)
+    .map((tab) => ({ label: tab.label, href: tab.href(game) }))} />`
+
+/** Whether it can be played now, and by whom. */
+export const stateChips = (game: Game, ready: boolean): Content => html`
+  ${ready ? html`<${Chip} live>live<//>` : html`<${Chip} tone="warn">not published<//>`}
+  ${game.visibility === 'private' && html`<${Chip}>private<//>`}`

@@ -1,0 +1,49 @@
+import type { FastifyInstance } from 'fastify'
+import { CodeBlock, CopyValue, Facts, html, Section, type View } from '../../../core/pages.ts'
+import { redirectUriOf } from '../games.ts'
+import { pathOf } from '../record.ts'
+import type { Game } from '../schemas.ts'
+import { dashboardHeader } from './dashboard.ts'
+
+const SESSION = `const me = await fetch('/auth/service/session').then((answer) => answer.json())
+if (me.signedIn) console.log('hello', me.user.name)`
+
+const SIGN_IN = `<a href="/auth/service/start?returnTo=/">Sign in</a>
+<form action="/auth/service/logout" method="post"><button>Sign out</button></form>`
+
+const ROOM = `import { join } from '/__service/multiplayer.js'
+
+const room = await join('lobby')
+room.on('message', (type, data, from) => console.log(from, type, data))
+room.send('move', { x: 3, y: 4 })`
+
+/** What to write in a game to have sign-in and rooms, ready to copy. */
+export function integrate(app: Pick<FastifyInstance, 'games' | 'origins'>, game: Game): View {
+  const { portal } = app.origins
+  const facts = [
+    { term: 'Client id', detail: html`<${CopyValue} value=${game.clientId} label="client id" />` },
+    { term: 'Redirect URI', detail: html`<${CopyValue} value=${redirectUriOf(game.url)} label="redirect URI" />` },
+    {
+      term: 'Authorize',
+      detail: html`<${CopyValue} value=${`${portal}/oauth/authorize`} label="authorization endpoint" />`,
+    },
+    { term: 'Token', detail: html`<${CopyValue} value=${`${portal}/api/oauth/token`} label="token endpoint" />` },
+    { term: 'User', detail: html`<${CopyValue} value=${`${portal}/api/oauth/userinfo`} label="userinfo endpoint" />` },
+  ]
+  return html`
+    ${dashboardHeader(app, game, `${pathOf(game)}/integrate`)}
+    <${Section} title="Who is playing" description="Signing in is there already, at the game's own origin. Ask who it is when the game starts, and key saved games on the id.">
+      <${CodeBlock} title="In the game" code=${SESSION} />
+      <${CodeBlock} title="A button of your own" code=${SIGN_IN} />
+    <//>
+    ${
+      game.settings.multiplayer.enabled &&
+      html`<${Section} title="Rooms" description="Everyone who joins a room of one name hears each other.">
+        <${CodeBlock} title="In the game" code=${ROOM} />
+      <//>`
+    }
+    <${Section} title="For a coding assistant" description="Everything it needs to know, and no secret.">
+      <${CodeBlock} title="Prompt" code=${app.games.integrationPrompt(game)} />
+    <//>
+    <${Section} title="OAuth" description="For games with a server of their own."><${Facts} items=${facts} /><//>`
+}

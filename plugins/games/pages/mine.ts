@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import { Button, EmptyState, html, PageHeader, Pagination, Table, type View, When } from '../../../core/pages.ts'
+import { isReady, pathOf } from '../record.ts'
+import type { Game } from '../schemas.ts'
+import { stateChips } from './dashboard.ts'
+
+/** The owner's games; where there are none, the very commands that make one. */
+export function myGames(
+  { origins }: Pick<FastifyInstance, 'origins'>,
+  { games, nextCursor, cursor }: { games: Game[]; nextCursor: string | null; cursor: string | undefined },
+): View {
+  const columns = [
+    { label: 'Game', cell: (game: Game) => html`<a href=${pathOf(game)}>${game.title}</a>` },
+    {
+      label: 'State',
+      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game, origins))}</span>`,
+    },
+    { label: 'Made', cell: (game: Game) => html`<${When} at=${game.createdAt} />` },
+    {
+      label: 'Actions',
+      action: true,
+      cell: (game: Game) =>
+        html`<${Button} small href=${`${pathOf(game)}/settings`} label=${`Settings of ${game.title}`}>Settings<//>`,
+    },
+  ]
+  const empty = html`
+    <${EmptyState} title="No games yet" command=${createCommand(origins.portal)} action=${{ href: '/games/new', label: 'Make a game' }}>
+      <p>Make one here, or from a terminal with a token from <a href="/settings/tokens">your settings</a> that has the scope <code>games:write</code>:</p>
+    <//>`
+  return html`
+    <${PageHeader} title="My games" actions=${games.length > 0 && html`<${Button} kind="act" href="/games/new">New game<//>`} />
+    <${Table} caption="My games" columns=${columns} rows=${games} empty=${empty} />
+    <${Pagination} label="My games" next=${nextCursor && `/games?cursor=${nextCursor}`} first=${cursor && '/games'} />`
+}
+
+const createCommand = (portal: string): string => `export SERVICE_API_TOKEN=svc_api_…
+
+curl ${portal}/api/games \\
+  -H "Authorization: Bearer $SERVICE_API_TOKEN" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"title": "My first game", "description": "Jump and run"}'`

@@ -1,0 +1,60 @@
+import type { FastifyInstance } from 'fastify'
+import {
+  Button,
+  Chip,
+  type Content,
+  EmptyState,
+  html,
+  PageHeader,
+  PlayFrame,
+  Row,
+  Stack,
+  UnderPlay,
+  type View,
+} from '../../../core/pages.ts'
+import { isHosted, isReady, pathOf } from '../record.ts'
+import type { Game } from '../schemas.ts'
+import { gameTabs } from './dashboard.ts'
+
+export interface PlayProps {
+  game: Game
+  ownerName: string
+  /** Whether the viewer is signed in here, and so is to be in the game. */
+  signedIn: boolean
+  isOwner: boolean
+}
+
+/** The public page of a game: the game itself, and below it what it is. */
+export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: PlayProps): View {
+  const { game, signedIn, isOwner, ownerName } = props
+  const ready = isReady(game, app.origins)
+  const hosted = isHosted(game, app.origins)
+  const framed = ready && hosted
+  // Through the game's own sign-in, which ends without a click for a player who is signed in here.
+  const src = signedIn ? `${game.url}/auth/service/start?embed=1&returnTo=/` : `${game.url}/`
+  const chips = html`${game.visibility === 'private' && html`<${Chip}>private<//>`}${game.tags.map((tag) => html`<a class="chip info" href=${`/?tag=${tag}`}>${tag}</a>`)}`
+  return html`
+    ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} />`}
+    <${UnderPlay}>
+      <${PageHeader} title=${game.title} lede=${`by ${ownerName}`} address=${game.url} chips=${chips} actions=${actions(framed, ready, game)} />
+      ${isOwner && gameTabs(app, game, pathOf(game))}
+      ${!ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
+      <${Stack}>${paragraphs(game.description)}<//>
+    <//>`
+}
+
+const actions = (framed: boolean, ready: boolean, game: Game): Content =>
+  framed
+    ? html`<button class="button act" type="button" hidden data-full-screen>Full screen</button><${Button} href=${`${game.url}/`}>Open on its own<//>`
+    : ready && html`<${Row}><${Button} kind="act" href=${game.url}>Play at ${new URL(game.url).host}<//><//>`
+
+const unpublished = (game: Game): View =>
+  html`<${EmptyState} title="Not published yet" action=${{ href: `${pathOf(game)}/deploys`, label: 'Publish a build' }}>
+    <p>${game.playable ? 'Upload a folder with an index.html, and this page becomes the game.' : 'You have taken it off the air in its settings.'}</p>
+  <//>`
+
+const paragraphs = (text: string): Content =>
+  text
+    .split(/\n\s*\n/)
+    .filter((part) => part.trim())
+    .map((part) => html`<p>${part.trim()}</p>`)

@@ -1,0 +1,61 @@
+import type { Origins } from '../../core/origins.ts'
+import type { Game, GameSettings } from './schemas.ts'
+
+/** The columns that make a game, for `app.db.query`. */
+export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
+  g.external_url, g.client_id, g.live_deploy_id, g.settings, g.plays, g.sign_ins, g.created_at, g.updated_at`
+
+/** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
+export interface PlainGame {
+  id: string
+  owner_id: string
+  slug: string
+  title: string
+  description: string
+  tags: string
+  visibility: 'public' | 'private'
+  playable: number
+  external_url: string | null
+  client_id: string
+  live_deploy_id: string | null
+  settings: string
+  plays: number
+  sign_ins: number
+  created_at: number
+  updated_at: number
+}
+
+/** A game as the API and the other plugins see it. */
+export function toGame(row: PlainGame, origins: Origins): Game {
+  return {
+    id: row.id,
+    slug: row.slug,
+    title: row.title,
+    description: row.description,
+    url: row.external_url ?? origins.game(row.slug),
+    tags: JSON.parse(row.tags) as string[],
+    visibility: row.visibility,
+    playable: Boolean(row.playable),
+    ownerId: row.owner_id,
+    coverUrl: null,
+    media: [],
+    clientId: row.client_id,
+    liveDeployId: row.live_deploy_id,
+    playUrl: `${origins.portal}${pathOf(row)}`,
+    manageUrl: `${origins.portal}${pathOf(row)}/settings`,
+    settings: JSON.parse(row.settings) as GameSettings,
+    stats: { plays: row.plays, signIns: row.sign_ins },
+    createdAt: new Date(row.created_at).toISOString(),
+    updatedAt: new Date(row.updated_at).toISOString(),
+  }
+}
+
+/** The path of a game's page on the portal. */
+export const pathOf = (game: { slug: string }): string => `/games/${game.slug}`
+
+/** Whether a game is hosted here rather than elsewhere. */
+export const isHosted = (game: Game, origins: Origins): boolean => game.url === origins.game(game.slug)
+
+/** Whether there is something to play: a live build here, or an address elsewhere. */
+export const isReady = (game: Game, origins: Origins): boolean =>
+  game.playable && (game.liveDeployId !== null || !isHosted(game, origins))

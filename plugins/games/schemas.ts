@@ -1,0 +1,126 @@
+import Type, { type Static } from 'typebox'
+import { PageQuery, pageOf } from '../../core/pagination.ts'
+
+export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('private')], {
+  description: 'A private game is absent from the catalog and answers 404 to all but its owner.',
+})
+
+const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' })
+const Description = Type.String({ maxLength: 20_000 })
+const Tags = Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,30}$' }), { maxItems: 10 })
+const Url = Type.String({ maxLength: 2000, description: 'Where the game lives, when it is not hosted here.' })
+
+const AuthWidget = Type.Union([Type.Literal('on'), Type.Literal('off')], {
+  description: 'Whether pages of the game get the sign-in widget.',
+})
+const Multiplayer = {
+  enabled: Type.Boolean(),
+  maxPlayersPerRoom: Type.Integer({ minimum: 1, maximum: 1000 }),
+  guests: Type.Boolean({ description: 'Whether rooms take players who are not signed in.' }),
+}
+
+export const GameSettings = Type.Object({
+  authWidget: AuthWidget,
+  crossOriginIsolated: Type.Boolean({ description: 'Serve with COOP and COEP, for SharedArrayBuffer and threads.' }),
+  multiplayer: Type.Object(Multiplayer),
+})
+export type GameSettings = Static<typeof GameSettings>
+
+/** What a new game begins with. */
+export const DEFAULT_SETTINGS: GameSettings = {
+  authWidget: 'on',
+  crossOriginIsolated: false,
+  multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false },
+}
+
+const SettingsChanges = Type.Object(
+  {
+    authWidget: Type.Optional(AuthWidget),
+    crossOriginIsolated: Type.Optional(Type.Boolean()),
+    multiplayer: Type.Optional(Type.Partial(Type.Object(Multiplayer), { additionalProperties: false })),
+  },
+  { additionalProperties: false },
+)
+
+/** A game as the API shows it (contracts, section 5). */
+export const Game = Type.Object({
+  id: Type.String(),
+  slug: Type.String(),
+  title: Type.String(),
+  description: Type.String(),
+  url: Type.String({ description: "The game's own origin, or where it lives elsewhere." }),
+  tags: Type.Array(Type.String()),
+  visibility: Visibility,
+  playable: Type.Boolean(),
+  ownerId: Type.String(),
+  coverUrl: Type.Union([Type.String(), Type.Null()]),
+  media: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      url: Type.String(),
+      kind: Type.String(),
+      width: Type.Integer(),
+      height: Type.Integer(),
+    }),
+  ),
+  clientId: Type.String(),
+  liveDeployId: Type.Union([Type.String(), Type.Null()]),
+  playUrl: Type.String(),
+  manageUrl: Type.String(),
+  settings: GameSettings,
+  stats: Type.Object({ plays: Type.Integer(), signIns: Type.Integer() }),
+  createdAt: Type.String({ format: 'date-time' }),
+  updatedAt: Type.String({ format: 'date-time' }),
+})
+export type Game = Static<typeof Game>
+
+/** The OAuth application of a new game; the secret is shown this once. */
+export const GameOauth = Type.Object({
+  clientId: Type.String(),
+  clientSecret: Type.String(),
+  redirectUri: Type.String(),
+})
+
+export const CreatedGame = Type.Object({
+  ...Game.properties,
+  oauth: GameOauth,
+  integrationPrompt: Type.String({ description: 'Instructions for a coding assistant; holds no secret.' }),
+})
+export type CreatedGame = Static<typeof CreatedGame>
+
+export const NewGame = Type.Object({
+  title: Title,
+  description: Description,
+  url: Type.Optional(Url),
+  tags: Type.Optional(Tags),
+  visibility: Type.Optional(Visibility),
+  settings: Type.Optional(SettingsChanges),
+})
+export type NewGame = Static<typeof NewGame>
+
+export const GameChanges = Type.Partial(
+  Type.Object({
+    title: Title,
+    description: Description,
+    url: Type.Union([Url, Type.Null()], { description: 'null: the game is hosted here.' }),
+    tags: Tags,
+    visibility: Visibility,
+    playable: Type.Boolean(),
+    settings: SettingsChanges,
+  }),
+  { additionalProperties: false, minProperties: 1 },
+)
+export type GameChanges = Static<typeof GameChanges>
+export type SettingsChanges = Static<typeof SettingsChanges>
+
+export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })
+
+export const GameList = pageOf('games', Game)
+
+export const CatalogQuery = Type.Object({
+  ...PageQuery.properties,
+  q: Type.Optional(Type.String({ maxLength: 100, description: 'Words, or beginnings of words, of the title.' })),
+  tag: Type.Optional(Type.String({ maxLength: 30 })),
+  sort: Type.Union([Type.Literal('new'), Type.Literal('popular')], { default: 'new' }),
+})
+export type CatalogQuery = Static<typeof CatalogQuery>

@@ -1,0 +1,42 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import { GameTerm } from './entities.ts'
+
+/** Longest beginning of a word that is kept; longer ones are compared by this much. */
+const LONGEST = 16
+
+/** The words of a text as they are compared: compatibility forms, accents and case away. */
+const wordsOf = (text: string): string[] =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** What a search asks for: every one of these must be among a game's terms. */
+export const termsOfQuery = (query: string): string[] => [
+  ...new Set(wordsOf(query).map((word) => [...word].slice(0, LONGEST).join(''))),
+]
+
+/** The term of a tag; no word begins with `#`. */
+export const termOfTag = (tag: string): string => `#${tag}`
+
+/**
+ * Writes what a game is found by. Every beginning of a word is a term of its own, so that a search is a look-up by
+ * equality: an index range over text would follow another order in every database and locale.
+ */
+export async function indexGame(
+  em: SqlEntityManager,
+  game: { id: string; title: string; tags: readonly string[] },
+): Promise<void> {
+  const terms = new Set(game.tags.map(termOfTag))
+  for (const word of wordsOf(game.title)) {
+    const letters = [...word].slice(0, LONGEST)
+    letters.forEach((_, index) => void terms.add(letters.slice(0, index + 1).join('')))
+  }
+  await em.nativeDelete(GameTerm, { gameId: game.id })
+  if (terms.size > 0)
+    await em.insertMany(
+      GameTerm,
+      [...terms].map((term) => ({ term, gameId: game.id })),
+    )
+}

@@ -1,0 +1,8 @@
+import { defineError } from '../../core/errors.ts'
+
+/** The upgrade's refusal for whoever is not signed in; its body is the specification's own. */
+export const AuthRequired = defineError('auth_required', 401, 'Sign in to enter this room.')
+export const RoomFull = defineError('room_full', 409, 'This room is full.')
+export const RoomLocked = defineError('room_locked', 409, 'The host has locked this room.')
+export const RoomForbidden = defineError('kicked', 403, 'The host has sent you out of this room.')
+export const UpgradeRequired = defineError('upgrade_required', 426, 'This address is a WebSocket.')

@@ -1,0 +1,39 @@
+/** What a key costs beyond its own bytes: quotes, colon, comma, the map's entry. */
+const KEY_BYTES = 16
+
+/** The state that a room's players share: keys and JSON values under one version, which grows by one a write. */
+export class SharedState {
+  version = 0
+  readonly #maxBytes: number
+  /** JSON text by key, kept as text: it is written out whole to whoever joins. */
+  readonly #values = new Map<string, { json: string; bytes: number }>()
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Sets and deletes, all or nothing. @returns false when the whole would become too large */
+  write(set: Record<string, unknown>, del: readonly string[]): boolean {
+    const written = Object.entries(set).map(([key, value]): [string, { json: string; bytes: number }] => {
+      const json = JSON.stringify(value)
+      return [key, { json, bytes: Buffer.byteLength(json) + Buffer.byteLength(key) + KEY_BYTES }]
+    })
+    const gone = new Set([...Object.keys(set), ...del])
+    let bytes = this.#bytes
+    for (const key of gone) bytes -= this.#values.get(key)?.bytes ?? 0
+    // What is both set and deleted is set: the order in which clients apply it.
+    for (const [, value] of written) bytes += value.bytes
+    if (bytes > this.#maxBytes && bytes > this.#bytes) return false
+    for (const key of gone) this.#values.delete(key)
+    for (const [key, value] of written) this.#values.set(key, value)
+    this.#bytes = bytes
+    this.version++
+    return true
+  }
+
+  /** The whole as JSON text. */
+  toJson(): string {
+    return `{${Array.from(this.#values, ([key, { json }]) => `${JSON.stringify(key)}:${json}`).join()}}`
+  }
+}

@@ -1,0 +1,96 @@
+import type { WebSocket } from 'ws'
+import { PageQuery } from '../../core/pagination.ts'
+import type { Routes } from '../../core/routes.ts'
+import { refuseServiceWorker, SCRIPT_CACHE } from '../game-edge/index.ts'
+import { type Admission, admit } from './admission.ts'
+import type { Connections } from './connections.ts'
+import { UpgradeRequired } from './errors.ts'
+import { CLOSE } from './room/room.ts'
+import type { Rooms } from './rooms.ts'
+import { Availability, RoomList } from './schemas.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on the room route, once the upgrade is allowed. */
+    admission: Admission | null
+  }
+}
+
+const CLIENT = '/__service/multiplayer.js'
+
+/** `/mp…` and the client script, on each game's own origin. */
+export const routes =
+  (rooms: Rooms, connections: Connections): Routes =>
+  async (app) => {
+    const shared = { config: { auth: 'none' }, constraints: { origin: 'game' } } as const
+    app.decorateRequest('admission', null)
+    app.addHook('onRequest', refuseServiceWorker)
+
+    app.get(
+      '/mp',
+      { ...shared, schema: { summary: 'Whether the game has rooms, and where', response: { 200: Availability } } },
+      async (request, reply) => {
+        const game = await app.edge.gameOf(request)
+        reply.header('cache-control', 'no-store')
+        return {
+          enabled: game.settings.multiplayer.enabled,
+          version: 1 as const,
+          rooms: `${app.origins.game(game.slug).replace(/^http/, 'ws')}/mp/rooms/{roomId}`,
+          client: CLIENT,
+          docs: `${app.origins.portal}/docs`,
+        }
+      },
+    )
+
+    app.get(
+      '/mp/rooms',
+      {
+        ...shared,
+        schema: { summary: 'The rooms there are now', querystring: PageQuery, response: { 200: RoomList } },
+      },
+      async (request, reply) => {
+        const game = await app.edge.gameOf(request)
+        reply.header('cache-control', 'no-store')
+        return rooms.list(game.id, request.query)
+      },
+    )
+
+    app.route({
+      method: 'GET',
+      url: '/mp/rooms/:roomId',
+      config: { auth: 'none', upgrade: true, quiet: true },
+      constraints: { origin: 'game' },
+      schema: { hide: true },
+      onRequest: async (request, reply) => {
+        reply.header('cache-control', 'no-store')
+        request.admission = await admit(app, rooms, request, { isUpgrade: request.ws })
+      },
+      // A browser can't read why an upgrade was refused. The same address, fetched, says so: this, if nothing is wrong.
+      handler: async () => {
+        throw new UpgradeRequired().with({ headers: { upgrade: 'websocket' } })
+      },
+      wsHandler: (socket: WebSocket, request) => {
+        const admission = request.admission as Admission
+        const { game, roomId, account, resume } = admission
+        const room = rooms.open(game.id, roomId, game.settings.multiplayer.maxPlayersPerRoom)
+        const member = resume && room.resumable(resume.token, account)
+        // Somebody may have taken the last place since `admit` looked.
+        if (!member && room.refusal(account)) return socket.close(CLOSE.slow, 'full')
+        connections.add(socket, admission, room, (link) => {
+          if (!member) return room.join(account, link)
+          room.resume(member, link, resume.received)
+          return member
+        })
+      },
+    })
+
+    app.get(
+      CLIENT,
+      { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' }, schema: { hide: true } },
+      async (request, reply) => {
+        reply.header('cross-origin-resource-policy', 'same-origin')
+        reply.header('x-content-type-options', 'nosniff')
+        return app.assets.send(request, reply, 'multiplayer.js', SCRIPT_CACHE)
+      },
+    )
+  }

@@ -1,0 +1,42 @@
+import Type, { type Static } from 'typebox'
+import { pageOf } from '../../core/pagination.ts'
+
+const Count = (fallback: number, description: string) => Type.Integer({ default: fallback, minimum: 1, description })
+
+/** The plugin's numbers under `limits` (contracts, section 8). */
+export const MultiplayerLimits = {
+  roomPlayers: Type.Integer({
+    default: 100,
+    minimum: 1,
+    maximum: 65_535,
+    description: 'Players in one room, at most.',
+  }),
+  roomMessagesPerSecond: Count(60, 'Messages a second from one connection, sustained.'),
+  roomMessageBurst: Count(120, 'Messages from one connection at once.'),
+  roomFrameBytes: Count(16 * 1024, 'Largest frame that a client may send.'),
+  roomStateBytes: Count(256 * 1024, 'Shared state of one room.'),
+  roomPresenceBytes: Count(2048, 'Presence of one player.'),
+  roomUnsentBytes: Count(1024 * 1024, 'Unsent data of one connection; a slower reader is disconnected.'),
+  roomResumeSeconds: Count(30, 'How long the place of a lost connection is kept.'),
+  roomReplayFrames: Count(256, 'Messages repeated to a client that comes back.'),
+  roomPingSeconds: Count(25, 'Time between pings; a connection that misses one is dropped.'),
+}
+export type MultiplayerLimits = { [Name in keyof typeof MultiplayerLimits]: number }
+
+/** `GET /mp` of the specification. */
+export const Availability = Type.Object({
+  enabled: Type.Boolean(),
+  version: Type.Literal(1),
+  rooms: Type.String({ description: 'Address of a room socket; put the room id in place of {roomId}.' }),
+  client: Type.String(),
+  docs: Type.String(),
+})
+
+export const RoomSummary = Type.Object({
+  id: Type.String(),
+  players: Type.Integer(),
+  capacity: Type.Integer(),
+  locked: Type.Boolean(),
+})
+export type RoomSummary = Static<typeof RoomSummary>
+export const RoomList = pageOf('rooms', RoomSummary)

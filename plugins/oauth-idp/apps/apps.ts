@@ -1,0 +1,240 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import { newId, randomText } from '../../../core/ids.ts'
+import { cutPage, type PageQuery } from '../../../core/pagination.ts'
+import { hashOf } from '../hash.ts'
+import { AccessToken, AuthorizationCode, Consent } from '../oauth/entities.ts'
+import { OAuthAppRow } from './entities.ts'
+import { checkRedirectUris } from './redirect-uris.ts'
+import type { App, AppUpdate, AppWithSecret } from './schemas.ts'
+
+declare module '../../../core/events.ts' {
+  interface DomainEvents {
+    /** Name, addresses or secret of an application changed, or it was deleted. */
+    'app.changed': { clientId: string; gameId: string | null }
+  }
+}
+
+export interface NewApp {
+  ownerId: string
+  name: string
+  homepageUrl: string | null
+  gameId: string | null
+  redirectUris: string[]
+  /** Belongs to a game that lives on this platform: its redirect URI is ours, and need not be checked. */
+  hosted?: boolean
+  publicClient?: boolean
+}
+
+/** Finds a game by what its owner calls it. @throws NotFound when it is not this player's */
+export type GameCheck = (playerId: string, gameId: string) => Promise<{ id: string }>
+
+interface AppsContext {
+  db: Database
+  clock: Clock
+  events: Events
+  /** Whether the platform is reached over plain http. */
+  lan: boolean
+}
+
+const LAST_USED_PRECISION_MS = 60_000
+const NO_HASH = hashOf('')
+
+/** OAuth applications: whoever may send players here to sign in. */
+export class Apps {
+  readonly #context: AppsContext
+  #checkGame: GameCheck = async () => {
+    throw new NotFound('game')
+  }
+
+  constructor(context: AppsContext) {
+    this.#context = context
+  }
+
+  /** The plugin that owns games says here who may link an application to one; until then nobody may. */
+  checkGamesWith(check: GameCheck): void {
+    this.#checkGame = check
+  }
+
+  /** Makes an application for its owner. @throws InvalidRequest for its redirect URIs; NotFound for a foreign game */
+  async register(app: NewApp): Promise<AppWithSecret> {
+    const game = app.gameId === null ? null : await this.#checkGame(app.ownerId, app.gameId)
+    return this.create(this.#context.db.em(), { ...app, gameId: game?.id ?? null })
+  }
+
+  /**
+   * Makes an application in the caller's transaction.
+   *
+   * @param em the transaction; the game, if any, is the caller's affair
+   * @returns the application with its secret, which is not kept; a public one has none
+   */
+  create(em: SqlEntityManager, app: NewApp & { publicClient?: false }): Promise<App & { clientSecret: string }>
+  create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret>
+  async create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret> {
+    const { hosted = false, publicClient = false } = app
+    if (!hosted) checkRedirectUris(app.redirectUris, this.#context)
+    const now = this.#context.clock.now()
+    const clientSecret = publicClient ? null : newSecret()
+    const row = {
+      ...app,
+      id: newId('app', now),
+      clientId: `svc_client_${randomText(16)}`,
+      hosted,
+      publicClient,
+      secretHash: clientSecret && hashOf(clientSecret),
+      oldSecretHash: null,
+      oldSecretUntil: null,
+      createdAt: now,
+      updatedAt: now,
+      lastUsedAt: null,
+    }
+    await em.insert(OAuthAppRow, row)
+    return { ...toApp(row), clientSecret }
+  }
+
+  /** What the endpoints need to know of a client; null when there is none. */
+  async find(clientId: string): Promise<OAuthAppRow | null> {
+    return this.#context.db.em().findOne(OAuthAppRow, { clientId })
+  }
+
+  /** The application that was made with a game. */
+  async forGame(gameId: string): Promise<App | null> {
+    const row = await this.#context.db.em().findOne(OAuthAppRow, { gameId }, { orderBy: { id: 'asc' } })
+    return row && toApp(row)
+  }
+
+  /** One of a player's applications. @throws NotFound */
+  async mustOwn(ownerId: string, id: string): Promise<App> {
+    const row = await this.#context.db.em().findOne(OAuthAppRow, { id, ownerId })
+    if (!row) throw new NotFound('application')
+    return toApp(row)
+  }
+
+  /** A player's applications, the newest first. */
+  async list(ownerId: string, { limit, cursor }: PageQuery): Promise<{ apps: App[]; nextCursor: string | null }> {
+    const where = { ownerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
+    const rows = await this.#context.db.em().find(OAuthAppRow, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
+    const { page, nextCursor } = cutPage(rows, limit)
+    return { apps: page.map(toApp), nextCursor }
+  }
+
+  /** Changes some fields. @throws InvalidRequest, NotFound */
+  async update(ownerId: string, id: string, fields: AppUpdate): Promise<App> {
+    const game = fields.gameId ? await this.#checkGame(ownerId, fields.gameId) : null
+    if (fields.redirectUris) checkRedirectUris(fields.redirectUris, this.#context)
+    const em = this.#context.db.em()
+    const row = await em.findOne(OAuthAppRow, { id, ownerId })
+    if (!row) throw new NotFound('application')
+    em.assign(row, { ...fields, ...(game && { gameId: game.id }), updatedAt: this.#context.clock.now() } as never)
+    await em.flush()
+    await this.#changed(row)
+    return toApp(row)
+  }
+
+  /**
+   * The redirect URIs of a game follow its address; in the caller's transaction, which then tells `app.changed`.
+   *
+   * @param hosted whether the game lives here from now on: elsewhere, players are asked before anything is told there
+   * @throws InvalidRequest for an address elsewhere that can't be taken
+   */
+  async setRedirectUris(
+    em: SqlEntityManager,
+    clientId: string,
+    redirectUris: string[],
+    { hosted }: { hosted: boolean },
+  ): Promise<void> {
+    if (!hosted) checkRedirectUris(redirectUris, this.#context)
+    const updatedAt = this.#context.clock.now()
+    await em.nativeUpdate(OAuthAppRow, { clientId }, { redirectUris, hosted, updatedAt })
+  }
+
+  /** Removes an application with all that it was given. @throws NotFound */
+  async delete(ownerId: string, id: string): Promise<void> {
+    const row = await this.#context.db.transaction(async (em) => {
+      const row = await em.findOne(OAuthAppRow, { id, ownerId })
+      if (!row) throw new NotFound('application')
+      await endGrants(em, row.clientId)
+      await em.nativeDelete(Consent, { clientId: row.clientId })
+      await em.nativeDelete(OAuthAppRow, { id })
+      return row
+    })
+    await this.#changed(row)
+  }
+
+  /**
+   * Gives an application a new secret. Codes and tokens given under the old one end with it.
+   *
+   * @param graceSeconds how long the old secret still counts; with 0 it ends now
+   * @returns the new secret, which is not kept; null for a public application, which has none
+   * @throws NotFound
+   */
+  async rotateSecret(ownerId: string, id: string, graceSeconds = 0): Promise<AppWithSecret> {
+    const clientSecret = newSecret()
+    const row = await this.#context.db.transaction(async (em) => {
+      const row = await em.findOne(OAuthAppRow, { id, ownerId })
+      if (!row || row.publicClient) throw new NotFound('application with a secret')
+      const now = this.#context.clock.now()
+      const grace = graceSeconds > 0
+      row.oldSecretHash = grace ? (row.secretHash ?? null) : null
+      row.oldSecretUntil = grace ? new Date(now.getTime() + graceSeconds * 1000) : null
+      row.secretHash = hashOf(clientSecret)
+      row.updatedAt = now
+      await em.flush()
+      if (!grace) await endGrants(em, row.clientId)
+      return row
+    })
+    await this.#changed(row)
+    return { ...toApp(row), clientSecret }
+  }
+
+  /** Whether a secret is the application's; takes the same time for an application that does not exist. */
+  hasSecret(app: OAuthAppRow | null, secret: string): boolean {
+    const given = Buffer.from(hashOf(secret))
+    const equals = (hash: string | null | undefined) =>
+      timingSafeEqual(given, Buffer.from(hash ?? NO_HASH)) && hash != null
+    const current = equals(app?.secretHash)
+    const old = equals(app?.oldSecretHash)
+    return current || (old && (app?.oldSecretUntil?.getTime() ?? 0) > this.#context.clock.now().getTime())
+  }
+
+  /** Notes that an application was used, to the minute. */
+  async noteUse(app: OAuthAppRow): Promise<void> {
+    const now = this.#context.clock.now()
+    if (now.getTime() - (app.lastUsedAt?.getTime() ?? 0) < LAST_USED_PRECISION_MS) return
+    await this.#context.db.em().nativeUpdate(OAuthAppRow, { id: app.id }, { lastUsedAt: now })
+  }
+
+  async #changed({ clientId, gameId }: OAuthAppRow): Promise<void> {
+    await this.#context.events.emit('app.changed', { clientId, gameId: gameId ?? null })
+  }
+}
+
+async function endGrants(em: SqlEntityManager, clientId: string): Promise<void> {
+  await em.nativeDelete(AuthorizationCode, { clientId })
+  await em.nativeDelete(AccessToken, { clientId })
+}
+
+/** Only characters that no client library escapes in a Basic header. */
+const newSecret = () => `svc_secret_${randomText(32)}`
+
+type Row = Pick<
+  OAuthAppRow,
+  'id' | 'clientId' | 'name' | 'homepageUrl' | 'gameId' | 'redirectUris' | 'publicClient' | 'createdAt' | 'updatedAt'
+> & { lastUsedAt?: Date | null | undefined }
+
+const toApp = (row: Row): App => ({
+  id: row.id,
+  clientId: row.clientId,
+  name: row.name,
+  homepageUrl: row.homepageUrl ?? null,
+  gameId: row.gameId ?? null,
+  redirectUris: row.redirectUris,
+  public: row.publicClient,
+  createdAt: row.createdAt.toISOString(),
+  updatedAt: row.updatedAt.toISOString(),
+  lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+})

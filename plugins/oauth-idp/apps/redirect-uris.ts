@@ -1,0 +1,57 @@
+import { isIP } from 'node:net'
+import { fieldError } from '../players/profile.ts'
+
+const MOST = 20
+
+/**
+ * Checks the redirect URIs of an application (RFC 6749 section 3.1.2, RFC 9700 section 4.1): whole https addresses; http
+ * only where no certificate can be had.
+ *
+ * @param lan whether the platform itself is reached over plain http, so that its neighbours may be
+ * @throws InvalidRequest naming the one that can't be taken, and why
+ */
+export function checkRedirectUris(uris: string[], { lan }: { lan: boolean }): void {
+  if (uris.length > MOST) throw fieldError('redirectUris', `An application has at most ${MOST} redirect URIs.`)
+  uris.forEach((uri, index) => {
+    const trouble = uris.indexOf(uri) < index ? 'is there twice' : troubleOf(uri, lan)
+    if (trouble) throw fieldError(`redirectUris.${index}`, `This redirect URI ${trouble}.`)
+  })
+}
+
+function troubleOf(uri: string, lan: boolean): string | null {
+  if (uri.length > 2000) return 'is longer than 2000 characters'
+  if (!/^[\x21-\x7e]+$/.test(uri) || /[\\"<>^`{|}]/.test(uri) || !URL.canParse(uri)) return 'is not a whole address'
+  const url = new URL(uri)
+  if (!/^https?:\/\//.test(uri)) return 'does not begin with https:// (or http:// on this machine)'
+  if (uri.includes('*')) return 'has a wildcard; name each address'
+  if (uri.includes('#')) return 'has a fragment'
+  if (url.username || url.password || uri.slice(8).split('/', 1)[0]?.includes('@')) return 'has a user name in it'
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !(lan && isNeighbour(url.hostname)))
+    return 'needs https; http is for this machine only'
+  return null
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
+
+/** A name or address of a local network. */
+function isNeighbour(host: string): boolean {
+  if (isIP(host) === 4) return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host)
+  if (host.startsWith('[')) return /^\[(f[cd]|fe[89ab])/.test(host)
+  return !host.includes('.') || /\.(local|lan|home|internal|home\.arpa)$/.test(host)
+}
+
+/**
+ * Whether a redirect URI of a request is one of the registered ones: character for character (RFC 9700 section 4.1.3),
+ * but for the port of a loopback address, which a native application learns only when it starts (RFC 8252 section 7.3).
+ */
+export function isRegistered(uri: string, registered: readonly string[]): boolean {
+  if (registered.includes(uri)) return true
+  const portless = withoutLoopbackPort(uri)
+  return portless !== null && registered.some((candidate) => withoutLoopbackPort(candidate) === portless)
+}
+
+const withoutLoopbackPort = (uri: string): string | null => {
+  const [, host, rest] = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?((?:[/?][\x21-\x7e]*)?)$/.exec(uri) ?? []
+  return host === undefined ? null : `${host}${rest}`
+}

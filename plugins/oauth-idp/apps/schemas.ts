@@ -1,0 +1,50 @@
+import Type, { type Static } from 'typebox'
+import { pageOf } from '../../../core/pagination.ts'
+
+const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
+
+/** An OAuth application (contracts, section 3). */
+const fields = {
+  id: Type.String(),
+  clientId: Type.String(),
+  name: Type.String(),
+  homepageUrl: Nullable(Type.String()),
+  gameId: Nullable(Type.String()),
+  redirectUris: Type.Array(Type.String()),
+  public: Type.Boolean({ description: 'Has no secret and must use PKCE: native and browser applications.' }),
+  createdAt: Type.String({ format: 'date-time' }),
+  updatedAt: Type.String({ format: 'date-time' }),
+  lastUsedAt: Nullable(Type.String({ format: 'date-time' })),
+}
+export const App = Type.Object(fields)
+export type App = Static<typeof App>
+
+export const AppWithSecret = Type.Object({
+  ...fields,
+  clientSecret: Nullable(Type.String({ description: 'Shown this once; null for a public application.' })),
+})
+export type AppWithSecret = Static<typeof AppWithSecret>
+
+export const AppList = pageOf('apps', App)
+
+const name = Type.String({ minLength: 1, maxLength: 120 })
+const homepageUrl = Nullable(Type.String({ maxLength: 2000, pattern: '^https?://[^\\s]+$' }))
+const gameId = Nullable(Type.String({ maxLength: 40 }))
+const redirectUris = Type.Array(Type.String({ maxLength: 2000 }), { minItems: 1, maxItems: 20 })
+
+export const CreateAppBody = Type.Object({
+  name,
+  homepageUrl: Type.Optional(homepageUrl),
+  gameId: Type.Optional(gameId),
+  redirectUris,
+  public: Type.Optional(Type.Boolean()),
+})
+export const UpdateAppBody = Type.Object({
+  name: Type.Optional(name),
+  homepageUrl: Type.Optional(homepageUrl),
+  gameId: Type.Optional(gameId),
+  redirectUris: Type.Optional(redirectUris),
+})
+export type AppUpdate = Static<typeof UpdateAppBody>
+
+export const AppParams = Type.Object({ id: Type.String() })

@@ -1,0 +1,76 @@
+import { InvalidRequest } from '../../../core/errors.ts'
+import type { Apps } from '../apps/apps.ts'
+import type { OAuthAppRow } from '../apps/entities.ts'
+import { isRegistered } from '../apps/redirect-uris.ts'
+import { OAuthError } from './errors.ts'
+import { readParameters, single } from './parameters.ts'
+import { readCodeChallenge } from './pkce.ts'
+import { readScope } from './scopes.ts'
+
+/** Whom the answer goes to. Only when both are certain may there be a redirect at all. */
+export interface Recipient {
+  client: OAuthAppRow
+  redirectUri: string
+  /** Passed through untouched. */
+  state: string | undefined
+}
+
+/** What is asked for. */
+export interface AuthorizationRequest {
+  scope: string[]
+  codeChallenge: string | null
+  prompt: 'none' | 'login' | 'consent' | null
+}
+
+/**
+ * Steps 1 and 2 of the authorization endpoint: the client and its redirect URI. Whatever is wrong with them is shown to
+ * the player and never redirected (RFC 6749 section 4.1.2.1), and nothing of the request is repeated.
+ *
+ * @throws InvalidRequest
+ */
+export async function readRecipient(raw: unknown, apps: Apps): Promise<Recipient> {
+  const clientId = single(raw, 'client_id')
+  const client = clientId === undefined ? null : await apps.find(clientId)
+  if (!client) throw new InvalidRequest('The game that sent you here is not registered on this platform.')
+  const redirectUri = single(raw, 'redirect_uri')
+  if (redirectUri === undefined || !isRegistered(redirectUri, client.redirectUris)) {
+    throw new InvalidRequest(
+      'The address to return to is not one that this game has registered, so nothing was sent there.',
+    )
+  }
+  return { client, redirectUri, state: single(raw, 'state') }
+}
+
+/** The further steps: what is wrong here is told to the client. @throws OAuthError */
+export function readAuthorizationRequest(raw: unknown, { client }: Recipient): AuthorizationRequest {
+  const parameters = readParameters(raw)
+  if (parameters.request !== undefined)
+    throw new OAuthError('request_not_supported', 'There are no request objects here.')
+  if (parameters.request_uri !== undefined) {
+    throw new OAuthError('request_uri_not_supported', 'There are no request objects here.')
+  }
+  if (parameters.response_type === undefined) throw new OAuthError('invalid_request', 'The response_type is missing.')
+  if (parameters.response_type !== 'code') {
+    throw new OAuthError('unsupported_response_type', 'The only response_type is code.')
+  }
+  if (parameters.response_mode !== undefined && parameters.response_mode !== 'query') {
+    throw new OAuthError('invalid_request', 'The only response_mode is query.')
+  }
+  const codeChallenge = readCodeChallenge(parameters, { required: client.publicClient })
+  const scope = readScope(parameters.scope)
+  return { codeChallenge, scope, prompt: readPrompt(parameters.prompt) }
+}
+
+/** OpenID Connect Core 3.1.2.1. Choosing an account means signing in with it. */
+function readPrompt(prompt: string | undefined): AuthorizationRequest['prompt'] {
+  const values = new Set((prompt ?? '').split(' ').filter(Boolean))
+  for (const value of values) {
+    if (!['none', 'login', 'consent', 'select_account'].includes(value)) {
+      throw new OAuthError('invalid_request', 'This prompt is not known.')
+    }
+  }
+  if (values.has('none') && values.size > 1) throw new OAuthError('invalid_request', 'The prompt none stands alone.')
+  if (values.has('none')) return 'none'
+  if (values.has('login') || values.has('select_account')) return 'login'
+  return values.has('consent') ? 'consent' : null
+}

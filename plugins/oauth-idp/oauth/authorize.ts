@@ -1,0 +1,167 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf, type Principal } from '../../../core/auth.ts'
+import { InvalidRequest } from '../../../core/errors.ts'
+import { renderPage } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import {
+  type AuthorizationRequest,
+  type Recipient,
+  readAuthorizationRequest,
+  readRecipient,
+} from './authorization-request.ts'
+import { ConsentPage } from './consent-page.ts'
+import { OAuthError } from './errors.ts'
+
+/**
+ * The authorization endpoint (RFC 6749 section 4.1.1, with PKCE, RFC 9207 and the parts of OpenID Connect Core that
+ * make sense without an id token), and the answer to its one question.
+ */
+export const authorizeRoutes: Routes = async (app) => {
+  const { identity } = app
+  const portal = app.origins.portal
+
+  app.get(
+    '/oauth/authorize',
+    { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' } },
+    async (request, reply) => {
+      // 1. Who asks, and where may the answer go? Nothing is redirected before both are certain.
+      const recipient = await readRecipient(request.query, identity.apps)
+      try {
+        // 2. What is asked for?
+        const asked = readAuthorizationRequest(request.query, recipient)
+        // 3. Who is the player?
+        const player = signedIn(request)
+        if (asked.prompt === 'none' && !player) throw new OAuthError('login_required', 'The player is not signed in.')
+        if (asked.prompt === 'login' || !player) return toSignIn(request, reply, asked)
+        // 4. Has the player allowed it?
+        if (asked.prompt === 'consent' || (await mustAsk(player, recipient, asked))) {
+          if (asked.prompt === 'none') throw new OAuthError('consent_required', 'The player has to be asked first.')
+          return askConsent(request, reply, player, recipient, asked)
+        }
+        // 5. Back with a code.
+        return answer(reply, recipient, { code: await issueCode(player, recipient, asked) })
+      } catch (error) {
+        return refuse(reply, recipient, error)
+      }
+    },
+  )
+
+  app.post(
+    '/oauth/consent',
+    {
+      config: { auth: 'session', page: true },
+      constraints: { origin: 'portal' },
+      schema: {
+        body: Type.Object({
+          request: Type.String({ maxLength: 16_384, description: 'The query of the authorization request.' }),
+          decision: Type.Union([Type.Literal('allow'), Type.Literal('deny')]),
+        }),
+      },
+    },
+    async (request, reply) => {
+      // What the form carries is as untrusted as it was in the address: the same steps again.
+      const asking = queryOf(request.body.request)
+      const recipient = await readRecipient(asking, identity.apps)
+      try {
+        const asked = readAuthorizationRequest(asking, recipient)
+        if (request.body.decision === 'deny') throw new OAuthError('access_denied', 'The player said no.')
+        const player = callerOf(request)
+        await identity.consents.remember(player.playerId, recipient.client.clientId, asked.scope)
+        return answer(reply, recipient, { code: await issueCode(player, recipient, asked) })
+      } catch (error) {
+        return refuse(reply, recipient, error)
+      }
+    },
+  )
+
+  /** Hosted games learn what every player sees anyway without asking; all others ask once a scope. */
+  async function mustAsk(player: Principal, { client }: Recipient, { scope }: AuthorizationRequest): Promise<boolean> {
+    const harmless = scope.every((name) => name === 'profile')
+    if (client.hosted && harmless && identity.config.skipConsentForHostedGames) return false
+    return !(await identity.consents.covers(player.playerId, client.clientId, scope))
+  }
+
+  async function askConsent(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    principal: Principal,
+    { client, redirectUri }: Recipient,
+    { scope }: AuthorizationRequest,
+  ) {
+    const player = await identity.players.find(principal.playerId)
+    if (!player) throw new OAuthError('login_required', 'The player is not signed in.')
+    reply.header('cache-control', 'no-store')
+    return renderPage(reply, {
+      title: `Sign in to ${client.name}`,
+      user: principal.viewer,
+      narrow: true,
+      body: ConsentPage({
+        client,
+        redirectUri,
+        scope,
+        player,
+        request: searchOf(request),
+        signInAgain: again(request),
+      }),
+    })
+  }
+
+  const issueCode = (
+    { playerId }: Principal,
+    { client, redirectUri }: Recipient,
+    { scope, codeChallenge }: AuthorizationRequest,
+  ) => identity.codes.issue({ clientId: client.clientId, playerId, redirectUri, scope, codeChallenge })
+
+  /** To the sign-in page and back here; asked to sign in again, the player is asked once and not on the way back. */
+  function toSignIn(request: FastifyRequest, reply: FastifyReply, { prompt }: AuthorizationRequest) {
+    return redirect(reply, prompt === 'login' ? again(request) : `/sign-in?returnTo=${encodeURIComponent(request.url)}`)
+  }
+
+  function again(request: FastifyRequest): string {
+    const query = new URLSearchParams(searchOf(request))
+    query.delete('prompt')
+    return `/sign-in?prompt=login&returnTo=${encodeURIComponent(`/oauth/authorize?${query}`)}`
+  }
+
+  function refuse(reply: FastifyReply, recipient: Recipient, error: unknown) {
+    if (!(error instanceof OAuthError)) throw error
+    return answer(reply, recipient, { error: error.error, error_description: error.message })
+  }
+
+  /** To the client, with `state` as it came and `iss` against mix-ups (RFC 9207). */
+  function answer(reply: FastifyReply, { redirectUri, state }: Recipient, result: Record<string, string>) {
+    const query = new URLSearchParams({ ...result, ...(state === undefined ? {} : { state }), iss: portal })
+    return redirect(reply, `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`)
+  }
+}
+
+/** The browser session; an API token is nobody's consent. */
+const signedIn = ({ principal }: FastifyRequest) => (principal?.kind === 'session' ? principal : null)
+
+/**
+ * A hop of a sign-in that may run in the frame of a play page: a cross-origin isolated page lets it through only with
+ * this header (security.md section 4). There is nothing to read in a redirect.
+ */
+function redirect(reply: FastifyReply, to: string): FastifyReply {
+  return reply
+    .header('cross-origin-resource-policy', 'cross-origin')
+    .header('cache-control', 'no-store')
+    .redirect(to, 303)
+}
+
+const searchOf = (request: FastifyRequest): string => {
+  const start = request.url.indexOf('?')
+  return start < 0 ? '' : request.url.slice(start + 1)
+}
+
+/** Parameters of a query, as the query of a request is parsed: twice means an array. */
+function queryOf(text: string): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(text)) {
+    const earlier = query[name]
+    query[name] = earlier === undefined ? value : [earlier, value].flat()
+  }
+  if (Object.keys(query).length === 0) throw new InvalidRequest('The form lacks its request.')
+  return query
+}

@@ -1,0 +1,51 @@
+import { Button, Form, html, Row, type View } from '../../../core/pages.ts'
+import type { OAuthAppRow } from '../apps/entities.ts'
+import type { Player } from '../players/schemas.ts'
+import { SCOPES } from './scopes.ts'
+
+interface ConsentPageProps {
+  client: OAuthAppRow
+  redirectUri: string
+  scope: string[]
+  player: Player
+  /** The query of the authorization request, which the form carries along. */
+  request: string
+  /** Where to sign in as somebody else. */
+  signInAgain: string
+}
+
+/** The one question: may this game know that? Who asks is named by address too, since anyone may take any name. */
+export const ConsentPage = ({
+  client,
+  redirectUri,
+  scope,
+  player,
+  request,
+  signInAgain,
+}: ConsentPageProps): View => html`
+  <div class="stack">
+    <header class="page-header">
+      <h1>${client.name} wants to know who you are</h1>
+      <p class="lede">You are signed in as <strong>${player.name}</strong>. <a href=${signInAgain}>Not you?</a></p>
+    </header>
+    <div class="card">
+      <div class="card-head"><h2 class="h3">It will learn</h2></div>
+      <dl class="facts">
+        ${scope.map(
+          (name) => html`<div>
+            <dt>${SCOPES[name]?.title}</dt>
+            <dd>${name === 'email' ? player.email : name === 'profile' ? player.name : SCOPES[name]?.description}</dd>
+          </div>`,
+        )}
+        <div><dt>Sends you to</dt><dd class="mono">${new URL(redirectUri).host}</dd></div>
+      </dl>
+    </div>
+    <${Form} action="/oauth/consent">
+      <input type="hidden" name="request" value=${request} />
+      <${Row}>
+        <${Button} kind="act" name="decision" value="allow">Allow<//>
+        <${Button} name="decision" value="deny">Deny<//>
+      <//>
+    <//>
+    <p class="hint">Your password stays here. Next time you won't be asked again.</p>
+  </div>`

@@ -1,0 +1,39 @@
+/** The error codes of RFC 6749 (sections 4.1.2.1 and 5.2), OpenID Connect Core 3.1.2.6 and RFC 9101. */
+export type OAuthErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'access_denied'
+  | 'server_error'
+  | 'temporarily_unavailable'
+  | 'login_required'
+  | 'consent_required'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+
+/** An error in the form of the OAuth specifications rather than of the platform's own APIs. */
+export class OAuthError extends Error {
+  override name = 'OAuthError'
+  readonly error: OAuthErrorCode
+  readonly status: number
+  readonly headers: Record<string, string>
+
+  /** @param description for the developer of the client; ASCII, without quotes (RFC 6749 section 5.2) */
+  constructor(error: OAuthErrorCode, description: string, status = 400, headers: Record<string, string> = {}) {
+    super(description.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'"))
+    this.error = error
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** The code is unknown, used, expired, or not meant for whoever presents it. */
+export class InvalidGrant extends OAuthError {
+  constructor(description: string) {
+    super('invalid_grant', description)
+  }
+}

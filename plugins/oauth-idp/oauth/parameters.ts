@@ -1,0 +1,26 @@
+import { OAuthError } from './errors.ts'
+
+/** What a query or form parser makes of parameters: an array where one was sent more than once. */
+export type RawParameters = Record<string, string | string[] | undefined>
+export type Parameters = Record<string, string | undefined>
+
+/**
+ * Parameters as the protocol sees them: without a value is the same as not sent; each at most once (RFC 6749 section
+ * 3.1 and 3.2).
+ *
+ * @throws OAuthError `invalid_request` for one that was sent twice
+ */
+export function readParameters(raw: unknown): Parameters {
+  const parameters: Parameters = {}
+  for (const [name, value] of Object.entries((raw ?? {}) as RawParameters)) {
+    if (Array.isArray(value)) throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
+    if (value !== '') parameters[name] = value
+  }
+  return parameters
+}
+
+/** One parameter alone, before the others are judged: undefined when it was sent twice. */
+export function single(raw: unknown, name: string): string | undefined {
+  const value = ((raw ?? {}) as RawParameters)[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

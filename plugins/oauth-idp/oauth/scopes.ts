@@ -1,0 +1,21 @@
+import { OAuthError } from './errors.ts'
+
+/** What a player can let an application know, and how the consent page says it. */
+export const SCOPES: Record<string, { title: string; description: string }> = {
+  profile: { title: 'Your name and picture', description: 'What other players see too.' },
+  email: { title: 'Your email address', description: 'It could write to you.' },
+}
+
+/**
+ * The scopes of a request (RFC 6749 section 3.3), each once. A request that names none means `profile`.
+ *
+ * @throws OAuthError `invalid_scope`
+ */
+export function readScope(scope: string | undefined): string[] {
+  const scopes = [...new Set((scope ?? '').split(' ').filter(Boolean))]
+  const unknown = scopes.find((name) => !Object.hasOwn(SCOPES, name))
+  if (unknown !== undefined) {
+    throw new OAuthError('invalid_scope', `The scopes are ${Object.keys(SCOPES).join(' and ')}.`)
+  }
+  return scopes.length > 0 ? scopes : ['profile']
+}

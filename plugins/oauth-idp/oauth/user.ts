@@ -1,0 +1,36 @@
+import Type, { type Static } from 'typebox'
+import type { Player } from '../players/schemas.ts'
+
+/** The player as the token endpoint names them (specification, "Player"). */
+export const OAuthUser = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  image_url: Type.Union([Type.String(), Type.Null()]),
+  email: Type.Optional(Type.String({ description: 'With the scope email.' })),
+})
+export type OAuthUser = Static<typeof OAuthUser>
+
+export const UserInfo = Type.Object({
+  sub: Type.String({ description: 'The stable id of the player.' }),
+  name: Type.Optional(Type.String()),
+  picture: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  image_url: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  email: Type.Optional(Type.String({ description: 'With the scope email.' })),
+  email_verified: Type.Optional(Type.Boolean()),
+})
+export type UserInfo = Static<typeof UserInfo>
+
+/** What was not granted is absent, not empty. */
+export const userOf = (player: Player, scope: ReadonlySet<string>): OAuthUser => ({
+  id: player.id,
+  name: player.name,
+  image_url: player.imageUrl,
+  ...(scope.has('email') ? { email: player.email } : {}),
+})
+
+export const userInfoOf = (player: Player, scope: ReadonlySet<string>): UserInfo => ({
+  sub: player.id,
+  ...(scope.has('profile') ? { name: player.name, picture: player.imageUrl, image_url: player.imageUrl } : {}),
+  // Nobody has proven to own an address yet: verification comes with the mail drivers.
+  ...(scope.has('email') ? { email: player.email, email_verified: false } : {}),
+})

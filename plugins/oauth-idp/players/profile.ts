@@ -1,0 +1,37 @@
+import { domainToASCII } from 'node:url'
+import { InvalidRequest } from '../../../core/errors.ts'
+
+/**
+ * One spelling for an email address, so that an account is found again and can't be taken twice.
+ *
+ * @throws InvalidRequest when it can't be an address
+ */
+export function normaliseEmail(email: string): string {
+  const text = email.normalize('NFC').trim().toLowerCase()
+  const at = text.lastIndexOf('@')
+  const host = at > 0 ? domainToASCII(text.slice(at + 1)) : ''
+  const address = `${text.slice(0, at)}@${host}`
+  if (address.length > 254 || !EMAIL.test(address)) throw fieldError('email', 'Enter a whole email address.')
+  return address
+}
+
+const EMAIL =
+  /^[^\s@"(),:;<>[\]\\\p{C}]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/u
+
+/**
+ * A name as others see it: single spaces, no control characters, nothing that turns the direction of text around it.
+ *
+ * @throws InvalidRequest when nothing is left or it is over 60 characters
+ */
+export function normaliseName(name: string): string {
+  const text = name.normalize('NFC').replace(/\s+/g, ' ').trim()
+  if (text === '' || text.length > 60) throw fieldError('name', 'Enter a name of at most 60 characters.')
+  if (/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u.test(text)) {
+    throw fieldError('name', "The name has characters that can't be shown.")
+  }
+  return text
+}
+
+/** A refused field: the message says what to do, the detail says where. */
+export const fieldError = (path: string, message: string) =>
+  new InvalidRequest(message).with({ details: [{ path, message }] })

@@ -1,0 +1,71 @@
+import Type from 'typebox'
+import type { Routes } from '../../../core/routes.ts'
+import { SessionState, SignedInPlayer, SignInBody, SignUpBody } from './schemas.ts'
+
+const constraints = { origin: 'portal' }
+const tags = ['Sign-in']
+
+/** Sign-up and sign-in for scripts of the portal itself (contracts, section 3). */
+export const playerRoutes: Routes = async (app) => {
+  const { players, sessions } = app.identity
+
+  app.post(
+    '/api/auth/sign-up',
+    {
+      config: { auth: 'none', sameOrigin: true },
+      constraints,
+      schema: { tags, summary: 'Make an account and sign in', body: SignUpBody, response: { 201: SignedInPlayer } },
+    },
+    async (request, reply) => {
+      const user = await players.signUp(request.body)
+      await sessions.start(reply, user.id)
+      reply.code(201).header('cache-control', 'no-store')
+      return { user }
+    },
+  )
+
+  app.post(
+    '/api/auth/sign-in',
+    {
+      config: { auth: 'none', sameOrigin: true },
+      constraints,
+      schema: { tags, summary: 'Sign in', body: SignInBody, response: { 200: SignedInPlayer } },
+    },
+    async (request, reply) => {
+      const user = await players.authenticate(request.body, request.ip)
+      await sessions.start(reply, user.id)
+      reply.header('cache-control', 'no-store')
+      return { user }
+    },
+  )
+
+  app.post(
+    '/api/auth/sign-out',
+    {
+      config: { auth: 'none', sameOrigin: true },
+      constraints,
+      schema: { tags, summary: 'Sign out', response: { 204: Type.Null() } },
+    },
+    async (request, reply) => {
+      await sessions.end(request, reply)
+      return reply.code(204).header('cache-control', 'no-store').send(null)
+    },
+  )
+
+  app.get(
+    '/api/auth/session',
+    {
+      config: { auth: 'optional' },
+      constraints,
+      schema: { tags, summary: 'Who is signed in', response: { 200: SessionState } },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      const { principal } = request
+      const player = principal?.kind === 'session' ? await players.find(principal.playerId) : null
+      if (!player) return { signedIn: false }
+      const { disabled: _, epoch: __, ...user } = player
+      return { signedIn: true, user }
+    },
+  )
+}

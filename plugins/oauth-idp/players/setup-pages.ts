@@ -1,0 +1,74 @@
+import type { FastifyReply } from 'fastify'
+import Type from 'typebox'
+import { Form, html, renderPage } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { SetupLinkUsed } from '../errors.ts'
+import { type FormTrouble, troubleOf } from '../forms.ts'
+import { AccountFields } from './sign-in-page.ts'
+
+const constraints = { origin: 'portal' }
+const Text = Type.Optional(Type.String({ maxLength: 4096 }))
+const Params = Type.Object({ token: Type.String() })
+
+interface SetupForm {
+  token: string
+  name?: string
+  email?: string
+  trouble?: FormTrouble
+}
+
+/** The page behind the link that the first start prints. */
+export const setupPages: Routes = async (app) => {
+  const { setup, sessions, config } = app.identity
+
+  app.get(
+    '/setup/:token',
+    { config: { auth: 'none', page: true, secretPath: true }, constraints, schema: { params: Params } },
+    async (request, reply) => {
+      const { token } = request.params
+      if (!(await setup.accepts(token))) throw new SetupLinkUsed()
+      return setupPage(reply, { token })
+    },
+  )
+
+  app.post(
+    '/setup/:token',
+    {
+      config: { auth: 'none', sameOrigin: true, page: true, secretPath: true },
+      constraints,
+      schema: { params: Params, body: Type.Object({ email: Text, password: Text, name: Text }) },
+    },
+    async (request, reply) => {
+      const { token } = request.params
+      const { email = '', password = '', name = '' } = request.body
+      try {
+        const player = await setup.complete(token, { email, password, name })
+        await sessions.start(reply, player.id)
+        return reply.redirect('/', 303)
+      } catch (error) {
+        if (error instanceof SetupLinkUsed) throw error
+        return setupPage(reply, { token, name, email, trouble: troubleOf(error) })
+      }
+    },
+  )
+
+  const setupPage = (reply: FastifyReply, { token, name, email, trouble }: SetupForm) => {
+    reply.header('cache-control', 'no-store')
+    return renderPage(reply, {
+      title: 'Set up',
+      narrow: true,
+      status: trouble?.status ?? 200,
+      head: html`<meta name="robots" content="noindex" />`,
+      body: html`
+        <div class="stack">
+          <header class="page-header">
+            <h1>Open the gate</h1>
+            <p class="lede">${app.site.name} is running. Make the first account; it looks after this server.</p>
+          </header>
+          <${Form} action=${`/setup/${token}`} error=${trouble?.message} submit="Create admin account">
+            <${AccountFields} ...${{ name, email, minLength: config.passwordMinLength, trouble }} />
+          <//>
+        </div>`,
+    })
+  }
+}

@@ -1,0 +1,75 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { consumeOnce } from '../../../core/consume-once.ts'
+import type { Database } from '../../../core/database.ts'
+import { randomText } from '../../../core/ids.ts'
+import { SetupLinkUsed } from '../errors.ts'
+import { PlayerRow, SetupLink } from './entities.ts'
+import type { NewPlayer, Players } from './players.ts'
+import type { Player } from './schemas.ts'
+
+const ID = 'first-admin'
+
+/**
+ * The first administrator's account: while there is none, whoever opens the one-time link makes it. The token is
+ * derived from a stored nonce and a key outside of the database, so the link can be printed at every start while the
+ * database alone does not give it away.
+ */
+export class Setup {
+  readonly #db: Database
+  readonly #players: Players
+  readonly #key: Buffer
+  readonly #portalUrl: string
+
+  constructor({ db, players, key, portalUrl }: { db: Database; players: Players; key: Buffer; portalUrl: string }) {
+    this.#db = db
+    this.#players = players
+    this.#key = key
+    this.#portalUrl = portalUrl
+  }
+
+  /** The link, or null once there is an administrator. */
+  async url(): Promise<string | null> {
+    const em = this.#db.em()
+    if (await em.count(PlayerRow, { isAdmin: true })) return null
+    // Of two nodes that start at once the first one's nonce stays.
+    await em.upsert(
+      SetupLink,
+      { id: ID, nonce: randomText(32) },
+      { onConflictAction: 'ignore', onConflictFields: ['id'] },
+    )
+    const link = await this.#db.em().findOneOrFail(SetupLink, { id: ID })
+    return `${this.#portalUrl}/setup/${this.#tokenOf(link)}`
+  }
+
+  /** Whether a token is the one of the link, and still good. */
+  async accepts(token: string): Promise<boolean> {
+    return (await this.#linkOf(token)) !== null && (await this.#db.em().count(PlayerRow, { isAdmin: true })) === 0
+  }
+
+  /**
+   * Makes the account and uses the link up. A refused field leaves the link as it is.
+   *
+   * @throws SetupLinkUsed, and what `Players.create` throws
+   */
+  async complete(token: string, fields: NewPlayer): Promise<Player> {
+    const link = await this.#linkOf(token)
+    if (!link) throw new SetupLinkUsed()
+    const row = await this.#players.prepare({ ...fields, isAdmin: true })
+    return this.#db.transaction(async (em) => {
+      const mine = await consumeOnce(em, SetupLink, { id: ID, nonce: link.nonce })
+      if (!mine || (await em.count(PlayerRow, { isAdmin: true }))) throw new SetupLinkUsed()
+      return this.#players.insert(em, row)
+    })
+  }
+
+  async #linkOf(token: string): Promise<SetupLink | null> {
+    const link = await this.#db.em().findOne(SetupLink, { id: ID })
+    if (!link) return null
+    const [given, expected] = [Buffer.from(token), Buffer.from(this.#tokenOf(link))]
+    return given.length === expected.length && timingSafeEqual(given, expected) ? link : null
+  }
+
+  #tokenOf({ nonce }: SetupLink): string {
+    return createHmac('sha256', this.#key).update(nonce).digest('base64url')
+  }
+}

@@ -1,0 +1,179 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Principal, Viewer } from '../../../core/auth.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { markOnce } from '../../../core/consume-once.ts'
+import type { Database } from '../../../core/database.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import { newId, randomText } from '../../../core/ids.ts'
+import { ShortCache } from '../../../core/short-cache.ts'
+import { hashOf } from '../hash.ts'
+import { SessionCookie } from './cookie.ts'
+import { Session } from './entities.ts'
+
+declare module '../../../core/events.ts' {
+  interface DomainEvents {
+    'session.ended': { sessionId: string }
+  }
+}
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** How long a browser stays signed in without a visit. */
+const LIFE_DAYS = 30
+
+/** A session as its player sees it in the settings. */
+export interface SessionEntry {
+  id: string
+  userAgent: string
+  createdAt: Date
+  lastSeenAt: Date
+}
+
+interface Known {
+  principal: Principal & { viewer: Viewer }
+  expiresAt: number
+  lastSeenAt: number
+}
+
+/** What each signed-in request reads; on both dialects. */
+const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.image_url, p.is_admin
+  from sessions s join players p on p.id = s.player_id where s.token_hash = ? and not p.disabled`
+
+interface LookUpRow {
+  id: string
+  player_id: string
+  last_seen_at: number
+  expires_at: number
+  name: string
+  image_url: string | null
+  is_admin: number
+}
+
+/**
+ * Browsers that are signed in. The cookie holds 32 random bytes, the database their hash. A session lives 30 days from
+ * the last visit, which is noted to the hour; its value changes at every sign-in.
+ */
+export class Sessions {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #events: Events
+  readonly #cookie: SessionCookie
+  readonly #cache: ShortCache<Known>
+
+  constructor({ db, clock, events, secure }: { db: Database; clock: Clock; events: Events; secure: boolean }) {
+    this.#db = db
+    this.#clock = clock
+    this.#events = events
+    this.#cookie = new SessionCookie({ secure, maxAgeSeconds: (LIFE_DAYS * DAY_MS) / 1000 })
+    this.#cache = new ShortCache(clock)
+    events.on('session.ended', ({ sessionId }) =>
+      this.#cache.dropWhere(({ principal }) => principal.credentialId === sessionId),
+    )
+    events.on('player.changed', ({ playerId }) =>
+      this.#cache.dropWhere(({ principal }) => principal.playerId === playerId),
+    )
+  }
+
+  /** Signs a browser in, under a new value whatever it brought; a session that it brought ends. */
+  async start(reply: FastifyReply, playerId: string): Promise<void> {
+    await this.#endOf(reply.request)
+    const now = this.#clock.now()
+    const token = randomText(32)
+    await this.#db.em().insert(Session, {
+      id: newId('ses', now),
+      tokenHash: hashOf(token),
+      playerId,
+      userAgent: String(reply.request.headers['user-agent'] ?? '').slice(0, 300),
+      createdAt: now,
+      lastSeenAt: now,
+      expiresAt: this.#expiryFrom(now),
+    })
+    this.#cookie.set(reply, token)
+  }
+
+  /** Signs a browser out. Without a session it does nothing. */
+  async end(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await this.#endOf(request)
+    this.#cookie.clear(reply)
+  }
+
+  /** Who a browser is, for the kernel's `auth`. */
+  async authenticate(request: FastifyRequest): Promise<Principal | null> {
+    const token = this.#cookie.read(request)
+    if (!token) return null
+    const hash = hashOf(token)
+    const known = await this.#cache.get(hash, () => this.#lookUp(hash))
+    return known && known.expiresAt > this.#clock.now().getTime() ? known.principal : null
+  }
+
+  /** Once an hour at most: notes the visit and lets the cookie live on. */
+  async renew(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (request.principal?.kind !== 'session' || reply.getHeader('set-cookie') !== undefined) return
+    const token = this.#cookie.read(request)
+    if (!token) return
+    const hash = hashOf(token)
+    const known = await this.#cache.get(hash, () => this.#lookUp(hash))
+    const now = this.#clock.now()
+    if (!known || now.getTime() - known.lastSeenAt < HOUR_MS) return
+    // Of many requests at once one writes; a session that has ended meanwhile stays ended.
+    const mine = await markOnce(
+      this.#db.em(),
+      Session,
+      { tokenHash: hash, lastSeenAt: new Date(known.lastSeenAt) },
+      { lastSeenAt: now, expiresAt: this.#expiryFrom(now) },
+    )
+    this.#cache.drop(hash)
+    if (mine) this.#cookie.set(reply, token)
+  }
+
+  /** Where a player is signed in, the latest visit first. */
+  async list(playerId: string): Promise<SessionEntry[]> {
+    return this.#db
+      .em()
+      .find(
+        Session,
+        { playerId, expiresAt: { $gt: this.#clock.now() } },
+        { orderBy: { lastSeenAt: 'desc', id: 'desc' }, limit: 100 },
+      )
+  }
+
+  /** Signs one of a player's browsers out. @throws NotFound */
+  async revoke(playerId: string, sessionId: string): Promise<void> {
+    const rows = await this.#db.em().nativeDelete(Session, { id: sessionId, playerId })
+    if (rows === 0) throw new NotFound('session')
+    await this.#events.emit('session.ended', { sessionId })
+  }
+
+  /** Forgets the sessions that have run out. */
+  async sweep(): Promise<void> {
+    await this.#db.em().nativeDelete(Session, { expiresAt: { $lte: this.#clock.now() } })
+  }
+
+  async #endOf(request: FastifyRequest): Promise<void> {
+    // Every one that was sent, so that of two cookies (one planted by a sibling site) none survives.
+    for (const token of this.#cookie.readAll(request)) {
+      const tokenHash = hashOf(token)
+      const em = this.#db.em()
+      const session = await em.findOne(Session, { tokenHash }, { fields: ['id'] })
+      if (!session) continue
+      await em.nativeDelete(Session, { tokenHash })
+      await this.#events.emit('session.ended', { sessionId: session.id })
+    }
+  }
+
+  async #lookUp(tokenHash: string): Promise<Known | null> {
+    const [row] = await this.#db.query<LookUpRow>(LOOK_UP, [tokenHash])
+    if (!row) return null
+    const viewer = { id: row.player_id, name: row.name, imageUrl: row.image_url, isAdmin: Boolean(row.is_admin) }
+    return {
+      principal: { kind: 'session', playerId: row.player_id, scopes: 'all', credentialId: row.id, viewer },
+      expiresAt: row.expires_at,
+      lastSeenAt: row.last_seen_at,
+    }
+  }
+
+  #expiryFrom(now: Date): Date {
+    return new Date(now.getTime() + LIFE_DAYS * DAY_MS)
+  }
+}

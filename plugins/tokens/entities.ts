@@ -1,0 +1,26 @@
+import { defineEntity, p } from '@mikro-orm/core'
+
+const ApiTokenSchema = defineEntity({
+  name: 'ApiToken',
+  tableName: 'api_tokens',
+  properties: {
+    id: p.string().length(30).primary(),
+    /** SHA-256 of the whole token. */
+    tokenHash: p.string().length(43).unique(),
+    playerId: p.string().length(30).index(),
+    kind: p.string().length(3),
+    label: p.string().length(80),
+    /** The first characters, by which its owner knows it again. */
+    prefix: p.string().length(12),
+    /** Space-separated; empty for a CLI token, which may do everything. */
+    scopes: p.string().length(500),
+    createdAt: p.datetime(3),
+    /** To the minute. */
+    lastUsedAt: p.datetime(3).nullable(),
+    /** Null: never. */
+    expiresAt: p.datetime(3).nullable(),
+  },
+})
+
+export class ApiToken extends ApiTokenSchema.class {}
+ApiTokenSchema.setClass(ApiToken)

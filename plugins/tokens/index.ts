@@ -1,0 +1,34 @@
+import { definePlugin } from '../../core/plugin.ts'
+import { ApiToken } from './entities.ts'
+import { migration as tokenTables } from './migrations/2026_11_21_tokens.ts'
+import { pages } from './pages.ts'
+import { routes } from './routes.ts'
+import { kindOf } from './token-form.ts'
+import { Tokens } from './tokens.ts'
+
+export { ALL_SCOPES, type Scope } from './scopes.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    tokens: Tokens
+  }
+}
+
+/** API and CLI tokens: what programs sign in with. */
+export default definePlugin(
+  { name: 'tokens', dependencies: ['oauth-idp'], entities: [ApiToken], migrations: [tokenTables] },
+  async (app) => {
+    const { db, clock, events, log } = app
+    const isActive = async (playerId: string) => (await app.identity.players.standing(playerId))?.disabled === false
+    const tokens = new Tokens({ db, clock, events, log, isActive })
+    app.decorate('tokens', tokens)
+    app.auth.recognise({
+      credential: 'bearer',
+      claims: (token) => kindOf(token) !== null,
+      authenticate: (token) => tokens.verify(token),
+    })
+    app.identity.settings.push({ label: 'API tokens', href: '/settings/tokens', order: 30 })
+    await app.register(routes)
+    await app.register(pages)
+  },
+)

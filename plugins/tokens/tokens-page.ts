@@ -1,0 +1,135 @@
+import {
+  Button,
+  Card,
+  Checkbox,
+  Chip,
+  Choices,
+  CodeBlock,
+  CopyValue,
+  EmptyState,
+  Field,
+  Form,
+  html,
+  Notice,
+  Pagination,
+  Section,
+  Table,
+  type View,
+  When,
+} from '../../core/pages.ts'
+import { SettingsHeader } from '../oauth-idp/index.ts'
+import type { CreatedToken, Expiry, Token } from './schemas.ts'
+import { ALL_SCOPES, PRESETS, SCOPES, type Scope } from './scopes.ts'
+
+export interface TokenForm {
+  label: string
+  /** A preset, or `custom`. */
+  access: string
+  scopes: Scope[]
+  expiresInDays: Expiry
+  errors: Record<string, string>
+}
+
+interface TokensPageProps {
+  entries: { label: string; href: string; order: number }[]
+  tokens: Token[]
+  nextCursor: string | null
+  /** Whether this is the first page of the list. */
+  first: boolean
+  created: CreatedToken | undefined
+  form: TokenForm
+  portalUrl: string
+  now: Date
+}
+
+export const TokensPage = (props: TokensPageProps): View => html`
+  <${SettingsHeader} entries=${props.entries} current="/settings/tokens" />
+  ${props.created && html`<${Created} created=${props.created} portalUrl=${props.portalUrl} />`}
+  <${Section} title="Your tokens" description="A token lets a program act for you, within its scopes.">
+    <${List} ...${props} />
+    <${Pagination} label="tokens" first=${props.first ? null : '/settings/tokens'}
+      next=${props.nextCursor && `/settings/tokens?cursor=${props.nextCursor}`} />
+  <//>
+  <${Section} title="New token" id="new">
+    <${NewToken} form=${props.form} act=${!props.created} />
+  <//>`
+
+const Created = ({ created, portalUrl }: { created: CreatedToken; portalUrl: string }): View => html`
+  <${Card}>
+    <${Notice} tone="success" title=${`The token “${created.label}” is ready`}>
+      Copy it now and keep it like a password: it is shown only this once.
+    <//>
+    <${CopyValue} label="token" value=${created.token} />
+    <${CodeBlock} title="Try it" code=${`curl -H "Authorization: Bearer ${created.token}" ${portalUrl}/api/cli/whoami`} />
+  <//>`
+
+function List({ tokens, now }: TokensPageProps): View {
+  return Table<Token>({
+    caption: 'Your tokens',
+    rows: tokens,
+    empty: html`<${EmptyState} title="No tokens yet">Make one below to deploy a game from a terminal or a build server.<//>`,
+    columns: [
+      {
+        label: 'Token',
+        cell: ({ label, prefix }) => html`${label}<br /><code class="soft">${prefix}…</code>`,
+      },
+      { label: 'Access', cell: (token) => accessOf(token) },
+      { label: 'Last used', cell: ({ lastUsedAt }) => html`<${When} at=${lastUsedAt} />` },
+      {
+        label: 'Expires',
+        cell: ({ expiresAt }) =>
+          expiresAt !== null && new Date(expiresAt) <= now
+            ? html`<${Chip} tone="warn">expired<//>`
+            : html`<${When} at=${expiresAt} />`,
+      },
+      {
+        label: 'Actions',
+        action: true,
+        cell: ({ id, label }) => html`
+          <form action=${`/settings/tokens/${id}/revoke`} method="post">
+            <${Button} small label=${`Revoke ${label}`}>Revoke<//>
+          </form>`,
+      },
+    ],
+  })
+}
+
+/** The preset it amounts to, else its scopes. */
+function accessOf({ kind, scopes }: Token): string {
+  if (kind === 'cli') return 'CLI, full access'
+  const preset = PRESETS.find((candidate) => candidate.scopes.join() === scopes.join())
+  return preset?.title ?? scopes.join(', ')
+}
+
+const NewToken = ({ form, act }: { form: TokenForm; act: boolean }): View => html`
+  <${Card}>
+    <${Form} action="/settings/tokens" submit="Create token" kind=${act ? 'act' : 'plain'}>
+      <${Field} label="Label" name="label" value=${form.label} required maxlength=${80} autocomplete="off"
+        hint="Where it will live: laptop, build server." error=${form.errors.label} />
+      <${Choices} legend="Access" name="access" value=${form.access} error=${form.errors.scopes}
+        options=${[
+          ...PRESETS.map(({ id, title, description, scopes }) => ({
+            value: id,
+            label: title,
+            hint: scopes.length === ALL_SCOPES.length ? description : `${description}: ${scopes.join(', ')}`,
+          })),
+          { value: 'custom', label: 'Chosen scopes', hint: 'Just those ticked below' },
+        ]} />
+      <details open=${form.access === 'custom'}>
+        <summary>Scopes for “Chosen scopes”</summary>
+        <div class="choice-list">
+          ${ALL_SCOPES.map(
+            (scope) => html`<${Checkbox} name="scopes" value=${scope} hint=${SCOPES[scope]}
+              label=${html`<code>${scope}</code>`} checked=${form.access === 'custom' && form.scopes.includes(scope)} />`,
+          )}
+        </div>
+      </details>
+      <${Field} label="Expires" name="expires" type="select" value=${String(form.expiresInDays)}
+        options=${[
+          { value: '30', label: 'in 30 days' },
+          { value: '90', label: 'in 90 days' },
+          { value: '365', label: 'in a year' },
+          { value: 'null', label: 'never' },
+        ]} />
+    <//>
+  <//>`

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Principal } from '../../core/auth.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Database } from '../../core/database.ts'
+import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import type { Events } from '../../core/events.ts'
+import { newId } from '../../core/ids.ts'
+import { cutPage, type PageQuery } from '../../core/pagination.ts'
+import { ShortCache } from '../../core/short-cache.ts'
+import { ApiToken } from './entities.ts'
+import { type CreatedToken, DEFAULT_EXPIRY, type Expiry, type Token } from './schemas.ts'
+import { ALL_SCOPES, type Scope } from './scopes.ts'
+import { isWellFormed, newToken, type TokenKind } from './token-form.ts'
+
+declare module '../../core/events.ts' {
+  interface DomainEvents {
+    'token.revoked': { tokenId: string }
+  }
+}
+
+const DAY_MS = 86_400_000
+const LAST_USED_PRECISION_MS = 60_000
+const PREFIX_LENGTH = 12
+
+export interface NewToken {
+  playerId: string
+  kind?: TokenKind
+  label: string
+  /** Of an API token; a CLI token may do everything. */
+  scopes: Scope[]
+  /** Default 90 days. */
+  expiresInDays?: Expiry
+}
+
+interface Known {
+  principal: Principal
+  expiresAt: number | null
+  lastUsedAt: number
+}
+
+interface LookUpRow {
+  id: string
+  player_id: string
+  kind: TokenKind
+  scopes: string
+  expires_at: number | null
+  last_used_at: number | null
+}
+
+interface TokensContext {
+  db: Database
+  clock: Clock
+  events: Events
+  log: FastifyBaseLogger
+  /** Whether a player is there and not disabled. */
+  isActive(playerId: string): Promise<boolean>
+}
+
+/** API and CLI tokens: made for a player, stored as SHA-256, dead on the next request once revoked. */
+export class Tokens {
+  readonly #context: TokensContext
+  readonly #cache: ShortCache<Known>
+
+  constructor(context: TokensContext) {
+    this.#context = context
+    this.#cache = new ShortCache(context.clock)
+    context.events.on('token.revoked', ({ tokenId }) =>
+      this.#cache.dropWhere(({ principal }) => principal.credentialId === tokenId),
+    )
+  }
+
+  /**
+   * Makes a token.
+   *
+   * @returns its record with the token itself, which is not kept
+   * @throws InvalidRequest without a label or scope
+   */
+  async create({
+    playerId,
+    kind = 'api',
+    label,
+    scopes,
+    expiresInDays = DEFAULT_EXPIRY,
+  }: NewToken): Promise<CreatedToken> {
+    const name = label.normalize('NFC').trim()
+    if (name === '' || name.length > 80) throw fieldError('label', 'Name the token, in 80 characters at most.')
+    if (kind === 'api' && scopes.length === 0) throw fieldError('scopes', 'Choose at least one scope.')
+    const createdAt = this.#context.clock.now()
+    const token = newToken(kind)
+    const row = {
+      id: newId('tok', createdAt),
+      tokenHash: hashOf(token),
+      playerId,
+      kind,
+      label: name,
+      prefix: token.slice(0, PREFIX_LENGTH),
+      scopes: kind === 'cli' ? '' : ALL_SCOPES.filter((scope) => scopes.includes(scope)).join(' '),
+      createdAt,
+      lastUsedAt: null,
+      expiresAt: expiresInDays === null ? null : new Date(createdAt.getTime() + expiresInDays * DAY_MS),
+    }
+    await this.#context.db.em().insert(ApiToken, row)
+    return { ...toToken(row), token }
+  }
+
+  /** A player's tokens, the newest first. */
+  async list(playerId: string, { limit, cursor }: PageQuery): Promise<{ tokens: Token[]; nextCursor: string | null }> {
+    const where = { playerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
+    const rows = await this.#context.db.em().find(ApiToken, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
+    const { page, nextCursor } = cutPage(rows, limit)
+    return { tokens: page.map(toToken), nextCursor }
+  }
+
+  /** One token, for its own bearer. @throws NotFound */
+  async find(id: string): Promise<Token> {
+    const row = await this.#context.db.em().findOne(ApiToken, { id })
+    if (!row) throw new NotFound('token')
+    return toToken(row)
+  }
+
+  /** Ends a token of a player, at once and on every node. @throws NotFound, also when it was revoked before */
+  async revoke(playerId: string, id: string): Promise<void> {
+    const rows = await this.#context.db.em().nativeDelete(ApiToken, { id, playerId })
+    if (rows === 0) throw new NotFound('token')
+    await this.#context.events.emit('token.revoked', { tokenId: id })
+  }
+
+  /** Who bears a token; null when it is mistyped, revoked, expired, or its player disabled. */
+  async verify(token: string): Promise<Principal | null> {
+    if (!isWellFormed(token)) return null
+    const hash = hashOf(token)
+    const known = await this.#cache.get(hash, () => this.#lookUp(hash))
+    if (!known) return null
+    const now = this.#context.clock.now().getTime()
+    if (known.expiresAt !== null && known.expiresAt <= now) return null
+    if (!(await this.#context.isActive(known.principal.playerId))) return null
+    this.#noteUse(known, now)
+    return known.principal
+  }
+
+  async #lookUp(tokenHash: string): Promise<Known | null> {
+    const [row] = await this.#context.db.query<LookUpRow>(
+      'select id, player_id, kind, scopes, expires_at, last_used_at from api_tokens where token_hash = ?',
+      [tokenHash],
+    )
+    if (!row) return null
+    return {
+      principal: {
+        kind: row.kind === 'cli' ? 'cli-token' : 'api-token',
+        playerId: row.player_id,
+        scopes: row.kind === 'cli' ? 'all' : new Set(row.scopes.split(' ')),
+        credentialId: row.id,
+      },
+      expiresAt: row.expires_at,
+      lastUsedAt: row.last_used_at ?? 0,
+    }
+  }
+
+  /** To the minute, and not on the request's path: nobody waits for it, and losing one is harmless. */
+  #noteUse(known: Known, now: number): void {
+    if (now - known.lastUsedAt < LAST_USED_PRECISION_MS) return
+    known.lastUsedAt = now
+    this.#context.db
+      .execute('update api_tokens set last_used_at = ? where id = ?', [new Date(now), known.principal.credentialId])
+      .catch((error) => this.#context.log.warn({ err: error }, 'the use of a token was not noted'))
+  }
+}
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
+
+const fieldError = (path: string, message: string) => new InvalidRequest(message).with({ details: [{ path, message }] })
+
+type Row = Omit<Token, 'scopes' | 'kind' | 'createdAt' | 'lastUsedAt' | 'expiresAt'> & {
+  kind: string
+  scopes: string
+  createdAt: Date
+  lastUsedAt?: Date | null | undefined
+  expiresAt?: Date | null | undefined
+}
+
+const toToken = (row: Row): Token => ({
+  id: row.id,
+  label: row.label,
+  kind: row.kind as TokenKind,
+  prefix: row.prefix,
+  scopes: row.kind === 'cli' ? [...ALL_SCOPES] : row.scopes.split(' '),
+  createdAt: row.createdAt.toISOString(),
+  lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+  expiresAt: row.expiresAt?.toISOString() ?? null,
+})

@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import t from 'tap'
+import { blobKey } from '../../../plugins/deploy/blobs.ts'
+import { type Build, build, filesOf, sha256, type Upload } from './build.ts'
+
+/** How many times the server dies; a longer run is asked for by the environment. */
+const KILLS = Number(process.env.GAMEYARD_KILLS ?? 6)
+const FILES = 12
+
+t.test(
+  `kill -9 at ${KILLS} moments of uploads and finalize leaves the old build live or the new one, whole`,
+  async (t) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gameyard-kill-'))
+    t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+    const port = await freePort()
+    const portal = `http://localhost:${port}`
+    let server = await serve(dataDir, port)
+    t.teardown(() => void server.kill('SIGKILL'))
+    const token = await makeToken(portal)
+    const game = await call(portal, token, '/api/games', { title: 'Kill', description: '' })
+
+    let stamp = 0
+    const builds = new Map<string, Build>()
+    let acknowledged = await deployOnce()
+    let flips = 0
+    for (let cycle = 1; cycle <= KILLS; cycle++) {
+      let dead = false
+      const deploying = (async () => {
+        while (!dead) acknowledged = await deployOnce()
+      })().catch((error) => {
+        if (!dead) throw error
+      })
+      const before = acknowledged
+      await sleep(20 + Math.random() * 500)
+      dead = true
+      server.kill('SIGKILL')
+      await once(server, 'exit')
+      await deploying
+      server = await serve(dataDir, port)
+
+      const { live, manifest } = inspect(dataDir, game.id)
+      t.ok(
+        live === acknowledged || live > acknowledged,
+        `cycle ${cycle}: what was acknowledged is live, or what came after`,
+      )
+      t.same(await contentsOf(dataDir, manifest), builds.get(live), `cycle ${cycle}: the live build is whole`)
+      if (live !== before) flips++
+      acknowledged = await deployOnce()
+      t.same((await call(portal, token, `/api/games/${game.id}`)).liveDeployId, acknowledged, 'and it goes on')
+    }
+    t.comment(`${stamp} deploys begun, ${flips} kills after a flip`)
+
+    async function deployOnce(): Promise<string> {
+      const files = build(`build ${++stamp}`, FILES)
+      const { deployId, uploads } = await call(portal, token, '/api/deploy', { gameId: game.id, files: filesOf(files) })
+      builds.set(deployId, files)
+      await Promise.all(
+        uploads.map(async ({ path, uploadUrl, method, headers }: Upload) => {
+          const answer = await fetch(uploadUrl, { method, headers, body: String(files[path]) })
+          if (!answer.ok) throw new Error(await answer.text())
+        }),
+      )
+      await call(portal, token, `/api/deploy/${deployId}/finalize`, {})
+      return deployId
+    }
+  },
+)
+
+async function serve(dataDir: string, port: number): Promise<ChildProcess> {
+  const main = resolve(import.meta.dirname, '../../../bin/gameyard.js')
+  const child = spawn(process.execPath, [main, 'serve', '--port', String(port), '--data', dataDir], {
+    cwd: dataDir,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { PATH: process.env.PATH, SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LOG__LEVEL: 'fatal' },
+  })
+  for (let tries = 0; tries < 600; tries++) {
+    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`)
+    const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
+    if (answer?.ok) return child
+    await sleep(50)
+  }
+  throw new Error('The server did not come up.')
+}
+
+/** Signs somebody up and gives them a token. */
+async function makeToken(portal: string): Promise<string> {
+  const headers = { origin: portal, 'content-type': 'application/json' }
+  const account = { email: 'maker@example.org', password: 'correct yard battery fence', name: 'Maker' }
+  const signedUp = await fetch(`${portal}/api/auth/sign-up`, { method: 'POST', headers, body: JSON.stringify(account) })
+  if (!signedUp.ok) throw new Error(await signedUp.text())
+  const cookie = signedUp.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+  const scopes = ['games:read', 'games:write', 'deployments:write']
+  const body = JSON.stringify({ label: 'kill', scopes })
+  const made = await fetch(`${portal}/api/tokens`, { method: 'POST', headers: { ...headers, cookie }, body })
+  return ((await made.json()) as { token: string }).token
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes over the wire has no type
+async function call(portal: string, token: string, path: string, body?: unknown): Promise<any> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const answer = await fetch(
+    portal + path,
+    body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) },
+  )
+  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
+  return answer.json()
+}
+
+/** What the database says is live, and that it says so only once. */
+function inspect(dataDir: string, gameId: string): { live: string; manifest: [path: string, sha256: string][] } {
+  const database = new Sqlite(join(dataDir, 'gameyard.db'), { readonly: true })
+  try {
+    const live = database.prepare('select live_deploy_id from games where id = ?').pluck().get(gameId) as string
+    const states = database.prepare("select id from deploys where game_id = ? and state = 'live'").pluck().all(gameId)
+    if (states.length !== 1 || states[0] !== live) throw new Error(`The game names ${live}, the deploys ${states}.`)
+    const files = database.prepare('select files from deploy_manifests where deploy_id = ?').pluck().get(live) as string
+    return { live, manifest: JSON.parse(files) }
+  } finally {
+    database.close()
+  }
+}
+
+async function contentsOf(dataDir: string, manifest: [path: string, sha256: string][]): Promise<Build> {
+  const contents: Build = {}
+  for (const [path, digest] of manifest) {
+    const bytes = await readFile(join(dataDir, 'blobs', blobKey(digest)))
+    if (sha256(bytes) !== digest) throw new Error(`${path} has other bytes than its digest says.`)
+    contents[path] = bytes.toString()
+  }
+  return contents
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

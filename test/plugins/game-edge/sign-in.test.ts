@@ -1,0 +1,206 @@
+import t, { type Test } from 'tap'
+import { returnPath } from '../../../plugins/game-edge/sign-in/return-to.ts'
+import { type Client, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+
+async function withGame(t: Test, options: PlatformOptions = {}) {
+  const platform = await startPlatform(t, options)
+  const owner = await platform.signUp()
+  const game = await platform.game(owner)
+  const player = await platform.signUp({ name: 'Ada' })
+  return { platform, owner, game, player, host: platform.gameHost(game.slug) }
+}
+
+const MINUTE = 60_000
+
+const pathOf = (url: string | undefined) => {
+  const { pathname, search } = new URL(url as string)
+  return pathname + search
+}
+
+/** Follows the sign-in through the portal and back, up to the callback's answer. */
+async function signIn(
+  client: Client,
+  host: string,
+  start = '/auth/service/start',
+  headers: Record<string, string> = {},
+) {
+  const started = await client.get(start, { host, headers })
+  const authorized = await client.get(pathOf(started.headers.location))
+  return client.get(pathOf(authorized.headers.location), { host, headers })
+}
+
+const cookiesIn = (headers: Record<string, unknown>) => [headers['set-cookie'] ?? []].flat() as string[]
+
+t.test('a player signs in to a game and out again', async (t) => {
+  const { platform, game, player, host } = await withGame(t)
+  t.match(await player.get('/auth/service/session', { host }), {
+    status: 200,
+    body: { signedIn: false },
+    headers: { 'cache-control': 'no-store' },
+  })
+  const started = await player.get('/auth/service/start?returnTo=/level?n=3', { host })
+  const authorize = new URL(started.headers.location as string)
+  t.equal(started.status, 302)
+  t.equal(authorize.origin + authorize.pathname, `${platform.portal}/oauth/authorize`)
+  t.match(Object.fromEntries(authorize.searchParams), {
+    response_type: 'code',
+    client_id: game.clientId,
+    redirect_uri: `http://${host}/auth/service/callback`,
+    code_challenge_method: 'S256',
+    code_challenge: /^[\w-]{43}$/,
+    state: /^[\w-]{22}$/,
+  })
+  const authorized = await player.get(pathOf(authorize.href))
+  const back = await player.get(pathOf(authorized.headers.location), { host })
+  t.match(back, { status: 302, headers: { location: '/level?n=3', 'cross-origin-resource-policy': 'cross-origin' } })
+
+  const session = await player.get('/auth/service/session', { host })
+  t.strictSame(Object.keys(session.body).sort(), ['expiresAt', 'scope', 'signedIn', 'user'])
+  t.match(session.body, { signedIn: true, user: { id: player.id, name: 'Ada', imageUrl: null }, scope: 'profile' })
+  t.equal(new Date(session.body.expiresAt).getTime() - platform.clock.now().getTime(), 7 * 24 * 3600_000)
+
+  t.match(await player.post('/auth/service/logout', undefined, { host }), { status: 200, body: { signedIn: false } })
+  t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })
+  await signIn(player, host)
+  const link = await player.get('/auth/service/logout?returnTo=/bye', { host, headers: { accept: 'text/html' } })
+  t.match(link, { status: 303, headers: { location: '/bye' } })
+  t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })
+})
+
+t.test('cookies have the form that the browser keeps', async (t) => {
+  const { player, host } = await withGame(t)
+  const plain = cookiesIn((await signIn(player, host)).headers).find((cookie) => /^service_session=[^;]/.test(cookie))
+  t.match(plain, /; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
+  const framed = await signIn(player, host, '/auth/service/start?embed=1', { 'sec-fetch-dest': 'iframe' })
+  const partitioned = cookiesIn(framed.headers).find((cookie) => /^service_session=[^;]/.test(cookie))
+  t.match(partitioned, /; HttpOnly; SameSite=None; Secure; Partitioned$/)
+})
+
+t.test('on https the session cookie is host-bound and partitioned', async (t) => {
+  const config = {
+    portal: { url: 'https://play.example.org' },
+    studio: { url: 'https://play.example.org' },
+    games: { domain: 'games-example.net' },
+  }
+  const { player, host } = await withGame(t, { config })
+  const cookies = cookiesIn((await signIn(player, host)).headers)
+  t.match(
+    cookies.find((cookie) => /^__Host-service_session=[^;]/.test(cookie)),
+    /; Path=\/; Max-Age=604800; HttpOnly; SameSite=None; Secure; Partitioned$/,
+  )
+  t.ok(cookies.every((cookie) => cookie.startsWith('__Host-')))
+  t.equal((await player.get('/auth/service/session', { host })).body.signedIn, true)
+})
+
+t.test('a callback that this browser did not ask for is refused', async (t) => {
+  const { platform, player, host } = await withGame(t)
+  const started = await player.get('/auth/service/start', { host })
+  const authorized = await player.get(pathOf(started.headers.location))
+  const callback = pathOf(authorized.headers.location)
+  const state = new URL(authorized.headers.location as string).searchParams.get('state')
+
+  const refused = { status: 400, body: { error: { code: 'sign_in_failed' } }, headers: { 'content-type': /json/ } }
+  t.match(await platform.stranger.get(callback, { host }), refused, 'another browser')
+  t.match(await player.get('/auth/service/callback', { host }), refused, 'nothing')
+  t.match(await player.get('/auth/service/callback?code=abc', { host }), refused, 'no state')
+  t.match(await player.get('/auth/service/callback?code=abc&state=abc', { host }), refused, 'a made-up state')
+  t.match(await player.get(`/auth/service/callback?state=${state}`, { host }), refused, 'no code')
+  t.match(await player.get(`/auth/service/callback?code=abc&state=${state}`, { host }), refused, 'a made-up code')
+  t.match(await player.get(`${callback}&iss=https://evil.example`, { host }), { status: 400 }, 'another issuer')
+  t.match(await player.get(`/auth/service/callback?error=server_error&state=${state}`, { host }), refused)
+  t.equal((await player.get(callback, { host })).status, 302, 'the true one still works')
+  t.match(await player.get(callback, { host }), refused, 'once')
+})
+
+t.test('a sign-in that takes longer than ten minutes begins anew', async (t) => {
+  const { platform, player, host } = await withGame(t)
+  const started = await player.get('/auth/service/start', { host })
+  platform.clock.advance(11 * MINUTE)
+  const authorized = await player.get(pathOf(started.headers.location))
+  t.equal((await player.get(pathOf(authorized.headers.location), { host })).status, 400)
+})
+
+t.test('two tabs sign in at once', async (t) => {
+  const { player, host } = await withGame(t)
+  const first = await player.get('/auth/service/start?returnTo=/one', { host })
+  const second = await player.get('/auth/service/start?returnTo=/two', { host })
+  for (const [started, path] of [[first, '/one'] as const, [second, '/two'] as const]) {
+    const authorized = await player.get(pathOf(started.headers.location))
+    const back = await player.get(pathOf(authorized.headers.location), { host })
+    t.match(back, { status: 302, headers: { location: path } })
+  }
+})
+
+t.test('flows that nobody ends do not fill the cookie header', async (t) => {
+  const { player, host } = await withGame(t)
+  for (let flow = 0; flow < 30; flow++) await player.get('/auth/service/start', { host })
+  const states = [...player.cookiesOf(host).keys()].filter((name) => name.startsWith('service_state_'))
+  t.ok(states.length <= 9, `${states.length} are open`)
+})
+
+t.test('embedded, a player who is not signed in at the portal gets back to the game', async (t) => {
+  const { platform, host } = await withGame(t)
+  const back = await signIn(platform.stranger, host, '/auth/service/start?embed=1&returnTo=/play')
+  t.match(back, { status: 302, headers: { location: '/play' } })
+  t.strictSame((await platform.stranger.get('/auth/service/session', { host })).body, { signedIn: false })
+})
+
+t.test('the way back leads to the game only', async (t) => {
+  const origin = 'http://pong.localhost:8080'
+  for (const path of ['/', '/a/b?c=d#e', '/%2f%2fevil', '/a//b']) t.equal(returnPath(path, origin), path)
+  const foreign = ['//evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)', '/\t/evil', '']
+  for (const path of [...foreign, '/a\nb', '\\\\evil', '/..//evil.example', '/.//evil.example', '/auth/service/start'])
+    t.equal(returnPath(path, origin), '/', path)
+  t.equal(returnPath(undefined, origin), '/')
+  t.equal(returnPath(`/${'a'.repeat(3000)}`, origin), '/')
+})
+
+t.test('a session is worth nothing on another game, doubled, or edited', async (t) => {
+  const { platform, owner, player, host } = await withGame(t)
+  await signIn(player, host)
+  const token = player.cookiesOf(host).get('service_session') as string
+  const session = async (cookie: string, at = host) =>
+    (await platform.stranger.get('/auth/service/session', { host: at, headers: { cookie } })).body
+  t.match(await session(`service_session=${token}`), { signedIn: true })
+  t.match(await session(`other=1; service_session=${token}`), { signedIn: true })
+
+  const other = await platform.game(owner, { title: 'Other' })
+  const out = { signedIn: false }
+  t.strictSame(await session(`service_session=${token}`, platform.gameHost(other.slug)), out)
+  t.strictSame(await session(`service_session=${token}; service_session=${token}`), out)
+  t.strictSame(await session(`service_session=x; service_session=${token}`), out)
+  t.strictSame(await session(`service_session=${token.slice(0, -2)}AA`), out)
+  t.strictSame(await session('service_session=a.b.c.d.e'), out)
+  t.strictSame(await session(`__Host-service_session=${token}`), out)
+})
+
+t.test('a session ends after seven days', async (t) => {
+  const { platform, player, host } = await withGame(t)
+  await signIn(player, host)
+  platform.clock.advance(7 * 24 * 60 * MINUTE - MINUTE)
+  t.equal((await player.get('/auth/service/session', { host })).body.signedIn, true)
+  platform.clock.advance(2 * MINUTE)
+  t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })
+})
+
+t.test('a session ends with a new password, and with the game’s application', async (t) => {
+  const { platform, owner, game, player, host } = await withGame(t)
+  await signIn(player, host)
+  await platform.app.identity.players.resetPassword(player.account.email, 'another yard battery fence')
+  t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })
+
+  const other = await platform.signUp()
+  await signIn(other, host)
+  t.equal((await other.get('/auth/service/session', { host })).body.signedIn, true)
+  const app = await platform.app.identity.apps.forGame(game.id)
+  await platform.app.identity.apps.delete(owner.id, app?.id as string)
+  t.strictSame((await other.get('/auth/service/session', { host })).body, { signedIn: false })
+})
+
+t.test('a host without a game has no sign-in', async (t) => {
+  const { platform } = await withGame(t)
+  const host = platform.gameHost('nobody')
+  for (const path of ['start', 'callback', 'session', 'logout']) {
+    t.match(await platform.stranger.get(`/auth/service/${path}`, { host }), { status: 404, body: { error: {} } })
+  }
+})

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { startPlatform } from '../../kit/platform.ts'
+
+t.test('the catalog lists public games, finds them and pages through them', async (t) => {
+  const platform = await startPlatform(t)
+  const { app, stranger } = platform
+  const player = await platform.signUp()
+  const make = async (title: string, fields = {}) => {
+    await app.games.create(player.id, { title, description: '', ...fields })
+    platform.clock.advance(1)
+  }
+  await make('Rooftop Relay', { tags: ['running', 'co-op'] })
+  await make('Pokémon Relay', { tags: ['running'] })
+  await make('東京 レース')
+  await make('Hidden Relay', { visibility: 'private', tags: ['running'] })
+  const titles = async (query: string) =>
+    (await stranger.get(`/api/catalog/games${query}`)).body.games.map((game: { title: string }) => game.title)
+
+  t.same(await titles(''), ['東京 レース', 'Pokémon Relay', 'Rooftop Relay'])
+  const cases: [string, string[]][] = [
+    ['?q=relay', ['Pokémon Relay', 'Rooftop Relay']],
+    ['?q=REL', ['Pokémon Relay', 'Rooftop Relay']],
+    ['?q=pokemon', ['Pokémon Relay']],
+    ['?q=rel+roof', ['Rooftop Relay']],
+    ['?q=%E6%9D%B1', ['東京 レース']],
+    ['?q=elay', []],
+    ['?q=%25', ['東京 レース', 'Pokémon Relay', 'Rooftop Relay']],
+    ['?q=%23running', []],
+    ['?tag=running', ['Pokémon Relay', 'Rooftop Relay']],
+    ['?tag=running&q=roof', ['Rooftop Relay']],
+    ['?tag=none', []],
+  ]
+  for (const [query, expected] of cases) t.same(await titles(query), expected, query)
+
+  for (const sort of ['new', 'popular']) {
+    const seen: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await stranger.get(`/api/catalog/games?sort=${sort}&limit=2${cursor && `&cursor=${cursor}`}`)
+      seen.push(...body.games.map((game: { title: string }) => game.title))
+      cursor = body.nextCursor
+    }
+    t.same(seen, ['東京 レース', 'Pokémon Relay', 'Rooftop Relay'], `${sort}, page by page`)
+  }
+  t.equal((await stranger.get('/api/catalog/games?sort=popular&cursor=nonsense')).status, 400)
+  t.equal((await stranger.get('/api/catalog/games?sort=best')).status, 400)
+  t.equal((await stranger.get('/api/catalog/games?limit=101')).status, 400)
+})
+
+t.test('a new title is what a game is found by', async (t) => {
+  const platform = await startPlatform(t)
+  const player = await platform.signUp()
+  const game = await platform.game(player, { title: 'Before' })
+  await platform.app.games.update(player.id, game.id, { title: 'After' })
+  t.equal((await platform.stranger.get('/api/catalog/games?q=before')).body.games.length, 0)
+  t.equal((await platform.stranger.get('/api/catalog/games?q=after')).body.games.length, 1)
+})

@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { isReserved, slugFrom } from '../../../plugins/games/slugs.ts'
+
+t.test('a title makes a slug', async (t) => {
+  const cases: [string, string][] = [
+    ['Rooftop Relay', 'rooftop-relay'],
+    ['  Ball & Block!  ', 'ball-block'],
+    ['Pokémon Ünïcødé', 'pokemon-unic-de'],
+    ["Don't Stop", 'dont-stop'],
+    ['a -- b', 'a-b'],
+    ['2048', '2048'],
+    ['ﬁne ½', 'fine-1-2'],
+    ['日本語', 'game'],
+    ['---', 'game'],
+    ['www', 'www-game'],
+    ['Admin', 'admin-game'],
+    ['4dm1n', '4dm1n-game'],
+    ['P0rtal', 'p0rtal-game'],
+    ['xn--80ak6aa92e', 'xn-80ak6aa92e'],
+  ]
+  for (const [title, slug] of cases) t.equal(slugFrom(title), slug, title)
+})
+
+t.test('whatever the title, its slug is one DNS label with room for a number and a preview', async (t) => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 120 }), fc.string({ maxLength: 120 })), (title) => {
+      const slug = slugFrom(title)
+      return /^[a-z0-9](?:[a-z0-9]|-(?!-))*(?<!-)$/.test(slug) && slug.length <= 50 && !isReserved(slug)
+    }),
+  )
+  t.equal(slugFrom('word '.repeat(24)).length <= 44, true)
+})
+
+t.test('names of the platform and their look-alikes are reserved', async (t) => {
+  for (const slug of [
+    'www',
+    'api',
+    'admin',
+    'studio',
+    'portal',
+    'mail',
+    'assets',
+    'static',
+    'auth',
+    'mp',
+    'adm1n',
+    '4uth',
+    'w-w-w',
+  ])
+    t.ok(isReserved(slug), slug)
+  for (const slug of ['pong', 'rooftop-relay', 'administrate', 'playground']) t.notOk(isReserved(slug), slug)
+})

@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import type { Test } from 'tap'
+import WebSocket, { type ClientOptions } from 'ws'
+import type { Client, Platform, PlayerClient } from '../../kit/platform.ts'
+
+/** Signs a player in to a game, all the way through the portal. */
+export async function signInTo(client: Client, host: string): Promise<void> {
+  const path = (url: unknown) => {
+    const { pathname, search } = new URL(url as string)
+    return pathname + search
+  }
+  const started = await client.get('/auth/service/start', { host })
+  const authorized = await client.get(path(started.headers.location))
+  const back = await client.get(path(authorized.headers.location), { host })
+  if (back.status !== 302) throw new Error(`The sign-in ended with ${back.status}: ${back.text}`)
+}
+
+/** The headers with which a signed-in page opens a room. */
+export function headersOf(player: PlayerClient, host: string): Record<string, string> {
+  const cookie = [...player.cookiesOf(host)].map(([name, value]) => `${name}=${value}`).join('; ')
+  return { host, origin: `http://${host}`, cookie }
+}
+
+/** A room socket over the network that remembers what it hears. */
+export class RoomSocket {
+  readonly socket: WebSocket
+  // biome-ignore lint/suspicious/noExplicitAny: frames of any type
+  readonly heard: any[] = []
+  readonly closed: Promise<number>
+
+  constructor(t: Test, platform: Platform, path: string, headers: Record<string, string>, options: ClientOptions = {}) {
+    const { port } = platform.app.server.address() as { port: number }
+    this.socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers, ...options })
+    this.socket.on('message', (data: Buffer, isBinary) =>
+      this.heard.push(isBinary ? { t: 'binary', data } : JSON.parse(data.toString())),
+    )
+    this.socket.on('error', () => {})
+    this.closed = once(this.socket, 'close').then(([code]) => code as number)
+    t.teardown(() => this.socket.terminate())
+  }
+
+  say(message: unknown): void {
+    this.socket.send(JSON.stringify(message))
+  }
+
+  /** Waits for the next frame of a type, or the one that is there already. */
+  async next(type: string) {
+    for (;;) {
+      const at = this.heard.findIndex((frame) => frame.t === type)
+      if (at !== -1) return this.heard.splice(at, 1)[0]
+      await once(this.socket, 'message', { signal: AbortSignal.timeout(5000) })
+    }
+  }
+
+  /** Enters and waits for the welcome. */
+  async enter() {
+    return this.next('welcome')
+  }
+}
+
+/** How an upgrade is answered: status and JSON body of the refusal, or 101. */
+export async function upgrade(
+  platform: Platform,
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; body?: unknown }> {
+  const { port } = platform.app.server.address() as { port: number }
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers })
+  return new Promise((resolve, reject) => {
+    socket.on('open', () => {
+      socket.close()
+      resolve({ status: 101 })
+    })
+    socket.on('unexpected-response', async (_request, response: IncomingMessage) => {
+      const chunks = await response.toArray()
+      resolve({ status: response.statusCode as number, body: JSON.parse(Buffer.concat(chunks).toString() || 'null') })
+    })
+    socket.on('error', reject)
+  })
+}

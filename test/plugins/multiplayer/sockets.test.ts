@@ -1,0 +1,218 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { headersOf, RoomSocket, signInTo, upgrade } from './kit.ts'
+
+async function withPlayers(t: Test, settings: Record<string, unknown> = {}, options: PlatformOptions = {}) {
+  const platform = await startPlatform(t, { listen: true, ...options })
+  const owner = await platform.signUp()
+  const game = await platform.game(owner, { settings: { multiplayer: settings } })
+  const host = platform.gameHost(game.slug)
+  const [ada, bob] = [await platform.signUp({ name: 'Ada' }), await platform.signUp({ name: 'Bob' })]
+  for (const player of [ada, bob]) await signInTo(player, host)
+  const open = (player: typeof ada, path = '/mp/rooms/lobby', more = {}) =>
+    new RoomSocket(t, platform, path, headersOf(player, host), more)
+  return { platform, owner, game, host, ada, bob, open }
+}
+
+t.test('the availability route says where rooms are', async (t) => {
+  const { platform, host, owner, game } = await withPlayers(t)
+  t.match(await platform.stranger.get('/mp', { host }), {
+    status: 200,
+    body: {
+      enabled: true,
+      version: 1,
+      rooms: `ws://${host}/mp/rooms/{roomId}`,
+      client: '/__service/multiplayer.js',
+      docs: /^http/,
+    },
+  })
+  const program = await platform.program(owner)
+  await program.patch(`/api/games/${game.id}`, { settings: { multiplayer: { enabled: false } } })
+  t.equal((await platform.stranger.get('/mp', { host })).body.enabled, false)
+})
+
+t.test('an upgrade is refused by the rules, with a status and a body', async (t) => {
+  const { platform, host, ada, bob, owner, game, open } = await withPlayers(t, { maxPlayersPerRoom: 1 })
+  const headers = headersOf(ada, host)
+  const room = '/mp/rooms/lobby'
+  const { cookie: _, ...anonymous } = headers
+  t.strictSame(await upgrade(platform, room, anonymous), {
+    status: 401,
+    body: { error: 'auth_required', signIn: '/auth/service/start' },
+  })
+  t.equal((await upgrade(platform, room, { ...headers, cookie: `${headers.cookie}; ${headers.cookie}` })).status, 401)
+  const { origin: __, ...homeless } = headers
+  t.match(await upgrade(platform, room, homeless), { status: 403, body: { error: { code: 'forbidden' } } })
+  const foreign = [
+    platform.portal,
+    `http://other.${host}`,
+    `https://${host}`,
+    'null',
+    `http://${host}.evil`,
+    `http://${host}/`,
+  ]
+  for (const origin of foreign) t.equal((await upgrade(platform, room, { ...headers, origin })).status, 403, origin)
+  for (const bad of ['a%20b', 'a%2Fb', 'x'.repeat(65), '%C3%BC', 'a;b']) {
+    t.match(await upgrade(platform, `/mp/rooms/${bad}`, headers), { status: 400, body: { error: {} } }, bad)
+  }
+  t.equal((await upgrade(platform, `/mp/rooms/A-z_0.9~${'x'.repeat(55)}`, headers)).status, 101)
+  for (const path of ['/mp', '/', '/auth/service/session', '/mp/rooms']) {
+    t.equal((await upgrade(platform, path, headers)).status, 400, `${path} is no WebSocket`)
+  }
+  t.equal((await upgrade(platform, '/mp/other', headers)).status, 400)
+
+  await open(ada).enter()
+  t.match(await upgrade(platform, room, headersOf(bob, host)), { status: 409, body: { error: { code: 'room_full' } } })
+  t.match((await bob.get(room, { host })).status, 409, 'the same address, fetched, says the same')
+  t.match((await bob.get('/mp/rooms/other', { host })).status, 426)
+  t.match((await platform.stranger.get('/mp/rooms', { host })).body, {
+    rooms: [{ id: 'lobby', players: 1, capacity: 1, locked: false }],
+    nextCursor: null,
+  })
+
+  const program = await platform.program(owner)
+  await program.patch(`/api/games/${game.id}`, { settings: { multiplayer: { enabled: false } } })
+  t.match(await upgrade(platform, room, headers), { status: 404, body: { error: { code: 'not_found' } } })
+  t.equal((await upgrade(platform, room, { ...headers, host: platform.gameHost('nobody') })).status, 404)
+})
+
+t.test('two players in a room hear one another', async (t) => {
+  const { ada, bob, open } = await withPlayers(t)
+  const first = open(ada)
+  t.match(await first.enter(), { you: 'p1', players: [{ name: 'Ada', sub: ada.id }], room: { host: 'p1' } })
+  const second = open(bob)
+  await second.enter()
+  t.match(await first.next('join'), { player: { id: 'p2', name: 'Bob', sub: bob.id } })
+  second.say({ t: 'send', type: 'hello', data: { x: 1 } })
+  t.same(await first.next('msg'), { t: 'msg', from: 'p2', type: 'hello', data: { x: 1 } })
+  first.socket.send(Buffer.from([7, 8, 9]))
+  t.same([...(await second.next('binary')).data], [0, 0, 7, 8, 9])
+  second.socket.close()
+  t.match(await first.next('leave'), { id: 'p2', reason: 'left' })
+})
+
+t.test('a lost socket comes back and has missed nothing', async (t) => {
+  const { ada, bob, open } = await withPlayers(t)
+  const first = open(ada)
+  const { resume, you } = await first.enter()
+  const second = open(bob)
+  await second.enter()
+  await first.next('join')
+  first.socket.terminate()
+  t.match(await second.next('away'), { id: you })
+  second.say({ t: 'send', type: 'n', data: 1 })
+  second.say({ t: 'send', type: 'n', data: 2 })
+  second.say({ t: 'ping', id: 1 })
+  await second.next('pong')
+  const again = open(ada, `/mp/rooms/lobby?resume=${resume}&received=1`)
+  t.match(await again.enter(), { you, replay: 2 })
+  t.same([(await again.next('msg')).data, (await again.next('msg')).data], [1, 2])
+  t.match(await second.next('back'), { id: you })
+})
+
+t.test('limits close with their codes', async (t) => {
+  const { ada, bob, open } = await withPlayers(t)
+  const watcher = open(bob)
+  await watcher.enter()
+
+  const large = open(ada)
+  await large.enter()
+  large.socket.send('x'.repeat(16 * 1024 + 1))
+  t.equal(await large.closed, 1009)
+  t.match(await watcher.next('leave'), { reason: 'closed' })
+
+  const fast = open(ada)
+  await fast.enter()
+  for (let count = 0; count < 130; count++) fast.say({ t: 'ping', id: count })
+  t.equal(await fast.closed, 1008)
+  t.ok(fast.heard.some((frame) => frame.t === 'error' && frame.code === 'rate_limited'))
+  t.match(await watcher.next('leave'), { reason: 'closed' })
+
+  const pings = open(ada)
+  await pings.enter()
+  for (let count = 0; count < 125 && pings.socket.readyState === pings.socket.OPEN; count++) {
+    pings.socket.ping()
+    await Promise.race([once(pings.socket, 'pong'), pings.closed])
+  }
+  t.equal(await pings.closed, 1008, 'pings count too')
+
+  const broken = open(ada)
+  await broken.enter()
+  broken.socket.send(Buffer.from([0xff, 0xfe]), { binary: false })
+  t.equal(await broken.closed, 1007)
+
+  const pieces = open(ada)
+  await pieces.enter()
+  for (let count = 0; count < 200; count++) pieces.socket.send('x', { fin: false })
+  t.equal(await pieces.closed, 1008, 'a message in endless fragments')
+})
+
+t.test('a slow reader is let go with 1013, and does not hold memory', async (t) => {
+  const { ada, bob, open } = await withPlayers(t, {}, { config: { limits: { roomMessageBurst: 100_000 } } })
+  const slow = open(ada)
+  await slow.enter()
+  slow.socket.pause()
+  const fast = open(bob)
+  await fast.enter()
+  const bytes = Buffer.alloc(16 * 1024)
+  for (let round = 0; round < 40 && !fast.heard.some((frame) => frame.t === 'away'); round++) {
+    for (let count = 0; count < 50; count++) fast.socket.send(bytes)
+    fast.say({ t: 'ping', id: round })
+    await fast.next('pong')
+  }
+  t.match(await fast.next('away'), { id: 'p1' }, 'the room goes on without it')
+  slow.socket.resume()
+  t.equal(await slow.closed, 1013)
+})
+
+t.test('guests come in when the game says so', async (t) => {
+  const { platform, host } = await withPlayers(t, { guests: true })
+  const guest = new RoomSocket(t, platform, '/mp/rooms/lobby', { host, origin: `http://${host}` })
+  t.match(await guest.enter(), { players: [{ sub: /^guest_/, name: /^Guest / }] })
+})
+
+t.test('a player who is signed out everywhere is out of the room', async (t) => {
+  const { platform, ada, bob, open } = await withPlayers(t)
+  const [first, second] = [open(ada), open(bob)]
+  await first.enter()
+  await second.enter()
+  await platform.app.identity.players.resetPassword(ada.account.email, 'another yard battery fence')
+  t.equal(await first.closed, 1008)
+  t.match(await second.next('leave'), { id: 'p1', reason: 'closed' })
+})
+
+t.test('a connection that answers no pings is dropped', async (t) => {
+  const { ada, open } = await withPlayers(t, {}, { config: { limits: { roomPingSeconds: 1 } } })
+  const dead = open(ada, '/mp/rooms/lobby', { autoPong: false })
+  await dead.enter()
+  t.equal(await dead.closed, 1006)
+})
+
+t.test('a refused upgrade does not keep its socket', async (t) => {
+  const { platform, host } = await withPlayers(t)
+  const { port } = platform.app.server.address() as { port: number }
+  for (const path of ['/', '/mp/rooms/lobby']) {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    )
+    socket.resume()
+    await once(socket, 'end', { signal: AbortSignal.timeout(3000) })
+    t.pass(path)
+  }
+})
+
+t.test('when the server stops, clients are told to come back', async (t) => {
+  const { platform, ada, bob, open } = await withPlayers(t)
+  const [first, second] = [open(ada), open(bob)]
+  await first.enter()
+  await second.enter()
+  second.socket.pause() // one that does not answer
+  const started = performance.now()
+  await platform.app.close()
+  t.equal(await first.closed, 1012)
+  t.ok(performance.now() - started < 5000, 'in time')
+})

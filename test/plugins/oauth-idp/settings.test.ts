@@ -1,0 +1,46 @@
+import t from 'tap'
+import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+
+const only = ['oauth-idp', 'tokens']
+
+t.test('a player changes name and password in the settings', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp({ name: 'Ada' })
+  const elsewhere = new Client(platform.app)
+  await elsewhere.post('/api/auth/sign-in', { email: player.account.email, password: PASSWORD })
+
+  t.match(await player.submit('/settings/name', { name: 'Ada L.' }), { status: 303 })
+  t.match((await player.get('/settings?done=name')).text, /Your name is changed/)
+  t.match((await player.get('/settings')).text, /Ada L\./, 'also in the menu, at once')
+  t.match(await player.submit('/settings/name', { name: '' }), { status: 400, text: /Enter a name/ })
+
+  const wrong = await player.submit('/settings/password', { current: 'wrong password', password: 'a new yard battery' })
+  t.match(wrong, { status: 401, text: /not your password/ })
+  const weak = await player.submit('/settings/password', { current: PASSWORD, password: 'short' })
+  t.match(weak, { status: 400, text: /at least 10/ })
+  t.equal((await elsewhere.get('/settings')).status, 200)
+  const before = (await platform.app.identity.players.standing(player.id))?.epoch ?? Number.NaN
+  const changed = await player.submit('/settings/password', { current: PASSWORD, password: 'a new yard battery' })
+  t.equal(changed.status, 303)
+  t.equal((await player.get('/settings')).status, 200, 'this browser stays signed in')
+  t.equal((await elsewhere.get('/settings')).status, 303, 'every other is out')
+  t.equal((await platform.app.identity.players.standing(player.id))?.epoch, before + 1)
+})
+
+t.test('a player signs another browser out', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const elsewhere = new Client(platform.app)
+  const credentials = { email: player.account.email, password: PASSWORD }
+  const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  await elsewhere.post('/api/auth/sign-in', credentials, { headers: { 'user-agent': firefox } })
+  const { text } = await player.get('/settings')
+  t.match(text, /Firefox on Linux/)
+  const path = /action="(\/settings\/sessions\/ses_[^"]+\/revoke)"/.exec(text)?.[1] as string
+  const stranger = await platform.signUp()
+  t.equal((await stranger.submit(path, {})).status, 404, "nobody signs another player's browsers out")
+  t.equal((await elsewhere.get('/settings')).status, 200)
+  t.equal((await player.submit(path, {})).status, 303)
+  t.equal((await elsewhere.get('/settings')).status, 303, 'at once')
+  t.equal((await player.get('/settings')).status, 200)
+})

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+
+const only = ['oauth-idp']
+const admin = { name: 'Grace', email: 'grace@example.org', password: PASSWORD }
+
+t.test('the set-up link makes the first administrator, once', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const link = (await platform.app.identity.setupUrl()) as string
+  t.match(link, /^http:\/\/localhost:8080\/setup\/[\w-]{43}$/)
+  t.equal(await platform.app.identity.setupUrl(), link, 'the same at every start')
+  const { pathname } = new URL(link)
+  const browser = new Client(platform.app)
+
+  t.equal((await browser.get(pathname)).status, 200)
+  const wrong = await browser.submit(pathname, { ...admin, password: 'short' })
+  t.match(wrong, { status: 400, text: /Use at least 10 characters/ })
+  t.match(await browser.submit(pathname, admin), { status: 303, headers: { location: '/' } })
+  t.match((await browser.get('/api/auth/session')).body, { signedIn: true, user: { isAdmin: true, name: 'Grace' } })
+
+  t.equal(await platform.app.identity.setupUrl(), null)
+  t.equal((await platform.stranger.get(pathname)).status, 410)
+  t.equal((await platform.stranger.submit(pathname, { ...admin, email: 'x@example.org' })).status, 410)
+})
+
+t.test('of many who open the link at once one becomes administrator', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const { pathname } = new URL((await platform.app.identity.setupUrl()) as string)
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, number) =>
+      platform.stranger.submit(pathname, { ...admin, email: `grace${number}@example.org` }),
+    ),
+  )
+  t.same(answers.map(({ status }) => status).sort(), [303, ...Array(11).fill(410)])
+})
+
+t.test('a guessed link is none', async (t) => {
+  const platform = await startPlatform(t, { only })
+  await platform.app.identity.setupUrl()
+  for (const token of ['x', 'A'.repeat(43), '%00', 'é'.repeat(22)]) {
+    t.equal((await platform.stranger.get(`/setup/${encodeURIComponent(token)}`)).status, 410, token)
+    t.equal((await platform.stranger.submit(`/setup/${encodeURIComponent(token)}`, admin)).status, 410, token)
+  }
+  t.equal((await platform.stranger.get('/setup/%ff')).status, 400, 'what is no text at all')
+})
+
+t.test('the link ends when an administrator is made elsewhere', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const { pathname } = new URL((await platform.app.identity.setupUrl()) as string)
+  await platform.app.identity.players.createAdmin(admin)
+  t.equal(await platform.app.identity.setupUrl(), null)
+  t.equal((await platform.stranger.get(pathname)).status, 410)
+  t.equal((await platform.stranger.submit(pathname, { ...admin, email: 'x@example.org' })).status, 410)
+})

@@ -1,0 +1,291 @@
+import t from 'tap'
+import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+
+const only = ['oauth-idp', 'tokens']
+
+t.test('a player signs up, is known, signs out and signs in again', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const browser = new Client(platform.app)
+  const account = { email: ' Ada@Example.ORG ', password: PASSWORD, name: '  Ada   Lovelace ' }
+
+  const signedUp = await browser.post('/api/auth/sign-up', account)
+  t.match(signedUp, {
+    status: 201,
+    body: { user: { id: /^ply_/, email: 'ada@example.org', name: 'Ada Lovelace', imageUrl: null, isAdmin: false } },
+  })
+  const cookie = String(signedUp.headers['set-cookie'])
+  t.match(cookie, /^session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)
+  t.same((await browser.get('/api/auth/session')).body, { signedIn: true, user: signedUp.body.user })
+
+  t.equal((await browser.post('/api/auth/sign-out')).status, 204)
+  t.same((await browser.get('/api/auth/session')).body, { signedIn: false })
+  t.equal(browser.cookiesOf().size, 0, 'the cookie is gone')
+
+  const signedIn = await browser.post('/api/auth/sign-in', { email: 'ADA@example.org', password: PASSWORD })
+  t.match(signedIn, { status: 200, body: { user: { id: signedUp.body.user.id } } })
+  t.equal((await browser.get('/api/auth/session')).body.signedIn, true)
+})
+
+t.test('a field that can not be taken is refused by name', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const good = { email: 'ada@example.org', password: PASSWORD, name: 'Ada' }
+  const cases: [string, object, string][] = [
+    ['no email address', { email: 'ada' }, 'email'],
+    ['an address with a space', { email: 'ada love@example.org' }, 'email'],
+    ['two addresses', { email: 'ada@x.org,bob@x.org' }, 'email'],
+    ['a short password', { password: 'ninechars' }, 'password'],
+    ['a long password', { password: 'x1'.repeat(129) }, 'password'],
+    ['a common password', { password: 'P@ssw0rd123' }, 'password'],
+    ['keys in a row', { password: 'qwertyuiop' }, 'password'],
+    ['digits in a row', { password: '1234567890' }, 'password'],
+    ['one piece over and over', { password: 'abcabcabcabc' }, 'password'],
+    ['a word twice', { password: 'monkeymonkey' }, 'password'],
+    ['a word with a year', { password: 'sunshine2024!' }, 'password'],
+    ['the email address as password', { password: 'ADA@example.org' }, 'password'],
+    ['no name', { name: '   ' }, 'name'],
+    ['a name that turns text around', { name: 'Ada\u202Enimda' }, 'name'],
+    ['an unknown field', { isAdmin: true }, 'isAdmin'],
+  ]
+  for (const [what, change, path] of cases) {
+    const answer = await platform.stranger.post('/api/auth/sign-up', { ...good, ...change })
+    t.match(answer, { status: 400, body: { error: { code: 'invalid_request', details: [{ path }] } } }, what)
+  }
+  for (const password of ['tractor lamp ocean sixty', 'zxQ81-vbn-Kkk2', 'ünïcödé paßwörter', '🐙🐙🦀🦀🐚🐚🐳🐳🐬🐬']) {
+    const email = `p${password.length}@example.org`
+    t.equal((await platform.stranger.post('/api/auth/sign-up', { ...good, email, password })).status, 201, password)
+  }
+})
+
+t.test('an address has one account, however it is spelt', async (t) => {
+  const platform = await startPlatform(t, { only })
+  await platform.signUp({ email: 'bob@exämple.org' })
+  for (const email of ['bob@exämple.org', 'BOB@EXÄMPLE.ORG', ' bob@xn--exmple-cua.org']) {
+    const answer = await platform.stranger.post('/api/auth/sign-up', { email, password: PASSWORD, name: 'Bob' })
+    t.match(answer, { status: 409, body: { error: { code: 'email_taken' } } }, email)
+  }
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      platform.stranger.post('/api/auth/sign-up', { email: 'eve@example.org', password: PASSWORD, name: 'Eve' }),
+    ),
+  )
+  t.same(answers.map(({ status }) => status).sort(), [201, ...Array(7).fill(409)], 'also of eight at once')
+})
+
+t.test('a password typed on another keyboard is the same password', async (t) => {
+  const platform = await startPlatform(t, { only })
+  await platform.signUp({ email: 'zoe@example.org', password: 'le caf\u00e9 bleu du coin' })
+  const answer = await platform.stranger.post('/api/auth/sign-in', {
+    email: 'zoe@example.org',
+    password: 'le cafe\u0301 bleu du coin',
+  })
+  t.equal(answer.status, 200)
+})
+
+t.test('nothing tells whether an account exists', async (t) => {
+  const platform = await startPlatform(t, { only })
+  await platform.signUp({ email: 'ada@example.org' })
+  const attempt = async (email: string) => {
+    const start = performance.now()
+    const answer = await platform.stranger.post('/api/auth/sign-in', { email, password: 'not the password' })
+    const { 'x-request-id': _, ...headers } = answer.headers
+    return { ms: performance.now() - start, answer: { ...answer, headers: { ...headers, date: '' } } }
+  }
+  const known = []
+  const unknown = []
+  for (let round = 0; round < 12; round++) {
+    known.push(await attempt('ada@example.org'))
+    unknown.push(await attempt('nobody@example.org'))
+  }
+  t.match(known[0]?.answer, { status: 401, body: { error: { code: 'invalid_credentials' } } })
+  t.same(known[0]?.answer, unknown[0]?.answer, 'the same answer')
+  t.same((await attempt('not an address')).answer, unknown[0]?.answer, 'also for what can be no account')
+  const median = (list: { ms: number }[]) => list.map(({ ms }) => ms).sort((a, b) => a - b)[6] ?? 0
+  const ratio = median(known) / median(unknown)
+  t.ok(ratio > 0.6 && ratio < 1.67, `the same time (${ratio.toFixed(2)})`)
+})
+
+t.test('the eleventh attempt in a minute is refused, for that account and address alone', async (t) => {
+  const platform = await startPlatform(t, { only, config: { limits: { rateLimits: true } } })
+  await platform.signUp({ email: 'ada@example.org' })
+  const attempt = (email: string) => platform.stranger.post('/api/auth/sign-in', { email, password: PASSWORD })
+  for (let round = 0; round < 10; round++) t.equal((await attempt('Ada@Example.org ')).status, 200)
+  const refused = await attempt('ada@example.org')
+  t.match(refused, { status: 429, body: { error: { code: 'rate_limited' } } })
+  t.ok(Number(refused.headers['retry-after']) > 0)
+  t.equal((await attempt('bob@example.org')).status, 401)
+})
+
+t.test('a sign-in form of another site does nothing', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const foreign: [string, Record<string, string>][] = [
+    ['another site', { origin: 'https://evil.example' }],
+    ['a sibling game', { origin: 'http://pong.localhost:8080' }],
+    ['another port', { origin: 'http://localhost:9090' }],
+    ['https for http', { origin: 'https://localhost:8080' }],
+    ['a sandboxed page', { origin: 'null' }],
+  ]
+  const credentials = { email: player.account.email, password: PASSWORD }
+  for (const [what, headers] of foreign) {
+    for (const path of ['/api/auth/sign-in', '/api/auth/sign-up', '/api/auth/sign-out']) {
+      const answer = await player.post(path, credentials, { headers })
+      t.match(answer, { status: 403, body: { error: { code: 'forbidden' } } }, `${path} from ${what}`)
+      t.equal(answer.headers['set-cookie'], undefined)
+    }
+    for (const path of ['/sign-in', '/sign-up', '/sign-out', '/settings/name']) {
+      t.equal(
+        (await player.submit(path, { ...credentials, name: 'x' }, { headers })).status,
+        403,
+        `${path} from ${what}`,
+      )
+    }
+  }
+  const bare = await player.post('/api/auth/sign-out', undefined, {
+    headers: { origin: undefined, 'sec-fetch-site': 'same-site' },
+  })
+  t.equal(bare.status, 403, 'same-site is not same-origin')
+  t.equal((await player.get('/api/auth/session')).body.signedIn, true)
+})
+
+t.test('the session changes its value at sign-in, and an old one is dead', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const before = player.cookiesOf().get('session') as string
+  const credentials = { email: player.account.email, password: PASSWORD }
+  await player.post('/api/auth/sign-in', credentials)
+  const after = player.cookiesOf().get('session') as string
+  t.not(after, before)
+
+  const thief = new Client(platform.app)
+  thief.cookiesOf().set('session', before)
+  t.equal((await thief.get('/api/auth/session')).body.signedIn, false, 'the value before sign-in')
+  thief.cookiesOf().set('session', after)
+  t.equal((await thief.get('/api/auth/session')).body.signedIn, true)
+  await player.post('/api/auth/sign-out')
+  t.equal((await thief.get('/api/auth/session')).body.signedIn, false, 'the value before sign-out')
+
+  const victim = new Client(platform.app)
+  victim.cookiesOf().set('session', 'chosen-by-an-attacker')
+  await victim.post('/api/auth/sign-in', credentials)
+  t.not(victim.cookiesOf().get('session'), 'chosen-by-an-attacker')
+})
+
+t.test('two session cookies in a request mean signed out', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const value = player.cookiesOf().get('session')
+  for (const cookie of [
+    `session=x; session=${value}`,
+    `session=${value}; session=x`,
+    `session=${value};session=${value}`,
+  ]) {
+    const answer = await platform.stranger.get('/api/auth/session', { headers: { cookie } })
+    t.same(answer.body, { signedIn: false }, cookie.replaceAll(String(value), '…'))
+  }
+  const alone = await platform.stranger.get('/api/auth/session', {
+    headers: { cookie: `a=1; session=${value}; xsession=2` },
+  })
+  t.equal(alone.body.signedIn, true)
+})
+
+t.test('a session lives thirty days from the last visit', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const day = 86_400_000
+  t.equal((await player.get('/api/auth/session')).headers['set-cookie'], undefined, 'not renewed at once')
+  platform.clock.advance(29 * day)
+  const visit = await player.get('/api/auth/session')
+  t.match(visit.headers['set-cookie'], /Max-Age=2592000/, 'renewed by a visit')
+  platform.clock.advance(29 * day)
+  t.equal((await player.get('/api/auth/session')).body.signedIn, true)
+  platform.clock.advance(30 * day)
+  t.equal((await player.get('/api/auth/session')).body.signedIn, false)
+  t.equal((await platform.app.identity.sessions.list(player.id)).length, 0)
+})
+
+t.test('on https the cookie is __Host- and Secure', async (t) => {
+  const platform = await startPlatform(t, {
+    only,
+    config: { portal: { url: 'https://play.example.org' }, games: { domain: 'example-games.net' } },
+  })
+  const answer = await platform.stranger.post('/api/auth/sign-up', {
+    email: 'ada@example.org',
+    password: PASSWORD,
+    name: 'Ada',
+  })
+  t.match(answer.headers['set-cookie'], /^__Host-session=[\w-]{43}; .*Path=\/; HttpOnly; Secure; SameSite=Lax$/)
+  t.notMatch(answer.headers['set-cookie'], /Domain/)
+})
+
+t.test('signing up can be closed', async (t) => {
+  const platform = await startPlatform(t, { only, config: { auth: { signUp: 'closed' } } })
+  const account = { email: 'ada@example.org', password: PASSWORD, name: 'Ada' }
+  t.match(await platform.stranger.post('/api/auth/sign-up', account), {
+    status: 403,
+    body: { error: { code: 'sign_up_closed' } },
+  })
+  t.equal((await platform.stranger.submit('/sign-up', account)).status, 403)
+  const page = await platform.stranger.get('/sign-up')
+  t.equal(page.status, 403)
+  t.notMatch(page.text, /type="password"/)
+})
+
+t.test('the pages work as plain forms', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const browser = new Client(platform.app)
+  const page = await browser.get('/sign-up?returnTo=/settings')
+  t.match(page, { status: 200, text: /<form[^>]*action="\/sign-up"[^>]*method="post"/ })
+  t.equal(page.text.match(/type="password"/g)?.length, 1, 'one password field')
+
+  const wrong = await browser.submit('/sign-up', { email: 'ada@example.org', password: 'short', name: '<b>Ada' })
+  t.match(wrong, { status: 400, text: /Use at least 10 characters/ })
+  t.match(wrong.text, /value="&lt;b>Ada"/, 'what was entered is kept')
+  t.notMatch(wrong.text, /value="short"/, 'but not the password')
+
+  const done = await browser.submit('/sign-up', {
+    email: 'ada@example.org',
+    password: PASSWORD,
+    name: 'Ada',
+    returnTo: '/settings?x=1',
+  })
+  t.match(done, { status: 303, headers: { location: '/settings?x=1' } })
+  t.equal((await browser.get('/sign-in?returnTo=/settings')).status, 303, 'whoever is signed in goes on at once')
+  t.equal((await browser.get('/sign-in?prompt=login')).status, 200, 'but is asked when asked again')
+
+  t.match(await browser.submit('/sign-out', {}), { status: 303, headers: { location: '/' } })
+  t.match(await browser.get('/settings'), { status: 303, headers: { location: '/sign-in?returnTo=%2Fsettings' } })
+  const refused = await browser.submit('/sign-in', { email: 'ada@example.org', password: 'wrong password' })
+  t.match(refused, { status: 401, text: /Email address or password is wrong/ })
+})
+
+t.test('after signing in one goes to a path of the portal and nowhere else', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const elsewhere = [
+    'https://evil.example/',
+    '//evil.example/',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    'javascript:alert(1)',
+    'settings',
+    '/%0d%0aSet-Cookie:x=1\r\nX: y',
+    '/a/\u0000',
+    '',
+  ]
+  for (const returnTo of elsewhere) {
+    const answer = await platform.stranger.submit('/sign-in', {
+      email: player.account.email,
+      password: PASSWORD,
+      returnTo,
+    })
+    t.match(answer, { status: 303, headers: { location: '/' } }, JSON.stringify(returnTo))
+  }
+  const kept = await platform.stranger.submit('/sign-in', {
+    email: player.account.email,
+    password: PASSWORD,
+    returnTo: '/oauth/authorize?a=%2F%2Fevil&b=c#d',
+  })
+  t.equal(kept.headers.location, '/oauth/authorize?a=%2F%2Fevil&b=c#d')
+})
