@@ -93,6 +93,23 @@ export function demandOf(rule: AuthRule): AuthDemand {
   return { required: true, kinds: rule.accepts ?? TOKENS, scope: 'scope' in rule ? rule.scope : null }
 }
 
+const WORDS: readonly unknown[] = ['none', 'optional', 'session', 'any-token']
+const KINDS: readonly PrincipalKind[] = ['session', ...TOKENS, 'oauth-token']
+
+/** Plugins need not be written in TypeScript, and a rule that is only nearly one must not leave a door open. */
+function isRule(rule: unknown): rule is AuthRule {
+  if (typeof rule !== 'object' || rule === null) return WORDS.includes(rule)
+  const { scope, accepts, ...rest } = rule as { scope?: unknown; accepts?: unknown }
+  const scoped = scope === undefined ? accepts !== undefined : typeof scope === 'string' && scope !== ''
+  const kinds = accepts === undefined || (Array.isArray(accepts) && accepts.length > 0)
+  return (
+    scoped &&
+    kinds &&
+    Object.keys(rest).length === 0 &&
+    ((accepts ?? []) as PrincipalKind[]).every((kind) => KINDS.includes(kind))
+  )
+}
+
 /** The caller of a route whose rule requires one. */
 export function callerOf(request: FastifyRequest): Principal {
   if (!request.principal) throw new Unauthorized('Sign in first.')
@@ -123,6 +140,11 @@ export class Auth {
     if (rule === undefined) {
       throw new StartupError(
         `The route ${String(route.method)} ${route.url} has no \`auth\`; say who may call it, such as \`config: { auth: 'none' }\`.`,
+      )
+    }
+    if (!isRule(rule)) {
+      throw new StartupError(
+        `The route ${String(route.method)} ${route.url} has an \`auth\` that says nothing: ${JSON.stringify(rule)}; see AuthRule.`,
       )
     }
     const demand = demandOf(rule)

@@ -30,6 +30,19 @@ export function installErrorHandlers(app: FastifyInstance): void {
   })
 }
 
+/** An address that no route can be looked up for: a broken escape, or a part beyond all measure. */
+export function refuseAddress(
+  app: FastifyInstance,
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const known =
+    error.code === 'FST_ERR_BAD_URL' ? new InvalidRequest('The address is not a URL.') : new NotFound('address')
+  reply.header('x-request-id', request.id)
+  sendError(app, request, reply, known)
+}
+
 /** Whatever was thrown, as an error of the catalogue. What is not known to be safe to show becomes `internal`. */
 function translate(error: FastifyError, request: FastifyRequest): PlatformError {
   if (isPlatformError(error)) return error

@@ -6,7 +6,7 @@ import { PARSER_OPTIONS } from './request-rules.ts'
 
 /**
  * A port for each game, for networks without wildcard names (`games.origins: port`). Every port leads to the same app;
- * which game is meant follows from the Host header, as with names.
+ * which game is meant follows from the Host header, as with names. They end with the app (core/shutdown.ts).
  */
 export class GamePorts {
   readonly #app: FastifyInstance
@@ -17,29 +17,32 @@ export class GamePorts {
   constructor(app: FastifyInstance, origins: Origins) {
     this.#app = app
     this.#origins = origins
-    app.addHook('onListen', async () => {
-      this.#listening = true
-      for (const port of this.#origins.gamePorts()) await this.#listen(port)
-    })
-    app.addHook('preClose', async () => {
-      for (const server of this.#servers.values()) {
-        server.close()
-        server.closeIdleConnections()
-      }
-    })
-    app.addHook('onClose', async () => {
-      for (const server of this.#servers.values()) server.closeAllConnections()
-    })
+  }
+
+  /** What listens now. */
+  get servers(): Server[] {
+    return [...this.#servers.values()]
+  }
+
+  /**
+   * Opens the ports of the games there are. Called by whoever lets the app listen, beside that: not by a hook of
+   * Fastify, which would swallow the error.
+   *
+   * @throws StartupError when another program has one of them
+   */
+  async listen(): Promise<void> {
+    this.#listening = true
+    for (const port of this.#origins.gamePorts()) await this.#listen(port)
   }
 
   /**
    * Gives a game its port, from now on or, before the start, from the start on.
    *
-   * @throws StartupError when another program has the port
+   * @throws StartupError when another program has the port; then the game does not get it
    */
   async assign(slug: string, port: number): Promise<void> {
-    this.#origins.assignPort(slug, port)
     if (this.#listening) await this.#listen(port)
+    this.#origins.assignPort(slug, port)
   }
 
   async #listen(port: number): Promise<void> {
@@ -49,17 +52,18 @@ export class GamePorts {
       { ...PARSER_OPTIONS.http, keepAliveTimeout: PARSER_OPTIONS.keepAliveTimeout },
       (request, response) => this.#app.routing(request, response),
     )
-    // @fastify/websocket listens on the app's own server.
-    server.on('upgrade', (...upgrade) => this.#app.server.emit('upgrade', ...upgrade))
-    this.#servers.set(port, server)
+    // @fastify/websocket listens on the app's own server. Without it Node answers an upgrade as any other request.
+    if (this.#app.server.listenerCount('upgrade') > 0) {
+      server.on('upgrade', (...upgrade) => this.#app.server.emit('upgrade', ...upgrade))
+    }
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(port, host, resolve)
     }).catch((error: NodeJS.ErrnoException) => {
-      this.#servers.delete(port)
       throw new StartupError(
         `Port ${port}, which belongs to a game, can't be opened (${error.code}); free it and start again.`,
       )
     })
+    this.#servers.set(port, server)
   }
 }

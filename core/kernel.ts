@@ -11,7 +11,7 @@ import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { Database, type DatabaseDriver } from './database.ts'
 import type { ChosenDriver } from './driver.ts'
-import { installErrorHandlers } from './error-handler.ts'
+import { installErrorHandlers, refuseAddress } from './error-handler.ts'
 import { StartupError } from './errors.ts'
 import { type Bus, Events } from './events.ts'
 import { GamePorts } from './game-ports.ts'
@@ -117,6 +117,7 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
     requestIdHeader: false,
     bodyLimit: config.limits.requestBodyBytes,
     forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => refuseAddress(app, error, request, reply),
     ...PARSER_OPTIONS,
     routerOptions: { constraints: { origin: origins.constraint() } as never, maxParamLength: 1024 },
   }) as unknown as FastifyInstance
@@ -167,7 +168,6 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
   }
 
   // 6. The end, in the reverse order: requests first, then work, then the ground.
-  installShutdown(app, health, config.limits.shutdownSeconds)
   app.addHook('onReady', () => jobs.start())
   app.addHook('onClose', async () => {
     await jobs.stop()
@@ -175,6 +175,7 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
     for (const instance of Object.values(families)) await instance.close?.()
     await db.close()
   })
+  installShutdown(app, health, config.limits.shutdownSeconds)
   await app.ready()
   return app
 }

@@ -31,7 +31,8 @@ export async function registerSecurityHeaders(app: FastifyInstance, origins: Ori
         'img-src': ["'self'", 'data:', origins.gamePattern],
         'font-src': ["'self'"],
         'connect-src': ["'self'"],
-        'frame-src': [origins.gamePattern],
+        // Itself too: the sign-in of a framed game is redirected through /oauth/authorize, and each hop is checked.
+        'frame-src': ["'self'", origins.gamePattern],
         'frame-ancestors': ["'none'"],
         'base-uri': ["'none'"],
         'object-src': ["'none'"],

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Health } from './health.ts'
 
@@ -5,22 +7,34 @@ import type { Health } from './health.ts'
  * Makes `app.close()` end in time: readiness turns away first, idle connections close at once, requests may finish,
  * and what still hangs shortly before the deadline (a trickling upload, a stuck handler) is cut off. Fastify alone
  * would wait for it for ever. Room sockets are told to reconnect by the plugin that owns them, in its own `preClose`.
+ *
+ * Called after the hooks that end what requests stand on: Fastify runs `onClose` hooks in the reverse order, and the
+ * ports of games are waited for here.
  */
 export function installShutdown(app: FastifyInstance, health: Health, seconds: number): void {
+  let ended: Promise<unknown> = Promise.resolve()
+  let idle: NodeJS.Timeout | undefined
+  let cut: NodeJS.Timeout | undefined
+
   app.addHook('preClose', (done) => {
     health.draining = true
-    const { server } = app
-    const idle = setInterval(() => server.closeIdleConnections(), 100)
-    const cut = setTimeout(() => {
+    const games = app.gamePorts.servers
+    const servers: Server[] = [app.server, ...games]
+    idle = setInterval(() => {
+      for (const server of servers) server.closeIdleConnections()
+    }, 100)
+    cut = setTimeout(() => {
       app.log.warn('requests that did not finish in time are cut off')
-      server.closeAllConnections()
+      for (const server of servers) server.closeAllConnections()
     }, seconds * 800)
-    server.once('close', () => {
-      clearInterval(idle)
-      clearTimeout(cut)
-    })
-    idle.unref()
-    cut.unref()
+    ended = Promise.all(games.map((server) => once(server, 'close')))
+    for (const server of games) server.close()
     done()
+  })
+  // Fastify has closed its own server by now.
+  app.addHook('onClose', async () => {
+    await ended
+    clearInterval(idle)
+    clearTimeout(cut)
   })
 }

@@ -11,8 +11,14 @@ t.test('an administrator is made from a shell, and gets another password there',
     running.process.stdin?.end(input)
     return running.ended
   }
-  t.match(await command('correct yard battery\n', 'create', ...account), { code: 0, stdout: /Ada \(ada@example\.org\)/ })
-  t.match(await command('correct yard battery\n', 'create', ...account), { code: 1, stderr: /has? an account|account with/ })
+  t.match(await command('correct yard battery\n', 'create', ...account), {
+    code: 0,
+    stdout: /Ada \(ada@example\.org\)/,
+  })
+  t.match(await command('correct yard battery\n', 'create', ...account), {
+    code: 1,
+    stderr: /has? an account|account with/,
+  })
   t.match(await command('short\n', 'reset-password', ...account.slice(0, 2)), { code: 1, stderr: /at least 10/ })
   t.match(await command('', 'reset-password', ...account.slice(0, 2)), { code: 1, stderr: /no password/ })
   t.match(await command('x', 'reset-password', '--email', 'bob@example.org'), { code: 1, stderr: /no such player/ })
@@ -29,7 +35,11 @@ t.test('an administrator is made from a shell, and gets another password there',
       body: JSON.stringify({ email: 'ada@example.org', password }),
     })
   t.match(await (await signIn('correct yard battery')).json(), { user: { isAdmin: true } })
-  t.match(await command('another yard battery\n', 'reset-password', ...account.slice(0, 2)), { code: 0 }, 'while it runs')
+  t.match(
+    await command('another yard battery\n', 'reset-password', ...account.slice(0, 2)),
+    { code: 0 },
+    'while it runs',
+  )
   t.equal((await signIn('correct yard battery')).status, 401)
   t.equal((await signIn('another yard battery')).status, 200)
   server.process.kill('SIGTERM')

@@ -46,7 +46,11 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
-  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()} ${request.failure()?.errorText}`))
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText
+    // Aborted is what the browser calls a request of a page that was left meanwhile.
+    if (reason !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${reason}`)
+  })
   page.on('request', (request) => {
     const { hostname, protocol } = new URL(request.url())
     const ours = hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '127.0.0.1'

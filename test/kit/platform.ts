@@ -51,7 +51,10 @@ export async function startPlatform(t: Test, options: PlatformOptions = {}) {
     clock,
     ...(options.log ? { log: options.log } : {}),
   })
-  if (options.listen) await app.listen({ host: '127.0.0.1', port })
+  if (options.listen) {
+    await app.listen({ host: '127.0.0.1', port })
+    await app.gamePorts.listen()
+  }
   return new Platform(app, clock)
 }
 

@@ -1,0 +1,27 @@
+import t from 'tap'
+import { openBrowser } from '../kit/browser.ts'
+import { startServer } from '../kit/server.ts'
+import { lookAtPages, playFirstGame } from './first-game-story.ts'
+
+t.test('a newcomer publishes a real game and plays it with a friend', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const server = await startServer(t)
+  await playFirstGame(t, browser, server)
+
+  await t.test('every page reads well, light and dark, on a phone and on a desk', async (t) => {
+    await lookAtPages(t, browser, server, ['/', '/sign-in', '/sign-up', '/games/2048', '/docs', '/nowhere'], '')
+    await lookAtPages(
+      t,
+      browser,
+      server,
+      [
+        ...['/', '/games', '/games/new', '/games/2048', '/games/2048/deploys', '/games/2048/settings'],
+        ...['/games/2048/integrate', '/settings', '/settings/tokens'],
+      ],
+      'ada@example.org',
+    )
+  })
+
+  t.equal(await server.stop(), 0, 'it stops when told to')
+})
