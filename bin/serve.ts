@@ -35,6 +35,7 @@ export async function startServer(options: ConfigOptions, installation: Installa
   const { host, port } = config.listen
   try {
     await app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` })
+    await app.gamePorts.listen()
   } catch (error) {
     await app.close()
     throw listenProblem(error as NodeJS.ErrnoException, host, port)

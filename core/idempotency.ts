@@ -9,7 +9,7 @@ const IdempotentAnswerSchema = defineEntity({
   name: 'IdempotentAnswer',
   tableName: 'idempotent_answers',
   properties: {
-    /** SHA-256 of caller, route and key. */
+    /** SHA-256 of caller, address and key. */
     id: p.string().length(64).primary(),
     bodyDigest: p.string().length(64),
     status: p.integer().nullable(),
@@ -41,7 +41,8 @@ declare module 'fastify' {
     idempotent?: boolean
   }
   interface FastifyRequest {
-    idempotentAnswer: string | null
+    /** The key that this request holds: its row, and since when. */
+    idempotentAnswer: { id: string; createdAt: Date } | null
   }
 }
 
@@ -55,8 +56,11 @@ export function installIdempotency(app: FastifyInstance): void {
   const key = app.keys.derive('idempotency')
   app.decorateRequest('idempotentAnswer', null)
 
-  const claim = async (id: string, bodyDigest: string): Promise<{ status: number; answer: Buffer } | null> => {
-    const now = clock.now()
+  const claim = async (
+    id: string,
+    bodyDigest: string,
+    now: Date,
+  ): Promise<{ status: number; answer: Buffer } | null> => {
     const em = db.em()
     await em.nativeDelete(IdempotentAnswer, { id, createdAt: { $lt: new Date(now.getTime() - KEPT_MS) } })
     await em.nativeDelete(IdempotentAnswer, {
@@ -89,30 +93,27 @@ export function installIdempotency(app: FastifyInstance): void {
       async (request, reply) => {
         const id = idOf(request)
         if (!id) return
-        const first = await claim(
-          id,
-          createHash('sha256')
-            .update(JSON.stringify(request.body ?? null))
-            .digest('hex'),
-        )
+        const createdAt = clock.now()
+        const first = await claim(id, digestOf(request.body ?? null), createdAt)
         if (first) {
           reply.code(first.status).type('application/json; charset=utf-8').header('idempotent-replay', 'true')
-          return reply.send(decrypt(key, first.answer))
+          return reply.header('cache-control', 'no-store').send(decrypt(key, first.answer))
         }
-        request.idempotentAnswer = id
+        request.idempotentAnswer = { id, createdAt }
       },
     ]
     route.onSend = [
       ...[route.onSend ?? []].flat(),
       async (request, reply, payload) => {
-        const id = request.idempotentAnswer
-        if (!id) return payload
+        // Whoever took so long that the key went to another request has no say any more.
+        const claimed = request.idempotentAnswer
+        if (!claimed) return payload
         // Only what happened is remembered: after a refusal the same key may be tried again.
         if (reply.statusCode < 300 && typeof payload === 'string') {
           const answer = encrypt(key, payload)
-          await db.em().nativeUpdate(IdempotentAnswer, { id }, { status: reply.statusCode, answer })
+          await db.em().nativeUpdate(IdempotentAnswer, claimed, { status: reply.statusCode, answer })
         } else {
-          await db.em().nativeDelete(IdempotentAnswer, { id })
+          await db.em().nativeDelete(IdempotentAnswer, claimed)
         }
         return payload
       },
@@ -132,10 +133,10 @@ function idOf(request: FastifyRequest): string | null {
     throw new InvalidRequest('Idempotency-Key must be 1 to 200 printable characters without spaces.')
   }
   const { playerId } = callerOf(request)
-  return createHash('sha256')
-    .update(JSON.stringify([playerId, request.routeOptions.url, header]))
-    .digest('hex')
+  return digestOf([playerId, request.method, request.url, header])
 }
+
+const digestOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
 
 function encrypt(key: Buffer, text: string): Buffer {
   const nonce = randomBytes(12)

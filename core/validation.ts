@@ -19,9 +19,12 @@ function withFormats(ajv: Ajv): Ajv {
 export const validatorCompiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) =>
   (httpPart === 'body' ? strict : lenient).compile(schema)
 
+/** A list of 20,000 items can be wrong in as many places; nobody reads on after these. */
+const MOST_DETAILS = 50
+
 /** What a failed validation says, line by line, naming fields as the caller wrote them. */
 export function validationDetails(error: FastifyError): ErrorDetail[] {
-  return (error.validation ?? []).map((issue: FastifySchemaValidationError) => {
+  return (error.validation ?? []).slice(0, MOST_DETAILS).map((issue: FastifySchemaValidationError) => {
     const path = issue.instancePath.slice(1).replaceAll('/', '.')
     const extra = issue.params.additionalProperty ?? issue.params.missingProperty
     const field = [path, extra].filter(Boolean).join('.')

@@ -18,9 +18,11 @@ class Seals {
   }
 
   make(kind: PrincipalKind, player: string, scopes: string[] | 'all' = 'all'): string {
-    const text = [kind, player, scopes === 'all' ? '-' : scopes.map((scope) => scope.replace(':', '~')).join('+')].join(
-      '.',
-    )
+    const text = [
+      kind,
+      player,
+      scopes === 'all' ? '-' : scopes.map((scope) => scope.replaceAll(':', '~')).join('+'),
+    ].join('.')
     return `${text}.${this.#sign(text)}`
   }
 

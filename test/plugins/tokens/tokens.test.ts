@@ -171,6 +171,7 @@ t.test('the settings page makes and revokes tokens without a script', async (t) 
   t.equal(tokens[0].expiresAt, '2026-12-21T12:00:00.000Z')
   t.notMatch((await player.get('/settings/tokens')).text, token, 'shown only once')
 
+  platform.clock.advance(1)
   await player.submit('/settings/tokens', {
     label: 'ci',
     access: 'custom',
