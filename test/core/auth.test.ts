@@ -101,7 +101,7 @@ async function start(t: Test, config: Record<string, unknown> = {}) {
   const cookie = { cookie: `door=${seals.make('session', 'ben')}` }
   const ask = async (url: string, headers: Record<string, string> = {}, options: InjectOptions = {}) => {
     const response = await app.inject({ url, ...options, headers: { ...portal, ...headers } })
-    const isJson = String(response.headers['content-type']).includes('json')
+    const isJson = response.body !== '' && String(response.headers['content-type']).includes('json')
     return {
       status: response.statusCode,
       headers: response.headers,

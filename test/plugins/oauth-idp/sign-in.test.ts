@@ -112,6 +112,8 @@ t.test('the eleventh attempt in a minute is refused, for that account and addres
   const refused = await attempt('ada@example.org')
   t.match(refused, { status: 429, body: { error: { code: 'rate_limited' } } })
   t.ok(Number(refused.headers['retry-after']) > 0)
+  const page = await platform.stranger.submit('/sign-in', { email: 'ada@example.org', password: PASSWORD })
+  t.match(page, { status: 429, text: /Too many requests/, headers: { 'retry-after': /^\d+$/ } })
   t.equal((await attempt('bob@example.org')).status, 401)
 })
 

@@ -1,0 +1,445 @@
+// Every route of the program: where it lives, whom it takes, and that it holds to it.
+import { createHash } from 'node:crypto'
+import t, { type Test } from 'tap'
+import type { PrincipalKind } from '../../core/auth.ts'
+import type { RouteEntry } from '../../core/routes.ts'
+import { exchange, obtainCode, registerApp } from '../kit/oauth.ts'
+import { type Answer, Client, type RequestOptions, startPlatform } from '../kit/platform.ts'
+
+/**
+ * Written by hand from the specification and the contracts, so that a new route is a line here before it is public.
+ *
+ * method, path, origin, auth; then the kinds of principal where a scope alone does not say them, and
+ * `page`: errors are pages, and whoever is not signed in is sent to sign in;
+ * `same-origin`: takes nobody's credentials, but changes what the browser holds, so only our own pages may ask.
+ */
+const TABLE = `
+GET    /healthz                                  any     none
+GET    /readyz                                   any     none
+GET    /metrics                                  any     none
+GET    /_assets/:file                            portal  none
+GET    /openapi.json                             portal  none
+GET    /docs                                     portal  optional page
+
+POST   /api/auth/sign-up                         portal  none same-origin
+POST   /api/auth/sign-in                         portal  none same-origin
+POST   /api/auth/sign-out                        portal  none same-origin
+GET    /api/auth/session                         portal  optional
+GET    /sign-in                                  portal  optional page
+POST   /sign-in                                  portal  none page same-origin
+GET    /sign-up                                  portal  optional page
+POST   /sign-up                                  portal  none page same-origin
+GET    /sign-out                                 portal  optional page
+POST   /sign-out                                 portal  none page same-origin
+GET    /setup/:token                             portal  none page
+POST   /setup/:token                             portal  none page same-origin
+GET    /settings                                 portal  session page
+POST   /settings/name                            portal  session page
+POST   /settings/password                        portal  session page
+POST   /settings/sessions/:id/revoke             portal  session page
+
+GET    /oauth/authorize                          portal  optional page
+POST   /oauth/consent                            portal  session page
+POST   /api/oauth/token                          portal  none
+GET    /api/oauth/userinfo                       portal  oauth-token
+POST   /api/oauth/userinfo                       portal  oauth-token
+GET    /.well-known/oauth-authorization-server   portal  none
+POST   /api/oauth/apps                           portal  oauth:write api-token cli-token session
+GET    /api/oauth/apps                           portal  oauth:read api-token cli-token session
+GET    /api/oauth/apps/:id                       portal  oauth:read api-token cli-token session
+PATCH  /api/oauth/apps/:id                       portal  oauth:write api-token cli-token session
+DELETE /api/oauth/apps/:id                       portal  oauth:write api-token cli-token session
+POST   /api/oauth/apps/:id/secret                portal  oauth:write api-token cli-token session
+
+GET    /api/tokens                               portal  session
+POST   /api/tokens                               portal  session
+DELETE /api/tokens/:id                           portal  session
+GET    /api/cli/whoami                           portal  any-token
+DELETE /api/cli/tokens                           portal  any-token
+GET    /settings/tokens                          portal  session page
+POST   /settings/tokens                          portal  session page
+POST   /settings/tokens/:id/revoke               portal  session page
+
+POST   /api/games                                portal  games:write api-token cli-token session
+GET    /api/games                                portal  games:read api-token cli-token session
+GET    /api/games/:id                            portal  games:read api-token cli-token session
+PATCH  /api/games/:id                            portal  games:write api-token cli-token session
+DELETE /api/games/:id                            portal  games:write api-token cli-token session
+GET    /api/catalog/games                        portal  none
+GET    /                                         portal  optional page
+GET    /games                                    portal  session page
+GET    /games/new                                portal  session page
+POST   /games/new                                portal  session page
+GET    /games/:slug                              portal  optional page
+GET    /games/:slug/settings                     portal  session page
+POST   /games/:slug/settings                     portal  session page
+POST   /games/:slug/settings/serving             portal  session page
+POST   /games/:slug/settings/delete              portal  session page
+GET    /games/:slug/integrate                    portal  session page
+
+POST   /api/deploy                               portal  deployments:write api-token cli-token session
+POST   /api/deploy/:deployId/finalize            portal  deployments:write api-token cli-token session
+POST   /api/deploy/:deployId/rollback            portal  deployments:write api-token cli-token session
+GET    /api/deploy/:deployId                     portal  games:read api-token cli-token session
+GET    /api/games/:id/deploys                    portal  games:read api-token cli-token session
+PUT    /api/deploy/:deployId/files/:sha256       portal  none
+GET    /games/:slug/deploys                      portal  session page
+POST   /games/:slug/deploys/:deployId/rollback   portal  session page
+
+GET    /auth/service/start                       game    none
+GET    /auth/service/callback                    game    none
+GET    /auth/service/session                     game    none
+GET    /auth/service/logout                      game    none
+POST   /auth/service/logout                      game    none
+GET    /__service/auth-widget.js                 game    none
+GET    /__service/multiplayer.js                 game    none
+GET    /mp                                       game    none
+GET    /mp/rooms                                 game    none
+GET    /mp/rooms/:roomId                         game    none
+GET    /*                                        game    none
+`
+
+interface Line {
+  method: string
+  path: string
+  origin: string
+  /** `none`, `optional`, `session`, `any-token`, a scope, or the kinds alone. */
+  auth: string
+  kinds: PrincipalKind[]
+  scope: string | null
+  required: boolean
+  page: boolean
+  sameOrigin: boolean
+}
+
+const TOKENS: PrincipalKind[] = ['api-token', 'cli-token']
+const KINDS: PrincipalKind[] = ['session', ...TOKENS, 'oauth-token']
+const WORDS: Record<string, PrincipalKind[]> = {
+  none: [],
+  optional: ['session', ...TOKENS],
+  session: ['session'],
+  'any-token': TOKENS,
+  'oauth-token': ['oauth-token'],
+}
+
+const lines: Line[] = TABLE.trim()
+  .split(/\n+/)
+  .map((text) => {
+    const [method = '', path = '', origin = '', auth = '', ...rest] = text.split(/ +/)
+    const kinds = WORDS[auth] ?? KINDS.filter((kind) => rest.includes(kind))
+    const scope = auth.includes(':') ? auth : null
+    const required = auth !== 'none' && auth !== 'optional'
+    const flags = { page: rest.includes('page'), sameOrigin: rest.includes('same-origin') }
+    return { method, path, origin, auth, kinds, scope, required, ...flags }
+  })
+
+const lineOf = (
+  entry: Pick<RouteEntry, 'method' | 'url' | 'origin'>,
+  auth: string,
+  kinds: readonly string[],
+  page: boolean,
+) => [entry.method, entry.url, entry.origin, auth, [...kinds].sort().join(' '), page ? 'page' : ''].join(' ').trim()
+
+const named = ({ method, path }: Line) => `${method} ${path}`
+const isUnsafe = ({ method }: Line) => method !== 'GET'
+
+t.test('every route is written down here, with its origin, its auth and the principals it takes', async (t) => {
+  const { app } = await startPlatform(t)
+  const { entries } = app.routeTable
+  const declared = entries
+    .filter(({ method }) => method !== 'HEAD')
+    .map((entry) => {
+      const { auth } = entry
+      const word = typeof auth === 'string' ? auth : 'scope' in auth ? auth.scope : entry.accepts.join(' ')
+      return lineOf(entry, word, entry.accepts, entry.page)
+    })
+  const written = lines.map((line) =>
+    lineOf({ method: line.method, url: line.path, origin: line.origin as 'any' }, line.auth, line.kinds, line.page),
+  )
+  const missing = declared.filter((line) => !written.includes(line))
+  const gone = written.filter((line) => !declared.includes(line))
+  t.same(missing, [], 'declared by the program, not written down')
+  t.same(gone, [], 'written down, not declared')
+  for (const head of entries.filter(({ method }) => method === 'HEAD')) {
+    const get = entries.find(
+      ({ method, url, origin }) => method === 'GET' && url === head.url && origin === head.origin,
+    )
+    t.same(head.auth, get?.auth, `HEAD ${head.url} asks what GET asks`)
+  }
+})
+
+/** A world in which every route has something to be about, and every kind of credential. */
+async function inhabit(t: Test) {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp()
+  const game = await platform.game(owner, { title: 'Pong' })
+  const application = await registerApp(platform, owner)
+  const program = await platform.program(owner)
+  const bytes = 'hello'
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const deploy = await program.post('/api/deploy', {
+    gameId: game.id,
+    files: [{ path: 'index.html', size: bytes.length, sha256 }],
+  })
+  t.equal(deploy.status, 200)
+  const token = (await owner.get('/api/tokens')).body.tokens.at(-1)
+  const [session] = await platform.app.identity.sessions.list(owner.id)
+  const file = (await platform.stranger.get('/')).text.match(/\/_assets\/([^"]+)/)?.[1]
+  const ids: [prefix: RegExp, id: string | undefined][] = [
+    [/^\/api\/oauth\/apps/, application.id],
+    [/^\/(api|settings)\/tokens/, token.id],
+    [/^\/settings\/sessions/, session?.id],
+    [/^\/api\/games/, game.id],
+  ]
+  const things: Record<string, string | undefined> = {
+    ...{ slug: game.slug, deployId: deploy.body.deployId, sha256, file, roomId: 'lobby', token: 'x'.repeat(43) },
+  }
+  const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
+    things.id = ids.find(([prefix]) => prefix.test(path))?.[1]
+    const url = path.replace('*', 'a/file.js').replace(/:(\w+)/g, (_, name) => {
+      const thing = things[name]
+      if (!thing) throw new Error(`This test has no ${name} for ${path}.`)
+      return thing
+    })
+    return [url, origin === 'game' ? { host: platform.gameHost(game.slug) } : {}]
+  }
+  const access = await exchange(platform.stranger, application, await obtainCode(owner, application))
+  const { token: cliToken } = await platform.app.tokens.create({
+    ...{ playerId: owner.id, kind: 'cli', label: 'laptop', scopes: [], expiresInDays: null },
+  })
+  const bearers: Record<string, Client> = {
+    'api-token': program,
+    'cli-token': new Client(platform.app, cliToken),
+    'oauth-token': new Client(platform.app, access.body.access_token),
+  }
+  const as = (kind: PrincipalKind): Client => bearers[kind] ?? owner
+  return { platform, owner, program, game, at, as }
+}
+
+const shape = (answer: Answer, code: string) => ({
+  ok: answer.body?.error?.code === code && typeof answer.body.error.message === 'string',
+  answer: answer.text.slice(0, 300),
+})
+const hasShape = (t: Test, answer: Answer, code: string, name: string) =>
+  t.match(shape(answer, code), { ok: true }, `${name}: ${code}`)
+
+t.test('nobody is let in where a caller is needed', async (t) => {
+  const { platform, at } = await inhabit(t)
+  for (const line of lines.filter(({ required }) => required)) {
+    const [url, options] = at(line)
+    for (const method of line.method === 'GET' ? ['GET', 'HEAD'] : [line.method]) {
+      const answer = await platform.stranger.request(method, url, undefined, options)
+      if (line.page) {
+        const back = method === 'GET' || method === 'HEAD' ? encodeURIComponent(method === 'HEAD' ? '/' : url) : '%2F'
+        t.match(answer, { status: 303, headers: { location: `/sign-in?returnTo=${back}` } }, `${method} ${line.path}`)
+      } else {
+        t.equal(answer.status, 401, `${method} ${line.path}`)
+        t.equal(answer.headers['www-authenticate'], 'Bearer', `${method} ${line.path}`)
+        if (method !== 'HEAD') hasShape(t, answer, 'unauthorized', named(line))
+      }
+    }
+  }
+})
+
+t.test('a credential of another kind opens nothing', async (t) => {
+  const { at, as } = await inhabit(t)
+  for (const line of lines.filter(({ auth }) => auth !== 'none')) {
+    const [url, options] = at(line)
+    for (const kind of KINDS.filter((kind) => !line.kinds.includes(kind))) {
+      const answer = await as(kind).request(line.method, url, undefined, options)
+      const expected = kind === 'session' ? 401 : 403
+      t.equal(answer.status, expected, `${named(line)}: ${kind}`)
+      if (!line.page) hasShape(t, answer, expected === 401 ? 'unauthorized' : 'forbidden', `${named(line)}: ${kind}`)
+    }
+  }
+  const survivors = await Promise.all([
+    as('session').get('/api/tokens'),
+    as('api-token').get('/api/cli/whoami'),
+    as('cli-token').get('/api/cli/whoami'),
+    as('oauth-token').get('/api/oauth/userinfo'),
+  ])
+  t.same(
+    survivors.map(({ status }) => status),
+    [200, 200, 200, 200],
+    'each is still good where it belongs',
+  )
+})
+
+t.test('a token without the scope is told which one it lacks, whatever the body and the address', async (t) => {
+  const { platform, owner, at } = await inhabit(t)
+  const scopes = [...new Set(lines.flatMap(({ scope }) => scope ?? []))]
+  const every = ['assets:read', 'assets:write', 'assets:generate', 'games:read', 'games:write', 'deployments:write']
+  every.push('oauth:read', 'oauth:write', 'ai:generate')
+  for (const scope of scopes) {
+    const program = await platform.program(
+      owner,
+      every.filter((other) => other !== scope),
+    )
+    for (const line of lines.filter((line) => line.scope === scope)) {
+      const [url] = at(line)
+      const bodies = isUnsafe(line) ? [undefined, { nonsense: true }, '{'] : [undefined]
+      for (const body of bodies) {
+        const headers = { 'content-type': body === undefined ? undefined : 'application/json' }
+        for (const address of [url, url.replace(/(gam|app|dep)_\w+/, 'nothing')]) {
+          const answer = await program.request(line.method, address, body, { headers })
+          const name = `${named(line)} ${JSON.stringify(body) ?? ''}`
+          t.match(answer, { status: 403, body: { error: { code: 'missing_scope' } } }, name)
+          t.equal(answer.body.error.message, `API token is missing the ${scope} scope.`)
+          t.equal(answer.headers['www-authenticate'], `Bearer error="insufficient_scope", scope="${scope}"`)
+        }
+      }
+    }
+  }
+})
+
+t.test("another's thing is no thing, whatever the body", async (t) => {
+  const { platform, owner, game, at } = await inhabit(t)
+  const other = await platform.signUp()
+  const program = await platform.program(other)
+  const about = lines.filter(({ path, required }) => required && /:(id|slug|deployId)/.test(path))
+  t.ok(about.length > 15)
+  const attempt = async (line: Line, client: Client) => {
+    const [url] = at(line)
+    const bodies = isUnsafe(line) ? [undefined, { nonsense: true }, line.page ? 'nonsense=1' : '{'] : [undefined]
+    for (const body of bodies) {
+      const form = typeof body === 'string' && line.page
+      const headers = { 'content-type': body ? `application/${form ? 'x-www-form-urlencoded' : 'json'}` : undefined }
+      const answer = await client.request(line.method, url, body, { headers })
+      const name = `${named(line)} ${JSON.stringify(body) ?? ''} ${client === other ? 'session' : 'token'}`
+      t.equal(answer.status, 404, name)
+      t.notMatch(answer.text, /Pong|nonsense/, `${name}: nothing is given away`)
+    }
+  }
+  for (const line of about) {
+    if (line.kinds.includes('session')) await attempt(line, other)
+    if (line.kinds.includes('api-token')) await attempt(line, program)
+  }
+  t.match(await owner.get(`/api/games/${game.id}`), { status: 200, body: { title: 'Pong' } }, 'all is as it was')
+})
+
+t.test('a change with a session, or of one, comes from our own pages only', async (t) => {
+  const { owner, game, at, as } = await inhabit(t)
+  const foreign: Record<string, string | undefined>[] = [
+    { origin: undefined },
+    { origin: 'https://evil.example' },
+    { origin: game.url },
+    { origin: 'null' },
+    { origin: undefined, 'sec-fetch-site': 'same-site' },
+    { origin: undefined, 'sec-fetch-site': 'cross-site' },
+    { origin: undefined, 'sec-fetch-site': 'none' },
+  ]
+  const guarded = lines.filter((line) => isUnsafe(line) && (line.sameOrigin || line.kinds.includes('session')))
+  t.ok(guarded.length > 20)
+  for (const line of guarded) {
+    const [url] = at(line)
+    for (const headers of foreign) {
+      const answer = await owner.request(line.method, url, undefined, { headers })
+      const name = `${named(line)} ${JSON.stringify(headers)}`
+      t.equal(answer.status, 403, name)
+      t.notOk(answer.headers['set-cookie'], name)
+      if (!line.page) hasShape(t, answer, 'forbidden', name)
+    }
+  }
+  for (const line of lines.filter((line) => line.method === 'GET' && line.origin === 'portal')) {
+    const [url] = at(line)
+    await owner.get(url, { headers: { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' } })
+  }
+  t.match(await owner.get('/api/auth/session'), { body: { signedIn: true } }, 'and no GET signs anybody out')
+  t.equal((await as('api-token').get(`/api/games/${game.id}`)).status, 200, 'or takes anything away')
+})
+
+t.test('a route answers at its own origin only', async (t) => {
+  const { platform, owner, program, game, at } = await inhabit(t)
+  const host = platform.gameHost(game.slug)
+  for (const line of lines.filter(({ origin }) => origin !== 'any')) {
+    const [url] = at(line)
+    const elsewhere = line.origin === 'game' ? {} : { host }
+    for (const client of [owner, program]) {
+      const answer = await client.request(line.method, url, undefined, elsewhere)
+      t.ok([404, 405].includes(answer.status), `${named(line)} elsewhere: ${answer.status}`)
+    }
+    for (const [strange, status] of [
+      ['evil.example', 421],
+      ['a@b', 400],
+    ] as const) {
+      const answer = await owner.request(line.method, url, undefined, { host: strange })
+      t.equal(answer.status, status, `${named(line)} at ${strange}`)
+    }
+  }
+})
+
+const AUTHORIZATIONS = [
+  '',
+  ' ',
+  'Bearer',
+  'Bearer ',
+  'bearer x',
+  'Bearer x y',
+  'Bearer\tx',
+  'Bearer ===',
+  'Bearer null',
+  'Bearer [object Object]',
+  'Bearer \u00e4\u00f6',
+  'Bearer \u0000',
+  'Bearer svc_api_',
+  `Bearer svc_api_${'0'.repeat(38)}`,
+  `Bearer svc_cli_${'z'.repeat(38)}`,
+  `Bearer svc_oat_${'A'.repeat(43)}`,
+  "Bearer svc_api_'; drop table players; --",
+  `Bearer ${'x'.repeat(8000)}`,
+  'Bearer x, Bearer y',
+  'Basic',
+  'Basic !!!',
+  `Basic ${btoa(':')}`,
+  `Basic ${btoa('x'.repeat(4000))}`,
+  'Digest username="x", realm="y"',
+]
+
+const COOKIES = [
+  '',
+  ' ',
+  '=',
+  '=x',
+  ';;;;',
+  'session',
+  'session=',
+  'session=%',
+  'session=%zz',
+  'session=%00',
+  'session="x',
+  'session=null',
+  'session=\u0000\u0001',
+  'session=\u00e4',
+  'session=a; session=b',
+  `session=${'x'.repeat(8000)}`,
+  `${'session=x; '.repeat(400)}`,
+  '__Host-session=x',
+  'service_session=..',
+  'service_session=a.b.c.d.e',
+  'service_session=eyJhbGciOiJub25lIn0..x.y.',
+  'service_session=x; service_session=y',
+  '__proto__=x; constructor=y; hasOwnProperty=z',
+  "session='; drop table sessions; --",
+]
+
+t.test('24 malformed Authorization headers and 24 Cookie headers are nobody, and never our fault', async (t) => {
+  const { platform, at } = await inhabit(t)
+  t.same([AUTHORIZATIONS.length, COOKIES.length], [24, 24])
+  for (const line of lines) {
+    const [url, options] = at(line)
+    const ask = (headers: Record<string, string>) =>
+      platform.stranger.request(line.method, url, undefined, { ...options, headers })
+    const wrong: string[] = []
+    for (const authorization of AUTHORIZATIONS) {
+      const { status } = await ask({ authorization })
+      const right = line.auth === 'none' ? status < 500 : status === (line.page ? 303 : 401)
+      if (!right) wrong.push(`${JSON.stringify(authorization.slice(0, 60))}: ${status}`)
+    }
+    for (const cookie of COOKIES) {
+      const { status } = await ask({ cookie })
+      const right = line.required ? status === (line.page ? 303 : 401) : status < 500
+      if (!right) wrong.push(`${JSON.stringify(cookie.slice(0, 60))}: ${status}`)
+    }
+    t.same(wrong, [], named(line))
+  }
+})
