@@ -5,6 +5,8 @@ export interface FormTrouble {
   status: number
   message: string | undefined
   fields: Record<string, string>
+  /** Of the answer: `Retry-After`. */
+  headers: Record<string, string>
 }
 
 /**
@@ -14,7 +16,7 @@ export function troubleOf(error: unknown): FormTrouble {
   if (!isPlatformError(error) || error.statusCode >= 500) throw error
   const fields = Object.fromEntries((error.details ?? []).map(({ path }) => [path, sentence(error)]))
   const message = Object.keys(fields).length > 0 ? undefined : error.message
-  return { status: error.statusCode, message, fields }
+  return { status: error.statusCode, message, fields, headers: error.headers ?? {} }
 }
 
 const sentence = (error: PlatformError): string => error.message

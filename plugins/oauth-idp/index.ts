@@ -56,7 +56,6 @@ export default definePlugin(
     })
     app.jobs.every('oauth-idp/sweep', 3600, () => identity.sweep())
 
-    app.announcements.push({ label: 'Set up', text: () => identity.setupUrl() })
     app.announcements.push({ label: 'Set-up', text: () => identity.setupUrl() })
     app.site.navigation.push(
       { label: 'Sign in', href: '/sign-in', place: 'guest', order: 10 },

@@ -17,7 +17,7 @@ export type OAuthErrorCode =
 
 /** An error in the form of the OAuth specifications rather than of the platform's own APIs. */
 export class OAuthError extends Error {
-  override name = 'OAuthError'
+  override name: string = 'OAuthError'
   readonly error: OAuthErrorCode
   readonly status: number
   readonly headers: Record<string, string>
@@ -33,6 +33,8 @@ export class OAuthError extends Error {
 
 /** The code is unknown, used, expired, or not meant for whoever presents it. */
 export class InvalidGrant extends OAuthError {
+  override name = 'InvalidGrant'
+
   constructor(description: string) {
     super('invalid_grant', description)
   }

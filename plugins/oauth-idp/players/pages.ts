@@ -82,7 +82,7 @@ export const playerPages: Routes = async (app) => {
   })
 
   const signInPage = (reply: FastifyReply, form: { returnTo: string; email?: string; trouble?: FormTrouble }) =>
-    renderPage(reply.header('cache-control', 'no-store'), {
+    renderPage(reply.headers({ 'cache-control': 'no-store', ...form.trouble?.headers }), {
       title: 'Sign in',
       current: '/sign-in',
       narrow: true,
