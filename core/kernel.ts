@@ -14,6 +14,7 @@ import type { ChosenDriver } from './driver.ts'
 import { installErrorHandlers, refuseAddress } from './error-handler.ts'
 import { StartupError } from './errors.ts'
 import { type Bus, Events } from './events.ts'
+import { FirstLooks } from './first-look.ts'
 import { GamePorts } from './game-ports.ts'
 import { Health, registerHealth } from './health.ts'
 import { IdempotentAnswer, idempotencyMigrations, installIdempotency } from './idempotency.ts'
@@ -21,7 +22,7 @@ import { randomText } from './ids.ts'
 import { BackgroundJob, Jobs, jobMigrations } from './jobs.ts'
 import { Keys } from './keys.ts'
 import { createLog } from './log.ts'
-import { registerMetrics } from './metrics.ts'
+import { RequestMetrics, registerMetrics } from './metrics.ts'
 import { collectOpenapi, registerReference } from './openapi.ts'
 import { Origins } from './origins.ts'
 import type { Site } from './pages.ts'
@@ -74,6 +75,17 @@ declare module 'fastify' {
  * of its own. Whatever breaks a contract stops it with a `StartupError`.
  */
 export async function createKernel(config: Config, parts: KernelParts): Promise<FastifyInstance> {
+  const opened = new Opened()
+  try {
+    return await assemble(config, parts, opened)
+  } catch (error) {
+    // A start that fails midway leaves nothing open that would keep the process alive.
+    await opened.abandon()
+    throw error
+  }
+}
+
+async function assemble(config: Config, parts: KernelParts, opened: Opened): Promise<FastifyInstance> {
   const { drivers, clock = systemClock, log = createLog(config.log.level) } = parts
 
   // 1. The plugins' manifests: names, dependencies, tables.
@@ -89,13 +101,15 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
   const keys = await Keys.open(config)
   const instances: Record<string, unknown> = {}
   for (const [family, { driver, config: options }] of Object.entries(drivers)) {
-    instances[family] = await driver.create(options as never, {
+    const instance = (await driver.create(options as never, {
       dataDir: config.dataDir,
       portalUrl: config.portal.url,
       clock,
       log: log.child({ driver: `${family}/${driver.name}` }),
       secret: (purpose) => keys.derive(`drivers/${purpose}`),
-    })
+    })) as Closable
+    opened.add(() => instance.close?.())
+    instances[family] = instance
   }
   const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<string, Closable>
   if (database.shared && !config.secret) {
@@ -107,8 +121,11 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
   const events = new Events(bus, log, randomText(9))
   await events.start()
   const jobs = new Jobs({ db, clock, log, events })
+  opened.add(() => jobs.stop())
 
   // 3. The app, and what plugins find on it.
+  const requests = new RequestMetrics()
+  const firstLooks = new FirstLooks(log, requests)
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // core/request-rules.ts writes one line
@@ -117,16 +134,20 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
     requestIdHeader: false,
     bodyLimit: config.limits.requestBodyBytes,
     forceCloseConnections: 'idle',
+    serverFactory: (handler) => firstLooks.createServer(handler),
     frameworkErrors: (error, request, reply) => refuseAddress(app, error, request, reply),
     ...PARSER_OPTIONS,
     routerOptions: { constraints: { origin: origins.constraint() } as never, maxParamLength: 1024 },
   }) as unknown as FastifyInstance
+  // Before the plugins add theirs: Fastify runs these hooks in reverse, and what plugins close still needs the ground.
+  app.addHook('onClose', () => opened.close())
+  opened.app = app
   app.setValidatorCompiler(validatorCompiler)
   app.decorateRequest('principal', null)
   const health = new Health()
   const assets = await loadAssets(parts.assets)
   const decorators = {
-    ...{ config, clock, db, events, keys, jobs, health, origins },
+    ...{ config, clock, db, events, keys, jobs, health, origins, firstLooks },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
@@ -148,7 +169,7 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
   await collectOpenapi(app, { version: parts.version, url: origins.portal })
   installErrorHandlers(app)
   registerHealth(app, health)
-  registerMetrics(app, config.metrics.token)
+  registerMetrics(app, requests, config.metrics.token)
   assetRoutes(app, { assets, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
   registerReference(app)
   health.add('database', () => db.ping())
@@ -167,14 +188,8 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
     )
   }
 
-  // 6. The end, in the reverse order: requests first, then work, then the ground.
+  // 6. The end: requests first, then the plugins, then what was opened, in reverse.
   app.addHook('onReady', () => jobs.start())
-  app.addHook('onClose', async () => {
-    await jobs.stop()
-    await bus.close()
-    for (const instance of Object.values(families)) await instance.close?.()
-    await db.close()
-  })
   installShutdown(app, health, config.limits.shutdownSeconds)
   await app.ready()
   return app
@@ -191,6 +206,27 @@ export const openDatabase = (
     migrations: [...jobMigrations, ...idempotencyMigrations, ...plugins.flatMap((plugin) => plugin.migrations)],
     ...context,
   })
+
+/** What a start has opened so far, and how to end it: the other way round, each thing once. */
+class Opened {
+  /** Once there is an app, its `onClose` ends the rest. */
+  app: FastifyInstance | null = null
+  readonly #ends: (() => unknown)[] = []
+
+  add(end: () => unknown): void {
+    this.#ends.push(end)
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.#ends.splice(0).reverse()) await end()
+  }
+
+  /** After a start that failed. */
+  async abandon(): Promise<void> {
+    if (this.app) await this.app.close()
+    else await this.close()
+  }
+}
 
 interface Closable {
   ping?(): Promise<void>

@@ -266,3 +266,25 @@ t.test('the OpenAPI document says who may call', async (t) => {
   t.same(document.paths['/api/echo'].get.security, [{}])
   t.notOk(document.paths['/healthz'])
 })
+
+t.test('what plugins close still finds the ground open, and a start that fails leaves nothing open', async (t) => {
+  const order: string[] = []
+  const careful = plugin('careful', {}, async (app) => {
+    app.addHook('onClose', async () => {
+      await app.db.ping()
+      order.push('the plugin closed with the database still there')
+    })
+  })
+  const app = await startKernel(t, { plugins: [careful] })
+  await app.close()
+  t.same(order, ['the plugin closed with the database still there'])
+  await t.rejects(app.db.ping(), 'afterwards it is closed')
+
+  let half: FastifyInstance | undefined
+  const failing = plugin('failing', {}, async (scope) => {
+    half = scope
+    throw new Error('broke')
+  })
+  await t.rejects(startKernel(t, { plugins: [failing] }), /broke/)
+  await t.rejects(half?.db.ping() as Promise<void>, 'the database of the failed start is closed')
+})
