@@ -117,6 +117,7 @@ const PluginShape = Type.Object({
   name: Type.String(),
   section: Type.String(),
   config: Mapping,
+  sections: Mapping,
   limits: Mapping,
   register: Type.Any(),
 })

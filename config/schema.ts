@@ -23,6 +23,8 @@ export function assembleSchema(drivers: DriverChoice[], plugins: PluginChoice[])
     const own = closed(plugin.config as Schema)
     const nested = plugin.section === `plugins.${plugin.name}`
     if (!nested) sections.add(plugin.section, own, `the plugin ${plugin.name}`)
+    for (const [name, section] of Object.entries(plugin.sections))
+      sections.add(name, closed(section as Schema), `the plugin ${plugin.name}`)
     const elsewhere = closed({ type: 'object', description: `Its settings stand under \`${plugin.section}\`.` })
     pluginSections[plugin.name] = !enabled ? { const: false } : nested ? own : elsewhere
     for (const [name, limit] of Object.entries(plugin.limits)) limits.add(name, limit, `the plugin ${plugin.name}`)

@@ -8,6 +8,12 @@ import { type Migration, migrate } from './migrations.ts'
 /** What a raw statement takes: a date is stored as the instant, an object or array as JSON text. */
 export type Parameter = string | number | bigint | boolean | null | Date | Uint8Array | object
 
+/** Prepared statements inside of a transaction; `sql` and results as for `Database.query` and `execute`. */
+export interface Statements {
+  query<Row extends object>(sql: string, parameters?: readonly Parameter[]): Promise<Row[]>
+  execute(sql: string, parameters?: readonly Parameter[]): Promise<number>
+}
+
 /** A table, as plugins declare it. */
 export type Entity = EntitySchema | EntityClass<unknown>
 
@@ -41,6 +47,8 @@ export interface DatabaseDriver {
   query(sql: string, parameters: readonly Parameter[]): Promise<object[]>
   /** Runs one writing statement in a transaction of its own; see `Database.execute`. */
   execute(sql: string, parameters: readonly Parameter[]): Promise<number>
+  /** Runs `work` in a transaction that may share its commit with others; see `Database.groupCommit`. */
+  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T>
   /**
    * Writes a consistent copy into a new file while the platform runs.
    * @throws BackupUnsupported saying what to use instead
@@ -118,6 +126,15 @@ export class Database {
   /** Runs one writing statement in a transaction of its own; `sql` as for `query`. @returns the number of rows it met */
   execute(sql: string, parameters: readonly Parameter[] = []): Promise<number> {
     return this.#driver.execute(sql, parameters)
+  }
+
+  /**
+   * Runs `work` in a short transaction of prepared statements: what many requests do at once. Resolves when it is as
+   * durable as any other; on SQLite those that come together share one commit, and so one wait for the disk. One that
+   * fails undoes itself alone. `work` waits for nothing but its own statements: others stand behind it.
+   */
+  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    return this.#driver.groupCommit(work)
   }
 
   /** Rejects when the database does not answer; used by /readyz. */

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 
 /**
- * What nodes share beyond the database: messages and counters. The family `bus`.
+ * What nodes share beyond the database: messages, counters, and leases with what their holders keep. The family `bus`.
  *
  * `publish` reaches every subscriber on every node, the sender's own included, at most once and in the order in which
  * one node published on one channel. A node that is cut off misses messages: whoever caches must bound the age of what
@@ -11,6 +11,8 @@ import type { FastifyBaseLogger } from 'fastify'
  * and at once after `close`. Nothing is kept to be sent later. A subscription outlives an outage.
  */
 export interface Bus {
+  /** Whether other nodes can be on it. Where none can, leases are always to be had. */
+  readonly shared: boolean
   publish(channel: string, message: string): Promise<void>
   /**
    * Resolves once messages published from now on arrive; the result ends the subscription, and may be called again. A
@@ -23,9 +25,40 @@ export interface Bus {
    * @returns the count within the window, this one included, and the milliseconds until it ends
    */
   increment(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>
+  /**
+   * Says that a holder of leases lives: for `ttlMs` from now, all that it holds is its own.
+   *
+   * @returns whether it was alive before; when not, another may have what it held
+   */
+  keepAlive(holder: string, ttlMs: number): Promise<boolean>
+  /**
+   * Takes a lease, unless another living holder has it.
+   *
+   * @returns the lease as it now stands; a lease taken anew has a greater `fence` than any before
+   */
+  acquire(key: string, holder: string): Promise<Lease>
+  /** Gives a lease back, if it is the holder's, and forgets what was saved under its key. */
+  release(key: string, holder: string): Promise<void>
+  /**
+   * Keeps a text under a key for `ttlMs`, in place of what was there.
+   *
+   * @param fence of the caller's lease  @returns false when one with a greater fence has saved: the lease is lost
+   */
+  save(key: string, fence: number, text: string, ttlMs: number): Promise<boolean>
+  /** Adds texts to what was saved with exactly this fence; `ttlMs` begins anew. @returns false when it is not there */
+  append(key: string, fence: number, texts: string[], ttlMs: number): Promise<boolean>
+  /** What was saved, and what was appended to it in order; null when there is nothing. */
+  load(key: string): Promise<{ fence: number; texts: string[] } | null>
   /** Rejects when the bus can't be reached; used by /readyz. */
   ping(): Promise<void>
   close(): Promise<void>
+}
+
+/** The right to do something alone, such as to run a room. */
+export interface Lease {
+  holder: string
+  /** Grows with each taking: what carries a smaller one comes from a holder that has lost the lease. */
+  fence: number
 }
 
 /** The domain events, by name; a plugin adds its own by declaration merging. Payloads survive JSON. */

@@ -1,8 +1,7 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { StartupError } from './errors.ts'
 import type { Origins } from './origins.ts'
-import { PARSER_OPTIONS } from './request-rules.ts'
 
 /**
  * A port for each game, for networks without wildcard names (`games.origins: port`). Every port leads to the same app;
@@ -48,10 +47,7 @@ export class GamePorts {
   async #listen(port: number): Promise<void> {
     if (this.#servers.has(port)) return
     const { host } = this.#app.config.listen
-    const server = createServer(
-      { ...PARSER_OPTIONS.http, keepAliveTimeout: PARSER_OPTIONS.keepAliveTimeout },
-      (request, response) => this.#app.routing(request, response),
-    )
+    const server = this.#app.firstLooks.createServer((request, response) => this.#app.routing(request, response))
     // @fastify/websocket listens on the app's own server. Without it Node answers an upgrade as any other request.
     if (this.#app.server.listenerCount('upgrade') > 0) {
       server.on('upgrade', (...upgrade) => this.#app.server.emit('upgrade', ...upgrade))

@@ -26,7 +26,7 @@ import { RequestMetrics, registerMetrics } from './metrics.ts'
 import { collectOpenapi, registerReference } from './openapi.ts'
 import { Origins } from './origins.ts'
 import type { Site } from './pages.ts'
-import { arrange, configOf, limitsOf, type Plugin } from './plugin.ts'
+import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.ts'
 import { registerRateLimits } from './rate-limit.ts'
 import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
@@ -57,6 +57,8 @@ declare module 'fastify' {
     config: Config
     assets: Assets
     clock: Clock
+    /** What nodes share; for events use `events`. */
+    bus: Bus
     db: Database
     events: Events
     keys: Keys
@@ -147,7 +149,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   const health = new Health()
   const assets = await loadAssets(parts.assets)
   const decorators = {
-    ...{ config, clock, db, events, keys, jobs, health, origins, firstLooks },
+    ...{ config, clock, bus, db, events, keys, jobs, health, origins, firstLooks },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
@@ -181,7 +183,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   // 5. The plugins, in the order of their dependencies.
   for (const plugin of plugins) {
     await app.register(
-      fastifyPlugin(async (scope) => plugin.register(scope, configOf(plugin, config), limitsOf(plugin, config)), {
+      fastifyPlugin(async (scope) => plugin.register(scope, ...settingsOf(plugin, config)), {
         name: plugin.name,
         dependencies: plugin.dependencies,
       }),
@@ -194,6 +196,9 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   await app.ready()
   return app
 }
+
+const settingsOf = (plugin: Plugin, config: Config) =>
+  [configOf(plugin, config), limitsOf(plugin, config), sectionsOf(plugin, config)] as const
 
 /** The database with every table of kernel and plugins, migrated: also for commands that need no more than that. */
 export const openDatabase = (

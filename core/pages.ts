@@ -6,11 +6,13 @@ import { type Content, html } from './pages/html.ts'
 import { FenceArt } from './pages/messages.ts'
 import { type PageOptions, type Site, shell, type Viewer } from './pages/shell.ts'
 
+export { BarChart, NumberTable } from './pages/charts.ts'
 export * from './pages/collections.ts'
 export * from './pages/controls.ts'
 export { coverFor, coverSvg } from './pages/covers.ts'
 export { type Content, html, type Tone, type View } from './pages/html.ts'
 export * from './pages/layout.ts'
+export * from './pages/media.ts'
 export * from './pages/messages.ts'
 export type { NavigationEntry, PageOptions, Site, Viewer } from './pages/shell.ts'
 

@@ -6,7 +6,7 @@ import type { Config } from './config.ts'
 import { StartupError } from './errors.ts'
 import type { Migration } from './migrations.ts'
 
-export interface PluginManifest<Schema extends TObject, Limits extends TProperties> {
+export interface PluginManifest<Schema extends TObject, Limits extends TProperties, Sections extends SectionSchemas> {
   /** Lower-case words joined by `-`; unique in the program. */
   name: string
   /** Plugins that must have been registered before; their decorators are there when `register` runs. */
@@ -15,6 +15,8 @@ export interface PluginManifest<Schema extends TObject, Limits extends TProperti
   config?: Schema
   /** Where that part stands: a section of its own at the top (`auth`), or, by default, `plugins.<name>`. */
   section?: string
+  /** Further sections at the top, by name, for settings that belong under a word of their own (`oauth`). */
+  sections?: Sections
   /** Numbers it adds under `limits`, by name. */
   limits?: Limits
   /** The tables it owns. No other plugin writes to them. */
@@ -22,16 +24,26 @@ export interface PluginManifest<Schema extends TObject, Limits extends TProperti
   migrations?: Migration[]
 }
 
-/** A plugin's register function: receives the app, its part of the configuration and its limits, both with defaults. */
-export type PluginRegister<Schema extends TObject, Limits extends TProperties> = (
+type SectionSchemas = Record<string, TObject>
+
+/**
+ * A plugin's register function: receives the app, its part of the configuration, its limits and its further sections,
+ * all with defaults.
+ */
+export type PluginRegister<
+  Schema extends TObject,
+  Limits extends TProperties,
+  Sections extends SectionSchemas = Record<string, never>,
+> = (
   app: FastifyInstance,
   config: Static<Schema>,
   limits: Static<TObject<Limits>>,
+  sections: { [Name in keyof Sections]: Static<Sections[Name]> },
 ) => Promise<void>
 
 /** What the kernel keeps of a plugin. */
-export interface Plugin extends Required<PluginManifest<TObject, TProperties>> {
-  register: PluginRegister<TObject, TProperties>
+export interface Plugin extends Required<PluginManifest<TObject, TProperties, SectionSchemas>> {
+  register: PluginRegister<TObject, TProperties, SectionSchemas>
 }
 
 /**
@@ -46,14 +58,16 @@ export interface Plugin extends Required<PluginManifest<TObject, TProperties>> {
  * `config.auth` and `constraints.origin`; one that does not stops the start. What must end with the process hangs on
  * Fastify's `onClose`.
  */
-export function definePlugin<Schema extends TObject = TObject, Limits extends TProperties = TProperties>(
-  manifest: PluginManifest<Schema, Limits>,
-  register: PluginRegister<Schema, Limits>,
-): Plugin {
+export function definePlugin<
+  Schema extends TObject = TObject,
+  Limits extends TProperties = TProperties,
+  Sections extends SectionSchemas = Record<string, never>,
+>(manifest: PluginManifest<Schema, Limits, Sections>, register: PluginRegister<Schema, Limits, Sections>): Plugin {
   return {
     dependencies: [],
     config: Type.Object({}),
     section: `plugins.${manifest.name}`,
+    sections: {},
     limits: {},
     entities: [],
     migrations: [],
@@ -114,6 +128,11 @@ export function configOf(plugin: Plugin, config: Config): never {
   return plugin.section
     .split('.')
     .reduce<unknown>((part, key) => (part as Record<string, unknown> | undefined)?.[key], config) as never
+}
+
+/** The further sections that a plugin declared. */
+export function sectionsOf(plugin: Plugin, config: Config): never {
+  return Object.fromEntries(Object.keys(plugin.sections).map((name) => [name, config[name]])) as never
 }
 
 /** The numbers under `limits` that a plugin declared. */

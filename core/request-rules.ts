@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { InvalidRequest } from './errors.ts'
+import { type ErrorDetail, InvalidRequest } from './errors.ts'
 import { pathOf } from './log.ts'
 
 /**
@@ -23,6 +23,7 @@ export function installRequestRules(app: FastifyInstance): void {
     if (request.raw.headers.upgrade !== undefined && !acceptsUpgrade(request.routeOptions)) {
       return done(new InvalidRequest('This address is not a WebSocket.'))
     }
+    if (request.raw.url?.includes('%00')) return done(new InvalidRequest('The address has a NUL character.'))
     done()
   })
 
@@ -41,6 +42,14 @@ export function installRequestRules(app: FastifyInstance): void {
       reply.raw.once('close', () => clearTimeout(late))
     }
     done(null, payload)
+  })
+
+  app.addHook('preValidation', (request, _reply, done) => {
+    const fault = faultOf(request.body)
+    if (!fault) return done()
+    done(
+      new InvalidRequest(`The request body is not valid: ${fault.path} ${fault.message}.`).with({ details: [fault] }),
+    )
   })
 
   app.addHook('onResponse', (request, reply, done) => {
@@ -81,6 +90,49 @@ declare module 'fastify' {
     /** A WebSocket route; every other route refuses to be upgraded. */
     upgrade?: boolean
   }
+}
+
+/** More than any sensible body has, and less than a recursive function can follow. */
+const DEEPEST = 100
+const LONGEST_PATH = 200
+
+/**
+ * What no schema sees and no code below should meet: a nesting that overflows the stack, and text that is none (NUL,
+ * which databases refuse, and halves of surrogate pairs, which have no UTF-8).
+ */
+function faultOf(body: unknown): ErrorDetail | null {
+  const fault = find(body, 0)
+  return fault && { path: fault.path.reverse().join('.').slice(0, LONGEST_PATH) || '(body)', message: fault.message }
+}
+
+/** @returns the path from the inside out */
+function find(value: unknown, depth: number): { path: string[]; message: string } | null {
+  if (depth > DEEPEST) return { path: [], message: `is nested more than ${DEEPEST} levels deep` }
+  if (typeof value === 'string') {
+    const message = textFault(value)
+    return message === null ? null : { path: [], message }
+  }
+  if (!Array.isArray(value) && !isRecord(value)) return null
+  for (const name of Object.keys(value)) {
+    const message = textFault(name)
+    const fault = message === null ? find(value[name as never], depth + 1) : { path: [], message }
+    if (!fault) continue
+    fault.path.push(name)
+    return fault
+  }
+  return null
+}
+
+function textFault(text: string): string | null {
+  if (text.includes('\0')) return 'has the control character NUL'
+  return text.isWellFormed() ? null : 'is not valid Unicode'
+}
+
+/** What JSON and forms are made of, with or without the usual prototype; streams and buffers are left alone. */
+function isRecord(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 const acceptsUpgrade = (options: { config: { upgrade?: boolean } }): boolean => options.config.upgrade === true

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { type AuthRule, demandOf, type PrincipalKind } from './auth.ts'
 import { StartupError } from './errors.ts'
@@ -22,6 +22,10 @@ export interface RouteEntry {
 declare module 'fastify' {
   interface FastifyInstance {
     routeTable: RouteTable
+  }
+  interface FastifyContextConfig {
+    /** For a wildcard: which of the addresses below it exist at all. The others are 404 whatever the method. */
+    serves?: (path: string) => boolean
   }
 }
 
@@ -55,7 +59,7 @@ export class RouteTable {
       if (router.findRoute(method as HTTPMethod, route.url)) {
         throw new StartupError(`${named} is declared twice at one origin (portal and Studio share theirs); rename one.`)
       }
-      router.on(method as HTTPMethod, route.url, () => {})
+      router.on(method as HTTPMethod, route.url, () => {}, { serves: route.config?.serves })
       const { kinds } = demandOf(auth)
       this.entries.push({ method, url: route.url, origin, auth, accepts: kinds, page: Boolean(route.config?.page) })
     }
@@ -64,10 +68,15 @@ export class RouteTable {
   /** The methods that a path takes at an origin; empty when there is no such path. */
   methodsAt(origin: Origin, path: string): string[] {
     return METHODS.filter((method) =>
-      [origin, 'any' as const].some((table) => this.#paths.get(table)?.find(method, path) != null),
+      [origin, 'any' as const].some((table) => {
+        const found = this.#paths.get(table)?.find(method, path)
+        return found != null && (found.store as Serves).serves?.(path) !== false
+      }),
     )
   }
 }
+
+type Serves = Pick<FastifyContextConfig, 'serves'>
 
 const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 

@@ -32,6 +32,12 @@ export class ShortCache<Value> {
     return value
   }
 
+  /** What is remembered under `key` and still holds, at once. */
+  peek(key: string): Value | undefined {
+    const known = this.#entries.get(key)
+    return known && known.until > this.#clock.now().getTime() ? known.value : undefined
+  }
+
   drop(key: string): void {
     this.#drops++
     this.#entries.delete(key)

@@ -18,6 +18,7 @@ export function installShutdown(app: FastifyInstance, health: Health, seconds: n
 
   app.addHook('preClose', (done) => {
     health.draining = true
+    app.firstLooks.end()
     const games = app.gamePorts.servers
     const servers: Server[] = [app.server, ...games]
     idle = setInterval(() => {

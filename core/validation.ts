@@ -21,6 +21,8 @@ export const validatorCompiler: FastifySchemaCompiler<AnySchema> = ({ schema, ht
 
 /** A list of 20,000 items can be wrong in as many places; nobody reads on after these. */
 const MOST_DETAILS = 50
+/** Nor has a field of ours a longer name: what is beyond came from the caller, who need not get it all back. */
+const LONGEST_PATH = 200
 
 /** What a failed validation says, line by line, naming fields as the caller wrote them. */
 export function validationDetails(error: FastifyError): ErrorDetail[] {
@@ -36,6 +38,6 @@ export function validationDetails(error: FastifyError): ErrorDetail[] {
           : issue.keyword === 'enum'
             ? `must be one of ${(issue.params.allowedValues as unknown[]).join(', ')}`
             : (issue.message ?? 'is not valid')
-    return { path: field || '(body)', message }
+    return { path: field.slice(0, LONGEST_PATH) || '(body)', message }
   })
 }

@@ -1,7 +1,8 @@
 import type { DriverFamily } from '../core/driver.ts'
 import { bus } from './bus/index.ts'
 import { database } from './database/index.ts'
+import { mail } from './mail/index.ts'
 import { storage } from './storage/index.ts'
 
 /** Every driver family, with its built-in drivers. */
-export const families: DriverFamily[] = [database, storage, bus]
+export const families: DriverFamily[] = [database, storage, bus, mail]

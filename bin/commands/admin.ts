@@ -75,7 +75,8 @@ async function withPlayers(options: ConfigOptions, work: (players: Players) => P
     const events = new Events(bus, context.log, 'admin')
     const rateLimiter = new RateLimiter({ ...context, bus, enabled: false })
     const auth = configOf(identity, config) as AuthConfig
-    await work(new Players({ ...context, ...auth, db, events, rateLimiter, signInAttemptsPerMinute: 1 }))
+    const portalUrl = config.portal.url
+    await work(new Players({ ...context, ...auth, db, events, rateLimiter, portalUrl, signInAttemptsPerMinute: 1 }))
   } finally {
     await db.close()
     await bus.close()

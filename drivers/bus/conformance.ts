@@ -11,7 +11,7 @@ export interface BusSubject {
   /** Undoes what `create` leaves outside the process; called once, at the end. */
   destroy?(): Promise<void>
   supports: {
-    /** Whether two buses made by `create` hear each other and count together. Otherwise they must share nothing. */
+    /** What the driver's `shared` says: whether two buses made by `create` meet. Otherwise they must share nothing. */
     shared: boolean
   }
 }
@@ -172,6 +172,76 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
       t.equal((await bus.increment(other, 60_000)).count, 1)
     })
 
+    await t.test('a lease is held by one while it lives, and by the next with a greater fence', async (t) => {
+      const bus = await open(t)
+      const other = supports.shared ? await open(t) : bus
+      const [key, ada, bob] = [fresh(), fresh(), fresh()]
+      t.equal(await bus.keepAlive(ada, 600), false, 'it was not alive before')
+      t.equal(await bus.keepAlive(ada, 600), true)
+      await other.keepAlive(bob, 60_000)
+      const first = await bus.acquire(key, ada)
+      t.equal(first.holder, ada)
+      t.same(await bus.acquire(key, ada), first, 'asking again changes nothing')
+      t.same(await other.acquire(key, bob), first, 'another is told who has it')
+      t.equal((await other.acquire(fresh(), bob)).holder, bob, 'leases are apart by key')
+      await sleep(650)
+      const second = await other.acquire(key, bob)
+      t.equal(second.holder, bob, 'whoever does not say that it lives loses it')
+      t.ok(second.fence > first.fence, `${second.fence} > ${first.fence}`)
+      t.equal(await bus.keepAlive(ada, 600), false)
+      t.same(await bus.acquire(key, ada), second)
+      await bus.release(key, ada)
+      t.same(await bus.acquire(key, ada), second, 'only its holder gives it back')
+      await other.release(key, bob)
+      const third = await bus.acquire(key, ada)
+      t.equal(third.holder, ada)
+      t.ok(third.fence > second.fence)
+    })
+
+    await t.test('20 that ask at once for a lease agree on one holder', async (t) => {
+      const bus = await open(t)
+      const key = fresh()
+      const holders = Array.from({ length: 20 }, fresh)
+      for (const holder of holders) await bus.keepAlive(holder, 60_000)
+      const leases = await Promise.all(holders.map((holder) => bus.acquire(key, holder)))
+      t.equal(new Set(leases.map(({ holder, fence }) => `${holder} ${fence}`)).size, 1)
+    })
+
+    await t.test('what a holder saves and appends is loaded in order, and only the latest fence writes', async (t) => {
+      const bus = await open(t)
+      const other = supports.shared ? await open(t) : bus
+      const key = fresh()
+      t.equal(await bus.load(key), null)
+      t.equal(await bus.append(key, 5, ['x'], 60_000), false, 'nothing to append to')
+      t.equal(await bus.save(key, 5, 'first', 60_000), true)
+      t.equal(await bus.append(key, 5, ['a', ''], 60_000), true)
+      t.equal(await bus.append(key, 5, ['Grüße 🎮\u0000"'], 60_000), true)
+      t.same(await other.load(key), { fence: 5, texts: ['first', 'a', '', 'Grüße 🎮\u0000"'] })
+      t.equal(await other.save(key, 7, 'taken over', 60_000), true)
+      t.equal(await bus.append(key, 5, ['late'], 60_000), false, 'the holder of before is told')
+      t.equal(await bus.save(key, 5, 'late', 60_000), false)
+      t.same(await bus.load(key), { fence: 7, texts: ['taken over'] })
+      t.equal(await other.save(key, 7, 'anew', 60_000), true, 'a holder replaces its own')
+      t.same(await bus.load(key), { fence: 7, texts: ['anew'] })
+    })
+
+    await t.test('a record goes when its time is over, or with its lease', async (t) => {
+      const bus = await open(t)
+      const [key, holder] = [fresh(), fresh()]
+      await bus.save(key, 1, 'brief', 500)
+      await sleep(300)
+      t.equal(await bus.append(key, 1, [], 500), true, 'appending nothing makes it last')
+      await sleep(300)
+      t.same((await bus.load(key))?.texts, ['brief'])
+      await sleep(300)
+      t.equal(await bus.load(key), null)
+      await bus.keepAlive(holder, 60_000)
+      const { fence } = await bus.acquire(key, holder)
+      await bus.save(key, fence, 'text', 60_000)
+      await bus.release(key, holder)
+      t.equal(await bus.load(key), null)
+    })
+
     if (supports.shared) {
       await t.test('two buses hear each other in order and count together', async (t) => {
         const [one, two] = [await open(t), await open(t)]
@@ -211,6 +281,7 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
 
     await t.test('ping resolves while open; after close everything rejects', async (t) => {
       const bus = await create()
+      t.equal(bus.shared, supports.shared)
       await bus.ping()
       const end = await bus.subscribe(fresh(), () => {})
       await bus.close()
@@ -223,6 +294,12 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
         unavailable,
       )
       await t.rejects(bus.increment(fresh(), 1000), unavailable)
+      await t.rejects(bus.keepAlive(fresh(), 1000), unavailable)
+      await t.rejects(bus.acquire(fresh(), fresh()), unavailable)
+      await t.rejects(bus.release(fresh(), fresh()), unavailable)
+      await t.rejects(bus.save(fresh(), 1, 'x', 1000), unavailable)
+      await t.rejects(bus.append(fresh(), 1, ['x'], 1000), unavailable)
+      await t.rejects(bus.load(fresh()), unavailable)
     })
 
     await destroy?.()

@@ -23,6 +23,51 @@ if left < 0 then
 end
 return { count, left }`
 
+/** Lease keys outlive their holders so that the next one knows of them, but not for ever. */
+const LEASE_KEPT_MS = 24 * 3600 * 1000
+
+const KEEP_ALIVE = `
+local alive = redis.call('EXISTS', KEYS[1])
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
+return alive`
+
+/**
+ * The fence counts on from the asking node's clock: were it to begin at one again after Redis had lost its memory, a
+ * node of before could keep the new holder out.
+ */
+const ACQUIRE = `
+local lease = redis.call('HMGET', KEYS[1], 'holder', 'fence')
+if lease[1] == ARGV[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  return lease
+end
+if lease[1] and redis.call('EXISTS', ARGV[2] .. lease[1]) == 1 then return lease end
+local fence = math.max((tonumber(redis.call('GET', KEYS[2]) or '0')) + 1, tonumber(ARGV[3]))
+local text = string.format('%.0f', fence)
+redis.call('SET', KEYS[2], text)
+redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'fence', text)
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return { ARGV[1], text }`
+
+const RELEASE = `
+if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]) end
+return 1`
+
+/** A record is a list: the fence, what was saved, what was appended. */
+const SAVE = `
+local fence = tonumber(redis.call('LINDEX', KEYS[1], 0) or '0')
+if fence > tonumber(ARGV[1]) then return 0 end
+redis.call('DEL', KEYS[1])
+redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1`
+
+const APPEND = `
+if redis.call('LINDEX', KEYS[1], 0) ~= ARGV[1] then return 0 end
+for at = 3, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[at]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1`
+
 type Listener = (message: string) => void
 
 /**
@@ -45,7 +90,7 @@ export default defineDriver({
     { additionalProperties: false },
   ),
 
-  async create({ url, keyPrefix }, { log }): Promise<Bus> {
+  async create({ url, keyPrefix }, { clock, log }): Promise<Bus> {
     if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url))
       throw new StartupError('bus.url is no Redis address: write redis://host:6379 or rediss://host:6379.')
     const { createClient } = await import('redis') // 100 ms that only who uses it should wait
@@ -129,6 +174,8 @@ export default defineDriver({
     }
     const command = answersOf(commands)
     const subscription = answersOf(subscriber)
+    const run = (script: string, keys: string[], values: (string | number)[]) =>
+      command(() => commands.eval(script, { keys: keys.map((key) => keyPrefix + key), arguments: values.map(String) }))
 
     // One Redis subscription a channel, whoever listens, so that one that timed out can be asked for again.
     const channels = new Map<string, { listeners: Set<Listener>; dispatch: Listener; ready: boolean }>()
@@ -149,6 +196,7 @@ export default defineDriver({
     }
 
     return {
+      shared: true,
       async publish(channel, message) {
         await command(() => commands.publish(keyPrefix + channel, message))
       },
@@ -172,11 +220,29 @@ export default defineDriver({
         }
       },
       async increment(key, windowMs) {
-        const answer = await command(() =>
-          commands.eval(INCREMENT, { keys: [keyPrefix + key], arguments: [String(windowMs)] }),
-        )
-        const [count, resetMs] = answer as [number, number]
+        const [count, resetMs] = (await run(INCREMENT, [key], [windowMs])) as [number, number]
         return { count, resetMs }
+      },
+      async keepAlive(holder, ttlMs) {
+        return (await run(KEEP_ALIVE, [`alive:${holder}`], [ttlMs])) === 1
+      },
+      async acquire(key, holder) {
+        const values = [holder, `${keyPrefix}alive:`, clock.now().getTime(), LEASE_KEPT_MS]
+        const [owner, fence] = (await run(ACQUIRE, [`lease:${key}`, 'fence'], values)) as [string, string]
+        return { holder: owner, fence: Number(fence) }
+      },
+      async release(key, holder) {
+        await run(RELEASE, [`lease:${key}`, `record:${key}`], [holder])
+      },
+      async save(key, fence, text, ttlMs) {
+        return (await run(SAVE, [`record:${key}`], [fence, ttlMs, text])) === 1
+      },
+      async append(key, fence, texts, ttlMs) {
+        return (await run(APPEND, [`record:${key}`], [fence, ttlMs, ...texts])) === 1
+      },
+      async load(key) {
+        const [fence, ...texts] = await command(() => commands.lRange(`${keyPrefix}record:${key}`, 0, -1))
+        return fence === undefined ? null : { fence: Number(fence), texts }
       },
       async ping() {
         await command(() => commands.ping())

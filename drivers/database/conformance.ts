@@ -170,6 +170,39 @@ export function testDatabaseDriver({ name, create, destroy, supports }: Database
       t.equal(await db.em().count(Item, { usedAt: null }), 1)
     })
 
+    await t.test(
+      'of 50 callers that share commits one consumes a single-use thing, and who fails undoes itself',
+      async (t) => {
+        const db = await fresh(t)
+        await db.execute('insert into conformance_accounts (id, balance) values (?, ?)', ['shared', 1])
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 50 }, (_, number) =>
+            db.groupCommit(async ({ query, execute }) => {
+              await execute('insert into conformance_accounts (id, balance) values (?, ?)', [`caller${number}`, number])
+              const won = await execute('update conformance_accounts set balance = 0 where id = ? and balance = 1', [
+                'shared',
+              ])
+              if (won !== 1) throw new Error('too late')
+              return query<{ balance: number }>('select balance from conformance_accounts where id = ?', ['shared'])
+            }),
+          ),
+        )
+        const winners = outcomes.filter((outcome) => outcome.status === 'fulfilled')
+        t.same(
+          winners.map(({ value }) => value),
+          [[{ balance: 0 }]],
+        )
+        t.match(
+          outcomes.find(({ status }) => status === 'rejected'),
+          { reason: { message: 'too late' } },
+        )
+        t.same(await db.query('select count(*) as count from conformance_accounts'), [{ count: 2 }])
+        await t.rejects(db.groupCommit(({ execute }) => execute('insert into nowhere values (?)', [1])))
+        t.equal(await db.groupCommit(async () => 'after'), 'after', 'the next one works')
+        await db.transaction((em) => em.insert(Account, { id: 'beside', balance: 1 }))
+      },
+    )
+
     await t.test('a condition that is undefined by mistake consumes nothing', async (t) => {
       const db = await fresh(t)
       await db.em().insert(Item, { id: 'one', key: 'k', settings: {}, done: false, createdAt: new Date() })

@@ -1,7 +1,13 @@
 import { defineError } from '../../core/errors.ts'
 
 // The kernel itself stands on the database, so the contract is written there; drivers import it from here.
-export { BackupUnsupported, type DatabaseDriver, type Entity, type Parameter } from '../../core/database.ts'
+export {
+  BackupUnsupported,
+  type DatabaseDriver,
+  type Entity,
+  type Parameter,
+  type Statements,
+} from '../../core/database.ts'
 
 export const DatabaseUnavailable = defineError('database_unavailable', 503, 'The database does not answer.')
 

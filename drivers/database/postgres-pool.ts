@@ -1,7 +1,7 @@
 import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type TransactionSettings } from 'kysely'
 import pg from 'pg'
 import { isPlatformError } from '../../core/errors.ts'
-import { DatabaseUnavailable, type Parameter } from './interface.ts'
+import { DatabaseUnavailable, type Parameter, type Statements } from './interface.ts'
 
 /** Node's and PostgreSQL's codes for "the server can't be reached, or is going away". */
 const UNAVAILABLE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|08|57P0|53300|53400)/
@@ -117,16 +117,42 @@ export class PreparedStatements {
     this.#pool = pool
   }
 
-  async run(sql: string, parameters: readonly Parameter[]): Promise<pg.QueryResult<object>> {
+  async run(
+    sql: string,
+    parameters: readonly Parameter[],
+    connection: Pick<pg.PoolClient, 'query'> = this.#pool,
+  ): Promise<pg.QueryResult<object>> {
     let statement = this.#statements.get(sql)
     if (!statement) {
       statement = { name: `gameyard_${this.#statements.size}`, text: numbered(sql), types: plainTypes }
       this.#statements.set(sql, statement)
     }
     try {
-      return await this.#pool.query({ ...statement, values: parameters as unknown[] })
+      return await connection.query({ ...statement, values: parameters as unknown[] })
     } catch (error) {
       return rethrow(error)
+    }
+  }
+
+  /** Runs `work` in one transaction on a connection of its own. */
+  async transact<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    const connection = await this.#pool.connect().catch(rethrow)
+    let lost: Error | undefined
+    try {
+      await connection.query('begin')
+      const value = await work({
+        query: async (sql, parameters = []) => (await this.run(sql, parameters, connection)).rows as never,
+        execute: async (sql, parameters = []) => (await this.run(sql, parameters, connection)).rowCount ?? 0,
+      })
+      await connection.query('commit')
+      return value
+    } catch (error) {
+      await connection.query('rollback').catch((cause) => {
+        lost = cause
+      })
+      return rethrow(error)
+    } finally {
+      connection.release(lost)
     }
   }
 }

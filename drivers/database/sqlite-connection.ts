@@ -1,10 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { isPlatformError, StorageFull } from '../../core/errors.ts'
-import { DatabaseBusy, DatabaseUnavailable, type Parameter } from './interface.ts'
+import { DatabaseBusy, DatabaseUnavailable, type Parameter, type Statements } from './interface.ts'
 import { nativeBinding } from './sqlite-native.ts'
 
 type Statement = Sqlite.Statement<unknown[], object>
+
+/** One of several that share a commit. */
+interface Unit {
+  work(statements: Statements): Promise<unknown>
+  resolve(value: never): void
+  reject(error: unknown): void
+}
 
 export interface StatementResult {
   rows: object[]
@@ -28,9 +35,11 @@ export class SqliteConnections {
   readonly #waitMs: number
   readonly #queue: Array<() => void> = []
   #taken = false
-  readonly #written: Statements
-  readonly #read: Statements | null
+  readonly #written: KeptStatements
+  readonly #read: KeptStatements | null
   readonly #fast = new Map<string, Statement>()
+  readonly #units: Unit[] = []
+  #committing = false
 
   /** @param waitMs longest wait for the writing connection, and for another process */
   static async open(file: string, { waitMs, synchronous }: { waitMs: number; synchronous: 'full' | 'normal' }) {
@@ -54,8 +63,8 @@ export class SqliteConnections {
     this.writer = writer
     this.#reader = reader
     this.#waitMs = waitMs
-    this.#written = new Statements(writer)
-    this.#read = reader && new Statements(reader)
+    this.#written = new KeptStatements(writer)
+    this.#read = reader && new KeptStatements(reader)
   }
 
   /** A reading statement of the hot path: prepared once, kept for good, never waiting for a transaction. */
@@ -123,6 +132,62 @@ export class SqliteConnections {
     }
   }
 
+  /** Runs `work` in a transaction with whatever else is waiting by then. See `Database.groupCommit`. */
+  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#units.push({ work, resolve: resolve as Unit['resolve'], reject })
+      if (!this.#committing) void this.#commitUnits()
+    })
+  }
+
+  /** Commits group after group until nobody waits. A commit holds the process up, and requests gather meanwhile. */
+  async #commitUnits(): Promise<void> {
+    this.#committing = true
+    while (this.#units.length > 0) {
+      await nextTurn() // so that everyone whose request has arrived is in
+      await this.#commitGroup().catch((error) => {
+        for (const unit of this.#units.splice(0)) unit.reject(error) // the database could not be had
+      })
+    }
+    this.#committing = false
+  }
+
+  async #commitGroup(): Promise<void> {
+    await this.begin()
+    const units = this.#units.splice(0)
+    const results: Array<() => void> = []
+    try {
+      for (const unit of units) results.push(await this.#runUnit(unit))
+      this.runInside('commit', [])
+      for (const settle of results) settle()
+    } catch (error) {
+      for (const unit of units) unit.reject(error)
+    } finally {
+      if (this.writer.inTransaction) this.writer.exec('rollback')
+      this.release()
+    }
+  }
+
+  /** @returns what to tell its caller once the group is committed. @throws when the whole transaction is lost */
+  async #runUnit({ work, resolve, reject }: Unit): Promise<() => void> {
+    this.runInside('savepoint unit', [])
+    try {
+      const value = await work(this.#inside)
+      this.runInside('release unit', [])
+      return () => resolve(value as never)
+    } catch (error) {
+      if (!this.writer.inTransaction) throw error
+      this.runInside('rollback to unit', [])
+      this.runInside('release unit', [])
+      return () => reject(error)
+    }
+  }
+
+  readonly #inside: Statements = {
+    query: async (sql, parameters = []) => this.runInside(sql, parameters.map(bind)).rows as never,
+    execute: async (sql, parameters = []) => this.runInside(sql, parameters.map(bind)).changes,
+  }
+
   /** Waits for the writing connection; first come, first served. @throws DatabaseBusy */
   async take(): Promise<void> {
     if (!this.#taken) {
@@ -160,7 +225,7 @@ export class SqliteConnections {
 }
 
 /** The statements of one connection, the latest used ones kept. */
-class Statements {
+class KeptStatements {
   readonly #database: Sqlite.Database
   readonly #kept = new Map<string, Statement>()
 

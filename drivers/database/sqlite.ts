@@ -10,7 +10,7 @@ import {
 import Type, { type Static } from 'typebox'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError } from '../../core/errors.ts'
-import { DatabaseBusy, type DatabaseDriver, type Entity, type Parameter } from './interface.ts'
+import { DatabaseBusy, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
 import { openReader, SqliteConnections } from './sqlite-connection.ts'
 import { GuardedSqliteDialect } from './sqlite-dialect.ts'
 
@@ -100,6 +100,10 @@ class SqliteDatabase implements DatabaseDriver {
 
   execute(sql: string, parameters: readonly Parameter[]): Promise<number> {
     return this.#connections.execute(sql, parameters)
+  }
+
+  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    return this.#connections.groupCommit(work)
   }
 
   /** SQLite's online backup from a read transaction: one moment of the database, however much is written meanwhile. */

@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
 import { defineError } from '../../core/errors.ts'
@@ -45,6 +46,8 @@ export interface PresignedPut {
  * Every method may throw `StorageUnavailable` after the driver's own retries, and throws it after `close`.
  */
 export interface Storage {
+  /** Reached over a network, so that copies of what is read often are worth their room on this machine. */
+  readonly remote?: boolean
   /**
    * Stores a stream. A key that is there already is left as it is, once the stream has proved to match.
    *
@@ -63,8 +66,25 @@ export interface Storage {
    * @throws BlobNotFound
    */
   get(key: string, range?: Range): Promise<Readable>
+  /**
+   * A blob as an open file of this machine, for drivers that keep them so: it is read faster than a stream. The caller
+   * closes it.
+   *
+   * @throws BlobNotFound
+   */
+  openFile?(key: string): Promise<FileHandle>
   /** What is known of a blob without reading it, or null when there is none. */
   head(key: string): Promise<{ size: number } | null>
+  /**
+   * Makes a blob available under a second key, without the bytes passing through the platform where the storage can do
+   * that. A key that is there already is left as it is.
+   *
+   * @param expected what `from` holds, as it was stored
+   * @throws BlobNotFound when there is no `from`
+   * @throws DigestMismatch when `from` or `to` holds a blob of another size
+   * @throws StorageFull
+   */
+  copy(from: string, to: string, expected: Expected): Promise<void>
   /** Removes a blob; removing what is not there is no error. */
   delete(key: string): Promise<void>
   /**

@@ -55,6 +55,7 @@ export default defineDriver({
 const INCOMING = '~incoming'
 /** A plain descriptor: a `FileHandle` in a stream that nobody reads would end the process when it is collected. */
 const openDescriptor = promisify(openWithCallback)
+const MAX_DURABLE = 10_000
 const ABANDONED_AFTER = 24 * 60 * 60 * 1000
 
 class LocalStorage implements Storage {
@@ -62,6 +63,8 @@ class LocalStorage implements Storage {
   readonly #incoming: string
   readonly #clock: DriverContext['clock']
   readonly #signatures: ReturnType<typeof relaySignatures>
+  /** Folders whose own names this process has made durable: they need not be synced with each blob again. */
+  readonly #durable = new Set<string>()
   #closed = false
 
   /** @param root real path of the folder, which exists */
@@ -117,7 +120,13 @@ class LocalStorage implements Storage {
     if (size === null) await rename(temporary, path)
     else if (size !== expected.size) throw new DigestMismatch(key)
     // Also when the blob was there: the put that renamed it may not have come this far.
-    for (const folder of folders) await syncFolder(folder)
+    await syncFolder(folders[0] as string)
+    for (const [index, folder] of folders.slice(0, -1).entries()) {
+      if (this.#durable.has(folder)) continue
+      await syncFolder(folders[index + 1] as string)
+      if (this.#durable.size >= MAX_DURABLE) this.#durable.clear()
+      this.#durable.add(folder)
+    }
   }
 
   async get(key: string, range?: Range): Promise<Readable> {
@@ -128,6 +137,26 @@ class LocalStorage implements Storage {
       if (fd === null) throw new BlobNotFound(key)
       return createReadStream(path, { fd, ...range })
     })
+  }
+
+  async openFile(key: string): Promise<FileHandle> {
+    const path = this.#path(key)
+    return this.#run(key, async () => {
+      if ((await this.#size(key)) === null) throw new BlobNotFound(key)
+      const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch(nullWhenAbsent)
+      if (file === null) throw new BlobNotFound(key)
+      return file
+    })
+  }
+
+  async copy(from: string, to: string, expected: Expected): Promise<void> {
+    this.#path(to)
+    const body = await this.get(from)
+    try {
+      await this.put(to, body, expected)
+    } finally {
+      body.destroy()
+    }
   }
 
   async head(key: string): Promise<{ size: number } | null> {

@@ -100,6 +100,7 @@ const ABANDONED_AFTER = 48 * 60 * 60 * 1000
 const MAX_PRESIGN_SECONDS = 604_800
 
 class S3Storage implements Storage {
+  readonly remote = true
   readonly #sdk: Sdk
   readonly #client: S3Client
   readonly #bucket: string
@@ -171,6 +172,17 @@ class S3Storage implements Storage {
       if (!isInvalidRange(error)) throw error
       return Readable.from([])
     }
+  }
+
+  async copy(from: string, to: string, expected: Expected): Promise<void> {
+    const { Bucket, Key } = this.#object(to)
+    const [source, blob] = await Promise.all([this.head(from), this.head(to)])
+    if (!source) throw new BlobNotFound(from)
+    if (source.size !== expected.size) throw new DigestMismatch(from)
+    if (blob && blob.size !== expected.size) throw new DigestMismatch(to)
+    if (blob) return
+    const input = { Bucket, Key, CopySource: `${Bucket}/${this.#object(from).Key}` }
+    await this.#run(from, () => this.#client.send(new this.#sdk.CopyObjectCommand(input)))
   }
 
   async head(key: string): Promise<{ size: number } | null> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
-import { BlobNotFound, type Storage } from '../interface.ts'
-import { keys, MiB, read, rejectsWith, stored, unique } from './kit.ts'
+import { BlobNotFound, DigestMismatch, type Storage } from '../interface.ts'
+import { expectedOf, keys, MiB, read, rejectsWith, stored, unique } from './kit.ts'
 
 /** What is stored comes back: whole, in parts, in lists. */
 export async function testBlobs(t: Test, storage: Storage, ordersKeys: boolean): Promise<void> {
@@ -58,6 +58,32 @@ export async function testBlobs(t: Test, storage: Storage, ordersKeys: boolean):
     await storage.delete(key)
     await stored(storage, Buffer.from('here again'), key)
     t.equal(String(await read(storage, key)), 'here again')
+  })
+
+  await t.test('a copy is a blob of its own, and leaves a blob that is there alone', async (t) => {
+    const bytes = randomBytes(100_000)
+    const { key } = await stored(storage, bytes)
+    const to = unique()
+    for (let times = 0; times < 2; times++) await storage.copy(key, to, expectedOf(bytes))
+    await storage.delete(key)
+    t.ok(bytes.equals(await read(storage, to)))
+    const { key: other } = await stored(storage, randomBytes(10))
+    await rejectsWith(t, storage.copy(other, to, { ...expectedOf(bytes), size: 10 }), DigestMismatch)
+    await rejectsWith(t, storage.copy(to, unique(), { ...expectedOf(bytes), size: 10 }), DigestMismatch)
+    t.ok(bytes.equals(await read(storage, to)))
+  })
+
+  await t.test('what is not there is not copied', async (t) => {
+    const to = unique()
+    await rejectsWith(t, storage.copy(unique(), to, expectedOf(Buffer.from('x'))), BlobNotFound)
+    t.equal(await storage.head(to), null)
+  })
+
+  await t.test('copies of one blob to one key at once leave one whole blob', async (t) => {
+    const { key, bytes } = await stored(storage, randomBytes(300_000))
+    const to = unique()
+    await Promise.all(Array.from({ length: 4 }, () => storage.copy(key, to, expectedOf(bytes))))
+    t.ok(bytes.equals(await read(storage, to)))
   })
 
   await t.test('keys are listed in byte order, with size and time', async (t) => {

@@ -86,6 +86,8 @@ export async function testRefusals(t: Test, storage: Storage): Promise<void> {
       await rejectsWith(t, storage.put(key, chunked(bytes), expectedOf(bytes)), InvalidKey, `put ${name}`)
       await rejectsWith(t, storage.get(key), InvalidKey, `get ${name}`)
       await rejectsWith(t, storage.head(key), InvalidKey, `head ${name}`)
+      await rejectsWith(t, storage.copy(key, 'b', expectedOf(bytes)), InvalidKey, `copy from ${name}`)
+      await rejectsWith(t, storage.copy('b', key, expectedOf(bytes)), InvalidKey, `copy to ${name}`)
       await rejectsWith(t, storage.delete(key), InvalidKey, `delete ${name}`)
       await rejectsWith(t, storage.presignPut(key, expectedOf(bytes), presign), InvalidKey, `presignPut ${name}`)
       await rejectsWith(t, storage.commitPut(key, expectedOf(bytes)), InvalidKey, `commitPut ${name}`)
