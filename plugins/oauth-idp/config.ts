@@ -1,11 +1,38 @@
 import Type, { type Static } from 'typebox'
-import { Section } from '../../core/config.ts'
+import { Secret, Section } from '../../core/config.ts'
+
+const ProviderConfig = Section(
+  {
+    clientId: Type.String({ minLength: 1, description: 'As the provider gave it.' }),
+    clientSecret: Secret({ minLength: 1, description: 'As the provider gave it.' }),
+    issuer: Type.Optional(
+      Type.String({
+        pattern: '^https?://[^?#\\s]+[^/?#\\s]$',
+        description: 'Of any OpenID Connect provider beside github, google and discord.',
+        examples: ['https://login.example.org'],
+      }),
+    ),
+    label: Type.Optional(Type.String({ minLength: 1, maxLength: 40, description: 'What the button says.' })),
+    scope: Type.Optional(Type.Array(Type.String(), { description: 'Other scopes than the usual ones.' })),
+  },
+  { description: 'Register <portal>/sign-in/with/<its name here>/callback as redirect URI there.' },
+)
+export type ProviderConfig = Static<typeof ProviderConfig>
 
 export const AuthConfig = Section(
   {
-    signUp: Type.Union([Type.Literal('open'), Type.Literal('closed')], {
+    signUp: Type.Union([Type.Literal('open'), Type.Literal('invite'), Type.Literal('closed')], {
       default: 'open',
-      description: 'open: anyone can make an account. closed: only `gameyard admin create` does.',
+      description:
+        'open: anyone can make an account. invite: only by a link from an administrator. closed: only `gameyard admin create` does.',
+    }),
+    guests: Type.Boolean({
+      default: false,
+      description: 'Whether a name is enough to play: guests, for jams. They can make it an account later.',
+    }),
+    verifyEmail: Type.Boolean({
+      default: false,
+      description: 'Accounts begin with a link that is sent to the email address. Needs a mail driver that sends.',
     }),
     passwordMinLength: Type.Integer({
       default: 10,
@@ -13,14 +40,25 @@ export const AuthConfig = Section(
       maximum: 256,
       description: 'Shortest password, in characters.',
     }),
-    skipConsentForHostedGames: Type.Boolean({
-      default: true,
-      description: 'Games hosted here learn the name and picture of players who sign in without asking them first.',
+    providers: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}$' }), ProviderConfig, {
+      default: {},
+      description: 'Accounts elsewhere that sign in here: github, google, discord, and any other name with its issuer.',
     }),
   },
   { description: 'Sign-in and accounts.', default: {} },
 )
 export type AuthConfig = Static<typeof AuthConfig>
+
+export const OAuthConfig = Section(
+  {
+    skipConsentForHostedGames: Type.Boolean({
+      default: true,
+      description: 'Games hosted here learn the name and picture of players who sign in without asking them first.',
+    }),
+  },
+  { description: 'Sign-in to games.', default: {} },
+)
+export type OAuthConfig = Static<typeof OAuthConfig>
 
 export const authLimits = {
   signInAttemptsPerMinute: Type.Integer({
@@ -28,10 +66,25 @@ export const authLimits = {
     minimum: 1,
     description: 'Sign-in attempts a minute for an account from an address.',
   }),
+  signUpsPerMinute: Type.Integer({
+    default: 30,
+    minimum: 1,
+    description: 'New accounts and guests a minute from an address.',
+  }),
+  linksPerHour: Type.Integer({
+    default: 5,
+    minimum: 1,
+    description: 'Messages with a link an hour to one email address; three times as many from one network address.',
+  }),
   tokenRequestsPerMinute: Type.Integer({
     default: 60,
     minimum: 1,
     description: 'Requests a minute of one OAuth application to the token endpoint.',
+  }),
+  deviceCodeAttemptsPerMinute: Type.Integer({
+    default: 10,
+    minimum: 1,
+    description: 'Codes of devices that a player may enter a minute; five times as many from one address.',
   }),
 }
 export type AuthLimits = { [Name in keyof typeof authLimits]: number }

@@ -1,33 +1,69 @@
 import type { FastifyInstance } from 'fastify'
+import { Administration } from './admin/administration.ts'
 import { Apps } from './apps/apps.ts'
-import type { AuthConfig, AuthLimits } from './config.ts'
+import { SignIns } from './apps/sign-ins.ts'
+import type { AuthConfig, AuthLimits, OAuthConfig } from './config.ts'
 import { AccessTokens } from './oauth/access-tokens.ts'
+import { BuiltinClients } from './oauth/builtin-clients.ts'
 import { Codes } from './oauth/codes.ts'
 import { Consents } from './oauth/consents.ts'
+import { DeviceCodes } from './oauth/device-codes.ts'
+import { Grants } from './oauth/grants.ts'
+import { IdTokens } from './oauth/id-tokens.ts'
+import { RefreshTokens } from './oauth/refresh-tokens.ts'
+import { SigningKeys } from './oauth/signing-keys.ts'
+import { Passkeys } from './passkeys/passkeys.ts'
+import { Avatars } from './players/avatars.ts'
+import { Letters } from './players/letters.ts'
+import { OneTimeTokens } from './players/one-time-tokens.ts'
 import { Players } from './players/players.ts'
+import { Recovery } from './players/recovery.ts'
+import { Removal } from './players/removal.ts'
 import { Setup } from './players/setup.ts'
+import { SignUp } from './players/sign-up.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
+import { providerOf } from './upstream/providers.ts'
+import { Upstream } from './upstream/upstream.ts'
 
 /** Who people are, and who may ask: the one service of this plugin, one field a noun. */
 export class Identity {
   readonly config: AuthConfig
+  readonly oauth: OAuthConfig
   readonly limits: AuthLimits
   readonly players: Players
   readonly setup: Setup
+  readonly signUp: SignUp
+  readonly recovery: Recovery
+  readonly avatars: Avatars
+  readonly passkeys: Passkeys
+  readonly upstream: Upstream
+  /** The end of accounts; other plugins add their part of the export by `removal.parts.set(name, …)`. */
+  readonly removal: Removal
+  readonly administration: Administration
+  readonly #tokens: OneTimeTokens
   readonly sessions: Sessions
   readonly apps: Apps
+  readonly signIns: SignIns
+  readonly grants: Grants
   readonly codes: Codes
+  readonly devices: DeviceCodes
+  readonly builtins: BuiltinClients
   readonly accessTokens: AccessTokens
+  readonly refreshTokens: RefreshTokens
+  readonly signingKeys: SigningKeys
+  readonly idTokens: IdTokens
   readonly consents: Consents
   /** The pages under /settings; other plugins add theirs. */
   readonly settings: SettingsEntry[] = []
 
-  constructor(app: FastifyInstance, config: AuthConfig, limits: AuthLimits) {
+  constructor(app: FastifyInstance, config: AuthConfig, limits: AuthLimits, oauth: OAuthConfig) {
     const { db, clock, events, rateLimiter, origins } = app
     this.config = config
+    this.oauth = oauth
     this.limits = limits
-    this.players = new Players({ db, clock, events, rateLimiter, ...config, ...limits })
+    const around = { db, clock, events, rateLimiter, portalUrl: origins.portal, ...config, ...limits }
+    this.players = new Players(around)
     this.setup = new Setup({
       db,
       players: this.players,
@@ -35,10 +71,31 @@ export class Identity {
       portalUrl: origins.portal,
     })
     this.sessions = new Sessions({ db, clock, events, secure: origins.secure })
-    this.apps = new Apps({ db, clock, events, lan: !origins.secure })
-    this.accessTokens = new AccessTokens({ db, clock })
-    this.codes = new Codes({ db, clock, players: this.players, accessTokens: this.accessTokens })
-    this.consents = new Consents({ db, clock })
+    this.apps = new Apps({ db, clock, events, log: app.log, lan: !origins.secure })
+    this.signIns = new SignIns({ db, clock, log: app.log })
+    this.builtins = new BuiltinClients(this.apps)
+    const shared = { db, clock, players: this.players }
+    this.grants = new Grants(shared)
+    this.accessTokens = new AccessTokens(shared)
+    this.codes = new Codes({ ...shared, grants: this.grants, signIns: this.signIns })
+    this.refreshTokens = new RefreshTokens({ ...shared, grants: this.grants })
+    this.devices = new DeviceCodes({ db, clock, key: app.keys.derive('oauth-idp/user-codes') })
+    this.signingKeys = new SigningKeys({ db, clock, wrappingKey: app.keys.derive('oauth-idp/signing-keys') })
+    this.idTokens = new IdTokens({ clock, keys: this.signingKeys, issuer: origins.portal })
+    this.consents = new Consents({ db, clock, events })
+    const { players, sessions, apps } = this
+    const tokens = new OneTimeTokens({ db, clock, key: app.keys.derive('oauth-idp/one-time-tokens') })
+    this.#tokens = tokens
+    const site = { portalUrl: origins.portal, siteName: app.site.name }
+    const letters = new Letters({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
+    this.signUp = new SignUp({ ...around, players, tokens, letters })
+    this.recovery = new Recovery({ ...around, players, tokens, letters })
+    this.avatars = new Avatars({ ...around, storage: app.storage })
+    this.passkeys = new Passkeys({ ...around, ...site, players, tokens })
+    const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
+    this.upstream = new Upstream({ ...around, players, tokens, providers })
+    this.removal = new Removal({ db, events, players, sessions, apps, avatars: this.avatars })
+    this.administration = new Administration({ ...around, players, tokens })
   }
 
   /** The one-time link that makes the first administrator, or null once there is one. */
@@ -49,7 +106,9 @@ export class Identity {
   /** Forgets what has run out. */
   async sweep(): Promise<void> {
     await this.sessions.sweep()
-    await this.codes.sweep()
-    await this.accessTokens.sweep()
+    await this.#tokens.sweep()
+    for (const id of await this.signUp.lostGuests()) await this.removal.remove(id)
+    await this.grants.sweep()
+    await this.signingKeys.sweep()
   }
 }

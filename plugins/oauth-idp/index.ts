@@ -1,23 +1,39 @@
 import { definePlugin } from '../../core/plugin.ts'
-import { OAuthAppRow } from './apps/entities.ts'
+import { adminPages } from './admin/pages.ts'
+import { OAuthAppRow, SignInCount } from './apps/entities.ts'
 import { appRoutes } from './apps/routes.ts'
-import { AuthConfig, authLimits } from './config.ts'
+import { AuthConfig, authLimits, OAuthConfig } from './config.ts'
 import { Identity } from './identity.ts'
 import { migration as identityTables } from './migrations/2026_11_21_identity.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
-import { AccessToken, AuthorizationCode, Consent } from './oauth/entities.ts'
+import { connectedPages } from './oauth/connected.ts'
+import { allowAnyOrigin } from './oauth/cors.ts'
+import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
+import { devicePages } from './oauth/device-pages.ts'
+import { AccessToken, AuthorizationCode, Consent, DeviceCode, RefreshToken, SigningKey } from './oauth/entities.ts'
+import { introspectRoutes } from './oauth/introspect.ts'
+import { logoutRoutes } from './oauth/logout.ts'
 import { metadataRoutes } from './oauth/metadata.ts'
+import { revokeRoutes } from './oauth/revoke.ts'
 import { tokenRoutes } from './oauth/token.ts'
 import { userinfoRoutes } from './oauth/userinfo.ts'
-import { PlayerRow, SetupLink } from './players/entities.ts'
+import { Passkey } from './passkeys/entities.ts'
+import { passkeyRoutes } from './passkeys/routes.ts'
+import { avatarRoutes } from './players/avatar-routes.ts'
+import { OneTimeToken, PlayerRow, SetupLink } from './players/entities.ts'
 import { playerPages } from './players/pages.ts'
+import { recoveryPages } from './players/recovery-pages.ts'
 import { playerRoutes } from './players/routes.ts'
 import { setupPages } from './players/setup-pages.ts'
 import { Session } from './sessions/entities.ts'
 import { settingsPages } from './settings/pages.ts'
+import { securityPages } from './settings/security-pages.ts'
+import { UpstreamAccount } from './upstream/entities.ts'
+import { upstreamPages } from './upstream/pages.ts'
 
 export type { App as OAuthApp, AppWithSecret } from './apps/schemas.ts'
 export type { AuthConfig } from './config.ts'
+export type { BuiltinClient } from './oauth/builtin-clients.ts'
 export { InvalidGrant } from './oauth/errors.ts'
 export { type NewPlayer, Players, type Standing } from './players/players.ts'
 export type { Player } from './players/schemas.ts'
@@ -35,12 +51,28 @@ export default definePlugin(
     name: 'oauth-idp',
     config: AuthConfig,
     section: 'auth',
+    sections: { oauth: OAuthConfig },
     limits: authLimits,
-    entities: [PlayerRow, SetupLink, Session, OAuthAppRow, AuthorizationCode, AccessToken, Consent],
+    entities: [
+      PlayerRow,
+      SetupLink,
+      OneTimeToken,
+      Passkey,
+      UpstreamAccount,
+      Session,
+      OAuthAppRow,
+      AuthorizationCode,
+      AccessToken,
+      RefreshToken,
+      DeviceCode,
+      Consent,
+      SigningKey,
+      SignInCount,
+    ],
     migrations: [identityTables],
   },
-  async (app, config, limits) => {
-    const identity = new Identity(app, config, limits)
+  async (app, config, limits, { oauth }) => {
+    const identity = new Identity(app, config, limits, oauth)
     app.decorate('identity', identity)
 
     app.auth.recognise({ credential: 'cookie', authenticate: (request) => identity.sessions.authenticate(request) })
@@ -55,6 +87,7 @@ export default definePlugin(
       await identity.sessions.renew(request, reply)
     })
     app.jobs.every('oauth-idp/sweep', 3600, () => identity.sweep())
+    app.addHook('preClose', () => identity.signIns.flush())
 
     app.announcements.push({ label: 'Set-up', text: () => identity.setupUrl() })
     app.site.navigation.push(
@@ -63,9 +96,26 @@ export default definePlugin(
         ? [{ label: 'Sign up', href: '/sign-up', place: 'guest', order: 20 } as const]
         : []),
       { label: 'Settings', href: '/settings', place: 'account', order: 80 },
+      { label: 'Players', href: '/admin/players', place: 'host', order: 10 },
       { label: 'Sign out', href: '/sign-out', place: 'account', order: 90, method: 'post' },
     )
+    for (const routes of [recoveryPages, avatarRoutes, passkeyRoutes, upstreamPages, adminPages, securityPages])
+      await app.register(routes)
     for (const routes of [playerRoutes, playerPages, setupPages, settingsPages, appRoutes]) await app.register(routes)
-    for (const routes of [authorizeRoutes, tokenRoutes, userinfoRoutes, metadataRoutes]) await app.register(routes)
+    for (const routes of [authorizeRoutes, logoutRoutes, devicePages, connectedPages, introspectRoutes]) {
+      await app.register(routes)
+    }
+    // What applications without a server call from their pages.
+    await app.register(async (scope) => {
+      allowAnyOrigin(scope, {
+        '/api/oauth/token': 'POST',
+        '/api/oauth/revoke': 'POST',
+        '/api/oauth/device_authorization': 'POST',
+        '/api/oauth/userinfo': 'GET, POST',
+      })
+      for (const routes of [tokenRoutes, revokeRoutes, deviceAuthorizationRoutes, userinfoRoutes, metadataRoutes]) {
+        await scope.register(routes)
+      }
+    })
   },
 )

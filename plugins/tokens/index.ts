@@ -1,4 +1,5 @@
 import { definePlugin } from '../../core/plugin.ts'
+import { cliClient } from './cli-client.ts'
 import { ApiToken } from './entities.ts'
 import { migration as tokenTables } from './migrations/2026_11_21_tokens.ts'
 import { pages } from './pages.ts'
@@ -27,6 +28,7 @@ export default definePlugin(
       claims: (token) => kindOf(token) !== null,
       authenticate: (token) => tokens.verify(token),
     })
+    app.identity.builtins.add(cliClient(tokens))
     app.identity.settings.push({ label: 'API tokens', href: '/settings/tokens', order: 30 })
     await app.register(routes)
     await app.register(pages)

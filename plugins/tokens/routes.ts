@@ -3,12 +3,26 @@ import { callerOf } from '../../core/auth.ts'
 import { Unauthorized } from '../../core/errors.ts'
 import { PageQuery } from '../../core/pagination.ts'
 import type { Routes } from '../../core/routes.ts'
+import { ShortCache } from '../../core/short-cache.ts'
 import { CreatedToken, CreateTokenBody, TokenList, Whoami } from './schemas.ts'
 
 const constraints = { origin: 'portal' }
 const tags = ['Tokens']
 
+/** What a token says of itself: whose it is, and its label. */
+interface Bearer {
+  id: string
+  name: string
+  email?: string
+  label: string
+}
+
 export const routes: Routes = async (app) => {
+  // Programs ask this first, and often.
+  const bearers = new ShortCache<Bearer>(app.clock)
+  app.events.on('token.revoked', ({ tokenId }) => bearers.drop(tokenId))
+  app.events.on('player.changed', ({ playerId }) => bearers.dropWhere(({ id }) => id === playerId))
+
   app.get(
     '/api/tokens',
     {
@@ -40,6 +54,10 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'session' },
       constraints,
+      // Before the body is read: another's token is none, whatever was sent.
+      onRequest: async (request) => {
+        await app.tokens.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
+      },
       schema: {
         tags,
         summary: 'Revoke a token',
@@ -62,10 +80,17 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { playerId, credentialId } = callerOf(request)
-      const [player, token] = await Promise.all([app.identity.players.find(playerId), app.tokens.find(credentialId)])
-      if (!player) throw new Unauthorized('The account of this token is gone.')
+      const known = await bearers.get(credentialId, async () => {
+        const [player, { label }] = await Promise.all([
+          app.identity.players.find(playerId),
+          app.tokens.mustOwn(playerId, credentialId),
+        ])
+        return player && { id: player.id, name: player.name, label, ...(player.email ? { email: player.email } : {}) }
+      })
+      if (!known) throw new Unauthorized('The account of this token is gone.')
+      const { label: tokenLabel, ...user } = known
       reply.header('cache-control', 'no-store')
-      return { user: { id: player.id, name: player.name, email: player.email }, tokenLabel: token.label }
+      return { user, tokenLabel }
     },
   )
 

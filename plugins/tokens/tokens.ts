@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Principal } from '../../core/auth.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Database } from '../../core/database.ts'
+import type { Database, Statements } from '../../core/database.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Events } from '../../core/events.ts'
 import { newId } from '../../core/ids.ts'
@@ -104,6 +104,26 @@ export class Tokens {
     return { ...toToken(row), token }
   }
 
+  /**
+   * Makes the token of the CLI's login, in the caller's transaction: full access until it is revoked.
+   *
+   * @returns the token, which is not kept
+   */
+  async createForCli(
+    statements: Statements,
+    { playerId, label }: { playerId: string; label: string },
+  ): Promise<string> {
+    const createdAt = this.#context.clock.now()
+    const token = newToken('cli')
+    const prefix = token.slice(0, PREFIX_LENGTH)
+    await statements.execute(
+      `insert into api_tokens (id, token_hash, player_id, kind, label, prefix, scopes, created_at, last_used_at, expires_at)
+       values (?, ?, ?, 'cli', ?, ?, '', ?, null, null)`,
+      [newId('tok', createdAt), hashOf(token), playerId, label, prefix, createdAt],
+    )
+    return token
+  }
+
   /** A player's tokens, the newest first. */
   async list(playerId: string, { limit, cursor }: PageQuery): Promise<{ tokens: Token[]; nextCursor: string | null }> {
     const where = { playerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
@@ -112,9 +132,9 @@ export class Tokens {
     return { tokens: page.map(toToken), nextCursor }
   }
 
-  /** One token, for its own bearer. @throws NotFound */
-  async find(id: string): Promise<Token> {
-    const row = await this.#context.db.em().findOne(ApiToken, { id })
+  /** One of a player's tokens. @throws NotFound, also when it is another's */
+  async mustOwn(playerId: string, id: string): Promise<Token> {
+    const row = await this.#context.db.em().findOne(ApiToken, { id, playerId })
     if (!row) throw new NotFound('token')
     return toToken(row)
   }

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/database.ts'
 import { NotFound } from '../../../core/errors.ts'
@@ -7,8 +8,10 @@ import type { Events } from '../../../core/events.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { cutPage, type PageQuery } from '../../../core/pagination.ts'
 import { hashOf } from '../hash.ts'
-import { AccessToken, AuthorizationCode, Consent } from '../oauth/entities.ts'
-import { OAuthAppRow } from './entities.ts'
+import { Consent } from '../oauth/entities.ts'
+import { endGrants } from '../oauth/grants.ts'
+import { builtinClient, type ClientRow, clientOf, FIND_CLIENT, type OAuthClient } from './client.ts'
+import { OAuthAppRow, SignInCount } from './entities.ts'
 import { checkRedirectUris } from './redirect-uris.ts'
 import type { App, AppUpdate, AppWithSecret } from './schemas.ts'
 
@@ -37,6 +40,7 @@ interface AppsContext {
   db: Database
   clock: Clock
   events: Events
+  log: FastifyBaseLogger
   /** Whether the platform is reached over plain http. */
   lan: boolean
 }
@@ -47,6 +51,9 @@ const NO_HASH = hashOf('')
 /** OAuth applications: whoever may send players here to sign in. */
 export class Apps {
   readonly #context: AppsContext
+  readonly #builtins = new Map<string, OAuthClient>()
+  /** Milliseconds of the last use that was noted, by application. */
+  readonly #noted = new Map<string, number>()
   #checkGame: GameCheck = async () => {
     throw new NotFound('game')
   }
@@ -96,9 +103,17 @@ export class Apps {
     return { ...toApp(row), clientSecret }
   }
 
-  /** What the endpoints need to know of a client; null when there is none. */
-  async find(clientId: string): Promise<OAuthAppRow | null> {
-    return this.#context.db.em().findOne(OAuthAppRow, { clientId })
+  /** Adds a public client that is part of the platform itself; players can't be sent to it, only devices use it. */
+  addBuiltin(client: { clientId: string; name: string }): void {
+    this.#builtins.set(client.clientId, builtinClient(client))
+  }
+
+  /** What the endpoints need to know of a client, read anew each time; null when there is none. */
+  async find(clientId: string): Promise<OAuthClient | null> {
+    const builtin = this.#builtins.get(clientId)
+    if (builtin) return builtin
+    const [row] = await this.#context.db.query<ClientRow>(FIND_CLIENT, [clientId])
+    return row ? clientOf(row) : null
   }
 
   /** The application that was made with a game. */
@@ -157,8 +172,10 @@ export class Apps {
     const row = await this.#context.db.transaction(async (em) => {
       const row = await em.findOne(OAuthAppRow, { id, ownerId })
       if (!row) throw new NotFound('application')
-      await endGrants(em, row.clientId)
-      await em.nativeDelete(Consent, { clientId: row.clientId })
+      const { clientId } = row
+      await endGrants(em, { clientId })
+      await em.nativeDelete(Consent, { clientId })
+      await em.nativeDelete(SignInCount, { clientId })
       await em.nativeDelete(OAuthAppRow, { id })
       return row
     })
@@ -184,7 +201,7 @@ export class Apps {
       row.secretHash = hashOf(clientSecret)
       row.updatedAt = now
       await em.flush()
-      if (!grace) await endGrants(em, row.clientId)
+      if (!grace) await endGrants(em, { clientId: row.clientId })
       return row
     })
     await this.#changed(row)
@@ -192,7 +209,7 @@ export class Apps {
   }
 
   /** Whether a secret is the application's; takes the same time for an application that does not exist. */
-  hasSecret(app: OAuthAppRow | null, secret: string): boolean {
+  hasSecret(app: OAuthClient | null, secret: string): boolean {
     const given = Buffer.from(hashOf(secret))
     const equals = (hash: string | null | undefined) =>
       timingSafeEqual(given, Buffer.from(hash ?? NO_HASH)) && hash != null
@@ -201,21 +218,21 @@ export class Apps {
     return current || (old && (app?.oldSecretUntil?.getTime() ?? 0) > this.#context.clock.now().getTime())
   }
 
-  /** Notes that an application was used, to the minute. */
-  async noteUse(app: OAuthAppRow): Promise<void> {
-    const now = this.#context.clock.now()
-    if (now.getTime() - (app.lastUsedAt?.getTime() ?? 0) < LAST_USED_PRECISION_MS) return
-    await this.#context.db.em().nativeUpdate(OAuthAppRow, { id: app.id }, { lastUsedAt: now })
+  /** Notes that an application was used: to the minute, and nobody waits for it. */
+  noteUse(app: OAuthClient): void {
+    const { clock, db, log } = this.#context
+    const now = clock.now()
+    const last = Math.max(app.lastUsedAt?.getTime() ?? 0, this.#noted.get(app.id) ?? 0)
+    if (now.getTime() - last < LAST_USED_PRECISION_MS) return
+    this.#noted.set(app.id, now.getTime())
+    db.execute('update oauth_apps set last_used_at = ? where id = ?', [now, app.id]).catch((error) =>
+      log.warn({ err: error }, 'the use of an application was not noted'),
+    )
   }
 
   async #changed({ clientId, gameId }: OAuthAppRow): Promise<void> {
     await this.#context.events.emit('app.changed', { clientId, gameId: gameId ?? null })
   }
-}
-
-async function endGrants(em: SqlEntityManager, clientId: string): Promise<void> {
-  await em.nativeDelete(AuthorizationCode, { clientId })
-  await em.nativeDelete(AccessToken, { clientId })
 }
 
 /** Only characters that no client library escapes in a Basic header. */

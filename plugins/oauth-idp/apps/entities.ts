@@ -28,3 +28,19 @@ const OAuthAppSchema = defineEntity({
 
 export class OAuthAppRow extends OAuthAppSchema.class {}
 OAuthAppSchema.setClass(OAuthAppRow)
+
+const SignInCountSchema = defineEntity({
+  name: 'SignInCount',
+  tableName: 'oauth_sign_ins',
+  properties: {
+    clientId: p.string().length(60).primary(),
+    /** UTC, `2026-11-21`. */
+    date: p.string().length(10).primary(),
+    playerId: p.string().length(30).primary().index(),
+    count: p.integer(),
+  },
+})
+
+/** How often a player signed in to an application on a day. */
+export class SignInCount extends SignInCountSchema.class {}
+SignInCountSchema.setClass(SignInCount)

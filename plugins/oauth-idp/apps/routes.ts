@@ -3,7 +3,17 @@ import Type from 'typebox'
 import { type AuthRule, callerOf } from '../../../core/auth.ts'
 import { PageQuery } from '../../../core/pagination.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { App, AppList, AppParams, AppWithSecret, CreateAppBody, UpdateAppBody } from './schemas.ts'
+import {
+  App,
+  AppList,
+  AppParams,
+  AppWithSecret,
+  CreateAppBody,
+  SignInAnalytics,
+  SignInQuery,
+  UpdateAppBody,
+} from './schemas.ts'
+import { daysAsked } from './sign-ins.ts'
 
 const KINDS = ['session', 'api-token', 'cli-token'] as const
 const reads: AuthRule = { scope: 'oauth:read', accepts: KINDS }
@@ -53,6 +63,27 @@ export const appRoutes: Routes = async (app) => {
     async (request) => apps.mustOwn(callerOf(request).playerId, request.params.id),
   )
 
+  app.get(
+    '/api/oauth/apps/:id/analytics',
+    {
+      config: { auth: reads },
+      constraints,
+      onRequest: owned,
+      schema: {
+        tags,
+        summary: 'Sign-ins of an OAuth application, by day',
+        params: AppParams,
+        querystring: SignInQuery,
+        response: { 200: SignInAnalytics },
+      },
+    },
+    async (request) => {
+      const { clientId } = await apps.mustOwn(callerOf(request).playerId, request.params.id)
+      const { from, to } = daysAsked(request.query, app.clock.now())
+      return app.identity.signIns.between(clientId, from, to)
+    },
+  )
+
   app.patch(
     '/api/oauth/apps/:id',
     {
@@ -75,6 +106,7 @@ export const appRoutes: Routes = async (app) => {
     {
       config: { auth: writes },
       constraints,
+      onRequest: owned,
       schema: { tags, summary: 'Delete an OAuth application', params: AppParams, response: { 204: Type.Null() } },
     },
     async (request, reply) => {

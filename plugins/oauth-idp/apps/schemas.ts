@@ -47,4 +47,16 @@ export const UpdateAppBody = Type.Object({
 })
 export type AppUpdate = Static<typeof UpdateAppBody>
 
+export const SignInQuery = Type.Object({
+  from: Type.Optional(Type.String({ format: 'date', description: 'UTC; default: 29 days before `to`.' })),
+  to: Type.Optional(Type.String({ format: 'date', description: 'UTC, included; default: today.' })),
+})
+
+export const SignInAnalytics = Type.Object({
+  signIns: Type.Array(
+    Type.Object({ date: Type.String({ format: 'date' }), count: Type.Integer(), uniquePlayers: Type.Integer() }),
+  ),
+  total: Type.Integer({ description: 'Sign-ins of all these days.' }),
+})
+
 export const AppParams = Type.Object({ id: Type.String() })

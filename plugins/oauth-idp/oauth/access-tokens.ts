@@ -1,22 +1,24 @@
-import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Principal } from '../../../core/auth.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/database.ts'
-import { newId, randomText } from '../../../core/ids.ts'
 import { hashOf } from '../hash.ts'
-import type { Player } from '../players/schemas.ts'
 import { AccessToken } from './entities.ts'
 
 export const ACCESS_TOKEN_SECONDS = 3600
-
-const PREFIX = 'svc_oat_'
+export const ACCESS_TOKEN_PREFIX = 'svc_oat_'
 
 interface LookUpRow {
   id: string
   player_id: string
   client_id: string
   scope: string
+  expires_at: number
 }
+
+/** A token rests on the player's consent and standing: without them it is nobody's. */
+const LOOK_UP = `select t.id, t.player_id, t.client_id, t.scope, t.expires_at from oauth_access_tokens t
+  join players p on p.id = t.player_id join oauth_consents c on c.id = t.consent_id
+  where t.token_hash = ? and t.expires_at > ? and not p.disabled`
 
 /** Opaque bearer tokens of games (RFC 6750), stored hashed. */
 export class AccessTokens {
@@ -28,47 +30,34 @@ export class AccessTokens {
     this.#clock = clock
   }
 
-  /** @returns the token, which is not kept */
-  async issue(
-    em: SqlEntityManager,
-    grant: { clientId: string; player: Player; scope: string[]; codeHash: string },
-  ): Promise<string> {
-    const now = this.#clock.now()
-    const token = PREFIX + randomText(32)
-    await em.insert(AccessToken, {
-      id: newId('oat', now),
-      tokenHash: hashOf(token),
-      clientId: grant.clientId,
-      playerId: grant.player.id,
-      scope: grant.scope.join(' '),
-      codeHash: grant.codeHash,
-      expiresAt: new Date(now.getTime() + ACCESS_TOKEN_SECONDS * 1000),
-    })
-    return token
-  }
-
   claims(token: string): boolean {
-    return token.startsWith(PREFIX)
+    return token.startsWith(ACCESS_TOKEN_PREFIX)
   }
 
   /** Who holds a token, read anew each time: a revoked one is dead on the next request. */
   async authenticate(token: string): Promise<Principal | null> {
-    const [row] = await this.#db.query<LookUpRow>(
-      `select t.id, t.player_id, t.client_id, t.scope from oauth_access_tokens t join players p on p.id = t.player_id
-       where t.token_hash = ? and t.expires_at > ? and not p.disabled`,
-      [hashOf(token), this.#clock.now()],
+    const found = await this.find(token)
+    return (
+      found && {
+        kind: 'oauth-token',
+        playerId: found.playerId,
+        clientId: found.clientId,
+        scopes: new Set(found.scope.split(' ')),
+        credentialId: found.id,
+      }
     )
-    if (!row) return null
-    return {
-      kind: 'oauth-token',
-      playerId: row.player_id,
-      clientId: row.client_id,
-      scopes: new Set(row.scope.split(' ')),
-      credentialId: row.id,
-    }
   }
 
-  async sweep(): Promise<void> {
-    await this.#db.em().nativeDelete(AccessToken, { expiresAt: { $lte: this.#clock.now() } })
+  /** A token that is valid now; null for any other. */
+  async find(token: string) {
+    const [row] = await this.#db.query<LookUpRow>(LOOK_UP, [hashOf(token), this.#clock.now()])
+    if (!row) return null
+    const { id, player_id: playerId, client_id: clientId, scope, expires_at: expiresAt } = row
+    return { id, playerId, clientId, scope, expiresAt: new Date(expiresAt) }
+  }
+
+  /** Ends one token of a client; nothing happens when there is none. */
+  async revoke(clientId: string, token: string): Promise<void> {
+    await this.#db.em().nativeDelete(AccessToken, { clientId, tokenHash: hashOf(token) })
   }
 }

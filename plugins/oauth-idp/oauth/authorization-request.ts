@@ -1,15 +1,17 @@
 import { InvalidRequest } from '../../../core/errors.ts'
 import type { Apps } from '../apps/apps.ts'
-import type { OAuthAppRow } from '../apps/entities.ts'
+import type { OAuthClient } from '../apps/client.ts'
 import { isRegistered } from '../apps/redirect-uris.ts'
 import { OAuthError } from './errors.ts'
 import { readParameters, single } from './parameters.ts'
 import { readCodeChallenge } from './pkce.ts'
 import { readScope } from './scopes.ts'
 
+const LONGEST_NONCE = 500
+
 /** Whom the answer goes to. Only when both are certain may there be a redirect at all. */
 export interface Recipient {
-  client: OAuthAppRow
+  client: OAuthClient
   redirectUri: string
   /** Passed through untouched. */
   state: string | undefined
@@ -20,6 +22,10 @@ export interface AuthorizationRequest {
   scope: string[]
   codeChallenge: string | null
   prompt: 'none' | 'login' | 'consent' | null
+  /** Passed through into the id token. */
+  nonce: string | null
+  /** Longest time since the player signed in, in seconds. */
+  maxAge: number | null
 }
 
 /**
@@ -49,6 +55,9 @@ export function readAuthorizationRequest(raw: unknown, { client }: Recipient): A
   if (parameters.request_uri !== undefined) {
     throw new OAuthError('request_uri_not_supported', 'There are no request objects here.')
   }
+  if (parameters.registration !== undefined) {
+    throw new OAuthError('registration_not_supported', 'Applications are registered beforehand.')
+  }
   if (parameters.response_type === undefined) throw new OAuthError('invalid_request', 'The response_type is missing.')
   if (parameters.response_type !== 'code') {
     throw new OAuthError('unsupported_response_type', 'The only response_type is code.')
@@ -58,7 +67,17 @@ export function readAuthorizationRequest(raw: unknown, { client }: Recipient): A
   }
   const codeChallenge = readCodeChallenge(parameters, { required: client.publicClient })
   const scope = readScope(parameters.scope)
-  return { codeChallenge, scope, prompt: readPrompt(parameters.prompt) }
+  const nonce = parameters.nonce ?? null
+  if (nonce !== null && nonce.length > LONGEST_NONCE) {
+    throw new OAuthError('invalid_request', `The nonce is longer than ${LONGEST_NONCE} characters.`)
+  }
+  return { codeChallenge, scope, nonce, prompt: readPrompt(parameters.prompt), maxAge: readMaxAge(parameters.max_age) }
+}
+
+function readMaxAge(maxAge: string | undefined): number | null {
+  if (maxAge === undefined) return null
+  if (!/^\d{1,9}$/.test(maxAge)) throw new OAuthError('invalid_request', 'The max_age is not a number of seconds.')
+  return Number(maxAge)
 }
 
 /** OpenID Connect Core 3.1.2.1. Choosing an account means signing in with it. */

@@ -12,10 +12,11 @@ import {
 } from './authorization-request.ts'
 import { ConsentPage } from './consent-page.ts'
 import { OAuthError } from './errors.ts'
+import { HARMLESS } from './scopes.ts'
 
 /**
- * The authorization endpoint (RFC 6749 section 4.1.1, with PKCE, RFC 9207 and the parts of OpenID Connect Core that
- * make sense without an id token), and the answer to its one question.
+ * The authorization endpoint (RFC 6749 section 4.1.1, with PKCE, RFC 9207 and OpenID Connect Core section 3.1.2), and
+ * the answer to its one question.
  */
 export const authorizeRoutes: Routes = async (app) => {
   const { identity } = app
@@ -34,13 +35,18 @@ export const authorizeRoutes: Routes = async (app) => {
         const player = signedIn(request)
         if (asked.prompt === 'none' && !player) throw new OAuthError('login_required', 'The player is not signed in.')
         if (asked.prompt === 'login' || !player) return toSignIn(request, reply, asked)
+        if (await isTooLongAgo(player, asked)) {
+          if (asked.prompt === 'none') throw new OAuthError('login_required', 'The player signed in too long ago.')
+          return redirect(reply, again(request))
+        }
         // 4. Has the player allowed it?
         if (asked.prompt === 'consent' || (await mustAsk(player, recipient, asked))) {
           if (asked.prompt === 'none') throw new OAuthError('consent_required', 'The player has to be asked first.')
           return askConsent(request, reply, player, recipient, asked)
         }
         // 5. Back with a code.
-        return answer(reply, recipient, { code: await issueCode(player, recipient, asked) })
+        const consentId = await learns(player, recipient, asked)
+        return answer(reply, recipient, { code: await issueCode(player, recipient, asked, consentId) })
       } catch (error) {
         return refuse(reply, recipient, error)
       }
@@ -67,8 +73,8 @@ export const authorizeRoutes: Routes = async (app) => {
         const asked = readAuthorizationRequest(asking, recipient)
         if (request.body.decision === 'deny') throw new OAuthError('access_denied', 'The player said no.')
         const player = callerOf(request)
-        await identity.consents.remember(player.playerId, recipient.client.clientId, asked.scope)
-        return answer(reply, recipient, { code: await issueCode(player, recipient, asked) })
+        const consentId = await identity.consents.remember(player.playerId, recipient.client.clientId, asked.scope)
+        return answer(reply, recipient, { code: await issueCode(player, recipient, asked, consentId) })
       } catch (error) {
         return refuse(reply, recipient, error)
       }
@@ -77,9 +83,18 @@ export const authorizeRoutes: Routes = async (app) => {
 
   /** Hosted games learn what every player sees anyway without asking; all others ask once a scope. */
   async function mustAsk(player: Principal, { client }: Recipient, { scope }: AuthorizationRequest): Promise<boolean> {
-    const harmless = scope.every((name) => name === 'profile')
-    if (client.hosted && harmless && identity.config.skipConsentForHostedGames) return false
+    if (client.hosted && isHarmless(scope) && identity.oauth.skipConsentForHostedGames) return false
     return !(await identity.consents.covers(player.playerId, client.clientId, scope))
+  }
+
+  /** What the client learns without a question is remembered too: players see it in their settings, and end it there. */
+  const learns = ({ playerId }: Principal, { client }: Recipient, { scope }: AuthorizationRequest): Promise<string> =>
+    identity.consents.remember(playerId, client.clientId, scope, { asked: false })
+
+  async function isTooLongAgo({ credentialId }: Principal, { maxAge }: AuthorizationRequest): Promise<boolean> {
+    if (maxAge === null) return false
+    const signedIn = await identity.sessions.startedAt(credentialId)
+    return app.clock.now().getTime() - signedIn.getTime() > maxAge * 1000
   }
 
   async function askConsent(
@@ -107,11 +122,17 @@ export const authorizeRoutes: Routes = async (app) => {
     })
   }
 
-  const issueCode = (
-    { playerId }: Principal,
-    { client, redirectUri }: Recipient,
-    { scope, codeChallenge }: AuthorizationRequest,
-  ) => identity.codes.issue({ clientId: client.clientId, playerId, redirectUri, scope, codeChallenge })
+  const issueCode = async (
+    { playerId, credentialId }: Principal,
+    { client: { clientId }, redirectUri }: Recipient,
+    { scope, codeChallenge, nonce }: AuthorizationRequest,
+    consentId: string,
+  ): Promise<string> => {
+    const authTime = await identity.sessions.startedAt(credentialId)
+    return identity.codes.issue({
+      ...{ clientId, playerId, consentId, redirectUri, scope, codeChallenge, nonce, authTime },
+    })
+  }
 
   /** To the sign-in page and back here; asked to sign in again, the player is asked once and not on the way back. */
   function toSignIn(request: FastifyRequest, reply: FastifyReply, { prompt }: AuthorizationRequest) {
@@ -120,7 +141,7 @@ export const authorizeRoutes: Routes = async (app) => {
 
   function again(request: FastifyRequest): string {
     const query = new URLSearchParams(searchOf(request))
-    query.delete('prompt')
+    for (const demand of ['prompt', 'max_age']) query.delete(demand)
     return `/sign-in?prompt=login&returnTo=${encodeURIComponent(`/oauth/authorize?${query}`)}`
   }
 
@@ -135,6 +156,8 @@ export const authorizeRoutes: Routes = async (app) => {
     return redirect(reply, `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`)
   }
 }
+
+const isHarmless = (scope: string[]): boolean => scope.every((name) => HARMLESS.has(name))
 
 /** The browser session; an API token is nobody's consent. */
 const signedIn = ({ principal }: FastifyRequest) => (principal?.kind === 'session' ? principal : null)

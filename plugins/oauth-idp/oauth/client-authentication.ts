@@ -1,5 +1,5 @@
 import type { Apps } from '../apps/apps.ts'
-import type { OAuthAppRow } from '../apps/entities.ts'
+import type { OAuthClient } from '../apps/client.ts'
 import { OAuthError } from './errors.ts'
 import type { Parameters } from './parameters.ts'
 
@@ -31,7 +31,7 @@ export function readClientCredentials(authorization: string | undefined, form: P
 }
 
 /** @throws OAuthError `invalid_client`, the same for an unknown client and a wrong secret */
-export async function authenticateClient({ clientId, secret }: ClientCredentials, apps: Apps): Promise<OAuthAppRow> {
+export async function authenticateClient({ clientId, secret }: ClientCredentials, apps: Apps): Promise<OAuthClient> {
   const client = await apps.find(clientId)
   const proven = client?.publicClient ? secret === undefined : apps.hasSecret(client, secret ?? '')
   if (!client || !proven) throw invalidClient()
@@ -53,7 +53,8 @@ function readBasic(header: string): ClientCredentials | null {
   }
 }
 
-const invalidClient = () =>
+/** The same for an unknown client and a wrong secret. */
+export const invalidClient = () =>
   new OAuthError('invalid_client', 'The client is not known or its secret is wrong.', 401, {
     'www-authenticate': 'Basic realm="oauth"',
   })

@@ -1,14 +1,13 @@
-import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
-import { markOnce } from '../../../core/consume-once.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database, Statements } from '../../../core/database.ts'
 import { randomText } from '../../../core/ids.ts'
+import type { SignIns } from '../apps/sign-ins.ts'
 import { hashOf } from '../hash.ts'
 import type { Players } from '../players/players.ts'
 import type { Player } from '../players/schemas.ts'
-import { ACCESS_TOKEN_SECONDS, type AccessTokens } from './access-tokens.ts'
-import { AccessToken, AuthorizationCode } from './entities.ts'
+import { AuthorizationCode } from './entities.ts'
 import { InvalidGrant } from './errors.ts'
+import type { Grant, Grants, IssuedTokens } from './grants.ts'
 import { verifierMatches } from './pkce.ts'
 
 const CODE_SECONDS = 60
@@ -17,9 +16,12 @@ const CODE_SECONDS = 60
 export interface CodeBinding {
   clientId: string
   playerId: string
+  consentId: string
   redirectUri: string
   scope: string[]
   codeChallenge: string | null
+  nonce: string | null
+  authTime: Date
 }
 
 /** What a client presents. */
@@ -30,16 +32,53 @@ export interface PresentedCode {
   codeVerifier?: string | undefined
 }
 
-export interface Grant {
+/** What a code stands for. */
+export interface Redeemed {
   player: Player
   scope: string[]
+  /** The player's consent, which what is given must not outlive (`Consents.holds`). */
+  consentId: string
+}
+
+interface Exchanged extends Redeemed, IssuedTokens {
+  grant: Grant
+  nonce: string | null
 }
 
 interface CodesContext {
   db: Database
   clock: Clock
   players: Players
-  accessTokens: AccessTokens
+  grants: Grants
+  signIns: SignIns
+}
+
+/** A code with its player: all that its redemption reads, in one statement. */
+const LOOK_UP = `select c.client_id, c.player_id, c.consent_id, c.redirect_uri, c.scope, c.code_challenge, c.nonce,
+  c.auth_time, c.expires_at, c.redeemed_at, p.email, p.email_verified, p.name, p.avatar, p.guest, p.is_admin, p.disabled,
+  p.epoch, p.created_at
+  from authorization_codes c join players p on p.id = c.player_id where c.code_hash = ?`
+
+interface LookUpRow {
+  client_id: string
+  player_id: string
+  consent_id: string
+  redirect_uri: string
+  scope: string
+  code_challenge: string | null
+  nonce: string | null
+  auth_time: number
+  expires_at: number
+  redeemed_at: number | null
+  email: string | null
+  email_verified: number
+  name: string
+  avatar: string | null
+  guest: number
+  is_admin: number
+  disabled: number
+  epoch: number
+  created_at: number
 }
 
 /** Authorization codes (RFC 6749 section 4.1): 256 bits, stored hashed, good once and for a minute. */
@@ -51,15 +90,12 @@ export class Codes {
   }
 
   /** @returns the code, which is not kept */
-  async issue({ clientId, playerId, redirectUri, scope, codeChallenge }: CodeBinding): Promise<string> {
+  async issue({ scope, ...binding }: CodeBinding): Promise<string> {
     const code = randomText(32)
     await this.#context.db.em().insert(AuthorizationCode, {
+      ...binding,
       codeHash: hashOf(code),
-      clientId,
-      playerId,
-      redirectUri,
       scope: scope.join(' '),
-      codeChallenge,
       expiresAt: new Date(this.#context.clock.now().getTime() + CODE_SECONDS * 1000),
       redeemedAt: null,
     })
@@ -72,58 +108,80 @@ export class Codes {
    *
    * @throws InvalidGrant
    */
-  redeem(presented: PresentedCode): Promise<Grant> {
-    return this.#take(presented, async (_em, grant) => grant)
+  redeem(presented: PresentedCode): Promise<Redeemed> {
+    return this.#take(presented, async (_statements, redeemed) => redeemed)
   }
 
-  /** Redeems a code for an access token; the caller has authenticated the client. @throws InvalidGrant */
-  exchange(presented: PresentedCode): Promise<Grant & { accessToken: string }> {
-    return this.#take(presented, async (em, grant, codeHash) => {
-      const { clientId } = presented
-      const accessToken = await this.#context.accessTokens.issue(em, { clientId, codeHash, ...grant })
-      return { ...grant, accessToken }
+  /** Redeems a code for tokens; the caller has authenticated the client. @throws InvalidGrant */
+  exchange(presented: PresentedCode): Promise<Exchanged> {
+    return this.#take(presented, async (statements, redeemed, grant, nonce) => {
+      const issued = await this.#context.grants.issue(statements, grant)
+      return { ...redeemed, ...issued, grant, nonce }
     })
   }
 
   async #take<T>(
     presented: PresentedCode,
-    give: (em: SqlEntityManager, grant: Grant, codeHash: string) => Promise<T>,
+    give: (statements: Statements, redeemed: Redeemed, grant: Grant, nonce: string | null) => Promise<T>,
   ): Promise<T> {
-    const { db, clock, players } = this.#context
+    const { db, clock, signIns } = this.#context
     const codeHash = hashOf(presented.code)
-    const code = await db.em().findOne(AuthorizationCode, { codeHash })
+    const [row] = await db.query<LookUpRow>(LOOK_UP, [codeHash])
     // Another client's code is none, so that it can't be used up by whoever caught sight of it.
-    if (!code || code.clientId !== presented.clientId) throw new InvalidGrant('The code is not valid.')
-    if (code.redeemedAt) return this.#refuseReplay(codeHash)
+    if (!row || row.client_id !== presented.clientId) throw new InvalidGrant('The code is not valid.')
+    if (row.redeemed_at !== null) return this.#refuseReplay(codeHash)
     const now = clock.now()
-    if (code.expiresAt <= now) throw new InvalidGrant('The code has expired.')
-    if (code.redirectUri !== presented.redirectUri) {
+    if (row.expires_at <= now.getTime()) throw new InvalidGrant('The code has expired.')
+    if (row.redirect_uri !== presented.redirectUri) {
       throw new InvalidGrant('The redirect_uri is not the one of the authorization request.')
     }
-    if (!verifierMatches(presented.codeVerifier, code.codeChallenge ?? null)) {
+    if (!verifierMatches(presented.codeVerifier, row.code_challenge)) {
       throw new InvalidGrant('The code_verifier does not match the code_challenge.')
     }
-    const player = await players.find(code.playerId)
-    if (!player || player.disabled) throw new InvalidGrant('The code is not valid.')
+    if (row.disabled) throw new InvalidGrant('The code is not valid.')
 
-    const { disabled: _, epoch: __, ...profile } = player
-    const grant = { player: profile, scope: code.scope.split(' ') }
-    const given = await db.transaction(async (em) => {
-      const mine = await markOnce(em, AuthorizationCode, { codeHash, redeemedAt: null }, { redeemedAt: now })
-      return mine ? { value: await give(em, grant, codeHash) } : null
+    const redeemed = { player: this.#playerOf(row), scope: row.scope.split(' '), consentId: row.consent_id }
+    const grant = grantOf(codeHash, row)
+    const given = await db.groupCommit(async (statements) => {
+      const mine = await statements.execute(
+        'update authorization_codes set redeemed_at = ? where code_hash = ? and redeemed_at is null',
+        [now, codeHash],
+      )
+      return mine === 1 ? { value: await give(statements, redeemed, grant, row.nonce) } : null
     })
-    return given ? given.value : this.#refuseReplay(codeHash)
+    if (!given) return this.#refuseReplay(codeHash)
+    signIns.count(row.client_id, row.player_id)
+    return given.value
+  }
+
+  #playerOf(row: LookUpRow): Player {
+    return this.#context.players.describe({
+      id: row.player_id,
+      email: row.email,
+      emailVerified: Boolean(row.email_verified),
+      name: row.name,
+      avatar: row.avatar,
+      passwordHash: null,
+      guest: Boolean(row.guest),
+      isAdmin: Boolean(row.is_admin),
+      disabled: Boolean(row.disabled),
+      epoch: row.epoch,
+      createdAt: new Date(row.created_at),
+    })
   }
 
   /** Somebody else may hold what the code gave: it ends (RFC 6749 section 4.1.2). */
   async #refuseReplay(codeHash: string): Promise<never> {
-    await this.#context.db.em().nativeDelete(AccessToken, { codeHash })
+    await this.#context.grants.end(codeHash)
     throw new InvalidGrant('The code has been used before; what it gave is revoked.')
   }
-
-  /** Forgets codes that can neither be redeemed nor have given a token that still counts. */
-  async sweep(): Promise<void> {
-    const longAgo = new Date(this.#context.clock.now().getTime() - ACCESS_TOKEN_SECONDS * 1000)
-    await this.#context.db.em().nativeDelete(AuthorizationCode, { expiresAt: { $lt: longAgo } })
-  }
 }
+
+const grantOf = (grantId: string, row: LookUpRow): Grant => ({
+  grantId,
+  clientId: row.client_id,
+  playerId: row.player_id,
+  consentId: row.consent_id,
+  scope: row.scope.split(' '),
+  authTime: new Date(row.auth_time),
+})

@@ -1,10 +1,10 @@
 import { Button, Form, html, Row, type View } from '../../../core/pages.ts'
-import type { OAuthAppRow } from '../apps/entities.ts'
+import type { OAuthClient } from '../apps/client.ts'
 import type { Player } from '../players/schemas.ts'
 import { SCOPES } from './scopes.ts'
 
 interface ConsentPageProps {
-  client: OAuthAppRow
+  client: OAuthClient
   redirectUri: string
   scope: string[]
   player: Player
@@ -29,12 +29,12 @@ export const ConsentPage = ({
       <p class="lede">You are signed in as <strong>${player.name}</strong>. <a href=${signInAgain}>Not you?</a></p>
     </header>
     <div class="card">
-      <div class="card-head"><h2 class="h3">It will learn</h2></div>
+      <div class="card-head"><h2 class="h3">It will get</h2></div>
       <dl class="facts">
         ${scope.map(
           (name) => html`<div>
             <dt>${SCOPES[name]?.title}</dt>
-            <dd>${name === 'email' ? player.email : name === 'profile' ? player.name : SCOPES[name]?.description}</dd>
+            <dd>${(name === 'email' && player.email) || (name === 'profile' && player.name) || SCOPES[name]?.description}</dd>
           </div>`,
         )}
         <div><dt>Sends you to</dt><dd class="mono">${new URL(redirectUri).host}</dd></div>
@@ -49,3 +49,10 @@ export const ConsentPage = ({
     <//>
     <p class="hint">Your password stays here. Next time you won't be asked again.</p>
   </div>`
+
+/** Scopes as a sentence says them. */
+export const scopeWords = (scope: string[]): string =>
+  Object.entries(SCOPES)
+    .filter(([name]) => scope.includes(name))
+    .map(([, { title }]) => title.toLowerCase())
+    .join('; ')

@@ -1,30 +1,122 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/database.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import { newId } from '../../../core/ids.ts'
+import { ShortCache } from '../../../core/short-cache.ts'
 import { Consent } from './entities.ts'
+import { endGrants } from './grants.ts'
 
-/** What players have allowed applications to know. */
+declare module '../../../core/events.ts' {
+  interface DomainEvents {
+    /** A player took back what an application knew: whatever rests on it has ended. */
+    'consent.revoked': { consentId: string }
+  }
+}
+
+/** A game that knows a player. */
+export interface Connection {
+  clientId: string
+  name: string
+  homepageUrl: string | null
+  scope: string[]
+  since: Date
+}
+
+interface ConsentRow {
+  id: string
+  scope: string
+  asked: number
+}
+
+/** What applications may know of players. Everything that is given to an application rests on one. */
 export class Consents {
   readonly #db: Database
   readonly #clock: Clock
+  readonly #events: Events
+  readonly #standing: ShortCache<true>
 
-  constructor({ db, clock }: { db: Database; clock: Clock }) {
+  constructor({ db, clock, events }: { db: Database; clock: Clock; events: Events }) {
     this.#db = db
     this.#clock = clock
+    this.#events = events
+    this.#standing = new ShortCache(clock)
+    events.on('consent.revoked', ({ consentId }) => this.#standing.drop(consentId))
   }
 
-  /** Whether a player has allowed all of these scopes. */
+  /** Whether a player was asked for all of these scopes and allowed them. */
   async covers(playerId: string, clientId: string, scope: string[]): Promise<boolean> {
-    const consent = await this.#db.em().findOne(Consent, { playerId, clientId })
+    const [consent] = await this.#db.query<ConsentRow>(FIND, [playerId, clientId])
     const allowed = new Set(consent?.scope.split(' '))
-    return consent !== null && scope.every((name) => allowed.has(name))
+    return Boolean(consent?.asked) && scope.every((name) => allowed.has(name))
   }
 
-  /** Remembers a yes, beside earlier ones. */
-  async remember(playerId: string, clientId: string, scope: string[]): Promise<void> {
-    await this.#db.transaction(async (em) => {
-      const earlier = await em.findOne(Consent, { playerId, clientId })
-      const all = [...new Set([...(earlier?.scope.split(' ') ?? []), ...scope])].sort().join(' ')
-      await em.upsert(Consent, { playerId, clientId, scope: all, updatedAt: this.#clock.now() })
+  /**
+   * Remembers a yes, beside earlier ones; or, with `asked: false`, that a hosted game was told what needs no asking.
+   *
+   * @returns the id of the consent, for `holds`
+   */
+  remember(playerId: string, clientId: string, scope: string[], { asked = true } = {}): Promise<string> {
+    const now = this.#clock.now()
+    return this.#db.groupCommit(async ({ query, execute }) => {
+      await execute(INSERT, [newId('con', now), playerId, clientId, scope.join(' '), asked, now, now])
+      const [row] = await query<ConsentRow>(FIND, [playerId, clientId])
+      if (!row) throw new Error('A consent is gone while it is being given.')
+      const earlier = row.asked ? row.scope.split(' ') : []
+      const all = [...new Set([...earlier, ...scope])].sort().join(' ')
+      if (asked && (all !== row.scope || !row.asked)) {
+        await execute('update oauth_consents set scope = ?, asked = ?, updated_at = ? where id = ?', [
+          ...[all, true, now, row.id],
+        ])
+      }
+      return row.id
     })
   }
+
+  /** Whether a consent still stands: for whoever gave out something signed that rests on it. */
+  async holds(consentId: string): Promise<boolean> {
+    const holds = await this.#standing.get(consentId, async () => {
+      const rows = await this.#db.query('select id from oauth_consents where id = ?', [consentId])
+      return rows.length > 0 ? true : null
+    })
+    return holds === true
+  }
+
+  /** The games that know a player, the latest first; built-in clients, which are no games, left out. */
+  async list(playerId: string): Promise<Connection[]> {
+    const rows = await this.#db.query<{
+      client_id: string
+      name: string
+      homepage_url: string | null
+      scope: string
+      created_at: number
+    }>(
+      `select c.client_id, a.name, a.homepage_url, c.scope, c.created_at from oauth_consents c
+       join oauth_apps a on a.client_id = c.client_id where c.player_id = ? order by c.created_at desc, a.name`,
+      [playerId],
+    )
+    return rows.map((row) => ({
+      clientId: row.client_id,
+      name: row.name,
+      homepageUrl: row.homepage_url,
+      scope: row.scope.split(' '),
+      since: new Date(row.created_at),
+    }))
+  }
+
+  /** Takes a consent back: codes, tokens and game sessions that rest on it end. @throws NotFound */
+  async revoke(playerId: string, clientId: string): Promise<void> {
+    const consentId = await this.#db.transaction(async (em) => {
+      const consent = await em.findOne(Consent, { playerId, clientId })
+      if (!consent) throw new NotFound('connected game')
+      await em.nativeDelete(Consent, { playerId, clientId })
+      await endGrants(em, { playerId, clientId })
+      return consent.id
+    })
+    await this.#events.emit('consent.revoked', { consentId })
+  }
 }
+
+const FIND = 'select id, scope, asked from oauth_consents where player_id = ? and client_id = ?'
+const INSERT = `insert into oauth_consents (id, player_id, client_id, scope, asked, created_at, updated_at)
+  values (?, ?, ?, ?, ?, ?, ?) on conflict (player_id, client_id) do nothing`

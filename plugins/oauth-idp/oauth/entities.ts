@@ -8,13 +8,18 @@ const AuthorizationCodeSchema = defineEntity({
     codeHash: p.string().length(43).primary(),
     clientId: p.string().length(60).index(),
     playerId: p.string().length(30).index(),
+    consentId: p.string().length(30),
     redirectUri: p.string().length(2000),
     /** Space-separated. */
     scope: p.string().length(200),
     /** S256 (RFC 7636); null when the client sent none. */
     codeChallenge: p.string().length(43).nullable(),
+    /** Of the id token (OpenID Connect Core 3.1.2.1). */
+    nonce: p.string().length(500).nullable(),
+    /** When the player signed in to the portal. */
+    authTime: p.datetime(3),
     expiresAt: p.datetime(3).index(),
-    /** A redeemed code is kept until the tokens it gave have expired: a replay revokes them. */
+    /** A redeemed code is kept until what it gave has expired: a replay revokes that. */
     redeemedAt: p.datetime(3).nullable(),
   },
 })
@@ -31,9 +36,11 @@ const AccessTokenSchema = defineEntity({
     tokenHash: p.string().length(43).unique(),
     clientId: p.string().length(60).index(),
     playerId: p.string().length(30).index(),
+    /** The player's consent that it rests on: without it the token is dead. */
+    consentId: p.string().length(30),
     scope: p.string().length(200),
-    /** The code that gave it. */
-    codeHash: p.string().length(43).index(),
+    /** The family: the hash of the code that began it. */
+    grantId: p.string().length(43).index(),
     expiresAt: p.datetime(3).index(),
   },
 })
@@ -41,18 +48,88 @@ const AccessTokenSchema = defineEntity({
 export class AccessToken extends AccessTokenSchema.class {}
 AccessTokenSchema.setClass(AccessToken)
 
+const RefreshTokenSchema = defineEntity({
+  name: 'RefreshToken',
+  tableName: 'oauth_refresh_tokens',
+  properties: {
+    /** SHA-256 of the token. */
+    tokenHash: p.string().length(43).primary(),
+    clientId: p.string().length(60).index(),
+    playerId: p.string().length(30).index(),
+    consentId: p.string().length(30),
+    scope: p.string().length(200),
+    grantId: p.string().length(43).index(),
+    authTime: p.datetime(3),
+    expiresAt: p.datetime(3).index(),
+    /** A used one is kept: whoever presents it again is not its only holder. */
+    usedAt: p.datetime(3).nullable(),
+  },
+})
+
+export class RefreshToken extends RefreshTokenSchema.class {}
+RefreshTokenSchema.setClass(RefreshToken)
+
+const DeviceCodeSchema = defineEntity({
+  name: 'DeviceCode',
+  tableName: 'oauth_device_codes',
+  properties: {
+    /** SHA-256 of the device code. */
+    deviceHash: p.string().length(43).primary(),
+    /** Keyed hash of the user code, which is short enough to be found by trying. */
+    userHash: p.string().length(43).unique(),
+    clientId: p.string().length(60).index(),
+    scope: p.string().length(200),
+    /** What the device calls itself, for the eye alone. */
+    label: p.string().length(80),
+    machine: p.string().length(80),
+    /** `pending`, `approved` or `denied`. */
+    decision: p.string().length(10),
+    playerId: p.string().length(30).nullable().index(),
+    consentId: p.string().length(30).nullable(),
+    authTime: p.datetime(3).nullable(),
+    intervalSeconds: p.integer(),
+    polledAt: p.datetime(3).nullable(),
+    expiresAt: p.datetime(3).index(),
+  },
+})
+
+/** A device that waits for somebody to approve it elsewhere (RFC 8628). */
+export class DeviceCode extends DeviceCodeSchema.class {}
+DeviceCodeSchema.setClass(DeviceCode)
+
 const ConsentSchema = defineEntity({
   name: 'Consent',
   tableName: 'oauth_consents',
   properties: {
     playerId: p.string().length(30).primary(),
     clientId: p.string().length(60).primary().index(),
-    /** Every scope that the player has allowed this client, space-separated. */
+    /** A new one after each withdrawal: what rested on the old one does not come back. */
+    id: p.string().length(30).unique(),
+    /** Every scope that this client may know of the player, space-separated. */
     scope: p.string().length(200),
+    /** Whether the player was asked; hosted games learn a name without. */
+    asked: p.boolean(),
+    createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
   },
 })
 
-/** What a player has allowed an application, so that the question is asked once. */
+/** What an application may know of a player: the question is asked once, and the answer can be taken back. */
 export class Consent extends ConsentSchema.class {}
 ConsentSchema.setClass(Consent)
+
+const SigningKeySchema = defineEntity({
+  name: 'SigningKey',
+  tableName: 'oauth_signing_keys',
+  properties: {
+    /** The time in which it signs, as a number of such times since 1970 (oauth/signing-keys.ts): one key each. */
+    period: p.integer().primary(),
+    /** The private JWK, encrypted under a key that the database does not hold. */
+    sealed: p.string().length(1000),
+    publicJwk: p.json<Record<string, unknown>>(),
+  },
+})
+
+/** A key that signs id tokens. */
+export class SigningKey extends SigningKeySchema.class {}
+SigningKeySchema.setClass(SigningKey)

@@ -1,4 +1,4 @@
-/** The error codes of RFC 6749 (sections 4.1.2.1 and 5.2), OpenID Connect Core 3.1.2.6 and RFC 9101. */
+/** The error codes of RFC 6749 (4.1.2.1 and 5.2), RFC 8628 (3.5), OpenID Connect Core (3.1.2.6) and RFC 9101. */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -14,6 +14,10 @@ export type OAuthErrorCode =
   | 'consent_required'
   | 'request_not_supported'
   | 'request_uri_not_supported'
+  | 'registration_not_supported'
+  | 'authorization_pending'
+  | 'slow_down'
+  | 'expired_token'
 
 /** An error in the form of the OAuth specifications rather than of the platform's own APIs. */
 export class OAuthError extends Error {

@@ -1,7 +1,13 @@
 import type { Routes } from '../../../core/routes.ts'
 import { SCOPES } from './scopes.ts'
+import { SIGNING_ALGORITHM } from './signing-keys.ts'
+import { GRANT_TYPES } from './token.ts'
 
-/** Authorization server metadata (RFC 8414): what client libraries discover by themselves. */
+const config = { auth: 'none' } as const
+const constraints = { origin: 'portal' }
+const CONFIDENTIAL = ['client_secret_basic', 'client_secret_post']
+
+/** What client libraries discover by themselves: RFC 8414, OpenID Connect Discovery, and the keys of id tokens. */
 export const metadataRoutes: Routes = async (app) => {
   const { portal } = app.origins
   const metadata = JSON.stringify({
@@ -9,29 +15,52 @@ export const metadataRoutes: Routes = async (app) => {
     authorization_endpoint: `${portal}/oauth/authorize`,
     token_endpoint: `${portal}/api/oauth/token`,
     userinfo_endpoint: `${portal}/api/oauth/userinfo`,
+    jwks_uri: `${portal}/api/oauth/jwks`,
+    revocation_endpoint: `${portal}/api/oauth/revoke`,
+    introspection_endpoint: `${portal}/api/oauth/introspect`,
+    device_authorization_endpoint: `${portal}/api/oauth/device_authorization`,
+    end_session_endpoint: `${portal}/oauth/logout`,
     service_documentation: `${portal}/docs`,
     scopes_supported: Object.keys(SCOPES),
+    claims_supported: [
+      ...['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'at_hash'],
+      ...['name', 'picture', 'image_url', 'email', 'email_verified'],
+    ],
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    grant_types_supported: GRANT_TYPES,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [SIGNING_ALGORITHM],
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    token_endpoint_auth_methods_supported: [...CONFIDENTIAL, 'none'],
+    revocation_endpoint_auth_methods_supported: [...CONFIDENTIAL, 'none'],
+    introspection_endpoint_auth_methods_supported: CONFIDENTIAL,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
+    claims_parameter_supported: false,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
   })
 
+  const documents = {
+    '/.well-known/oauth-authorization-server': 'Authorization server metadata (RFC 8414)',
+    '/.well-known/openid-configuration': 'OpenID provider metadata (OpenID Connect Discovery)',
+  }
+  for (const [url, summary] of Object.entries(documents)) {
+    app.get(url, { config, constraints, schema: { tags: ['OAuth'], summary } }, async (_request, reply) =>
+      reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=300').send(metadata),
+    )
+  }
+
   app.get(
-    '/.well-known/oauth-authorization-server',
-    {
-      config: { auth: 'none' },
-      constraints: { origin: 'portal' },
-      schema: { tags: ['OAuth'], summary: 'Authorization server metadata (RFC 8414)' },
-    },
-    async (_request, reply) =>
-      reply
+    '/api/oauth/jwks',
+    { config, constraints, schema: { tags: ['OAuth'], summary: 'Keys of id tokens (RFC 7517)' } },
+    async (_request, reply) => {
+      const keys = (await app.identity.signingKeys.published()).map(({ publicJwk }) => publicJwk)
+      return reply
         .type('application/json; charset=utf-8')
-        .header('access-control-allow-origin', '*')
-        .header('cross-origin-resource-policy', 'cross-origin')
         .header('cache-control', 'public, max-age=300')
-        .send(metadata),
+        .send(JSON.stringify({ keys }))
+    },
   )
 }

@@ -2,9 +2,15 @@ import { OAuthError } from './errors.ts'
 
 /** What a player can let an application know, and how the consent page says it. */
 export const SCOPES: Record<string, { title: string; description: string }> = {
+  openid: { title: 'Who you are', description: 'A player id that stays the same.' },
   profile: { title: 'Your name and picture', description: 'What other players see too.' },
   email: { title: 'Your email address', description: 'It could write to you.' },
+  offline_access: { title: 'Access while you are away', description: 'Until you disconnect it.' },
+  'ai:generate': { title: 'Your credits, to spend', description: 'On AI generation.' },
 }
+
+/** What hosted games may learn without asking: no more than every other player sees. */
+export const HARMLESS: ReadonlySet<string> = new Set(['openid', 'profile'])
 
 /**
  * The scopes of a request (RFC 6749 section 3.3), each once. A request that names none means `profile`.
@@ -15,7 +21,7 @@ export function readScope(scope: string | undefined): string[] {
   const scopes = [...new Set((scope ?? '').split(' ').filter(Boolean))]
   const unknown = scopes.find((name) => !Object.hasOwn(SCOPES, name))
   if (unknown !== undefined) {
-    throw new OAuthError('invalid_scope', `The scopes are ${Object.keys(SCOPES).join(' and ')}.`)
+    throw new OAuthError('invalid_scope', `The scopes are ${Object.keys(SCOPES).join(', ')}.`)
   }
   return scopes.length > 0 ? scopes : ['profile']
 }

@@ -1,118 +1,124 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import Type from 'typebox'
-import { isPlatformError } from '../../../core/errors.ts'
+import Type, { type Static } from 'typebox'
 import type { Routes } from '../../../core/routes.ts'
-import { validationDetails } from '../../../core/validation.ts'
+import type { OAuthClient } from '../apps/client.ts'
+import type { Identity } from '../identity.ts'
+import type { Player } from '../players/schemas.ts'
 import { ACCESS_TOKEN_SECONDS } from './access-tokens.ts'
-import { authenticateClient, readClientCredentials } from './client-authentication.ts'
-import { OAuthError } from './errors.ts'
-import { readParameters } from './parameters.ts'
+import { clientEndpoint, Parameter, required } from './client-endpoint.ts'
+import { InvalidGrant, OAuthError } from './errors.ts'
+import type { Grant, IssuedTokens } from './grants.ts'
+import type { Parameters } from './parameters.ts'
+import { narrowScope } from './refresh-tokens.ts'
 import { OAuthUser, userOf } from './user.ts'
 
-const FORM = 'application/x-www-form-urlencoded'
-
-const TokenBody = Type.Object(
-  {
-    grant_type: Type.Optional(Type.String({ description: 'authorization_code' })),
-    code: Type.Optional(Type.String({ maxLength: 1000 })),
-    redirect_uri: Type.Optional(Type.String({ maxLength: 2000 })),
-    code_verifier: Type.Optional(Type.String({ maxLength: 1000, description: 'PKCE, RFC 7636.' })),
-    client_id: Type.Optional(Type.String({ maxLength: 1000 })),
-    client_secret: Type.Optional(Type.String({ maxLength: 1000 })),
-  },
-  { additionalProperties: true }, // parameters that are not known are ignored (RFC 6749 section 3.2)
-)
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+export const GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_GRANT]
 
 const TokenResponse = Type.Object({
   access_token: Type.String(),
   token_type: Type.Literal('Bearer'),
-  expires_in: Type.Integer({ description: 'Seconds.' }),
-  scope: Type.String(),
+  expires_in: Type.Optional(Type.Integer({ description: 'Seconds. Absent: until it is revoked.' })),
+  scope: Type.Optional(Type.String()),
+  refresh_token: Type.Optional(Type.String({ description: 'With the scope offline_access; good once.' })),
+  id_token: Type.Optional(Type.String({ description: 'With the scope openid (ES256).' })),
   user: OAuthUser,
 })
+export type TokenResponse = Static<typeof TokenResponse>
 
-/** The token endpoint (RFC 6749 section 3.2), for the authorization code grant. */
+/** The token endpoint (RFC 6749 section 3.2). */
 export const tokenRoutes: Routes = async (app) => {
-  const { identity, rateLimiter } = app
+  const { identity } = app
+  clientEndpoint(app, {
+    url: '/api/oauth/token',
+    summary: 'Exchange a code, a refresh token or a device code for an access token',
+    parameters: {
+      grant_type: Parameter(GRANT_TYPES.join(', ')),
+      code: Parameter(),
+      redirect_uri: Parameter(),
+      code_verifier: Parameter('PKCE, RFC 7636.'),
+      refresh_token: Parameter(),
+      scope: Parameter('With a refresh token: less than was granted.'),
+      device_code: Parameter('RFC 8628.'),
+    },
+    response: TokenResponse,
+    handle: async ({ form, client }) => {
+      const answer = await answerOf(identity, client, form)
+      identity.apps.noteUse(client)
+      return answer
+    },
+  })
+}
 
-  app.post(
-    '/api/oauth/token',
-    {
-      config: { auth: 'none' },
-      constraints: { origin: 'portal' },
-      schema: {
-        tags: ['OAuth'],
-        summary: 'Exchange an authorization code for an access token',
-        consumes: [FORM],
-        body: TokenBody,
-        response: { 200: TokenResponse },
-      },
-      onRequest: async (request) => mustBeForm(request),
-      errorHandler: sendOAuthError,
-    },
-    async (request, reply) => {
-      // 1. The parameters, each once.
-      const form = readParameters(request.body)
-      // 2. The client. Whoever can't prove to be one is counted apart, so as not to shut the real one out.
-      const credentials = readClientCredentials(request.headers.authorization, form)
-      const count = (key: string) =>
-        rateLimiter.take(`oauth-token/${key}`, identity.limits.tokenRequestsPerMinute, 60_000)
-      const client = await authenticateClient(credentials, identity.apps).catch(async (error) => {
-        await count(`unproven/${credentials.clientId.slice(0, 60)}/${request.ip}`)
-        throw error
-      })
-      await count(client.publicClient ? `${client.clientId}/${request.ip}` : client.clientId)
-      // 3. The grant.
-      if (form.grant_type === undefined) throw new OAuthError('invalid_request', 'The grant_type is missing.')
-      if (form.grant_type !== 'authorization_code') {
-        throw new OAuthError('unsupported_grant_type', 'The only grant_type is authorization_code.')
-      }
-      // 4. The code, and what it is bound to.
-      const { code, redirect_uri: redirectUri, code_verifier: codeVerifier } = form
-      if (code === undefined) throw new OAuthError('invalid_request', 'The code is missing.')
-      if (redirectUri === undefined) throw new OAuthError('invalid_request', 'The redirect_uri is missing.')
-      const grant = await identity.codes.exchange({ clientId: client.clientId, code, redirectUri, codeVerifier })
-      // 5. The answer.
-      await identity.apps.noteUse(client)
-      reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
-      return {
-        access_token: grant.accessToken,
-        token_type: 'Bearer' as const,
-        expires_in: ACCESS_TOKEN_SECONDS,
-        scope: grant.scope.join(' '),
-        user: userOf(grant.player, new Set(grant.scope)),
-      }
-    },
+function answerOf(identity: Identity, client: OAuthClient, form: Parameters): Promise<TokenResponse> {
+  const grantType = required(form, 'grant_type')
+  if (grantType === 'authorization_code') return byCode(identity, client, form)
+  if (grantType === 'refresh_token') return byRefreshToken(identity, client, form)
+  if (grantType === DEVICE_GRANT) return byDeviceCode(identity, client, form)
+  throw new OAuthError('unsupported_grant_type', `The grant types are ${GRANT_TYPES.join(', ')}.`)
+}
+
+/** RFC 6749 section 4.1.3: the code, and what it is bound to. */
+async function byCode(identity: Identity, { clientId }: OAuthClient, form: Parameters): Promise<TokenResponse> {
+  const code = required(form, 'code')
+  const redirectUri = required(form, 'redirect_uri')
+  const exchanged = await identity.codes.exchange({ clientId, code, redirectUri, codeVerifier: form.code_verifier })
+  return respond(identity, exchanged)
+}
+
+/** RFC 6749 section 6. An id token of a refresh has no nonce (OpenID Connect Core 12.2). */
+async function byRefreshToken(identity: Identity, client: OAuthClient, form: Parameters): Promise<TokenResponse> {
+  const token = required(form, 'refresh_token')
+  const refreshed = await identity.refreshTokens.rotate(client.clientId, token, (granted) =>
+    narrowScope(form.scope, granted),
   )
+  return respond(identity, { ...refreshed, nonce: null })
 }
 
-function mustBeForm(request: FastifyRequest): void {
-  const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
-  if (type !== FORM) throw new OAuthError('invalid_request', `Send the parameters as ${FORM}.`, 415)
-}
-
-/** Whatever goes wrong, in the shape of RFC 6749 section 5.2. */
-function sendOAuthError(error: FastifyError | OAuthError, request: FastifyRequest, reply: FastifyReply): void {
-  const known = translate(error, request)
-  reply
-    .code(known.status)
-    .headers(known.headers)
-    .header('cache-control', 'no-store')
-    .header('pragma', 'no-cache')
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify({ error: known.error, error_description: known.message }))
-}
-
-function translate(error: FastifyError | OAuthError, request: FastifyRequest): OAuthError {
-  if (error instanceof OAuthError) return error
-  if ('validation' in error && error.validation) {
-    const [first] = validationDetails(error)
-    return new OAuthError('invalid_request', `The parameter ${first?.path} ${first?.message}.`)
+/** RFC 8628 section 3.4. */
+async function byDeviceCode(identity: Identity, { clientId }: OAuthClient, form: Parameters): Promise<TokenResponse> {
+  const deviceCode = required(form, 'device_code')
+  const builtin = identity.builtins.get(clientId)
+  const { answer, playerId, ...given } = await identity.devices.redeem(clientId, deviceCode, async (use, approval) => {
+    const { request, ...rest } = approval
+    const grant: Grant = { ...rest, clientId, scope: request.scope }
+    if (builtin) return { playerId: grant.playerId, answer: await builtin.issue(use, approval) }
+    const issued = await identity.grants.issue(use, grant)
+    return { playerId: grant.playerId, answer: null, tokens: { ...issued, grant, scope: grant.scope, nonce: null } }
+  })
+  const player = await identity.players.find(playerId)
+  if (!player || player.disabled) throw new InvalidGrant('The device code is not valid.')
+  if (answer) {
+    return {
+      access_token: answer.accessToken,
+      token_type: 'Bearer',
+      user: userOf(player, new Set(['profile', 'email'])),
+    }
   }
-  const status = error.statusCode ?? 500
-  const headers = (isPlatformError(error) && error.headers) || {}
-  if (status === 429) return new OAuthError('temporarily_unavailable', error.message, 429, headers)
-  if (status < 500) return new OAuthError('invalid_request', error.message, status, headers)
-  request.log.error({ err: error }, 'request failed')
-  return new OAuthError('server_error', `The log has it under request ${request.id}.`, status)
+  identity.signIns.count(clientId, playerId)
+  if (!given.tokens) throw new Error('The device was given nothing.')
+  return respond(identity, { ...given.tokens, player })
+}
+
+interface Given extends IssuedTokens {
+  grant: Grant
+  player: Player
+  scope: string[]
+  nonce: string | null
+}
+
+async function respond(identity: Identity, given: Given): Promise<TokenResponse> {
+  const { grant, player, scope, nonce, accessToken, refreshToken } = given
+  const { clientId, authTime } = grant
+  const idToken = scope.includes('openid')
+    ? await identity.idTokens.issue({ clientId, player, scope, nonce, authTime, accessToken })
+    : null
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: ACCESS_TOKEN_SECONDS,
+    scope: scope.join(' '),
+    ...(refreshToken ? { refresh_token: refreshToken } : {}),
+    ...(idToken ? { id_token: idToken } : {}),
+    user: userOf(player, new Set(scope)),
+  }
 }

@@ -5,12 +5,17 @@ const PlayerSchema = defineEntity({
   tableName: 'players',
   properties: {
     id: p.string().length(30).primary(),
-    /** Normalised (players/profile.ts): one spelling an account. */
-    email: p.string().length(254).unique(),
+    /** Normalised (players/profile.ts): one spelling an account. Guests have none. */
+    email: p.string().length(254).nullable().unique(),
+    /** A link sent to the address was followed, or an upstream provider vouched for it. */
+    emailVerified: p.boolean(),
     name: p.string().length(60),
-    imageUrl: p.string().length(2000).nullable(),
-    /** PHC string of Argon2id (players/passwords.ts). */
-    passwordHash: p.string().length(200),
+    /** SHA-256 of the uploaded picture, hex; null shows the drawn one (players/avatars.ts). */
+    avatar: p.string().length(64).nullable(),
+    /** PHC string of Argon2id (players/passwords.ts); null for guests and who only signs in otherwise. */
+    passwordHash: p.string().length(200).nullable(),
+    /** A name and nothing else: lives as long as the browser session. */
+    guest: p.boolean(),
     isAdmin: p.boolean(),
     disabled: p.boolean(),
     /** Grows when the player is signed out everywhere; what was signed before that is void. */
@@ -36,3 +41,25 @@ const SetupLinkSchema = defineEntity({
 /** The link by which the first administrator's account is made; gone once used. */
 export class SetupLink extends SetupLinkSchema.class {}
 SetupLinkSchema.setClass(SetupLink)
+
+const OneTimeTokenSchema = defineEntity({
+  name: 'OneTimeToken',
+  tableName: 'one_time_tokens',
+  properties: {
+    id: p.string().length(30).primary(),
+    /** SHA-256 of the token (players/one-time-tokens.ts). */
+    tokenHash: p.string().length(43).unique(),
+    /** What it is good for; never for anything else. */
+    purpose: p.string().length(20),
+    playerId: p.string().length(30).nullable().index(),
+    email: p.string().length(254).nullable(),
+    /** What is done when it is used. */
+    data: p.json<Record<string, unknown>>().nullable(),
+    createdAt: p.datetime(3),
+    expiresAt: p.datetime(3).index(),
+  },
+})
+
+/** Something that works once: a link in a message, an invitation, the challenge of a passkey. */
+export class OneTimeToken extends OneTimeTokenSchema.class {}
+OneTimeTokenSchema.setClass(OneTimeToken)

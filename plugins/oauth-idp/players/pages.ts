@@ -1,32 +1,58 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { Form, html, renderPage } from '../../../core/pages.ts'
-
 import type { Routes } from '../../../core/routes.ts'
 import { type FormTrouble, troubleOf } from '../forms.ts'
 import { safeReturnTo } from '../return-to.ts'
+import { renderMailSent } from './recovery-pages.ts'
 import { SignInPage, SignUpPage } from './sign-in-page.ts'
 
 const constraints = { origin: 'portal' }
 const looks = { config: { auth: 'optional', page: true }, constraints } as const
 const acts = { config: { auth: 'none', sameOrigin: true, page: true }, constraints } as const
+const invited = { config: { auth: 'optional', sameOrigin: true, page: true, secretPath: true }, constraints } as const
 
 /** A form field that came, or nothing: what is missing is said beside the field, not on an error page. */
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
+const NewAccount = Type.Object({ email: Text, password: Text, name: Text, returnTo: Text })
 const PageQuery = Type.Object({
   returnTo: Type.Optional(Type.String()),
   prompt: Type.Optional(Type.String({ description: '`login`: ask again although somebody is signed in.' })),
+  done: Type.Optional(Type.String()),
 })
+
+/** What the last step did; the address only names it. */
+const DONE: Record<string, string> = {
+  reset: 'Your new password is set. Sign in with it.',
+  deleted: 'Your account is deleted.',
+}
+
+interface SignInForm {
+  returnTo: string
+  email?: string
+  trouble?: FormTrouble
+  guestName?: string
+  guestTrouble?: FormTrouble
+  done?: string | undefined
+}
+
+interface SignUpForm {
+  returnTo: string
+  email?: string
+  name?: string
+  trouble?: FormTrouble
+  invitation?: string
+}
 
 /** Sign-in, sign-up and sign-out for people, without a script. */
 export const playerPages: Routes = async (app) => {
-  const { players, sessions } = app.identity
+  const { players, sessions, signUp, upstream, config } = app.identity
   const { portal } = app.origins
 
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
     const returnTo = safeReturnTo(request.query.returnTo, portal)
     if (isSignedIn(request) && request.query.prompt !== 'login') return reply.redirect(returnTo, 303)
-    return signInPage(reply, { returnTo })
+    return signInPage(reply, { returnTo, done: request.query.done })
   })
 
   app.post(
@@ -45,33 +71,72 @@ export const playerPages: Routes = async (app) => {
     },
   )
 
+  app.post(
+    '/guest',
+    { ...acts, schema: { body: Type.Object({ name: Text, returnTo: Text }) } },
+    async (request, reply) => {
+      const { name = '' } = request.body
+      const returnTo = safeReturnTo(request.body.returnTo, portal)
+      try {
+        const guest = await signUp.guest(name, request.ip)
+        await sessions.start(reply, guest.id)
+        return reply.redirect(returnTo, 303)
+      } catch (error) {
+        return signInPage(reply, { returnTo, guestName: name, guestTrouble: troubleOf(error) })
+      }
+    },
+  )
+
   app.get('/sign-up', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
     const returnTo = safeReturnTo(request.query.returnTo, portal)
     if (isSignedIn(request)) return reply.redirect(returnTo, 303)
     return signUpPage(reply, { returnTo })
   })
 
-  app.post(
-    '/sign-up',
-    { ...acts, schema: { body: Type.Object({ email: Text, password: Text, name: Text, returnTo: Text }) } },
-    async (request, reply) => {
-      const { email = '', password = '', name = '' } = request.body
-      const returnTo = safeReturnTo(request.body.returnTo, portal)
-      try {
-        const player = await players.signUp({ email, password, name })
-        await sessions.start(reply, player.id)
-        return reply.redirect(returnTo, 303)
-      } catch (error) {
-        return signUpPage(reply, { returnTo, email, name, trouble: troubleOf(error) })
-      }
-    },
-  )
+  app.post('/sign-up', { ...acts, schema: { body: NewAccount } }, async (request, reply) => {
+    const { email = '', password = '', name = '' } = request.body
+    const returnTo = safeReturnTo(request.body.returnTo, portal)
+    try {
+      const player = await signUp.begin({ email, password, name }, { address: request.ip })
+      if (!player) return renderMailSent(app, reply, email)
+      await sessions.start(reply, player.id)
+      return reply.redirect(returnTo, 303)
+    } catch (error) {
+      return signUpPage(reply, { returnTo, email, name, trouble: troubleOf(error) })
+    }
+  })
+
+  const Params = Type.Object({ token: Type.String() })
+
+  app.get('/invite/:token', { ...invited, schema: { params: Params } }, async (request, reply) => {
+    const { token: invitation } = request.params
+    await signUp.mustBeInvited(invitation)
+    if (isSignedIn(request) && !(await guestOf(request))) return reply.redirect('/', 303)
+    return signUpPage(reply, { returnTo: '/', invitation })
+  })
+
+  app.post('/invite/:token', { ...invited, schema: { params: Params, body: NewAccount } }, async (request, reply) => {
+    const { token: invitation } = request.params
+    const { email = '', password = '', name = '' } = request.body
+    await signUp.mustBeInvited(invitation)
+    try {
+      const options = { address: request.ip, invitation, guestId: await guestOf(request) }
+      const player = await signUp.begin({ email, password, name }, options)
+      if (!player) return renderMailSent(app, reply, email)
+      await sessions.start(reply, player.id)
+      return reply.redirect('/', 303)
+    } catch (error) {
+      return signUpPage(reply, { returnTo: '/', invitation, email, name, trouble: troubleOf(error) })
+    }
+  })
 
   app.get('/sign-out', looks, async (request, reply) => {
     const viewer = request.principal?.viewer
     if (!viewer) return reply.redirect('/', 303)
+    const isGuest = (await guestOf(request)) !== undefined
     const body = html`
-      <header class="page-header"><h1>Sign out?</h1><p class="lede">You are signed in as <strong>${viewer.name}</strong>.</p></header>
+      <header class="page-header"><h1>Sign out?</h1><p class="lede">You are signed in as <strong>${viewer.name}</strong>.
+        ${isGuest && html`As a guest you can't come back as the same player. <a href="/settings">Make it an account</a> to keep it.`}</p></header>
       <${Form} action="/sign-out" submit="Sign out" />`
     return renderPage(reply, { title: 'Sign out', user: viewer, narrow: true, body })
   })
@@ -81,31 +146,49 @@ export const playerPages: Routes = async (app) => {
     return reply.redirect('/', 303)
   })
 
-  const signInPage = (reply: FastifyReply, form: { returnTo: string; email?: string; trouble?: FormTrouble }) =>
-    renderPage(reply.headers({ 'cache-control': 'no-store', ...form.trouble?.headers }), {
+  /** The id of the signed-in player if that is a guest. */
+  async function guestOf(request: FastifyRequest): Promise<string | undefined> {
+    const player = isSignedIn(request) ? await players.find(request.principal?.playerId ?? '') : null
+    return player?.isGuest ? player.id : undefined
+  }
+
+  const signInPage = (reply: FastifyReply, form: SignInForm) => {
+    const trouble = form.trouble ?? form.guestTrouble
+    const message = form.done === undefined ? undefined : DONE[form.done]
+    return renderPage(reply.headers({ 'cache-control': 'no-store', ...trouble?.headers }), {
       title: 'Sign in',
       current: '/sign-in',
       narrow: true,
-      status: form.trouble?.status ?? 200,
-      body: SignInPage({ ...form, signUpIsOpen: players.signUpIsOpen, siteName: app.site.name }),
-    })
-
-  const signUpPage = (
-    reply: FastifyReply,
-    form: { returnTo: string; email?: string; name?: string; trouble?: FormTrouble },
-  ) =>
-    renderPage(reply.header('cache-control', 'no-store'), {
-      title: 'Sign up',
-      current: '/sign-up',
-      narrow: true,
-      status: form.trouble?.status ?? (players.signUpIsOpen ? 200 : 403),
-      body: SignUpPage({
+      scripts: ['passkeys.js'],
+      status: trouble?.status ?? 200,
+      flash: message ? { message } : null,
+      body: SignInPage({
         ...form,
         signUpIsOpen: players.signUpIsOpen,
         siteName: app.site.name,
-        minLength: app.identity.config.passwordMinLength,
+        providers: upstream.choices,
+        guests: signUp.takesGuests,
       }),
     })
+  }
+
+  const signUpPage = (reply: FastifyReply, { invitation, ...form }: SignUpForm) => {
+    const signUpIsOpen = players.signUpIsOpen || invitation !== undefined
+    return renderPage(reply.headers({ 'cache-control': 'no-store', ...form.trouble?.headers }), {
+      title: 'Sign up',
+      current: '/sign-up',
+      narrow: true,
+      status: form.trouble?.status ?? (signUpIsOpen ? 200 : 403),
+      body: SignUpPage({
+        ...form,
+        signUpIsOpen,
+        siteName: app.site.name,
+        minLength: config.passwordMinLength,
+        providers: invitation ? [] : upstream.choices,
+        ...(invitation ? { action: `/invite/${invitation}`, title: 'You are invited' } : {}),
+      }),
+    })
+  }
 }
 
 const isSignedIn = (request: FastifyRequest): boolean => request.principal?.kind === 'session'

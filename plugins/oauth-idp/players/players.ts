@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { UniqueConstraintViolationException } from '@mikro-orm/core'
+import { raw, UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/database.ts'
@@ -8,18 +8,20 @@ import type { Events } from '../../../core/events.ts'
 import { newId } from '../../../core/ids.ts'
 import type { RateLimiter } from '../../../core/rate-limit.ts'
 import { ShortCache } from '../../../core/short-cache.ts'
-import { EmailTaken, InvalidCredentials, SignUpClosed } from '../errors.ts'
-import { AccessToken, AuthorizationCode } from '../oauth/entities.ts'
+import { EmailTaken, InvalidCredentials } from '../errors.ts'
+import { endGrants } from '../oauth/grants.ts'
 import { Session } from '../sessions/entities.ts'
 import { PlayerRow } from './entities.ts'
 import { hashPassword, passwordTrouble, verifyPassword } from './passwords.ts'
-import { fieldError, normaliseEmail, normaliseName } from './profile.ts'
+import { avatarPath, fieldError, normaliseEmail, normaliseName } from './profile.ts'
 import type { Player } from './schemas.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
     /** Name, picture, rights or standing of a player changed, or they were signed out everywhere. */
     'player.changed': { playerId: string }
+    /** A player is gone, with all that this plugin knew of them. */
+    'player.deleted': { playerId: string }
   }
 }
 
@@ -36,12 +38,29 @@ export interface NewPlayer {
   name: string
 }
 
+/** A new account, before it is written. */
+export type NewRow = Pick<
+  PlayerRow,
+  | 'id'
+  | 'email'
+  | 'emailVerified'
+  | 'name'
+  | 'avatar'
+  | 'passwordHash'
+  | 'guest'
+  | 'isAdmin'
+  | 'disabled'
+  | 'epoch'
+  | 'createdAt'
+>
+
 interface PlayersContext {
   db: Database
   clock: Clock
   events: Events
   rateLimiter: RateLimiter
-  signUp: 'open' | 'closed'
+  portalUrl: string
+  signUp: 'open' | 'invite' | 'closed'
   passwordMinLength: number
   signInAttemptsPerMinute: number
 }
@@ -55,6 +74,7 @@ export class Players {
     this.#context = context
     this.#standings = new ShortCache(context.clock)
     context.events.on('player.changed', ({ playerId }) => this.#standings.drop(playerId))
+    context.events.on('player.deleted', ({ playerId }) => this.#standings.drop(playerId))
   }
 
   /** Whether strangers can make accounts. */
@@ -64,7 +84,27 @@ export class Players {
 
   async find(id: string): Promise<(Player & Standing) | null> {
     const row = await this.#context.db.em().findOne(PlayerRow, { id })
-    return row && { ...toPlayer(row), disabled: row.disabled, epoch: row.epoch }
+    return row && { ...this.describe(row), disabled: row.disabled, epoch: row.epoch }
+  }
+
+  /** The account of an email address, or null. */
+  async findByEmail(email: string): Promise<(Player & Standing) | null> {
+    const row = await this.#context.db.em().findOne(PlayerRow, { email: addressOrNothing(email) })
+    return row && { ...this.describe(row), disabled: row.disabled, epoch: row.epoch }
+  }
+
+  /** A player's row as others see it. */
+  describe(row: PlayerRow | NewRow): Player {
+    return {
+      id: row.id,
+      email: row.email ?? null,
+      emailVerified: row.emailVerified,
+      name: row.name,
+      imageUrl: this.#context.portalUrl + avatarPath(row.id, row.avatar ?? null),
+      isGuest: row.guest,
+      isAdmin: row.isAdmin,
+      createdAt: row.createdAt.toISOString(),
+    }
   }
 
   /** For every request that bears something signed earlier; null when there is no such player (any more). */
@@ -76,12 +116,6 @@ export class Players {
       )
       return row ? { disabled: Boolean(row.disabled), epoch: row.epoch } : null
     })
-  }
-
-  /** An account that someone makes for themselves. @throws SignUpClosed and what `create` throws */
-  async signUp(fields: NewPlayer): Promise<Player> {
-    if (!this.signUpIsOpen) throw new SignUpClosed()
-    return this.create(fields)
   }
 
   /**
@@ -101,15 +135,17 @@ export class Players {
   }
 
   /** Checks the fields of a new account and hashes its password; slow, so that it happens outside of transactions. */
-  async prepare({ email, password, name, isAdmin = false }: NewPlayer & { isAdmin?: boolean }) {
+  async prepare({ email, password, name, isAdmin = false }: NewPlayer & { isAdmin?: boolean }): Promise<NewRow> {
     const account = { email: normaliseEmail(email), name: normaliseName(name) }
     this.#checkPassword(password, account)
     const createdAt = this.#context.clock.now()
     return {
       id: newId('ply', createdAt),
       ...account,
-      imageUrl: null,
+      emailVerified: false,
+      avatar: null,
       passwordHash: await hashPassword(password),
+      guest: false,
       isAdmin,
       disabled: false,
       epoch: 0,
@@ -118,16 +154,35 @@ export class Players {
   }
 
   /** Writes what `prepare` made. @throws EmailTaken */
-  async insert(em: SqlEntityManager, row: Awaited<ReturnType<Players['prepare']>>): Promise<Player> {
+  async insert(em: SqlEntityManager, row: NewRow): Promise<Player> {
     try {
       await em.insert(PlayerRow, row)
     } catch (error) {
       if (error instanceof UniqueConstraintViolationException) {
-        throw new EmailTaken().with({ details: [{ path: 'email', message: 'has an account already' }] })
+        throw emailTaken()
       }
       throw error
     }
-    return toPlayer(row)
+    return this.describe(row)
+  }
+
+  /**
+   * Changes a row, its email address too; where `condition` does not hold there is no such player.
+   *
+   * @throws EmailTaken, NotFound
+   */
+  async updateUnique(
+    em: SqlEntityManager,
+    id: string,
+    changes: Partial<Omit<NewRow, 'id' | 'createdAt'>>,
+    condition: Partial<NewRow> = {},
+  ): Promise<void> {
+    try {
+      const rows = await em.nativeUpdate(PlayerRow, { ...condition, id }, changes)
+      if (rows === 0) throw new NotFound('player')
+    } catch (error) {
+      throw error instanceof UniqueConstraintViolationException ? emailTaken() : error
+    }
   }
 
   /**
@@ -146,7 +201,7 @@ export class Players {
     const row = await db.em().findOne(PlayerRow, { email: addressOrNothing(email) })
     const matches = await verifyPassword(password, row?.passwordHash ?? null)
     if (!row || !matches || row.disabled) throw new InvalidCredentials()
-    return toPlayer(row)
+    return this.describe(row)
   }
 
   /** Changes what others see. @throws NotFound, InvalidRequest */
@@ -158,37 +213,73 @@ export class Players {
 
   /** @throws InvalidCredentials when `current` is wrong; RateLimited; InvalidRequest when `next` can't be taken */
   async changePassword(id: string, current: string, next: string, address: string): Promise<void> {
-    const player = await this.find(id)
-    if (!player) throw new NotFound('player')
-    await this.authenticate({ email: player.email, password: current }, address)
-    await this.#setPassword(player, next)
+    const row = await this.#context.db.em().findOne(PlayerRow, { id })
+    if (!row?.email) throw new NotFound('player')
+    // Who has come by other ways so far sets a first one.
+    if (row.passwordHash) await this.authenticate({ email: row.email, password: current }, address)
+    await this.#setPassword(this.describe(row), next)
+  }
+
+  async hasPassword(id: string): Promise<boolean> {
+    const row = await this.#context.db.em().findOne(PlayerRow, { id }, { fields: ['passwordHash'] })
+    return Boolean(row?.passwordHash)
+  }
+
+  /**
+   * Before what can't be undone: the password, or, for who has none, their name.
+   *
+   * @throws InvalidCredentials, InvalidRequest, RateLimited
+   */
+  async mustBeSure(id: string, given: { password: string; name: string; address: string }): Promise<void> {
+    const row = await this.#context.db.em().findOne(PlayerRow, { id })
+    if (!row) throw new NotFound('player')
+    if (row.passwordHash && row.email) {
+      await this.authenticate({ email: row.email, password: given.password }, given.address)
+    } else if (given.name.normalize('NFC').trim() !== row.name) {
+      throw fieldError('confirm', 'This is not your name.')
+    }
   }
 
   /** Sets a password without the old one: for whoever runs the server. @throws NotFound, InvalidRequest */
   async resetPassword(email: string, password: string): Promise<Player> {
     const row = await this.#context.db.em().findOne(PlayerRow, { email: normaliseEmail(email) })
     if (!row) throw new NotFound('player')
-    const player = toPlayer(row)
+    const player = this.describe(row)
     await this.#setPassword(player, password)
     return player
   }
 
   /** Who knew the old password is out: sessions, authorization codes and access tokens end with it. */
   async #setPassword(player: Player, password: string): Promise<void> {
-    this.#checkPassword(password, player)
-    const passwordHash = await hashPassword(password)
-    await this.#context.db.transaction(async (em) => {
-      const row = await em.findOneOrFail(PlayerRow, { id: player.id })
-      await em.nativeUpdate(PlayerRow, { id: player.id }, { passwordHash, epoch: row.epoch + 1 })
-      await em.nativeDelete(Session, { playerId: player.id })
-      await em.nativeDelete(AuthorizationCode, { playerId: player.id })
-      await em.nativeDelete(AccessToken, { playerId: player.id })
-    })
+    const passwordHash = await this.hashNewPassword(password, player)
+    await this.#context.db.transaction((em) => this.replacePassword(em, player.id, passwordHash))
     await this.#context.events.emit('player.changed', { playerId: player.id })
   }
 
-  #checkPassword(password: string, { email, name }: { email: string; name: string }): void {
-    const known = [email, email.slice(0, email.lastIndexOf('@')), name]
+  /** Checks a new password and hashes it. @throws InvalidRequest when it can't be taken */
+  hashNewPassword(password: string, player: Player): Promise<string> {
+    this.#checkPassword(password, player)
+    return hashPassword(password)
+  }
+
+  /** Within the caller's transaction, who then tells of `player.changed`. */
+  async replacePassword(em: SqlEntityManager, id: string, passwordHash: string): Promise<void> {
+    await em.nativeUpdate(PlayerRow, { id }, { passwordHash })
+    await this.endAccess(em, id)
+  }
+
+  /**
+   * Ends whatever was given out for a player: sessions, authorization codes, tokens of games; by the epoch also what
+   * other plugins signed. Within the caller's transaction, who then tells of `player.changed`.
+   */
+  async endAccess(em: SqlEntityManager, id: string): Promise<void> {
+    await em.nativeUpdate(PlayerRow, { id }, { epoch: raw<number>('epoch + 1') })
+    await em.nativeDelete(Session, { playerId: id })
+    await endGrants(em, { playerId: id })
+  }
+
+  #checkPassword(password: string, { email, name }: { email: string | null; name: string }): void {
+    const known = [...(email ? [email, email.slice(0, email.lastIndexOf('@'))] : []), name]
     const trouble = passwordTrouble(password, { minLength: this.#context.passwordMinLength, known })
     if (trouble) throw fieldError('password', trouble)
   }
@@ -203,11 +294,5 @@ function addressOrNothing(email: string): string {
   }
 }
 
-const toPlayer = (row: Pick<PlayerRow, 'id' | 'email' | 'name' | 'imageUrl' | 'isAdmin' | 'createdAt'>): Player => ({
-  id: row.id,
-  email: row.email,
-  name: row.name,
-  imageUrl: row.imageUrl ?? null,
-  isAdmin: row.isAdmin,
-  createdAt: row.createdAt.toISOString(),
-})
+export const emailTaken = () =>
+  new EmailTaken().with({ details: [{ path: 'email', message: 'has an account already' }] })

@@ -35,3 +35,7 @@ export function normaliseName(name: string): string {
 /** A refused field: the message says what to do, the detail says where. */
 export const fieldError = (path: string, message: string) =>
   new InvalidRequest(message).with({ details: [{ path, message }] })
+
+/** Where a player's picture is served. It never moves; what follows `v` only tells one picture from the next. */
+export const avatarPath = (playerId: string, avatar: string | null): string =>
+  avatar ? `/avatars/${playerId}?v=${avatar.slice(0, 12)}` : `/avatars/${playerId}`

@@ -1,23 +1,47 @@
 import Type from 'typebox'
 import type { Routes } from '../../../core/routes.ts'
-import { SessionState, SignedInPlayer, SignInBody, SignUpBody } from './schemas.ts'
+import { GuestBody, Pending, SessionState, SignedInPlayer, SignInBody, SignUpBody } from './schemas.ts'
 
 const constraints = { origin: 'portal' }
 const tags = ['Sign-in']
 
 /** Sign-up and sign-in for scripts of the portal itself (contracts, section 3). */
 export const playerRoutes: Routes = async (app) => {
-  const { players, sessions } = app.identity
+  const { players, sessions, signUp } = app.identity
 
   app.post(
     '/api/auth/sign-up',
     {
       config: { auth: 'none', sameOrigin: true },
       constraints,
-      schema: { tags, summary: 'Make an account and sign in', body: SignUpBody, response: { 201: SignedInPlayer } },
+      schema: {
+        tags,
+        summary: 'Make an account and sign in, or, with auth.verifyEmail, have a link sent that does',
+        body: SignUpBody,
+        response: { 201: SignedInPlayer, 202: Pending },
+      },
     },
     async (request, reply) => {
-      const user = await players.signUp(request.body)
+      const user = await signUp.begin(request.body, { address: request.ip })
+      if (!user) {
+        reply.code(202).header('cache-control', 'no-store')
+        return { pending: true as const }
+      }
+      await sessions.start(reply, user.id)
+      reply.code(201).header('cache-control', 'no-store')
+      return { user }
+    },
+  )
+
+  app.post(
+    '/api/auth/guest',
+    {
+      config: { auth: 'none', sameOrigin: true },
+      constraints,
+      schema: { tags, summary: 'Play as a guest', body: GuestBody, response: { 201: SignedInPlayer } },
+    },
+    async (request, reply) => {
+      const user = await signUp.guest(request.body.name, request.ip)
       await sessions.start(reply, user.id)
       reply.code(201).header('cache-control', 'no-store')
       return { user }

@@ -3,9 +3,11 @@ import Type, { type Static } from 'typebox'
 /** A player as the player and other plugins see it (contracts, section 3). */
 export const Player = Type.Object({
   id: Type.String(),
-  email: Type.String(),
+  email: Type.Union([Type.String(), Type.Null()], { description: 'Null for guests.' }),
+  emailVerified: Type.Boolean(),
   name: Type.String(),
-  imageUrl: Type.Union([Type.String(), Type.Null()]),
+  imageUrl: Type.String({ description: 'Always a picture: the uploaded one, or one that is drawn.' }),
+  isGuest: Type.Boolean(),
   isAdmin: Type.Boolean(),
   createdAt: Type.String({ format: 'date-time' }),
 })
@@ -17,5 +19,9 @@ const Credentials = {
 }
 export const SignInBody = Type.Object(Credentials)
 export const SignUpBody = Type.Object({ ...Credentials, name: Type.String({ maxLength: 200 }) })
+export const GuestBody = Type.Object({ name: Type.String({ maxLength: 200, description: 'What other players see.' }) })
+export const Pending = Type.Object({
+  pending: Type.Literal(true, { description: 'A message with a link was sent to the address.' }),
+})
 export const SignedInPlayer = Type.Object({ user: Player })
 export const SessionState = Type.Object({ signedIn: Type.Boolean(), user: Type.Optional(Player) })

@@ -1,5 +1,6 @@
-import { Button, Field, Form, html, type View } from '../../../core/pages.ts'
+import { Button, Card, Field, Form, html, Note, type View } from '../../../core/pages.ts'
 import type { FormTrouble } from '../forms.ts'
+import type { ProviderChoice } from '../upstream/providers.ts'
 
 interface AccountFormProps {
   siteName: string
@@ -17,28 +18,70 @@ const other = (path: string, returnTo: string): string =>
 const reason = (returnTo: string, otherwise: string): string =>
   returnTo.startsWith('/oauth/authorize') ? 'One account for every game here. Then you go on to yours.' : otherwise
 
-export const SignInPage = ({ siteName, returnTo, signUpIsOpen, email, trouble }: AccountFormProps): View => html`
-  <div class="stack">
-    <header class="page-header">
-      <h1>Welcome back</h1>
-      <p class="lede">${reason(returnTo, `Sign in to ${siteName}.`)}</p>
-    </header>
-    <${Form} action="/sign-in" error=${trouble?.message} submit="Sign in"
-      beside=${signUpIsOpen && html`<${Button} kind="quiet" href=${other('/sign-up', returnTo)}>New here? Sign up<//>`}>
-      <input type="hidden" name="returnTo" value=${returnTo} />
-      <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username"
-        autofocus=${!email} error=${trouble?.fields.email} />
-      <${Field} label="Password" name="password" type="password" required autocomplete="current-password"
-        autofocus=${Boolean(email)} error=${trouble?.fields.password} />
-    <//>
+interface SignInProps extends AccountFormProps {
+  providers: ProviderChoice[]
+  guests: boolean
+  guestName?: string | undefined
+  guestTrouble?: FormTrouble | undefined
+}
+
+export const SignInPage = (props: SignInProps): View => {
+  const { siteName, returnTo, signUpIsOpen, email, trouble } = props
+  return html`
+    <div class="stack">
+      <header class="page-header">
+        <h1>Welcome back</h1>
+        <p class="lede">${reason(returnTo, `Sign in to ${siteName}.`)}</p>
+      </header>
+      <${Form} action="/sign-in" error=${trouble?.message} submit="Sign in"
+        beside=${signUpIsOpen && html`<${Button} kind="quiet" href=${other('/sign-up', returnTo)}>New here? Sign up<//>`}>
+        <input type="hidden" name="returnTo" value=${returnTo} />
+        <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username webauthn"
+          autofocus=${!email} error=${trouble?.fields.email} />
+        <${Field} label="Password" name="password" type="password" required autocomplete="current-password"
+          autofocus=${Boolean(email)} error=${trouble?.fields.password} />
+      <//>
+      <${Note}><a href="/reset-password">Forgot your password?</a><//>
+      <${OtherWays} ...${props} />
+      ${props.guests && html`<${GuestCard} ...${props} />`}
+    </div>`
+}
+
+/** Passkeys show themselves where the browser has them; a provider is a link, so that it works without a script. */
+const OtherWays = ({ providers, returnTo }: { providers: ProviderChoice[]; returnTo: string }): View => html`
+  <div class="other-ways">
+    <span data-passkey-sign-in data-return-to=${returnTo} hidden>
+      <${Button} type="button">Use a passkey<//>
+    </span>
+    ${providers.map(
+      ({ name, label }) => html`<${Button} href=${other(`/sign-in/with/${name}`, returnTo)}>Continue with ${label}<//>`,
+    )}
+    <p class="field-error" role="alert" hidden data-passkey-trouble></p>
   </div>`
+
+const GuestCard = ({ returnTo, guestName, guestTrouble }: SignInProps): View => html`
+  <${Card} title="Just playing?" description="A name is enough. You can make it an account later and keep what you won.">
+    <${Form} action="/guest" submit="Play as a guest" kind="plain" error=${guestTrouble?.message}>
+      <input type="hidden" name="returnTo" value=${returnTo} />
+      <${Field} label="Name" name="name" id="guest-name" value=${guestName} required maxlength=${60}
+        autocomplete="nickname" error=${guestTrouble?.fields.name} />
+    <//>
+  <//>`
 
 interface SignUpProps extends AccountFormProps {
   name?: string | undefined
   minLength: number
+  providers: ProviderChoice[]
+  /** Where the form goes, when it is not the open sign-up. */
+  action?: string
+  title?: string
+  lede?: string
 }
 
-export function SignUpPage({ siteName, returnTo, signUpIsOpen, minLength, email, name, trouble }: SignUpProps): View {
+export function SignUpPage(props: SignUpProps): View {
+  const { siteName, returnTo, signUpIsOpen, minLength, email, name, trouble, providers } = props
+  const { action = '/sign-up', title = 'Come into the yard' } = props
+  const lede = props.lede ?? reason(returnTo, `One account for every game on ${siteName}, and for making your own.`)
   if (!signUpIsOpen) {
     return html`
       <div class="stack">
@@ -51,15 +94,19 @@ export function SignUpPage({ siteName, returnTo, signUpIsOpen, minLength, email,
   }
   return html`
     <div class="stack">
-      <header class="page-header">
-        <h1>Come into the yard</h1>
-        <p class="lede">${reason(returnTo, `One account for every game on ${siteName}, and for making your own.`)}</p>
-      </header>
-      <${Form} action="/sign-up" error=${trouble?.message} submit="Create account"
+      <header class="page-header"><h1>${title}</h1><p class="lede">${lede}</p></header>
+      <${Form} action=${action} error=${trouble?.message} submit="Create account"
         beside=${html`<${Button} kind="quiet" href=${other('/sign-in', returnTo)}>Have one? Sign in<//>`}>
         <input type="hidden" name="returnTo" value=${returnTo} />
         <${AccountFields} ...${{ name, email, minLength, trouble }} />
       <//>
+      ${
+        providers.length > 0 &&
+        html`<div class="other-ways">${providers.map(
+          (provider) =>
+            html`<${Button} href=${other(`/sign-in/with/${provider.name}`, returnTo)}>Continue with ${provider.label}<//>`,
+        )}</div>`
+      }
     </div>`
 }
 
@@ -76,5 +123,8 @@ export const AccountFields = ({ name, email, minLength, trouble }: AccountFields
     hint="What other players see. You can change it later." error=${trouble?.fields.name} />
   <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username"
     hint="You sign in with it. Games don't see it unless you say so." error=${trouble?.fields.email} />
+  <${NewPasswordField} minLength=${minLength} error=${trouble?.fields.password} />`
+
+export const NewPasswordField = ({ minLength, error }: { minLength: number; error?: string | undefined }): View => html`
   <${Field} label="Password" name="password" type="password" required minlength=${minLength} autocomplete="new-password"
-    hint=${`At least ${minLength} characters; a few words in a row are fine.`} error=${trouble?.fields.password} />`
+    hint=${`At least ${minLength} characters; a few words in a row are fine.`} error=${error} />`

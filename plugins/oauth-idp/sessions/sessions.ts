@@ -8,6 +8,7 @@ import type { Events } from '../../../core/events.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { ShortCache } from '../../../core/short-cache.ts'
 import { hashOf } from '../hash.ts'
+import { avatarPath } from '../players/profile.ts'
 import { SessionCookie } from './cookie.ts'
 import { Session } from './entities.ts'
 
@@ -37,7 +38,7 @@ interface Known {
 }
 
 /** What each signed-in request reads; on both dialects. */
-const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.image_url, p.is_admin
+const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin
   from sessions s join players p on p.id = s.player_id where s.token_hash = ? and not p.disabled`
 
 interface LookUpRow {
@@ -46,7 +47,7 @@ interface LookUpRow {
   last_seen_at: number
   expires_at: number
   name: string
-  image_url: string | null
+  avatar: string | null
   is_admin: number
 }
 
@@ -127,6 +128,14 @@ export class Sessions {
     if (mine) this.#cookie.set(reply, token)
   }
 
+  /** When the player of a session signed in. */
+  async startedAt(sessionId: string): Promise<Date> {
+    const [row] = await this.#db.query<{ created_at: number }>('select created_at from sessions where id = ?', [
+      sessionId,
+    ])
+    return new Date(row?.created_at ?? 0)
+  }
+
   /** Where a player is signed in, the latest visit first. */
   async list(playerId: string): Promise<SessionEntry[]> {
     return this.#db
@@ -143,6 +152,13 @@ export class Sessions {
     const rows = await this.#db.em().nativeDelete(Session, { id: sessionId, playerId })
     if (rows === 0) throw new NotFound('session')
     await this.#events.emit('session.ended', { sessionId })
+  }
+
+  /** Signs a player out everywhere but in one browser. @returns how many others there were */
+  async revokeOthers(playerId: string, sessionId: string): Promise<number> {
+    const rows = await this.#db.em().nativeDelete(Session, { playerId, id: { $ne: sessionId } })
+    await this.#events.emit('player.changed', { playerId })
+    return rows
   }
 
   /** Forgets the sessions that have run out. */
@@ -165,7 +181,12 @@ export class Sessions {
   async #lookUp(tokenHash: string): Promise<Known | null> {
     const [row] = await this.#db.query<LookUpRow>(LOOK_UP, [tokenHash])
     if (!row) return null
-    const viewer = { id: row.player_id, name: row.name, imageUrl: row.image_url, isAdmin: Boolean(row.is_admin) }
+    const viewer = {
+      id: row.player_id,
+      name: row.name,
+      imageUrl: row.avatar && avatarPath(row.player_id, row.avatar),
+      isAdmin: Boolean(row.is_admin),
+    }
     return {
       principal: { kind: 'session', playerId: row.player_id, scopes: 'all', credentialId: row.id, viewer },
       expiresAt: row.expires_at,

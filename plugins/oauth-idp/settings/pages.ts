@@ -1,11 +1,16 @@
+import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/auth.ts'
+import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { InvalidCredentials } from '../errors.ts'
-import { type FormTrouble, troubleOf } from '../forms.ts'
-import { AccountPage } from './account-page.ts'
+import { InvalidCredentials, LastAdmin } from '../errors.ts'
+import { troubleOf } from '../forms.ts'
+import { LARGEST } from '../players/avatar-image.ts'
+import { fieldError } from '../players/profile.ts'
+import { renderMailSent } from '../players/recovery-pages.ts'
+import { AccountPage, type Refused } from './account-page.ts'
 
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
@@ -13,13 +18,15 @@ const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 /** What the last step did; the address only names it. */
 const DONE: Record<string, string> = {
   name: 'Your name is changed.',
-  password: 'Your password is changed. You were signed out everywhere else.',
-  session: 'That browser is signed out.',
+  picture: 'Your picture is changed.',
+  upgraded: 'This is your account now. Nothing else has changed.',
+  verified: 'Your email address is verified.',
 }
 
-/** /settings: name, password and the browsers that are signed in. */
+/** /settings: who one is here. */
 export const settingsPages: Routes = async (app) => {
-  const { players, sessions, settings, config } = app.identity
+  const { players, sessions, signUp, recovery, avatars, removal, settings, config } = app.identity
+  await app.register(multipart, { limits: { files: 1, fields: 2, fileSize: LARGEST.bytes, headerPairs: 20 } })
   settings.push({ label: 'Account', href: '/settings', order: 10 })
 
   app.get(
@@ -34,61 +41,124 @@ export const settingsPages: Routes = async (app) => {
       await players.rename(callerOf(request).playerId, name)
       return reply.redirect('/settings?done=name', 303)
     } catch (error) {
-      return accountPage(request, reply, { name, nameTrouble: troubleOf(error) })
+      return accountPage(request, reply, { refused: { form: 'name', name, trouble: troubleOf(error) } })
     }
   })
 
-  app.post(
-    '/settings/password',
-    { ...signedIn, schema: { body: Type.Object({ current: Text, password: Text }) } },
-    async (request, reply) => {
-      const { current = '', password = '' } = request.body
+  app.post('/settings/picture', signedIn, async (request, reply) => {
+    try {
       const { playerId } = callerOf(request)
+      await avatars.set(playerId, await pictureOf(request))
+      return reply.redirect('/settings?done=picture', 303)
+    } catch (error) {
+      return accountPage(request, reply, { refused: { form: 'picture', trouble: troubleOf(error) } })
+    }
+  })
+
+  app.post('/settings/picture/remove', signedIn, async (request, reply) => {
+    await avatars.remove(callerOf(request).playerId)
+    return reply.redirect('/settings?done=picture', 303)
+  })
+
+  app.post(
+    '/settings/upgrade',
+    { ...signedIn, schema: { body: Type.Object({ email: Text, password: Text, name: Text }) } },
+    async (request, reply) => {
+      const { email = '', password = '', name = '' } = request.body
+      const { playerId } = callerOf(request)
+      if (!(await players.find(playerId))?.isGuest) throw new NotFound('guest')
       try {
-        await players.changePassword(playerId, current, password, request.ip)
-        await sessions.start(reply, playerId) // every session has ended; this browser stays
-        return reply.redirect('/settings?done=password', 303)
+        const player = await signUp.begin({ email, password, name }, { address: request.ip, guestId: playerId })
+        if (!player) return renderMailSent(app, reply, email)
+        await sessions.start(reply, player.id)
+        return reply.redirect('/settings?done=upgraded', 303)
       } catch (error) {
-        const passwordTrouble = troubleOf(error)
-        if (error instanceof InvalidCredentials) {
-          Object.assign(passwordTrouble, { message: undefined, fields: { current: 'This is not your password.' } })
-        }
-        return accountPage(request, reply, { passwordTrouble })
+        return accountPage(request, reply, { refused: { form: 'upgrade', name, email, trouble: troubleOf(error) } })
       }
     },
   )
 
+  app.post('/settings/verify-email', signedIn, async (request, reply) => {
+    const { playerId } = callerOf(request)
+    try {
+      await recovery.askForVerification(playerId, request.ip)
+      return renderMailSent(app, reply, (await players.find(playerId))?.email ?? '')
+    } catch (error) {
+      return accountPage(request, reply, { refused: { form: 'verify', trouble: troubleOf(error) } })
+    }
+  })
+
+  app.get('/settings/export', signedIn, async (request, reply) => {
+    const data = await removal.export(callerOf(request).playerId)
+    reply.headers({
+      'cache-control': 'no-store',
+      'content-disposition': 'attachment; filename="my-data.json"',
+      'content-type': 'application/json; charset=utf-8',
+    })
+    return reply.send(`${JSON.stringify({ exportedAt: app.clock.now(), ...data }, null, 2)}\n`)
+  })
+
   app.post(
-    '/settings/sessions/:id/revoke',
-    { ...signedIn, schema: { params: Type.Object({ id: Type.String() }) } },
+    '/settings/delete',
+    { ...signedIn, schema: { body: Type.Object({ password: Text, confirm: Text }) } },
     async (request, reply) => {
-      await sessions.revoke(callerOf(request).playerId, request.params.id)
-      return reply.redirect('/settings?done=session', 303)
+      const { playerId } = callerOf(request)
+      const { password = '', confirm = '' } = request.body
+      try {
+        await players.mustBeSure(playerId, { password, name: confirm, address: request.ip })
+        await removal.remove(playerId)
+        await sessions.end(request, reply)
+        return reply.redirect('/sign-in?done=deleted', 303)
+      } catch (error) {
+        const known = error instanceof InvalidCredentials ? fieldError('password', 'This is not your password.') : error
+        const trouble = troubleOf(known)
+        if (error instanceof InvalidCredentials || error instanceof LastAdmin) trouble.status = error.statusCode
+        return accountPage(request, reply, { refused: { form: 'delete', trouble } })
+      }
     },
   )
+
+  async function pictureOf(request: FastifyRequest): Promise<Buffer> {
+    if (!request.isMultipart()) throw fieldError('picture', 'Choose a picture.')
+    try {
+      const file = await request.file()
+      const bytes = await file?.toBuffer()
+      if (!bytes?.length) throw fieldError('picture', 'Choose a picture.')
+      return bytes
+    } catch (error) {
+      if ((error as { code?: string }).code === 'FST_REQ_FILE_TOO_LARGE') {
+        throw fieldError('picture', `Choose a picture of at most ${LARGEST.bytes / 1024 / 1024} MB.`)
+      }
+      if ((error as { statusCode?: number }).statusCode === undefined)
+        throw new InvalidRequest('The upload was cut short.')
+      throw error
+    }
+  }
 
   async function accountPage(
     request: FastifyRequest,
     reply: FastifyReply,
-    state: { done?: string | undefined; name?: string; nameTrouble?: FormTrouble; passwordTrouble?: FormTrouble },
+    { done, refused }: { done?: string | undefined; refused?: Refused },
   ) {
-    const { playerId, viewer, credentialId } = callerOf(request)
-    const [player, list] = await Promise.all([players.find(playerId), sessions.list(playerId)])
-    const message = state.done === undefined ? undefined : DONE[state.done]
-    return renderPage(reply, {
+    const { playerId, viewer } = callerOf(request)
+    const player = await players.find(playerId)
+    if (!player) throw new NotFound('player')
+    const message = done === undefined ? undefined : DONE[done]
+    return renderPage(reply.headers(refused?.trouble.headers ?? {}), {
       title: 'Settings',
       current: '/settings',
       user: viewer,
-      status: state.nameTrouble?.status ?? state.passwordTrouble?.status ?? 200,
+      scripts: ['picture.js'],
+      status: refused?.trouble.status ?? 200,
       flash: message ? { message } : null,
       body: AccountPage({
-        ...state,
         entries: settings,
-        name: state.name ?? player?.name ?? '',
-        email: player?.email ?? '',
-        sessions: list,
-        currentSession: credentialId,
+        player: { ...player, imageUrl: player.imageUrl.slice(app.origins.portal.length) },
+        hasPicture: player.imageUrl.includes('?v='),
+        hasPassword: await players.hasPassword(playerId),
         minLength: config.passwordMinLength,
+        canUpgrade: players.signUpIsOpen,
+        refused,
       }),
     })
   }

@@ -34,7 +34,7 @@ t.test('a player signs another browser out', async (t) => {
   const credentials = { email: player.account.email, password: PASSWORD }
   const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
   await elsewhere.post('/api/auth/sign-in', credentials, { headers: { 'user-agent': firefox } })
-  const { text } = await player.get('/settings')
+  const { text } = await player.get('/settings/security')
   t.match(text, /Firefox on Linux/)
   const path = /action="(\/settings\/sessions\/ses_[^"]+\/revoke)"/.exec(text)?.[1] as string
   const stranger = await platform.signUp()

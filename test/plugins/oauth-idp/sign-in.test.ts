@@ -11,7 +11,15 @@ t.test('a player signs up, is known, signs out and signs in again', async (t) =>
   const signedUp = await browser.post('/api/auth/sign-up', account)
   t.match(signedUp, {
     status: 201,
-    body: { user: { id: /^ply_/, email: 'ada@example.org', name: 'Ada Lovelace', imageUrl: null, isAdmin: false } },
+    body: {
+      user: {
+        id: /^ply_/,
+        email: 'ada@example.org',
+        name: 'Ada Lovelace',
+        imageUrl: /^http:\/\/localhost:8080\/avatars\/ply_/,
+        isAdmin: false,
+      },
+    },
   })
   const cookie = String(signedUp.headers['set-cookie'])
   t.match(cookie, /^session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)

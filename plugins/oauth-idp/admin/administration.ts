@@ -1,0 +1,139 @@
+import { LockMode, raw } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { Conflict, NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import { cutPage, type PageQuery } from '../../../core/pagination.ts'
+import { LastAdmin } from '../errors.ts'
+import { PlayerRow } from '../players/entities.ts'
+import type { OneTimeTokens } from '../players/one-time-tokens.ts'
+import type { Players } from '../players/players.ts'
+import type { Player } from '../players/schemas.ts'
+
+interface AdministrationContext {
+  db: Database
+  clock: Clock
+  events: Events
+  players: Players
+  tokens: OneTimeTokens
+  portalUrl: string
+}
+
+export type ManagedPlayer = Player & { disabled: boolean }
+
+export interface Invitation {
+  id: string
+  note: string
+  createdAt: Date
+  expiresAt: Date
+}
+
+const INVITATION_DAYS = 14
+
+/** What whoever runs the server does with players. Every change holds at once, on every node (`player.changed`). */
+export class Administration {
+  readonly #context: AdministrationContext
+
+  constructor(context: AdministrationContext) {
+    this.#context = context
+  }
+
+  /** Players, the newest first. @param q part of a name, address or id */
+  async list({ q = '', limit, cursor }: PageQuery & { q?: string | undefined }) {
+    const pattern = `%${q
+      .normalize('NFC')
+      .trim()
+      .toLowerCase()
+      .replace(/[\\%_]/g, '\\$&')}%`
+    const like = (column: string) => raw(`lower(${column}) like ? escape '\\'`, [pattern])
+    const em = this.#context.db.em()
+    const query = em
+      .createQueryBuilder(PlayerRow)
+      .orderBy({ id: 'desc' })
+      .limit(limit + 1)
+    if (cursor) query.andWhere({ id: { $lt: cursor } })
+    if (q.trim())
+      query.andWhere({
+        $or: [{ id: q.trim() }, ...['name', 'email'].map((column) => ({ [like(column) as never]: [] }))],
+      } as never)
+    const { page, nextCursor } = cutPage(await query.getResult(), limit)
+    return { players: page.map((row) => this.#describe(row)), nextCursor }
+  }
+
+  /** @throws NotFound */
+  async find(id: string): Promise<ManagedPlayer> {
+    const row = await this.#context.db.em().findOne(PlayerRow, { id })
+    if (!row) throw new NotFound('player')
+    return this.#describe(row)
+  }
+
+  /** Shuts a player out (all that was given out ends) or lets them in again. @throws NotFound, LastAdmin */
+  setDisabled(id: string, disabled: boolean): Promise<void> {
+    return this.#change(id, { disabled }, async (em) => {
+      if (disabled) await this.#context.players.endAccess(em, id)
+    })
+  }
+
+  /** @throws NotFound, LastAdmin, Conflict for a guest */
+  async setAdmin(id: string, isAdmin: boolean): Promise<void> {
+    const player = await this.find(id)
+    if (isAdmin && player.isGuest) throw new Conflict('A guest has no account to be an administrator with.')
+    return this.#change(id, { isAdmin })
+  }
+
+  signOutEverywhere(id: string): Promise<void> {
+    return this.#change(id, {}, (em) => this.#context.players.endAccess(em, id))
+  }
+
+  /** Makes a link by which one account can be made. @returns the link: it is shown once */
+  async invite(note: string): Promise<string> {
+    const { db, tokens, portalUrl } = this.#context
+    const lifeMs = INVITATION_DAYS * 86_400_000
+    const token = await tokens.issue(db.em(), 'invite', { data: { note: note.trim().slice(0, 100) }, lifeMs })
+    return `${portalUrl}/invite/${token}`
+  }
+
+  async invitations(): Promise<Invitation[]> {
+    const rows = await this.#context.tokens.list('invite')
+    return rows.map(({ id, data, createdAt, expiresAt }) => ({
+      id,
+      note: String(data?.note ?? ''),
+      createdAt,
+      expiresAt,
+    }))
+  }
+
+  /** @throws NotFound */
+  async withdraw(id: string): Promise<void> {
+    if (!(await this.#context.tokens.revoke('invite', id))) throw new NotFound('invitation')
+  }
+
+  async #change(
+    id: string,
+    changes: Partial<Pick<PlayerRow, 'disabled' | 'isAdmin'>>,
+    also?: (em: SqlEntityManager) => Promise<void>,
+  ): Promise<void> {
+    const { db, events } = this.#context
+    await db.transaction(async (em) => {
+      // Locked together, so that two administrators who shut each other out at once do not both succeed.
+      const admins = await em.find(
+        PlayerRow,
+        { isAdmin: true, disabled: false },
+        { lockMode: LockMode.PESSIMISTIC_WRITE },
+      )
+      const leaves = changes.disabled === true || changes.isAdmin === false
+      if (leaves && admins.length === 1 && admins[0]?.id === id) throw new LastAdmin()
+      if (Object.keys(changes).length > 0) {
+        const rows = await em.nativeUpdate(PlayerRow, { id }, changes)
+        if (rows === 0) throw new NotFound('player')
+      }
+      await also?.(em)
+    })
+    await events.emit('player.changed', { playerId: id })
+  }
+
+  #describe(row: PlayerRow): ManagedPlayer {
+    return { ...this.#context.players.describe(row), disabled: row.disabled }
+  }
+}

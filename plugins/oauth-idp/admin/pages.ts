@@ -1,0 +1,121 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { Conflict, Forbidden } from '../../../core/errors.ts'
+import { type PageOptions, renderPage } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { InvitationsPage } from './invitations-page.ts'
+import { PlayerPage } from './player-page.ts'
+import { PlayersPage } from './players-page.ts'
+
+/** Asked before the body is read, and anew each time: who is no administrator any more is out at once. */
+async function mustBeAdmin(request: FastifyRequest): Promise<void> {
+  if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This page is for administrators.')
+}
+
+const admin = {
+  config: { auth: 'session', page: true },
+  constraints: { origin: 'portal' },
+  onRequest: mustBeAdmin,
+} as const
+const Params = Type.Object({ id: Type.String() })
+const Done = Type.Object({ done: Type.Optional(Type.String()) })
+
+/** What the last step did; the address only names it. */
+const DONE: Record<string, string> = {
+  disable: 'Shut out: every session and token has ended.',
+  enable: 'Let in again.',
+  promote: 'An administrator from now on.',
+  demote: 'No administrator any more.',
+  'sign-out': 'Signed out everywhere.',
+  delete: 'The player is deleted.',
+  withdraw: 'The invitation is withdrawn.',
+}
+
+/** For whoever runs the server: players and invitations. */
+export const adminPages: Routes = async (app) => {
+  const { administration, removal, config } = app.identity
+
+  app.get(
+    '/admin/players',
+    {
+      ...admin,
+      schema: {
+        querystring: Type.Object({
+          q: Type.Optional(Type.String({ maxLength: 200 })),
+          cursor: Type.Optional(Type.String({ maxLength: 40 })),
+          done: Type.Optional(Type.String()),
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { q, cursor } = request.query
+      const { players, nextCursor } = await administration.list({ q, limit: 50, ...(cursor ? { cursor } : {}) })
+      return page(request, reply, {
+        title: 'Players',
+        current: '/admin/players',
+        body: PlayersPage({ players, nextCursor, q, paged: cursor !== undefined, invites: config.signUp !== 'closed' }),
+      })
+    },
+  )
+
+  app.get('/admin/players/:id', { ...admin, schema: { params: Params, querystring: Done } }, async (request, reply) => {
+    const player = await administration.find(request.params.id)
+    const isMe = player.id === callerOf(request).playerId
+    return page(request, reply, { title: player.name, current: '/admin/players', body: PlayerPage({ player, isMe }) })
+  })
+
+  const steps: Record<string, (id: string) => Promise<void>> = {
+    disable: (id) => administration.setDisabled(id, true),
+    enable: (id) => administration.setDisabled(id, false),
+    promote: (id) => administration.setAdmin(id, true),
+    demote: (id) => administration.setAdmin(id, false),
+    'sign-out': (id) => administration.signOutEverywhere(id),
+    delete: (id) => removal.remove(id),
+  }
+  for (const [step, take] of Object.entries(steps)) {
+    app.post(`/admin/players/:id/${step}`, { ...admin, schema: { params: Params } }, async (request, reply) => {
+      const { id } = request.params
+      if (id === callerOf(request).playerId && step !== 'sign-out')
+        throw new Conflict('This is your own account; ask another administrator, or use your settings.')
+      await administration.find(id)
+      await take(id)
+      request.log.info({ step, subject: id, by: callerOf(request).playerId }, 'an administrator changed a player')
+      return reply.redirect(step === 'delete' ? '/admin/players?done=delete' : `/admin/players/${id}?done=${step}`, 303)
+    })
+  }
+
+  app.get('/admin/invitations', { ...admin, schema: { querystring: Done } }, async (request, reply) =>
+    invitationsPage(request, reply),
+  )
+
+  app.post(
+    '/admin/invitations',
+    { ...admin, schema: { body: Type.Object({ note: Type.Optional(Type.String({ maxLength: 4096 })) }) } },
+    async (request, reply) => {
+      const link = await administration.invite(request.body.note ?? '')
+      reply.code(201)
+      return invitationsPage(request, reply, link)
+    },
+  )
+
+  app.post('/admin/invitations/:id/withdraw', { ...admin, schema: { params: Params } }, async (request, reply) => {
+    await administration.withdraw(request.params.id)
+    return reply.redirect('/admin/invitations?done=withdraw', 303)
+  })
+
+  const invitationsPage = async (request: FastifyRequest, reply: FastifyReply, link?: string) =>
+    page(request, reply, {
+      title: 'Invitations',
+      current: '/admin/players',
+      status: link ? 201 : 200,
+      body: InvitationsPage({ invitations: await administration.invitations(), link, signUp: config.signUp }),
+    })
+}
+
+function page(request: FastifyRequest, reply: FastifyReply, options: PageOptions): string {
+  const { done } = request.query as { done?: string }
+  const message = done === undefined ? undefined : DONE[done]
+  reply.header('cache-control', 'no-store')
+  return renderPage(reply, { user: callerOf(request).viewer, flash: message ? { message } : null, ...options })
+}

@@ -1,0 +1,59 @@
+import {
+  Avatar,
+  Button,
+  Chip,
+  EmptyState,
+  html,
+  PageHeader,
+  Pagination,
+  Search,
+  Stack,
+  Table,
+  type View,
+  When,
+} from '../../../core/pages.ts'
+import type { ManagedPlayer } from './administration.ts'
+
+interface PlayersPageProps {
+  players: ManagedPlayer[]
+  nextCursor: string | null
+  q: string | undefined
+  paged: boolean
+  /** Whether invitations lead anywhere. */
+  invites: boolean
+}
+
+export function PlayersPage({ players, nextCursor, q, paged, invites }: PlayersPageProps): View {
+  const search = q ? `q=${encodeURIComponent(q)}&` : ''
+  return html`
+    <${PageHeader} title="Players" lede="Everybody with an account or a guest's name here, the newest first."
+      actions=${invites && html`<${Button} href="/admin/invitations">Invitations<//>`} />
+    <${Stack}>
+      <${Search} action="/admin/players" label="Search by name, email or id" value=${q} />
+      <${Table} ...${{
+        caption: 'Players',
+        rows: players,
+        columns: [
+          { label: 'Player', cell: (player: ManagedPlayer) => html`<${Person} player=${player} />` },
+          { label: 'Email', cell: (player: ManagedPlayer) => player.email ?? html`<span class="soft">none</span>` },
+          { label: 'Since', cell: (player: ManagedPlayer) => html`<${When} at=${player.createdAt} />` },
+          { label: 'State', cell: (player: ManagedPlayer) => html`<${State} player=${player} />` },
+        ],
+        empty: html`<${EmptyState} title="Nobody found">No player has this in their name, address or id.<//>`,
+      }} />
+      <${Pagination} label="Players" next=${nextCursor && `/admin/players?${search}cursor=${nextCursor}`}
+        first=${paged ? `/admin/players${q ? `?q=${encodeURIComponent(q)}` : ''}` : null} />
+    <//>`
+}
+
+const Person = ({ player }: { player: ManagedPlayer }): View => html`
+  <span class="person"><${Avatar} name=${player.name} imageUrl=${new URL(player.imageUrl).pathname} size="s" />
+    <a href=${`/admin/players/${player.id}`}>${player.name}</a></span>`
+
+export const State = ({ player }: { player: ManagedPlayer }): View => html`
+  <span class="row">
+    ${player.disabled && html`<${Chip} tone="error">disabled<//>`}
+    ${player.isAdmin && html`<${Chip} tone="success">admin<//>`}
+    ${player.isGuest && html`<${Chip}>guest<//>`}
+    ${!player.disabled && !player.isAdmin && !player.isGuest && html`<${Chip}>player<//>`}
+  </span>`

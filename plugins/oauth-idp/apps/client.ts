@@ -1,0 +1,66 @@
+/** An OAuth application as the protocol's endpoints know it. */
+export interface OAuthClient {
+  id: string
+  clientId: string
+  gameId: string | null
+  name: string
+  homepageUrl: string | null
+  redirectUris: string[]
+  /** Belongs to a game that lives here, whose server is this one. */
+  hosted: boolean
+  /** Can't keep a secret: native and browser applications. */
+  publicClient: boolean
+  secretHash: string | null
+  oldSecretHash: string | null
+  oldSecretUntil: Date | null
+  lastUsedAt: Date | null
+}
+
+export interface ClientRow {
+  id: string
+  client_id: string
+  game_id: string | null
+  name: string
+  homepage_url: string | null
+  redirect_uris: string
+  hosted: number
+  public_client: number
+  secret_hash: string | null
+  old_secret_hash: string | null
+  old_secret_until: number | null
+  last_used_at: number | null
+}
+
+export const FIND_CLIENT = `select id, client_id, game_id, name, homepage_url, redirect_uris, hosted, public_client,
+  secret_hash, old_secret_hash, old_secret_until, last_used_at from oauth_apps where client_id = ?`
+
+export const clientOf = (row: ClientRow): OAuthClient => ({
+  id: row.id,
+  clientId: row.client_id,
+  gameId: row.game_id,
+  name: row.name,
+  homepageUrl: row.homepage_url,
+  redirectUris: JSON.parse(row.redirect_uris),
+  hosted: Boolean(row.hosted),
+  publicClient: Boolean(row.public_client),
+  secretHash: row.secret_hash,
+  oldSecretHash: row.old_secret_hash,
+  oldSecretUntil: row.old_secret_until === null ? null : new Date(row.old_secret_until),
+  lastUsedAt: row.last_used_at === null ? null : new Date(row.last_used_at),
+})
+
+/** A public client that is part of the platform itself, and in no table: the command line. */
+export const builtinClient = ({ clientId, name }: { clientId: string; name: string }): OAuthClient => ({
+  id: clientId,
+  clientId,
+  gameId: null,
+  name,
+  homepageUrl: null,
+  redirectUris: [],
+  hosted: false,
+  publicClient: true,
+  secretHash: null,
+  oldSecretHash: null,
+  oldSecretUntil: null,
+  lastUsedAt: null,
+})

@@ -1,0 +1,90 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { fieldError } from '../players/profile.ts'
+
+const FLUSH_MS = 2000
+const DAY_MS = 86_400_000
+const DEFAULT_DAYS = 30
+const MOST_DAYS = 366
+
+/** One day of an application. */
+export interface SignInDay {
+  /** UTC, `2026-11-21`. */
+  date: string
+  count: number
+  uniquePlayers: number
+}
+
+/**
+ * How often players signed in to applications. Counted in memory and written together every two seconds, so that no
+ * sign-in waits for it; a process that is killed loses what it counted since.
+ */
+export class SignIns {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #log: FastifyBaseLogger
+  #counts = new Map<string, { clientId: string; date: string; playerId: string; count: number }>()
+  #timer: NodeJS.Timeout | null = null
+
+  constructor({ db, clock, log }: { db: Database; clock: Clock; log: FastifyBaseLogger }) {
+    this.#db = db
+    this.#clock = clock
+    this.#log = log
+  }
+
+  count(clientId: string, playerId: string): void {
+    const date = dayOf(this.#clock.now())
+    const key = `${clientId}/${date}/${playerId}`
+    const entry = this.#counts.get(key) ?? { clientId, date, playerId, count: 0 }
+    entry.count++
+    this.#counts.set(key, entry)
+    this.#timer ??= setTimeout(() => {
+      this.flush().catch((error) => this.#log.warn({ err: error }, 'sign-ins were not counted'))
+    }, FLUSH_MS).unref()
+  }
+
+  /** Writes what was counted. */
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    const counts = [...this.#counts.values()]
+    this.#counts = new Map()
+    if (counts.length === 0) return
+    await this.#db.groupCommit(async ({ execute }) => {
+      for (const { clientId, date, playerId, count } of counts) await execute(ADD, [clientId, date, playerId, count])
+    })
+  }
+
+  /** Each day from `from` to `to`, both included (UTC dates), with what happened on it. */
+  async between(clientId: string, from: string, to: string): Promise<{ signIns: SignInDay[]; total: number }> {
+    await this.flush()
+    const rows = await this.#db.query<{ date: string; count: number; players: number }>(SUM, [clientId, from, to])
+    const known = new Map(rows.map((row) => [row.date, row]))
+    const signIns: SignInDay[] = []
+    for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) {
+      const date = dayOf(new Date(at))
+      const row = known.get(date)
+      signIns.push({ date, count: Number(row?.count ?? 0), uniquePlayers: Number(row?.players ?? 0) })
+    }
+    return { signIns, total: signIns.reduce((sum, { count }) => sum + count, 0) }
+  }
+}
+
+/** The days that a question is about. @throws InvalidRequest when there are none, or more than a year of them */
+export function daysAsked({ from, to }: { from?: string; to?: string }, now: Date): { from: string; to: string } {
+  const last = to ?? dayOf(now)
+  const first = from ?? dayOf(new Date(Date.parse(last) - (DEFAULT_DAYS - 1) * DAY_MS))
+  const days = (Date.parse(last) - Date.parse(first)) / DAY_MS + 1
+  if (days < 1) throw fieldError('from', 'The first day comes after the last.')
+  if (days > MOST_DAYS) throw fieldError('from', `Ask for ${MOST_DAYS} days at most.`)
+  return { from: first, to: last }
+}
+
+/** The UTC date of an instant. */
+export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
+
+const ADD = `insert into oauth_sign_ins (client_id, date, player_id, count) values (?, ?, ?, ?)
+  on conflict (client_id, date, player_id) do update set count = oauth_sign_ins.count + excluded.count`
+const SUM = `select date, sum(count) as count, count(*) as players from oauth_sign_ins
+  where client_id = ? and date >= ? and date <= ? group by date`

@@ -1,0 +1,34 @@
+import type { Statements } from '../../../core/database.ts'
+import type { Apps } from '../apps/apps.ts'
+import type { Approval, DeviceRequest } from './device-codes.ts'
+
+/** A program of the platform itself that signs in by the device flow, and what it gets. */
+export interface BuiltinClient {
+  clientId: string
+  name: string
+  /** Makes its credential in the transaction that uses the approval up. @returns the credential, which is not kept */
+  issue(statements: Statements, approval: Approval & { request: DeviceRequest }): Promise<{ accessToken: string }>
+}
+
+/** Public clients that other plugins bring: no application, no redirect URI, the device flow alone. */
+export class BuiltinClients {
+  readonly #apps: Apps
+  readonly #clients = new Map<string, BuiltinClient>()
+
+  constructor(apps: Apps) {
+    this.#apps = apps
+  }
+
+  add(client: BuiltinClient): void {
+    this.#apps.addBuiltin(client)
+    this.#clients.set(client.clientId, client)
+  }
+
+  has(clientId: string): boolean {
+    return this.#clients.has(clientId)
+  }
+
+  get(clientId: string): BuiltinClient | undefined {
+    return this.#clients.get(clientId)
+  }
+}

@@ -1,0 +1,104 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import Type, { type TProperties, type TSchema } from 'typebox'
+import { isPlatformError } from '../../../core/errors.ts'
+import { validationDetails } from '../../../core/validation.ts'
+import type { OAuthClient } from '../apps/client.ts'
+import { authenticateClient, readClientCredentials } from './client-authentication.ts'
+import { OAuthError } from './errors.ts'
+import { type Parameters, readParameters } from './parameters.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+
+/** A parameter of a form; longer ones are refused before anything looks at them. */
+export const Parameter = (description?: string, maxLength = 2000) =>
+  Type.Optional(Type.String({ maxLength, ...(description ? { description } : {}) }))
+
+interface ClientEndpoint {
+  url: string
+  summary: string
+  /** Beside the client's own credentials. */
+  parameters: TProperties
+  response: TSchema
+  handle(call: {
+    form: Parameters
+    client: OAuthClient
+    request: FastifyRequest
+    reply: FastifyReply
+  }): Promise<unknown>
+}
+
+/**
+ * An endpoint that applications call with a form and their credentials (RFC 6749 section 3.2, and those of other RFCs
+ * that follow it): the steps that are the same for all, then `handle`.
+ */
+export function clientEndpoint(app: FastifyInstance, { url, summary, parameters, response, handle }: ClientEndpoint) {
+  const { identity, rateLimiter } = app
+  const count = (key: string) => rateLimiter.take(`oauth-token/${key}`, identity.limits.tokenRequestsPerMinute, 60_000)
+  const body = Type.Object(
+    { ...parameters, client_id: Parameter(), client_secret: Parameter() },
+    { additionalProperties: true }, // parameters that are not known are ignored (RFC 6749 section 3.2)
+  )
+  app.post(
+    url,
+    {
+      config: { auth: 'none' },
+      constraints: { origin: 'portal' },
+      schema: { tags: ['OAuth'], summary, consumes: [FORM], body, response: { 200: response } },
+      onRequest: async (request) => mustBeForm(request),
+      errorHandler: sendOAuthError,
+    },
+    async (request, reply) => {
+      // 1. The parameters, each once.
+      const form = readParameters(request.body)
+      // 2. The client. Whoever can't prove to be one is counted apart, so as not to shut the real one out.
+      const credentials = readClientCredentials(request.headers.authorization, form)
+      const client = await authenticateClient(credentials, identity.apps).catch(async (error) => {
+        await count(`failed/${credentials.clientId.slice(0, 60)}/${request.ip}`)
+        throw error
+      })
+      // A public client is anybody: counted by address, or one could use it up for all.
+      await count(client.publicClient ? `${client.clientId}/${request.ip}` : client.clientId)
+      // 3. What this endpoint is for.
+      reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+      return handle({ form, client, request, reply })
+    },
+  )
+}
+
+/** One parameter that must be there. @throws OAuthError */
+export function required(form: Parameters, name: string): string {
+  const value = form[name]
+  if (value === undefined) throw new OAuthError('invalid_request', `The ${name} is missing.`)
+  return value
+}
+
+function mustBeForm(request: FastifyRequest): void {
+  const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+  if (type !== FORM) throw new OAuthError('invalid_request', `Send the parameters as ${FORM}.`, 415)
+}
+
+/** Whatever goes wrong, in the shape of RFC 6749 section 5.2. */
+function sendOAuthError(error: FastifyError | OAuthError, request: FastifyRequest, reply: FastifyReply): void {
+  const known = translate(error, request)
+  reply
+    .code(known.status)
+    .headers(known.headers)
+    .header('cache-control', 'no-store')
+    .header('pragma', 'no-cache')
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify({ error: known.error, error_description: known.message }))
+}
+
+function translate(error: FastifyError | OAuthError, request: FastifyRequest): OAuthError {
+  if (error instanceof OAuthError) return error
+  if ('validation' in error && error.validation) {
+    const [first] = validationDetails(error)
+    return new OAuthError('invalid_request', `The parameter ${first?.path} ${first?.message}.`)
+  }
+  const status = error.statusCode ?? 500
+  const headers = (isPlatformError(error) && error.headers) || {}
+  if (status === 429) return new OAuthError('temporarily_unavailable', error.message, 429, headers)
+  if (status < 500) return new OAuthError('invalid_request', error.message, status, headers)
+  request.log.error({ err: error }, 'request failed')
+  return new OAuthError('server_error', `The log has it under request ${request.id}.`, status)
+}

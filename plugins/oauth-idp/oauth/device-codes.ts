@@ -1,0 +1,139 @@
+import { createHmac, randomInt } from 'node:crypto'
+import type { Clock } from '../../../core/clock.ts'
+import { markOnce } from '../../../core/consume-once.ts'
+import type { Database, Statements } from '../../../core/database.ts'
+import { randomText } from '../../../core/ids.ts'
+import { hashOf } from '../hash.ts'
+import { DeviceCode } from './entities.ts'
+import { InvalidGrant, OAuthError } from './errors.ts'
+
+export const DEVICE_CODE_SECONDS = 600
+export const POLL_SECONDS = 5
+/** A client that waits exactly its interval may come a little early by its own clock. */
+const EARLY_MS = 500
+
+/** Consonants without those that look or sound alike: no word comes out, and nothing is misread (RFC 8628 section 6.1). */
+const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
+const USER_CODE_LENGTH = 8
+
+/** What a device asks for. */
+export interface DeviceRequest {
+  clientId: string
+  scope: string[]
+  label: string
+  machine: string
+}
+
+/** A request that waits for its answer. */
+export interface WaitingDevice extends DeviceRequest {
+  userHash: string
+}
+
+/** Who approved a device. */
+export interface Approval {
+  playerId: string
+  consentId: string
+  authTime: Date
+}
+
+/** Devices that sign in by a code that a player enters elsewhere (RFC 8628). */
+export class DeviceCodes {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #key: Buffer
+
+  /** @param context `key`: 32 bytes that the database does not hold */
+  constructor({ db, clock, key }: { db: Database; clock: Clock; key: Buffer }) {
+    this.#db = db
+    this.#clock = clock
+    this.#key = key
+  }
+
+  /** @returns both codes, which are not kept; the user code as it is shown: `BCDF-GHJK` */
+  async issue({ scope, ...request }: DeviceRequest): Promise<{ deviceCode: string; userCode: string }> {
+    const deviceCode = randomText(32)
+    const letters = Array.from({ length: USER_CODE_LENGTH }, () => USER_CODE_ALPHABET[randomInt(20)]).join('')
+    await this.#db.em().insert(DeviceCode, {
+      ...request,
+      deviceHash: hashOf(deviceCode),
+      userHash: this.#hashOf(letters),
+      scope: scope.join(' '),
+      decision: 'pending',
+      playerId: null,
+      consentId: null,
+      authTime: null,
+      intervalSeconds: POLL_SECONDS,
+      polledAt: null,
+      expiresAt: new Date(this.#clock.now().getTime() + DEVICE_CODE_SECONDS * 1000),
+    })
+    return { deviceCode, userCode: `${letters.slice(0, 4)}-${letters.slice(4)}` }
+  }
+
+  /** The request behind a user code as somebody typed it; null when none waits for an answer. */
+  async find(userCode: string): Promise<WaitingDevice | null> {
+    const letters = lettersOf(userCode)
+    if (!letters) return null
+    const row = await this.#db.em().findOne(DeviceCode, { userHash: this.#hashOf(letters) })
+    if (row?.decision !== 'pending' || row.expiresAt <= this.#clock.now()) return null
+    const { userHash, clientId, scope, label, machine } = row
+    return { userHash, clientId, scope: scope.split(' ').filter(Boolean), label, machine }
+  }
+
+  /** Answers a request, once. @returns whether it was still waiting */
+  decide({ userHash }: WaitingDevice, approval: Approval | null): Promise<boolean> {
+    return markOnce(
+      this.#db.em(),
+      DeviceCode,
+      { userHash, decision: 'pending', expiresAt: { $gt: this.#clock.now() } },
+      approval ? { ...approval, decision: 'approved' } : { decision: 'denied' },
+    )
+  }
+
+  /**
+   * What the token endpoint says to a device that asks.
+   *
+   * @param give makes the tokens in the transaction that uses the code up
+   * @throws OAuthError `authorization_pending`, `slow_down`, `expired_token`, `access_denied`, `invalid_grant`
+   */
+  async redeem<T>(
+    clientId: string,
+    deviceCode: string,
+    give: (statements: Statements, approval: Approval & { request: DeviceRequest; grantId: string }) => Promise<T>,
+  ): Promise<T> {
+    const deviceHash = hashOf(deviceCode)
+    const row = await this.#db.em().findOne(DeviceCode, { deviceHash, clientId })
+    if (!row) throw new InvalidGrant('The device code is not valid.')
+    const now = this.#clock.now()
+    if (row.expiresAt <= now) throw new OAuthError('expired_token', 'The device code has expired; begin again.')
+    const waited = row.polledAt ? now.getTime() - row.polledAt.getTime() : Number.POSITIVE_INFINITY
+    const tooFast = waited < row.intervalSeconds * 1000 - EARLY_MS
+    const intervalSeconds = row.intervalSeconds + (tooFast ? POLL_SECONDS : 0)
+    if (row.decision === 'pending' || tooFast) {
+      await this.#db.em().nativeUpdate(DeviceCode, { deviceHash }, { polledAt: now, intervalSeconds })
+    }
+    if (tooFast) throw new OAuthError('slow_down', `Ask every ${intervalSeconds} seconds.`)
+    if (row.decision === 'pending') throw new OAuthError('authorization_pending', 'The player has not answered yet.')
+    if (row.decision === 'denied') throw new OAuthError('access_denied', 'The player said no.')
+    const { playerId, consentId, authTime, scope, label, machine } = row
+    if (!playerId || !consentId || !authTime) throw new Error('An approved device has nobody who approved it.')
+    const request = { clientId, scope: scope.split(' ').filter(Boolean), label, machine }
+    return this.#db.groupCommit(async (statements) => {
+      const mine = await statements.execute('delete from oauth_device_codes where device_hash = ?', [deviceHash])
+      if (mine !== 1) throw new InvalidGrant('The device code has been used.')
+      return give(statements, { playerId, consentId, authTime, request, grantId: deviceHash })
+    })
+  }
+
+  /** A short code could be found from its plain hash by trying all: so the hash is keyed. */
+  #hashOf(letters: string): string {
+    return createHmac('sha256', this.#key).update(letters).digest('base64url')
+  }
+}
+
+/** A user code without the dash, spaces and case that people add; null when it can't be one. */
+export function lettersOf(userCode: string): string | null {
+  const letters = userCode.toUpperCase().replace(/[\s-]/g, '')
+  return letters.length === USER_CODE_LENGTH && [...letters].every((letter) => USER_CODE_ALPHABET.includes(letter))
+    ? letters
+    : null
+}

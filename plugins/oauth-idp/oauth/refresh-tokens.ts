@@ -1,0 +1,113 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { hashOf } from '../hash.ts'
+import type { Players } from '../players/players.ts'
+import type { Player } from '../players/schemas.ts'
+import { InvalidGrant, OAuthError } from './errors.ts'
+import type { Grant, Grants, IssuedTokens } from './grants.ts'
+
+interface RefreshRow {
+  client_id: string
+  player_id: string
+  consent_id: string
+  scope: string
+  grant_id: string
+  auth_time: number
+  expires_at: number
+  used_at: number | null
+}
+
+/** Resting on the player's consent, as access tokens do. */
+const LOOK_UP = `select t.client_id, t.player_id, t.consent_id, t.scope, t.grant_id, t.auth_time, t.expires_at, t.used_at
+  from oauth_refresh_tokens t join oauth_consents c on c.id = t.consent_id where t.token_hash = ?`
+
+interface Refreshed extends IssuedTokens {
+  grant: Grant
+  player: Player
+  /** Of the access token. */
+  scope: string[]
+}
+
+/**
+ * Refresh tokens (RFC 6749 section 6), each good once: it gives its successor (RFC 9700 section 4.14.2). Whoever presents
+ * a used one shares it with a thief, and nobody can tell which of the two they are: the family ends.
+ */
+export class RefreshTokens {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #players: Players
+  readonly #grants: Grants
+
+  constructor({ db, clock, players, grants }: { db: Database; clock: Clock; players: Players; grants: Grants }) {
+    this.#db = db
+    this.#clock = clock
+    this.#players = players
+    this.#grants = grants
+  }
+
+  /** Gives new tokens for one that the client holds. @throws InvalidGrant; OAuthError for a scope beyond the grant */
+  async rotate(clientId: string, token: string, readScope: (granted: string[]) => string[]): Promise<Refreshed> {
+    const now = this.#clock.now()
+    const row = await this.#find(token)
+    // Another client's token is none: it is neither used up nor does it end anything.
+    if (!row || row.client_id !== clientId) throw new InvalidGrant('The refresh token is not valid.')
+    if (row.used_at !== null) return this.#refuseReuse(row.grant_id)
+    if (row.expires_at <= now.getTime()) throw new InvalidGrant('The refresh token has expired.')
+    const player = await this.#players.find(row.player_id)
+    if (!player || player.disabled) throw new InvalidGrant('The refresh token is not valid.')
+    const grant = grantOf(row)
+    const scope = readScope(grant.scope)
+    const issued = await this.#db.groupCommit(async (statements) => {
+      const used = await statements.execute(
+        'update oauth_refresh_tokens set used_at = ? where token_hash = ? and used_at is null',
+        [now, hashOf(token)],
+      )
+      return used === 1 ? this.#grants.issue(statements, grant, scope) : null
+    })
+    if (!issued) return this.#refuseReuse(row.grant_id)
+    const { disabled: _, epoch: __, ...profile } = player
+    return { ...issued, grant, player: profile, scope }
+  }
+
+  /** A token that could be used now, for introspection; null for any other. */
+  async find(token: string) {
+    const row = await this.#find(token)
+    if (!row || row.used_at !== null || row.expires_at <= this.#clock.now().getTime()) return null
+    const standing = await this.#players.standing(row.player_id)
+    if (!standing || standing.disabled) return null
+    return { ...grantOf(row), expiresAt: new Date(row.expires_at) }
+  }
+
+  /** Ends the whole grant of a client's token (RFC 7009 section 2.1); nothing happens when there is none. */
+  async revoke(clientId: string, token: string): Promise<void> {
+    const row = await this.#find(token)
+    if (row?.client_id === clientId) await this.#grants.end(row.grant_id)
+  }
+
+  async #find(token: string): Promise<RefreshRow | undefined> {
+    return (await this.#db.query<RefreshRow>(LOOK_UP, [hashOf(token)]))[0]
+  }
+
+  async #refuseReuse(grantId: string): Promise<never> {
+    await this.#grants.end(grantId)
+    throw new InvalidGrant('The refresh token has been used before; all tokens of this sign-in are revoked.')
+  }
+}
+
+/** Less than was granted, where the client asks for less (RFC 6749 section 6). @throws OAuthError `invalid_scope` */
+export function narrowScope(asked: string | undefined, granted: string[]): string[] {
+  const scope = [...new Set((asked ?? '').split(' ').filter(Boolean))]
+  if (scope.some((name) => !granted.includes(name))) {
+    throw new OAuthError('invalid_scope', 'The scope goes beyond what the player has allowed.')
+  }
+  return scope.length > 0 ? scope : granted
+}
+
+const grantOf = (row: RefreshRow): Grant => ({
+  grantId: row.grant_id,
+  clientId: row.client_id,
+  playerId: row.player_id,
+  consentId: row.consent_id,
+  scope: row.scope.split(' '),
+  authTime: new Date(row.auth_time),
+})

@@ -1,0 +1,24 @@
+import { defineEntity, p } from '@mikro-orm/core'
+
+const PasskeySchema = defineEntity({
+  name: 'Passkey',
+  tableName: 'passkeys',
+  properties: {
+    /** The credential id that the authenticator chose, base64url. */
+    id: p.string().length(1400).primary(),
+    playerId: p.string().length(30).index(),
+    /** COSE key, base64url. */
+    publicKey: p.string().length(2000),
+    /** Grows with each use where the authenticator counts; one that falls back is a copy. */
+    counter: p.integer(),
+    transports: p.json<string[]>(),
+    /** What the player calls it. */
+    label: p.string().length(60),
+    createdAt: p.datetime(3),
+    lastUsedAt: p.datetime(3).nullable(),
+  },
+})
+
+/** A key that a player's device or password manager keeps, and that signs them in. */
+export class Passkey extends PasskeySchema.class {}
+PasskeySchema.setClass(Passkey)

@@ -1,0 +1,161 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { Clock } from '../../../core/clock.ts'
+import { markOnce } from '../../../core/consume-once.ts'
+import type { Database } from '../../../core/database.ts'
+import { Conflict, InvalidRequest, NotFound } from '../../../core/errors.ts'
+import type { RateLimiter } from '../../../core/rate-limit.ts'
+import { InvalidCredentials } from '../errors.ts'
+import { hashOf } from '../hash.ts'
+import type { OneTimeTokens } from '../players/one-time-tokens.ts'
+import type { Players } from '../players/players.ts'
+import { normaliseName } from '../players/profile.ts'
+import type { Player } from '../players/schemas.ts'
+import { Passkey } from './entities.ts'
+
+interface PasskeysContext {
+  db: Database
+  clock: Clock
+  rateLimiter: RateLimiter
+  players: Players
+  tokens: OneTimeTokens
+  /** Origin of the portal: a passkey works there and nowhere else. */
+  portalUrl: string
+  siteName: string
+  signInAttemptsPerMinute: number
+}
+
+const CHALLENGE_MS = 300_000
+const MOST = 20
+/** Ed25519, ES256, RS256: what devices have; and, unlike the library's own list, nothing experimental in Node. */
+const ALGORITHMS = [-8, -7, -257]
+
+// 40 ms that only who uses it should wait.
+const webauthn = () => import('@simplewebauthn/server')
+
+/** Passkeys (WebAuthn): sign-in by a key that a device keeps. The device asks for its owner, so it is enough alone. */
+export class Passkeys {
+  readonly #context: PasskeysContext
+  readonly #rpId: string
+
+  constructor(context: PasskeysContext) {
+    this.#context = context
+    this.#rpId = new URL(context.portalUrl).hostname
+  }
+
+  /** What a browser needs to make a passkey for a player. @throws Conflict when there are too many */
+  async registrationOptions(playerId: string) {
+    const { players, siteName } = this.#context
+    const { generateRegistrationOptions } = await webauthn()
+    const [player, known] = await Promise.all([players.find(playerId), this.list(playerId)])
+    if (!player) throw new NotFound('player')
+    if (known.length >= MOST) throw new Conflict(`There are ${MOST} passkeys already; remove one first.`)
+    return generateRegistrationOptions({
+      rpName: siteName,
+      rpID: this.#rpId,
+      userID: new Uint8Array(Buffer.from(playerId)),
+      userName: player.email ?? player.name,
+      userDisplayName: player.name,
+      challenge: await this.#challenge(playerId),
+      timeout: CHALLENGE_MS,
+      attestationType: 'none',
+      supportedAlgorithmIDs: ALGORITHMS,
+      excludeCredentials: known.map(({ id, transports }) => ({ id, transports })),
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    })
+  }
+
+  /** Keeps the passkey that a browser made. @throws InvalidRequest, Conflict */
+  async register(playerId: string, label: string, response: RegistrationResponseJSON): Promise<Passkey> {
+    const { db, clock } = this.#context
+    const name = normaliseName(label)
+    const { verifyRegistrationResponse } = await webauthn()
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: (challenge) => this.#useChallenge(challenge, playerId),
+      expectedOrigin: this.#context.portalUrl,
+      expectedRPID: this.#rpId,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    }).catch(notVerified)
+    if (!verified || !registrationInfo) return notVerified()
+    const { id, publicKey, counter, transports } = registrationInfo.credential
+    const row = {
+      ...{ id, playerId, counter, label: name, lastUsedAt: null, createdAt: clock.now() },
+      publicKey: Buffer.from(publicKey).toString('base64url'),
+      transports: transports ?? [],
+    }
+    const inserted = await db.em().upsert(Passkey, row, { onConflictFields: ['id'], onConflictAction: 'ignore' })
+    if (inserted.playerId !== playerId) throw new Conflict('This passkey belongs to an account already.')
+    return inserted
+  }
+
+  /** What a browser needs to ask for any passkey of this portal. @throws RateLimited */
+  async signInOptions(address: string) {
+    const { rateLimiter, signInAttemptsPerMinute } = this.#context
+    await rateLimiter.take(`passkey/${address}`, signInAttemptsPerMinute * 3, 60_000)
+    const { generateAuthenticationOptions } = await webauthn()
+    const challenge = await this.#challenge(null)
+    return generateAuthenticationOptions({
+      rpID: this.#rpId,
+      challenge,
+      timeout: CHALLENGE_MS,
+      userVerification: 'required',
+    })
+  }
+
+  /** Whose passkey it is. @throws InvalidCredentials, RateLimited */
+  async authenticate(response: AuthenticationResponseJSON, address: string): Promise<Player> {
+    const { db, clock, players, rateLimiter, signInAttemptsPerMinute } = this.#context
+    await rateLimiter.take(`passkey-sign-in/${address}`, signInAttemptsPerMinute, 60_000)
+    const em = db.em()
+    const passkey = typeof response.id === 'string' ? await em.findOne(Passkey, { id: response.id }) : null
+    const player = passkey && (await players.find(passkey.playerId))
+    if (!player || player.disabled) throw new InvalidCredentials()
+    const { id, counter, transports } = passkey
+    const { verifyAuthenticationResponse } = await webauthn()
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: (challenge) => this.#useChallenge(challenge, null),
+      expectedOrigin: this.#context.portalUrl,
+      expectedRPID: this.#rpId,
+      requireUserVerification: true,
+      credential: { id, counter, publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')), transports },
+    }).catch(() => {
+      throw new InvalidCredentials()
+    })
+    if (!verified) throw new InvalidCredentials()
+    // Of two uses at once with one count, one is a copy's.
+    const changes = { counter: authenticationInfo.newCounter, lastUsedAt: clock.now() }
+    if (!(await markOnce(em, Passkey, { id, counter }, changes))) throw new InvalidCredentials()
+    const { disabled: _, epoch: __, ...signedIn } = player
+    return signedIn
+  }
+
+  list(playerId: string): Promise<Passkey[]> {
+    return this.#context.db.em().find(Passkey, { playerId }, { orderBy: { createdAt: 'asc', id: 'asc' } })
+  }
+
+  /** @throws NotFound */
+  async remove(playerId: string, id: string): Promise<void> {
+    const rows = await this.#context.db.em().nativeDelete(Passkey, { id, playerId })
+    if (rows === 0) throw new NotFound('passkey')
+  }
+
+  async #challenge(playerId: string | null) {
+    const { db, tokens } = this.#context
+    const token = await tokens.issue(db.em(), 'passkey', { playerId, lifeMs: CHALLENGE_MS })
+    return new Uint8Array(Buffer.from(token, 'base64url'))
+  }
+
+  /** A challenge counts once, and for whom it was made. */
+  async #useChallenge(challenge: string, playerId: string | null): Promise<boolean> {
+    const { db, tokens } = this.#context
+    const row = await tokens.find('passkey', challenge)
+    if (!row || (row.playerId ?? null) !== playerId) return false
+    return tokens.consume(db.em(), { purpose: 'passkey', tokenHash: hashOf(challenge) })
+  }
+}
+
+function notVerified(): never {
+  throw new InvalidRequest('The passkey could not be verified; try again.')
+}

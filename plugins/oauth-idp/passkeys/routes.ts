@@ -1,0 +1,77 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { SignedInPlayer } from '../players/schemas.ts'
+
+const constraints = { origin: 'portal' }
+const tags = ['Sign-in']
+const anyone = { config: { auth: 'none', sameOrigin: true }, constraints } as const
+const owner = { config: { auth: 'session' }, constraints } as const
+
+/** JSON of the WebAuthn specification (`toJSON` of a credential, creation or request options). */
+const WebAuthn = Type.Object({}, { additionalProperties: true })
+const Created = Type.Object({ id: Type.String(), label: Type.String() })
+
+/** What the script behind the passkey buttons calls (islands/passkeys.ts). */
+export const passkeyRoutes: Routes = async (app) => {
+  const { passkeys, sessions } = app.identity
+
+  app.post(
+    '/api/auth/passkeys/options',
+    { ...owner, schema: { tags, summary: 'Begin to add a passkey', response: { 200: WebAuthn } } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return (await passkeys.registrationOptions(callerOf(request).playerId)) as unknown as Record<string, unknown>
+    },
+  )
+
+  app.post(
+    '/api/auth/passkeys',
+    {
+      ...owner,
+      schema: {
+        tags,
+        summary: 'Add the passkey that the browser made',
+        body: Type.Object({ label: Type.String({ maxLength: 200 }), response: WebAuthn }),
+        response: { 201: Created },
+      },
+    },
+    async (request, reply) => {
+      const { label, response } = request.body
+      const { playerId } = callerOf(request)
+      const passkey = await passkeys.register(playerId, label, response as unknown as RegistrationResponseJSON)
+      reply.code(201)
+      return { id: passkey.id, label: passkey.label }
+    },
+  )
+
+  app.post(
+    '/api/auth/passkeys/sign-in/options',
+    { ...anyone, schema: { tags, summary: 'Begin to sign in with a passkey', response: { 200: WebAuthn } } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return (await passkeys.signInOptions(request.ip)) as unknown as Record<string, unknown>
+    },
+  )
+
+  app.post(
+    '/api/auth/passkeys/sign-in',
+    {
+      ...anyone,
+      schema: {
+        tags,
+        summary: 'Sign in with a passkey',
+        body: Type.Object({ response: WebAuthn }),
+        response: { 200: SignedInPlayer },
+      },
+    },
+    async (request, reply) => {
+      const response = request.body.response as unknown as AuthenticationResponseJSON
+      const user = await passkeys.authenticate(response, request.ip)
+      await sessions.start(reply, user.id)
+      reply.header('cache-control', 'no-store')
+      return { user }
+    },
+  )
+}

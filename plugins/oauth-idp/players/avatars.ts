@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import type { RateLimiter } from '../../../core/rate-limit.ts'
+import { ShortCache } from '../../../core/short-cache.ts'
+import { BlobNotFound, type Storage } from '../../../drivers/storage/interface.ts'
+import { avatarFrom, avatarType } from './avatar-image.ts'
+import { drawnAvatar } from './drawn-avatar.ts'
+import { PlayerRow } from './entities.ts'
+
+interface AvatarsContext {
+  db: Database
+  clock: Clock
+  events: Events
+  rateLimiter: RateLimiter
+  storage: Storage
+}
+
+export interface Picture {
+  /** Of the bytes; part of the address that may be kept for ever. */
+  digest: string
+  contentType: string
+  bytes: Buffer
+}
+
+const key = (playerId: string, digest: string) => `avatars/${playerId}/${digest}`
+
+/** The pictures of players: uploaded, or drawn from their id. */
+export class Avatars {
+  readonly #context: AvatarsContext
+  readonly #digests: ShortCache<{ avatar: string | null }>
+  /** Pictures are decoded one after the other: each holds the process up for a moment. */
+  #decoding: Promise<unknown> = Promise.resolve()
+
+  constructor(context: AvatarsContext) {
+    this.#context = context
+    this.#digests = new ShortCache(context.clock)
+    context.events.on('player.changed', ({ playerId }) => this.#digests.drop(playerId))
+    context.events.on('player.deleted', ({ playerId }) => this.#digests.drop(playerId))
+  }
+
+  /** A picture for whatever id; who is not there (any more) has a drawn one too. */
+  async get(playerId: string): Promise<Picture> {
+    const known = await this.#digests.get(playerId, () => this.#look(playerId))
+    const uploaded = known?.avatar ? await this.#read(playerId, known.avatar) : null
+    if (uploaded) return uploaded
+    const bytes = Buffer.from(drawnAvatar(playerId))
+    return { digest: createHash('sha256').update(bytes).digest('hex'), contentType: 'image/svg+xml', bytes }
+  }
+
+  /** @throws InvalidRequest when it is no picture, NotFound, RateLimited */
+  async set(playerId: string, uploaded: Buffer): Promise<void> {
+    const { db, events, rateLimiter, storage } = this.#context
+    await rateLimiter.take(`avatar/${playerId}`, 10, 60_000)
+    const made = this.#decoding.then(() => avatarFrom(uploaded))
+    this.#decoding = made.catch(() => {})
+    const bytes = await made
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    await storage.put(key(playerId, sha256), Readable.from([bytes]), { sha256, size: bytes.length })
+    const rows = await db.em().nativeUpdate(PlayerRow, { id: playerId }, { avatar: sha256 })
+    if (rows === 0) throw new NotFound('player')
+    await events.emit('player.changed', { playerId })
+    await this.#deleteAllBut(playerId, sha256)
+  }
+
+  /** Goes back to the drawn picture. */
+  async remove(playerId: string): Promise<void> {
+    await this.#context.db.em().nativeUpdate(PlayerRow, { id: playerId }, { avatar: null })
+    await this.#context.events.emit('player.changed', { playerId })
+    await this.#deleteAllBut(playerId, null)
+  }
+
+  async #look(playerId: string): Promise<{ avatar: string | null } | null> {
+    const [row] = await this.#context.db.query<{ avatar: string | null }>('select avatar from players where id = ?', [
+      playerId,
+    ])
+    return row ?? null
+  }
+
+  async #read(playerId: string, digest: string): Promise<Picture | null> {
+    try {
+      const bytes = await buffer(await this.#context.storage.get(key(playerId, digest)))
+      return { digest, contentType: avatarType(bytes), bytes }
+    } catch (error) {
+      if (error instanceof BlobNotFound) return null // replaced on another node a moment ago
+      throw error
+    }
+  }
+
+  async #deleteAllBut(playerId: string, digest: string | null): Promise<void> {
+    const { storage } = this.#context
+    for await (const blob of storage.list(`avatars/${playerId}/`)) {
+      if (digest === null || blob.key !== key(playerId, digest)) await storage.delete(blob.key)
+    }
+  }
+}

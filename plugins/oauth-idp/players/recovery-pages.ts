@@ -1,0 +1,172 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { type Content, Field, Form, html, renderPage } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { LinkUsed } from '../errors.ts'
+import { type FormTrouble, troubleOf } from '../forms.ts'
+import { NewPasswordField } from './sign-in-page.ts'
+
+const constraints = { origin: 'portal' }
+const Text = Type.Optional(Type.String({ maxLength: 4096 }))
+const Params = Type.Object({ token: Type.String() })
+const looks = { config: { auth: 'none', page: true }, constraints } as const
+const acts = { config: { auth: 'none', sameOrigin: true, page: true }, constraints } as const
+const opens = { config: { auth: 'none', page: true, secretPath: true }, constraints } as const
+const uses = { config: { auth: 'none', sameOrigin: true, page: true, secretPath: true }, constraints } as const
+const owner = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
+
+/**
+ * The pages that links in messages lead to. Opening one changes nothing (mail scanners open links, too): it takes the
+ * button.
+ */
+export const recoveryPages: Routes = async (app) => {
+  const { recovery, signUp, sessions, config } = app.identity
+
+  app.get('/reset-password', looks, async (_request, reply) => askPage(reply, {}))
+
+  app.post('/reset-password', { ...acts, schema: { body: Type.Object({ email: Text }) } }, async (request, reply) => {
+    const { email = '' } = request.body
+    try {
+      await recovery.askForReset(email, request.ip)
+      return renderMailSent(app, reply, email, 'If there is an account with this address, a link is on its way to')
+    } catch (error) {
+      return askPage(reply, { email, trouble: troubleOf(error) })
+    }
+  })
+
+  app.get('/reset-password/:token', { ...opens, schema: { params: Params } }, async (request, reply) => {
+    const { token } = request.params
+    if (!(await recovery.acceptsReset(token))) throw new LinkUsed()
+    return resetPage(reply, token)
+  })
+
+  app.post(
+    '/reset-password/:token',
+    { ...uses, schema: { params: Params, body: Type.Object({ password: Text }) } },
+    async (request, reply) => {
+      const { token } = request.params
+      try {
+        await recovery.reset(token, request.body.password ?? '')
+        return reply.redirect('/sign-in?done=reset', 303)
+      } catch (error) {
+        if (error instanceof LinkUsed) throw error
+        return resetPage(reply, token, troubleOf(error))
+      }
+    },
+  )
+
+  app.get('/confirm/:token', { ...opens, schema: { params: Params } }, async (request, reply) => {
+    const { token } = request.params
+    if (!(await signUp.isWaiting(token))) throw new LinkUsed()
+    return confirmPage(reply, token)
+  })
+
+  app.post(
+    '/confirm/:token',
+    { ...uses, schema: { params: Params, body: Type.Object({ password: Text }) } },
+    async (request, reply) => {
+      const { token } = request.params
+      try {
+        const player = await signUp.confirm(token, request.body.password ?? '')
+        await sessions.start(reply, player.id)
+        return reply.redirect('/', 303)
+      } catch (error) {
+        if (error instanceof LinkUsed) throw error
+        return confirmPage(reply, token, troubleOf(error))
+      }
+    },
+  )
+
+  app.get('/verify-email/:token', { ...owner, schema: { params: Params } }, async (request, reply) =>
+    narrowPage(reply, {
+      title: 'Confirm your address',
+      lede: 'One click, and your email address counts as yours.',
+      form: html`<${Form} action=${`/verify-email/${request.params.token}`} submit="Confirm" />`,
+      user: callerOf(request).viewer,
+    }),
+  )
+
+  app.post('/verify-email/:token', { ...owner, schema: { params: Params } }, async (request, reply) => {
+    await recovery.verify(request.params.token, callerOf(request).playerId)
+    return reply.redirect('/settings?done=verified', 303)
+  })
+
+  const askPage = (reply: FastifyReply, { email, trouble }: { email?: string; trouble?: FormTrouble }) =>
+    narrowPage(reply, {
+      title: 'A new password',
+      lede: 'Give the email address of your account. You get a link to choose a new password.',
+      trouble,
+      form: html`
+        <${Form} action="/reset-password" error=${trouble?.message} submit="Send the link">
+          <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username" autofocus
+            error=${trouble?.fields.email} />
+        <//>`,
+    })
+
+  const resetPage = (reply: FastifyReply, token: string, trouble?: FormTrouble) =>
+    narrowPage(reply, {
+      title: 'Choose a new password',
+      lede: 'It signs you out everywhere, and whoever else was in.',
+      trouble,
+      form: html`
+        <${Form} action=${`/reset-password/${token}`} error=${trouble?.message} submit="Set password">
+          <${NewPasswordField} minLength=${config.passwordMinLength} error=${trouble?.fields.password} />
+        <//>`,
+    })
+
+  const confirmPage = (reply: FastifyReply, token: string, trouble?: FormTrouble) =>
+    narrowPage(reply, {
+      title: 'Almost in',
+      lede: 'Enter the password that you chose, once more, and the account is yours.',
+      trouble,
+      form: html`
+        <${Form} action=${`/confirm/${token}`} submit="Create account"
+          error=${trouble?.status === 401 ? undefined : trouble?.message}>
+          <${Field} label="Password" name="password" type="password" required autocomplete="current-password" autofocus
+            error=${trouble?.status === 401 ? 'This is not the password that you chose.' : undefined} />
+        <//>`,
+    })
+}
+
+interface NarrowPage {
+  title: string
+  lede: Content
+  form?: Content
+  trouble?: FormTrouble | undefined
+  status?: number
+  user?: Parameters<typeof renderPage>[1]['user']
+}
+
+const narrowPage = (reply: FastifyReply, { title, lede, form, trouble, user, status = 200 }: NarrowPage) =>
+  renderPage(reply.headers({ 'cache-control': 'no-store', ...trouble?.headers }), {
+    title,
+    narrow: true,
+    user,
+    status: trouble?.status ?? status,
+    head: html`<meta name="robots" content="noindex" />`,
+    body: html`
+      <div class="stack">
+        <header class="page-header"><h1>${title}</h1><p class="lede">${lede}</p></header>
+        ${form}
+      </div>`,
+  })
+
+/** Says that a message is on its way, in the same words whether the address is known or not. */
+export function renderMailSent(
+  app: FastifyInstance,
+  reply: FastifyReply,
+  email: string,
+  lead = 'A link is on its way to',
+): string {
+  const { driver } = app.config.mail as { driver: string }
+  const hint =
+    driver === 'log'
+      ? 'This server sends no mail itself: ask whoever runs it for the link, which is in its log.'
+      : 'Nothing there after a minute? Look into the folder for spam.'
+  return narrowPage(reply, {
+    status: 202,
+    title: 'Look into your mail',
+    lede: html`${lead} <strong>${email}</strong>. It works once, within an hour. ${hint}`,
+  })
+}

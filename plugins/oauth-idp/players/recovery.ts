@@ -1,0 +1,105 @@
+import type { Database } from '../../../core/database.ts'
+import { Conflict, Forbidden } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import type { RateLimiter } from '../../../core/rate-limit.ts'
+import { LinkUsed } from '../errors.ts'
+import { Passkey } from '../passkeys/entities.ts'
+import { UpstreamAccount } from '../upstream/entities.ts'
+import { OneTimeToken, PlayerRow } from './entities.ts'
+import { type Letters, LINK_MS } from './letters.ts'
+import type { OneTimeTokens } from './one-time-tokens.ts'
+import type { Players } from './players.ts'
+import { normaliseEmail } from './profile.ts'
+import { limitLetters } from './sign-up.ts'
+
+interface RecoveryContext {
+  db: Database
+  events: Events
+  rateLimiter: RateLimiter
+  players: Players
+  tokens: OneTimeTokens
+  letters: Letters
+  linksPerHour: number
+}
+
+/** What a link in a message proves: that its reader owns the address, so may set a new password or have it verified. */
+export class Recovery {
+  readonly #context: RecoveryContext
+
+  constructor(context: RecoveryContext) {
+    this.#context = context
+  }
+
+  /**
+   * Sends a link to set a new password, if there is an account: that is found out later, by the job, so that nobody
+   * can tell from here.
+   *
+   * @throws InvalidRequest when it is no address; RateLimited
+   */
+  async askForReset(email: string, address: string): Promise<void> {
+    const { db, tokens, letters } = this.#context
+    const normal = normaliseEmail(email)
+    await limitLetters(this.#context, normal, address)
+    await letters.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })
+  }
+
+  async acceptsReset(token: string): Promise<boolean> {
+    return (await this.#context.tokens.find('reset', token)) !== null
+  }
+
+  /**
+   * Sets the password and uses the link up; a password that can't be taken leaves it as it is. All that was signed in
+   * is out. If the address had not been verified, other ways into the account may be a stranger's: they go too.
+   *
+   * @throws LinkUsed, InvalidRequest
+   */
+  async reset(token: string, password: string): Promise<void> {
+    const { db, events, players, tokens } = this.#context
+    const link = await tokens.find('reset', token)
+    const player = link?.playerId ? await players.find(link.playerId) : null
+    if (!link || !player || player.disabled || player.email !== link.email) throw new LinkUsed()
+    const passwordHash = await players.hashNewPassword(password, player)
+    await db.transaction(async (em) => {
+      if (!(await tokens.consume(em, link))) throw new LinkUsed()
+      await players.replacePassword(em, player.id, passwordHash)
+      await em.nativeDelete(OneTimeToken, { playerId: player.id, purpose: 'reset' })
+      if (player.emailVerified) return
+      await em.nativeDelete(Passkey, { playerId: player.id })
+      await em.nativeDelete(UpstreamAccount, { playerId: player.id })
+      await em.nativeUpdate(PlayerRow, { id: player.id }, { emailVerified: true })
+    })
+    await events.emit('player.changed', { playerId: player.id })
+  }
+
+  /** Sends a signed-in player a link that verifies their address. @throws Conflict, RateLimited */
+  async askForVerification(playerId: string, address: string): Promise<void> {
+    const { db, players, tokens, letters } = this.#context
+    const player = await players.find(playerId)
+    if (!player?.email || player.emailVerified) throw new Conflict('There is no address to verify.')
+    const { email } = player
+    await limitLetters(this.#context, email, address)
+    const nonce = tokens.newNonce()
+    await db.transaction(async (em) => {
+      await tokens.issue(em, 'verify', { nonce, playerId, email, lifeMs: LINK_MS })
+      await letters.enqueue(em, { kind: 'verify', nonce })
+    })
+  }
+
+  /**
+   * Verifies the address. Only for the signed-in player who asked: whoever gets the message must not lend their address
+   * to an account that a stranger made with it.
+   *
+   * @throws LinkUsed; Forbidden when somebody else is signed in
+   */
+  async verify(token: string, playerId: string): Promise<void> {
+    const { db, events, tokens } = this.#context
+    const link = await tokens.find('verify', token)
+    if (!link?.email) throw new LinkUsed()
+    if (link.playerId !== playerId) throw new Forbidden('This link belongs to another account; sign in to that one.')
+    await db.transaction(async (em) => {
+      if (!(await tokens.consume(em, link))) throw new LinkUsed()
+      await em.nativeUpdate(PlayerRow, { id: playerId, email: link.email }, { emailVerified: true })
+    })
+    await events.emit('player.changed', { playerId })
+  }
+}

@@ -1,0 +1,100 @@
+import { LockMode } from '@mikro-orm/core'
+import type { Database } from '../../../core/database.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import type { Apps } from '../apps/apps.ts'
+import { OAuthAppRow } from '../apps/entities.ts'
+import { LastAdmin } from '../errors.ts'
+import { Consent } from '../oauth/entities.ts'
+import { Passkey } from '../passkeys/entities.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { UpstreamAccount } from '../upstream/entities.ts'
+import type { Avatars } from './avatars.ts'
+import { OneTimeToken, PlayerRow } from './entities.ts'
+import type { Players } from './players.ts'
+
+interface RemovalContext {
+  db: Database
+  events: Events
+  players: Players
+  sessions: Sessions
+  apps: Apps
+  avatars: Avatars
+}
+
+/** A plugin's part of what a player takes along: plain data, without secrets. */
+export type ExportPart = (playerId: string) => Promise<unknown>
+
+/** The end of an account, and what its player takes along. */
+export class Removal {
+  readonly #context: RemovalContext
+  /** What is exported, by the name that it has in the file; plugins add theirs. */
+  readonly parts = new Map<string, ExportPart>()
+
+  constructor(context: RemovalContext) {
+    this.#context = context
+    const { db, players, sessions, apps } = context
+    this.parts.set('player', async (id) => {
+      const player = await players.find(id)
+      if (!player) throw new NotFound('player')
+      const { epoch: _, disabled: __, ...own } = player
+      return own
+    })
+    this.parts.set('sessions', async (id) =>
+      (await sessions.list(id)).map(({ userAgent, createdAt, lastSeenAt }) => ({ userAgent, createdAt, lastSeenAt })),
+    )
+    this.parts.set('passkeys', async (playerId) =>
+      (await db.em().find(Passkey, { playerId })).map(({ label, createdAt, lastUsedAt }) => ({
+        label,
+        createdAt,
+        lastUsedAt,
+      })),
+    )
+    this.parts.set('connectedAccounts', async (playerId) =>
+      (await db.em().find(UpstreamAccount, { playerId })).map(({ provider, subject, label, createdAt }) => ({
+        ...{ provider, subject, label, createdAt },
+      })),
+    )
+    this.parts.set('connectedGames', async (playerId) =>
+      (await db.em().find(Consent, { playerId })).map(({ clientId, scope, updatedAt }) => ({
+        clientId,
+        scope,
+        updatedAt,
+      })),
+    )
+    this.parts.set('applications', async (id) => (await apps.list(id, { limit: 100 })).apps)
+  }
+
+  /** All that is known of a player. @throws NotFound */
+  async export(playerId: string): Promise<Record<string, unknown>> {
+    const entries: [string, unknown][] = []
+    for (const [name, part] of this.parts) entries.push([name, await part(playerId)])
+    return Object.fromEntries(entries)
+  }
+
+  /**
+   * Deletes the account and what belongs to it, at once and for good; games keep the results that they stored under its
+   * id. Other plugins clear theirs away on `player.deleted`.
+   *
+   * @throws NotFound, LastAdmin
+   */
+  async remove(playerId: string): Promise<void> {
+    const { db, events, players, apps, avatars } = this.#context
+    const { isAdmin = false } = (await players.find(playerId)) ?? {}
+    if (isAdmin && (await db.em().count(PlayerRow, { isAdmin: true })) === 1) throw new LastAdmin()
+    const alone = await db.em().find(OAuthAppRow, { ownerId: playerId, gameId: null }, { fields: ['id'] })
+    for (const { id } of alone) await apps.delete(playerId, id)
+    await db.transaction(async (em) => {
+      const admins = await em.find(PlayerRow, { isAdmin: true }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      if (admins.length === 1 && admins[0]?.id === playerId) throw new LastAdmin()
+      await players.endAccess(em, playerId)
+      for (const entity of [Consent, OneTimeToken, Passkey, UpstreamAccount]) {
+        await em.nativeDelete(entity as typeof Consent, { playerId })
+      }
+      if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
+    })
+    await events.emit('player.changed', { playerId })
+    await events.emit('player.deleted', { playerId })
+    await avatars.remove(playerId)
+  }
+}

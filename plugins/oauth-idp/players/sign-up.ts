@@ -1,0 +1,192 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import { newId } from '../../../core/ids.ts'
+import type { RateLimiter } from '../../../core/rate-limit.ts'
+import { GuestsNotWelcome, InvalidCredentials, LinkUsed, SignUpClosed } from '../errors.ts'
+import { hashOf } from '../hash.ts'
+import { Session } from '../sessions/entities.ts'
+import { OneTimeToken, PlayerRow } from './entities.ts'
+import { type Letters, LINK_MS } from './letters.ts'
+import type { OneTimeTokens } from './one-time-tokens.ts'
+import { verifyPassword } from './passwords.ts'
+import type { NewPlayer, NewRow, Players } from './players.ts'
+import { normaliseName } from './profile.ts'
+import type { Player } from './schemas.ts'
+
+interface SignUpContext {
+  db: Database
+  clock: Clock
+  events: Events
+  rateLimiter: RateLimiter
+  players: Players
+  tokens: OneTimeTokens
+  letters: Letters
+  signUp: 'open' | 'invite' | 'closed'
+  guests: boolean
+  verifyEmail: boolean
+  signUpsPerMinute: number
+  linksPerHour: number
+}
+
+export interface SignUpOptions {
+  /** Of the caller: new accounts are counted by it. */
+  address: string
+  /** The token of an invitation. */
+  invitation?: string | undefined
+  /** The guest whom this account takes over; the player id stays. */
+  guestId?: string | undefined
+}
+
+/** What waits for its address to be confirmed. */
+interface Waiting {
+  name: string
+  passwordHash: string
+  invitation: string | null
+}
+
+const GUEST_DAYS = 30
+
+/** How people come to be players: accounts that they make for themselves, by invitation or openly, and guests. */
+export class SignUp {
+  readonly #context: SignUpContext
+
+  constructor(context: SignUpContext) {
+    this.#context = context
+  }
+
+  get takesGuests(): boolean {
+    return this.#context.guests
+  }
+
+  /**
+   * Makes an account, or, with `auth.verifyEmail`, sends a link that does; whether the address is known or not.
+   *
+   * @returns the player, or null when a message is on its way
+   * @throws SignUpClosed; LinkUsed for a bad invitation; RateLimited; EmailTaken and what `Players.prepare` throws
+   */
+  async begin(fields: NewPlayer, { address, invitation, guestId }: SignUpOptions): Promise<Player | null> {
+    const { db, players, tokens, letters, signUp, verifyEmail, rateLimiter, signUpsPerMinute } = this.#context
+    if (signUp !== 'open' && (signUp === 'closed' || !invitation)) throw new SignUpClosed()
+    if (invitation && !(await tokens.find('invite', invitation))) throw new LinkUsed()
+    await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
+    const row = await players.prepare(fields)
+    const invitationHash = invitation ? hashOf(invitation) : null
+    if (!verifyEmail) return this.#write(row, { invitationHash, guestId })
+
+    const email = row.email as string
+    await limitLetters(this.#context, email, address)
+    const nonce = tokens.newNonce()
+    const data = { name: row.name, passwordHash: row.passwordHash as string, invitation: invitationHash }
+    await db.transaction(async (em) => {
+      await tokens.issue(em, 'sign-up', { nonce, email, playerId: guestId ?? null, data, lifeMs: LINK_MS })
+      await letters.enqueue(em, { kind: 'sign-up', nonce })
+    })
+    return null
+  }
+
+  /** @throws LinkUsed when an invitation is none, or no longer good; SignUpClosed */
+  async mustBeInvited(invitation: string): Promise<void> {
+    if (this.#context.signUp === 'closed') throw new SignUpClosed()
+    if (!(await this.#context.tokens.find('invite', invitation))) throw new LinkUsed()
+  }
+
+  /** Whether the link of a message still leads to an account. */
+  async isWaiting(token: string): Promise<boolean> {
+    return (await this.#context.tokens.find('sign-up', token)) !== null
+  }
+
+  /**
+   * Makes the account whose address the link confirms. It asks for the password again: whoever gets the message may
+   * not be who chose it, and must not confirm an account that a stranger made in their name.
+   *
+   * @throws LinkUsed, InvalidCredentials, RateLimited, EmailTaken
+   */
+  async confirm(token: string, password: string): Promise<Player> {
+    const { clock, tokens, rateLimiter } = this.#context
+    const waiting = await tokens.find('sign-up', token)
+    if (!waiting?.email) throw new LinkUsed()
+    await rateLimiter.take(`confirm/${waiting.tokenHash}`, 10, 60_000)
+    const { name, passwordHash, invitation } = waiting.data as unknown as Waiting
+    if (!(await verifyPassword(password, passwordHash))) throw new InvalidCredentials()
+    const createdAt = clock.now()
+    const row: NewRow = {
+      ...{ id: newId('ply', createdAt), email: waiting.email, emailVerified: true, name, avatar: null, passwordHash },
+      ...{ guest: false, isAdmin: false, disabled: false, epoch: 0, createdAt },
+    }
+    return this.#write(row, { invitationHash: invitation, guestId: waiting.playerId ?? undefined, waiting })
+  }
+
+  /** Somebody with a name and nothing else. @throws GuestsNotWelcome, InvalidRequest, RateLimited */
+  async guest(name: string, address: string): Promise<Player> {
+    const { db, clock, players, rateLimiter, signUpsPerMinute } = this.#context
+    if (!this.takesGuests) throw new GuestsNotWelcome()
+    const createdAt = clock.now()
+    const row: NewRow = {
+      ...{ id: newId('ply', createdAt), email: null, emailVerified: false, name: normaliseName(name), avatar: null },
+      ...{ passwordHash: null, guest: true, isAdmin: false, disabled: false, epoch: 0, createdAt },
+    }
+    await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
+    return players.insert(db.em(), row)
+  }
+
+  /** Ids of the guests who have no browser any more in which they could come back. */
+  async lostGuests(): Promise<string[]> {
+    const { db, clock } = this.#context
+    const before = new Date(clock.now().getTime() - GUEST_DAYS * 86_400_000)
+    const rows = await db.query<{ id: string }>(
+      'select id from players p where guest and created_at < ? and not exists (select 1 from sessions s where s.player_id = p.id) limit 500',
+      [before],
+    )
+    return rows.map(({ id }) => id)
+  }
+
+  async #write(
+    row: NewRow,
+    {
+      invitationHash,
+      guestId,
+      waiting,
+    }: { invitationHash: string | null; guestId?: string | undefined; waiting?: OneTimeToken },
+  ): Promise<Player> {
+    const { db, players, tokens, events } = this.#context
+    const player = await db.transaction(async (em) => {
+      if (waiting && !(await tokens.consume(em, waiting))) throw new LinkUsed()
+      const invitation = invitationHash && { purpose: 'invite', tokenHash: invitationHash }
+      if (invitation && !(await tokens.consume(em, invitation))) throw new LinkUsed()
+      // Others may have waited with the same address: who has proven to own it is the one.
+      if (waiting) await em.nativeDelete(OneTimeToken, { purpose: 'sign-up', email: row.email })
+      return guestId ? this.#upgrade(em, guestId, row) : players.insert(em, row)
+    })
+    if (guestId) await events.emit('player.changed', { playerId: guestId })
+    return player
+  }
+
+  /** The guest's player becomes the account: same id, so that games know them as who they were. */
+  async #upgrade(em: SqlEntityManager, guestId: string, row: NewRow): Promise<Player> {
+    const { players } = this.#context
+    const { email, emailVerified, name, passwordHash } = row
+    await players.updateUnique(em, guestId, { email, emailVerified, name, passwordHash, guest: false }, { guest: true })
+    // Who else holds a session of the guest (a shared machine at the jam) does not get the account.
+    await em.nativeDelete(Session, { playerId: guestId })
+    const upgraded = await em.findOne(PlayerRow, { id: guestId })
+    if (!upgraded) throw new NotFound('player')
+    return players.describe(upgraded)
+  }
+}
+
+/**
+ * A message may not become a means to pester people. The same for known and unknown addresses.
+ *
+ * @throws RateLimited
+ */
+export async function limitLetters(
+  { rateLimiter, linksPerHour }: { rateLimiter: RateLimiter; linksPerHour: number },
+  email: string,
+  address: string,
+): Promise<void> {
+  await rateLimiter.take(`letters/${address}`, linksPerHour * 3, 3_600_000)
+  await rateLimiter.take(`letters/${hashOf(email)}`, linksPerHour, 3_600_000)
+}

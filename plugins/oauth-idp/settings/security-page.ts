@@ -1,0 +1,144 @@
+import {
+  Button,
+  Card,
+  Chip,
+  EmptyState,
+  Field,
+  Form,
+  html,
+  Section,
+  Table,
+  type View,
+  When,
+} from '../../../core/pages.ts'
+import type { FormTrouble } from '../forms.ts'
+import type { Passkey } from '../passkeys/entities.ts'
+import type { SessionEntry } from '../sessions/sessions.ts'
+import type { UpstreamAccount } from '../upstream/entities.ts'
+import type { ProviderChoice } from '../upstream/providers.ts'
+import { browserName } from './browser-name.ts'
+import { type SettingsEntry, SettingsHeader } from './header.ts'
+
+interface SecurityPageProps {
+  entries: SettingsEntry[]
+  email: string | null
+  hasPassword: boolean
+  minLength: number
+  passkeys: Passkey[]
+  providers: ProviderChoice[]
+  accounts: UpstreamAccount[]
+  sessions: SessionEntry[]
+  currentSession: string
+  passwordTrouble?: FormTrouble | undefined
+}
+
+export const SecurityPage = (props: SecurityPageProps): View => html`
+  <${SettingsHeader} entries=${props.entries} current="/settings/security" />
+  ${props.email && html`<${Password} ...${props} />`}
+  <${Passkeys} passkeys=${props.passkeys} />
+  ${(props.providers.length > 0 || props.accounts.length > 0) && html`<${Accounts} ...${props} />`}
+  <${Section} layout="side" title="Signed in" description="Browsers that can use your account. Sign out those you don't know.">
+    <${Sessions} ...${props} />
+    ${
+      props.sessions.length > 1 &&
+      html`<form action="/settings/sessions/revoke-others" method="post"><${Button}>Sign out everywhere else<//></form>`
+    }
+  <//>`
+
+const Password = ({ hasPassword, minLength, passwordTrouble }: SecurityPageProps): View => html`
+  <${Section} layout="side" title="Password" description="A new one signs you out everywhere else.">
+    <${Card}>
+      <${Form} action="/settings/password" submit=${hasPassword ? 'Change password' : 'Set a password'} error=${passwordTrouble?.message}>
+        ${
+          hasPassword &&
+          html`<${Field} label="Current password" name="current" type="password" required autocomplete="current-password"
+            error=${passwordTrouble?.fields.current} />`
+        }
+        <${Field} label="New password" name="password" type="password" required minlength=${minLength}
+          autocomplete="new-password" hint=${`At least ${minLength} characters; a few words in a row are fine.`}
+          error=${passwordTrouble?.fields.password} />
+      <//>
+    <//>
+  <//>`
+
+const Passkeys = ({ passkeys }: { passkeys: Passkey[] }): View => html`
+  <${Section} layout="side" title="Passkeys"
+    description="Sign in by fingerprint, face or PIN of your device. Nothing to remember, nothing to give away.">
+    <${Table} ...${{
+      caption: 'Passkeys',
+      rows: passkeys,
+      columns: [
+        { label: 'Passkey', cell: ({ label }: Passkey) => label },
+        { label: 'Last used', cell: ({ lastUsedAt }: Passkey) => html`<${When} at=${lastUsedAt} />` },
+        {
+          label: 'Actions',
+          action: true,
+          cell: ({ id, label }: Passkey) => html`<form action="/settings/passkeys/remove" method="post">
+            <input type="hidden" name="id" value=${id} /><${Button} small label=${`Remove ${label}`}>Remove<//></form>`,
+        },
+      ],
+      empty: html`<${EmptyState} title="No passkey yet">A browser with scripts and a safe address (https, or this machine) can add one.<//>`,
+    }} />
+    <div hidden data-passkey-add>
+      <${Card}>
+        <div class="form">
+          <${Field} label="What to call it" name="label" value="This device" maxlength=${60} autocomplete="off" />
+          <p class="field-error" role="alert" hidden data-passkey-trouble></p>
+          <div class="form-actions"><${Button} type="button">Add a passkey<//></div>
+        </div>
+      <//>
+    </div>
+  <//>`
+
+const Accounts = ({ providers, accounts }: SecurityPageProps): View => html`
+  <${Section} layout="side" title="Other accounts" description="Accounts elsewhere that sign you in here.">
+    <${Table} ...${{
+      caption: 'Connected accounts',
+      rows: accounts,
+      columns: [
+        {
+          label: 'Account',
+          cell: ({ provider, label }: UpstreamAccount) =>
+            html`${providers.find(({ name }) => name === provider)?.label ?? provider} <span class="soft">${label}</span>`,
+        },
+        { label: 'Last used', cell: ({ lastUsedAt }: UpstreamAccount) => html`<${When} at=${lastUsedAt} />` },
+        {
+          label: 'Actions',
+          action: true,
+          cell: ({
+            provider,
+            subject,
+            label,
+          }: UpstreamAccount) => html`<form action="/settings/accounts/disconnect" method="post">
+            <input type="hidden" name="provider" value=${provider} /><input type="hidden" name="subject" value=${subject} />
+            <${Button} small label=${`Disconnect ${label}`}>Disconnect<//></form>`,
+        },
+      ],
+      empty: html`<${EmptyState} title="None is connected">Connect one, and its button on the sign-in page lets you in.<//>`,
+    }} />
+    <div class="row">${providers.map(
+      ({ name, label }) =>
+        html`<${Button} href=${`/sign-in/with/${name}?returnTo=/settings/security`}>Connect ${label}<//>`,
+    )}</div>
+  <//>`
+
+function Sessions({ sessions, currentSession }: SecurityPageProps): View {
+  return Table<SessionEntry>({
+    caption: 'Browsers that are signed in',
+    rows: sessions,
+    columns: [
+      { label: 'Browser', cell: (session) => browserName(session.userAgent) },
+      { label: 'Last visit', cell: (session) => html`<${When} at=${session.lastSeenAt} />` },
+      {
+        label: 'Actions',
+        action: true,
+        cell: (session) =>
+          session.id === currentSession
+            ? html`<${Chip}>this one<//>`
+            : html`<form action=${`/settings/sessions/${session.id}/revoke`} method="post">
+                <${Button} small label=${`Sign out ${browserName(session.userAgent)}`}>Sign out<//>
+              </form>`,
+      },
+    ],
+  })
+}

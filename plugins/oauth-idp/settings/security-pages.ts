@@ -1,0 +1,124 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { renderPage } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { InvalidCredentials } from '../errors.ts'
+import { type FormTrouble, troubleOf } from '../forms.ts'
+import { SecurityPage } from './security-page.ts'
+
+const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
+const Text = Type.Optional(Type.String({ maxLength: 4096 }))
+
+/** What the last step did; the address only names it. */
+const DONE: Record<string, string> = {
+  password: 'Your password is changed. You were signed out everywhere else.',
+  session: 'That browser is signed out.',
+  sessions: 'Every other browser is signed out.',
+  passkey: 'The passkey is added.',
+  'passkey-removed': 'The passkey is removed. Delete it on your device, too.',
+  connected: 'The account is connected.',
+  disconnected: 'The account is disconnected.',
+}
+
+/** /settings/security: how one signs in, and where one is signed in. */
+export const securityPages: Routes = async (app) => {
+  const { players, sessions, passkeys, upstream, settings, config } = app.identity
+  settings.push({ label: 'Security', href: '/settings/security', order: 20 })
+
+  app.get(
+    '/settings/security',
+    { ...signedIn, schema: { querystring: Type.Object({ done: Type.Optional(Type.String()) }) } },
+    async (request, reply) => securityPage(request, reply, { done: request.query.done }),
+  )
+
+  app.post(
+    '/settings/password',
+    { ...signedIn, schema: { body: Type.Object({ current: Text, password: Text }) } },
+    async (request, reply) => {
+      const { current = '', password = '' } = request.body
+      const { playerId } = callerOf(request)
+      try {
+        await players.changePassword(playerId, current, password, request.ip)
+        await sessions.start(reply, playerId) // every session has ended; this browser stays
+        return reply.redirect('/settings/security?done=password', 303)
+      } catch (error) {
+        const passwordTrouble = troubleOf(error)
+        if (error instanceof InvalidCredentials) {
+          Object.assign(passwordTrouble, { message: undefined, fields: { current: 'This is not your password.' } })
+        }
+        return securityPage(request, reply, { passwordTrouble })
+      }
+    },
+  )
+
+  app.post(
+    '/settings/sessions/:id/revoke',
+    { ...signedIn, schema: { params: Type.Object({ id: Type.String() }) } },
+    async (request, reply) => {
+      await sessions.revoke(callerOf(request).playerId, request.params.id)
+      return reply.redirect('/settings/security?done=session', 303)
+    },
+  )
+
+  app.post('/settings/sessions/revoke-others', signedIn, async (request, reply) => {
+    const { playerId, credentialId } = callerOf(request)
+    await sessions.revokeOthers(playerId, credentialId)
+    return reply.redirect('/settings/security?done=sessions', 303)
+  })
+
+  app.post(
+    '/settings/passkeys/remove',
+    { ...signedIn, schema: { body: Type.Object({ id: Type.String({ maxLength: 1400 }) }) } },
+    async (request, reply) => {
+      await passkeys.remove(callerOf(request).playerId, request.body.id)
+      return reply.redirect('/settings/security?done=passkey-removed', 303)
+    },
+  )
+
+  app.post(
+    '/settings/accounts/disconnect',
+    { ...signedIn, schema: { body: Type.Object({ provider: Type.String(), subject: Type.String() }) } },
+    async (request, reply) => {
+      const { provider, subject } = request.body
+      await upstream.disconnect(callerOf(request).playerId, provider, subject)
+      return reply.redirect('/settings/security?done=disconnected', 303)
+    },
+  )
+
+  async function securityPage(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { done, passwordTrouble }: { done?: string | undefined; passwordTrouble?: FormTrouble },
+  ) {
+    const { playerId, viewer, credentialId } = callerOf(request)
+    const [player, hasPassword, keys, accounts, list] = await Promise.all([
+      players.find(playerId),
+      players.hasPassword(playerId),
+      passkeys.list(playerId),
+      upstream.list(playerId),
+      sessions.list(playerId),
+    ])
+    const message = done === undefined ? undefined : DONE[done]
+    return renderPage(reply.headers(passwordTrouble?.headers ?? {}), {
+      title: 'Security',
+      current: '/settings',
+      user: viewer,
+      scripts: ['passkeys.js'],
+      status: passwordTrouble?.status ?? 200,
+      flash: message ? { message } : null,
+      body: SecurityPage({
+        entries: settings,
+        email: player?.email ?? null,
+        hasPassword,
+        minLength: config.passwordMinLength,
+        passkeys: keys,
+        providers: upstream.choices,
+        accounts,
+        sessions: list,
+        currentSession: credentialId,
+        passwordTrouble,
+      }),
+    })
+  }
+}

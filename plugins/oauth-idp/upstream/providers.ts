@@ -1,0 +1,168 @@
+import oauth2, { type FastifyOAuth2Options, type OAuth2Namespace } from '@fastify/oauth2'
+import Fastify from 'fastify'
+import { StartupError } from '../../../core/errors.ts'
+import type { ProviderConfig } from '../config.ts'
+import { UpstreamFailed } from '../errors.ts'
+
+/** A provider as the sign-in page offers it. */
+export interface ProviderChoice {
+  /** Its key in `auth.providers`. */
+  name: string
+  label: string
+}
+
+/** Who a provider says that somebody is. */
+export interface UpstreamProfile {
+  /** Stable, and never used again for somebody else. */
+  subject: string
+  name: string
+  email: string | null
+  emailVerified: boolean
+}
+
+export interface Provider extends ProviderChoice {
+  /** The flow, of @fastify/oauth2; discovery happens at the first use, so that an absent provider stops no start. */
+  connect(): Promise<OAuth2Namespace>
+  profile(flow: OAuth2Namespace, accessToken: string): Promise<UpstreamProfile>
+}
+
+type Json = Record<string, unknown>
+
+const LABELS: Record<string, string> = { github: 'GitHub', google: 'Google', discord: 'Discord' }
+const ANSWER_MS = 10_000
+
+/**
+ * Makes a provider of its part of the configuration: `github`, `google` and `discord` by name, any other by its OpenID
+ * Connect issuer.
+ *
+ * @throws StartupError
+ */
+export function providerOf(name: string, config: ProviderConfig, portalUrl: string): Provider {
+  const kind = KINDS[name]?.(config) ?? oidc(config.issuer ?? missing(name))
+  const options = {
+    name: 'provider',
+    scope: config.scope ?? kind.scope,
+    credentials: { client: { id: config.clientId, secret: config.clientSecret }, ...kind.credentials },
+    ...('discovery' in kind ? { discovery: kind.discovery } : {}),
+    callbackUri: `${portalUrl}/sign-in/with/${name}/callback`,
+    pkce: 'S256',
+    // Of each provider its own, and out of reach of other hosts wherever that can be had.
+    ...cookies(name, portalUrl.startsWith('https:')),
+  } as FastifyOAuth2Options
+  let flow: Promise<OAuth2Namespace> | undefined
+  return {
+    name,
+    label: config.label ?? LABELS[name] ?? name,
+    profile: kind.profile,
+    async connect() {
+      flow ??= open(options)
+      try {
+        return await flow
+      } catch (error) {
+        flow = undefined
+        throw new UpstreamFailed(config.label ?? LABELS[name] ?? name).with({ cause: error })
+      }
+    },
+  }
+}
+
+/** An app of its own, which serves nothing: the library's flow without its routes, made when it is first needed. */
+async function open(options: FastifyOAuth2Options): Promise<OAuth2Namespace> {
+  const holder = Fastify()
+  await holder.register(oauth2, options)
+  await holder.ready()
+  return (holder as unknown as { provider: OAuth2Namespace }).provider
+}
+
+const cookies = (name: string, secure: boolean) => ({
+  cookie: { path: '/', httpOnly: true, sameSite: 'lax', secure, maxAge: 600 },
+  redirectStateCookieName: `${secure ? '__Host-' : ''}upstream-state-${name}`,
+  verifierCookieName: `${secure ? '__Host-' : ''}upstream-verifier-${name}`,
+})
+
+interface Kind {
+  scope: string[]
+  credentials?: object
+  discovery?: { issuer: string }
+  profile: Provider['profile']
+}
+
+/** OpenID Connect Core section 5.3: the userinfo endpoint, asked with the token that the provider just gave us. */
+const oidc = (issuer: string): Kind => ({
+  scope: ['openid', 'profile', 'email'],
+  discovery: { issuer },
+  async profile(flow, accessToken) {
+    const claims = (await flow.userinfo(accessToken)) as Json
+    const name = [claims.name, claims.preferred_username, claims.nickname].find((value) => typeof value === 'string')
+    return {
+      subject: textOf(claims.sub),
+      name: (name as string | undefined) ?? '',
+      email: typeof claims.email === 'string' ? claims.email : null,
+      emailVerified: claims.email_verified === true,
+    }
+  },
+})
+
+const KINDS: Record<string, (config: ProviderConfig) => Kind> = {
+  google: ({ issuer = 'https://accounts.google.com' }) => oidc(issuer),
+
+  // With `issuer` a GitHub Enterprise Server.
+  github: ({ issuer = 'https://github.com' }) => {
+    const api = issuer === 'https://github.com' ? 'https://api.github.com' : `${issuer}/api/v3`
+    const paths = { authorizePath: '/login/oauth/authorize', tokenPath: '/login/oauth/access_token' }
+    return {
+      scope: ['read:user', 'user:email'],
+      credentials: { auth: { ...paths, authorizeHost: issuer, tokenHost: issuer } },
+      async profile(_flow, accessToken) {
+        const [user, emails] = await Promise.all([
+          ask(`${api}/user`, accessToken),
+          ask(`${api}/user/emails`, accessToken),
+        ])
+        const primary = Array.isArray(emails) ? (emails as Json[]).find((entry) => entry.primary === true) : undefined
+        return {
+          subject: textOf(user.id),
+          name: typeof user.name === 'string' && user.name ? user.name : textOf(user.login),
+          email: typeof primary?.email === 'string' ? primary.email : null,
+          emailVerified: primary?.verified === true,
+        }
+      },
+    }
+  },
+
+  discord: ({ issuer = 'https://discord.com' }) => ({
+    scope: ['identify', 'email'],
+    credentials: {
+      auth: {
+        ...{ authorizeHost: issuer, authorizePath: '/oauth2/authorize' },
+        ...{ tokenHost: issuer, tokenPath: '/api/oauth2/token' },
+      },
+    },
+    async profile(_flow, accessToken) {
+      const user = await ask(`${issuer}/api/users/@me`, accessToken)
+      return {
+        subject: textOf(user.id),
+        name: typeof user.global_name === 'string' ? user.global_name : textOf(user.username),
+        email: typeof user.email === 'string' ? user.email : null,
+        emailVerified: user.verified === true,
+      }
+    },
+  }),
+}
+
+async function ask(url: string, accessToken: string): Promise<Json> {
+  const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'gameyard' }
+  const response = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(ANSWER_MS) })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}.`)
+  return (await response.json()) as Json
+}
+
+/** An id is a string or a number; without one there is nobody to sign in. */
+function textOf(value: unknown): string {
+  if ((typeof value !== 'string' && typeof value !== 'number') || value === '')
+    throw new Error('The profile has no id.')
+  return String(value)
+}
+
+function missing(name: string): never {
+  throw new StartupError(`auth.providers.${name}: give the issuer, such as https://login.example.org.`)
+}

@@ -1,0 +1,158 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { LinkUsed, SignUpClosed } from '../errors.ts'
+import type { OneTimeTokens } from '../players/one-time-tokens.ts'
+import type { NewRow, Players } from '../players/players.ts'
+import { normaliseEmail, normaliseName } from '../players/profile.ts'
+import { UpstreamAccount } from './entities.ts'
+import type { Provider, ProviderChoice, UpstreamProfile } from './providers.ts'
+
+interface UpstreamContext {
+  db: Database
+  clock: Clock
+  players: Players
+  tokens: OneTimeTokens
+  providers: Provider[]
+}
+
+/** What comes of a sign-in with a provider: a player, or a question to the account that it may belong to. */
+export type Outcome = { playerId: string } | { question: string }
+
+/** What a player is asked: whether this account elsewhere may sign them in from now on. */
+export interface Question {
+  provider: string
+  subject: string
+  label: string
+}
+
+const QUESTION_MS = 900_000
+
+/**
+ * Accounts elsewhere that sign players in. One is connected only by the player's own yes, given while signed in: that
+ * two addresses are the same is a reason to ask, never to connect.
+ */
+export class Upstream {
+  readonly #context: UpstreamContext
+
+  constructor(context: UpstreamContext) {
+    this.#context = context
+  }
+
+  /** What the sign-in page offers. */
+  get choices(): ProviderChoice[] {
+    return this.#context.providers.map(({ name, label }) => ({ name, label }))
+  }
+
+  /** @throws NotFound */
+  provider(name: string): Provider {
+    const provider = this.#context.providers.find((candidate) => candidate.name === name)
+    if (!provider) throw new NotFound('provider')
+    return provider
+  }
+
+  /**
+   * Whom a provider's answer signs in.
+   *
+   * @param currentId the player who is signed in already, for whom it is a wish to connect
+   * @throws Forbidden for a disabled player; SignUpClosed when it would make an account and may not
+   */
+  async arrive({ name: provider }: Provider, profile: UpstreamProfile, currentId: string | null): Promise<Outcome> {
+    const { db, clock, players } = this.#context
+    const em = db.em()
+    const { subject } = profile
+    const known = await em.findOne(UpstreamAccount, { provider, subject })
+    if (currentId) {
+      if (known?.playerId === currentId) return { playerId: currentId }
+      if (known) throw new Conflict('This account is connected to another player here.')
+      return { question: await this.#ask(currentId, provider, profile) }
+    }
+    if (known) {
+      const standing = await players.standing(known.playerId)
+      if (!standing || standing.disabled) throw new Forbidden('This account is shut out here.')
+      await em.nativeUpdate(UpstreamAccount, { provider, subject }, { lastUsedAt: clock.now() })
+      return { playerId: known.playerId }
+    }
+    const email = profile.email && profile.emailVerified ? addressOf(profile.email) : null
+    const namesake = email ? await players.findByEmail(email) : null
+    if (namesake) return { question: await this.#ask(namesake.id, provider, profile) }
+    if (!players.signUpIsOpen) throw new SignUpClosed()
+    return { playerId: await this.#create(provider, profile, email) }
+  }
+
+  /** What a player is asked. @throws LinkUsed; Forbidden when it is for somebody else */
+  async question(token: string, playerId: string): Promise<Question> {
+    const row = await this.#context.tokens.find('connect', token)
+    if (!row) throw new LinkUsed()
+    if (row.playerId !== playerId) throw new Forbidden('This question was for another account; sign in to that one.')
+    return row.data as unknown as Question
+  }
+
+  /** The player's yes. @throws LinkUsed, Forbidden, Conflict */
+  async connect(token: string, playerId: string): Promise<void> {
+    const { db, clock, tokens } = this.#context
+    const { provider, subject, label } = await this.question(token, playerId)
+    const row = await tokens.find('connect', token)
+    await db.transaction(async (em) => {
+      if (!row || !(await tokens.consume(em, row))) throw new LinkUsed()
+      const known = await em.findOne(UpstreamAccount, { provider, subject })
+      if (known) throw new Conflict('This account is connected already.')
+      const now = clock.now()
+      await em.insert(UpstreamAccount, { provider, subject, playerId, label, createdAt: now, lastUsedAt: now })
+    })
+  }
+
+  list(playerId: string): Promise<UpstreamAccount[]> {
+    return this.#context.db.em().find(UpstreamAccount, { playerId }, { orderBy: { createdAt: 'asc', provider: 'asc' } })
+  }
+
+  /** @throws NotFound */
+  async disconnect(playerId: string, provider: string, subject: string): Promise<void> {
+    const rows = await this.#context.db.em().nativeDelete(UpstreamAccount, { playerId, provider, subject })
+    if (rows === 0) throw new NotFound('connected account')
+  }
+
+  #ask(playerId: string, provider: string, profile: UpstreamProfile): Promise<string> {
+    const { db, tokens } = this.#context
+    const data = { provider, subject: profile.subject, label: labelOf(profile) }
+    return tokens.issue(db.em(), 'connect', { playerId, data, lifeMs: QUESTION_MS })
+  }
+
+  async #create(provider: string, profile: UpstreamProfile, email: string | null): Promise<string> {
+    const { db, clock, players } = this.#context
+    const createdAt = clock.now()
+    const row: NewRow = {
+      ...{ id: newId('ply', createdAt), email, emailVerified: email !== null, name: nameOf(profile), avatar: null },
+      ...{ passwordHash: null, guest: false, isAdmin: false, disabled: false, epoch: 0, createdAt },
+    }
+    const { subject } = profile
+    await db.transaction(async (em) => {
+      await players.insert(em, row)
+      const account = { provider, subject, playerId: row.id, label: labelOf(profile), createdAt, lastUsedAt: createdAt }
+      await em.insert(UpstreamAccount, account)
+    })
+    return row.id
+  }
+}
+
+const labelOf = ({ email, name, subject }: UpstreamProfile): string => (email || name || subject).slice(0, 254)
+
+function nameOf({ name, email }: UpstreamProfile): string {
+  for (const candidate of [name, email?.split('@')[0] ?? '']) {
+    try {
+      return normaliseName([...candidate].slice(0, 60).join(''))
+    } catch {
+      // Not one that can be shown here.
+    }
+  }
+  return 'Player'
+}
+
+function addressOf(email: string): string | null {
+  try {
+    return normaliseEmail(email)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,11 @@
+import type { BuiltinClient } from '../oauth-idp/index.ts'
+import type { Tokens } from './tokens.ts'
+
+/** The command line's login: a device that a player approves, and that gets a token of full access. */
+export const cliClient = (tokens: Tokens): BuiltinClient => ({
+  clientId: 'gameyard-cli',
+  name: 'Gameyard command line',
+  issue: async (statements, { playerId, request }) => ({
+    accessToken: await tokens.createForCli(statements, { playerId, label: request.label }),
+  }),
+})

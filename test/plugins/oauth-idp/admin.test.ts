@@ -1,0 +1,187 @@
+import t from 'tap'
+import { exchange, obtainCode, registerApp } from '../../kit/oauth.ts'
+import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+
+const only = ['oauth-idp', 'tokens']
+
+t.test('the pages are for administrators alone', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const admin = await platform.admin()
+  const player = await platform.signUp()
+  const paths = ['/admin/players', `/admin/players/${player.id}`, '/admin/invitations']
+  for (const path of paths) {
+    t.equal((await admin.get(path)).status, 200, path)
+    t.equal((await player.get(path)).status, 403, path)
+    t.equal((await platform.stranger.get(path)).status, 303, path)
+  }
+  for (const step of ['disable', 'enable', 'promote', 'demote', 'sign-out', 'delete']) {
+    const path = `/admin/players/${player.id}/${step}`
+    t.equal((await player.submit(path, {})).status, 403, step)
+    const foreign = await admin.submit(path, {}, { headers: { origin: 'http://pong.localhost:8080' } })
+    t.equal(foreign.status, 403, `${step} from a game's page`)
+  }
+  t.equal((await player.submit('/admin/invitations', { note: '' })).status, 403)
+  t.match((await admin.get('/')).text ?? '', /./)
+  const program = await platform.program(admin)
+  t.equal((await program.get('/admin/players')).status, 403, 'no token opens them')
+})
+
+t.test('players are found by name, address and id, page by page', async (t) => {
+  const platform = await startPlatform(t, { only, config: { auth: { guests: true } } })
+  const admin = await platform.admin()
+  const ada = await platform.signUp({ name: 'Ada 100%', email: 'ada@example.org' })
+  await platform.signUp({ name: 'Bob_B', email: 'bob@example.org' })
+  await platform.stranger.post('/api/auth/guest', { name: 'Gus' })
+  const found = async (q: string) => {
+    const { text } = await admin.get(`/admin/players?q=${encodeURIComponent(q)}`)
+    return ['Ada 100%', 'Bob_B', 'Gus', 'Admin'].filter((name) => text.includes(`">${name}</a>`))
+  }
+  t.same(await found(''), ['Ada 100%', 'Bob_B', 'Gus', 'Admin'])
+  t.same(await found('ADA'), ['Ada 100%'])
+  t.same(await found('bob@'), ['Bob_B'])
+  t.same(await found(ada.id), ['Ada 100%'])
+  t.same(await found('%'), ['Ada 100%'], 'signs of the database are only signs')
+  t.same(await found('_'), ['Bob_B'])
+  t.same(await found("' or 1=1 --"), [])
+  t.match((await admin.get('/admin/players?q=nobody')).text, /Nobody found/)
+
+  for (let number = 0; number < 55; number++) await platform.stranger.post('/api/auth/guest', { name: `G${number}` })
+  const first = await admin.get('/admin/players?q=G')
+  const next = /href="(\/admin\/players\?q=G&amp;cursor=[^"]+)"/.exec(first.text)?.[1]?.replace('&amp;', '&')
+  t.match((await admin.get(next as string)).text, />Gus<\/a>/)
+})
+
+t.test('who is disabled is out at once, everywhere, and can come back', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const admin = await platform.admin()
+  const player = await platform.signUp()
+  const program = await platform.program(player)
+  const app = await registerApp(platform, player)
+  const { access_token: token } = (await exchange(platform.stranger, app, await obtainCode(player, app))).body
+  const userinfo = () => new Client(platform.app, token).get('/api/oauth/userinfo')
+  const waiting = await obtainCode(player, app)
+  t.equal((await userinfo()).status, 200)
+
+  t.match(await admin.submit(`/admin/players/${player.id}/disable`, {}), { status: 303 })
+  t.match((await admin.get(`/admin/players/${player.id}`)).text, /disabled/)
+  t.equal((await player.get('/settings')).status, 303)
+  t.equal((await program.get('/api/cli/whoami')).status, 401)
+  t.equal((await userinfo()).status, 401)
+  t.equal((await exchange(platform.stranger, app, waiting)).status, 400)
+  const { email } = player.account
+  const signIn = () => platform.stranger.post('/api/auth/sign-in', { email, password: PASSWORD })
+  t.equal((await signIn()).status, 401)
+
+  t.equal((await admin.submit(`/admin/players/${player.id}/enable`, {})).status, 303)
+  t.equal((await signIn()).status, 200)
+  t.equal((await program.get('/api/cli/whoami')).status, 200, 'tokens hold again')
+  t.equal((await userinfo()).status, 401, 'what had ended stays so')
+})
+
+t.test('rights hold at once, and the last administrator stays one', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const admin = await platform.admin()
+  const player = await platform.signUp()
+  const step = (who: Client, id: string, name: string) => who.submit(`/admin/players/${id}/${name}`, {})
+  t.equal((await player.get('/admin/players')).status, 403)
+  t.equal((await step(admin, player.id, 'promote')).status, 303)
+  t.equal((await player.get('/admin/players')).status, 200)
+  t.equal((await step(admin, admin.id, 'demote')).status, 409, 'nobody takes their own rights by mistake')
+  t.equal((await step(player, admin.id, 'demote')).status, 303)
+  t.equal((await admin.get('/admin/players')).status, 403)
+  const alone = await player.submit('/settings/delete', { password: PASSWORD })
+  t.match(alone, { status: 409, text: /only administrator/ })
+
+  await step(player, admin.id, 'promote')
+  const both = await Promise.all([step(player, admin.id, 'disable'), step(admin, player.id, 'disable')])
+  t.ok(
+    both.some(({ status }) => status !== 303),
+    'two who shut each other out do not both succeed',
+  )
+  t.equal(await platform.app.db.em().count('PlayerRow' as never, { isAdmin: true, disabled: false } as never), 1)
+})
+
+t.test('signed out everywhere means everywhere', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const admin = await platform.admin()
+  const player = await platform.signUp()
+  t.equal((await admin.submit(`/admin/players/${player.id}/sign-out`, {})).status, 303)
+  t.equal((await player.get('/settings')).status, 303)
+})
+
+t.test('a deleted player is gone with all that belonged to them', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const admin = await platform.admin()
+  const player = await platform.signUp({ email: 'ada@example.org', name: 'Ada Lovelace' })
+  const program = await platform.program(player)
+  const app = await registerApp(platform, player)
+  const { access_token: token } = (await exchange(platform.stranger, app, await obtainCode(player, app))).body
+  let told = ''
+  platform.app.events.on('player.deleted', ({ playerId }) => {
+    told = playerId
+  })
+  t.equal((await admin.submit(`/admin/players/${player.id}/delete`, {})).status, 303)
+  t.equal(told, player.id)
+  t.equal((await player.get('/settings')).status, 303)
+  t.equal((await program.get('/api/cli/whoami')).status, 401)
+  t.equal((await new Client(platform.app, token).get('/api/oauth/userinfo')).status, 401)
+  t.equal((await admin.get(`/admin/players/${player.id}`)).status, 404)
+  const em = platform.app.db.em()
+  for (const table of ['players', 'sessions', 'oauth_consents', 'oauth_apps', 'one_time_tokens', 'passkeys']) {
+    const dump = JSON.stringify(await em.execute(`select * from ${table}`))
+    t.notOk(dump.includes(player.id) || dump.includes('ada@example.org'), `nothing in ${table}`)
+  }
+  t.equal(
+    (await platform.signUp({ email: 'ada@example.org' })).id === player.id,
+    false,
+    'the address is free, the id is not',
+  )
+})
+
+t.test('a player takes their data along, then deletes the account', async (t) => {
+  const platform = await startPlatform(t, { only, config: { auth: { guests: true } } })
+  const player = await platform.signUp({ email: 'ada@example.org', name: 'Ada' })
+  const app = await registerApp(platform, player)
+  await obtainCode(player, app)
+  const { status, body, text, headers } = await player.get('/settings/export')
+  t.equal(status, 200)
+  t.match(headers['content-disposition'], /attachment; filename="my-data.json"/)
+  t.match(body, {
+    player: { id: player.id, email: 'ada@example.org' },
+    sessions: [{ createdAt: String }],
+    connectedGames: [{ clientId: app.clientId }],
+    applications: [{ clientId: app.clientId }],
+  })
+  t.notMatch(text, /hash|argon2|secret/i, 'and no secret of it')
+  t.equal((await platform.stranger.get('/settings/export')).status, 303)
+
+  t.match(await player.submit('/settings/delete', { password: 'wrong password' }), {
+    status: 401,
+    text: /not your password/,
+  })
+  t.equal((await player.get('/settings')).status, 200)
+  t.match(await player.submit('/settings/delete', { password: PASSWORD }), { status: 303 })
+  t.equal((await player.get('/settings')).status, 303)
+  t.equal(
+    (await platform.stranger.post('/api/auth/sign-in', { email: 'ada@example.org', password: PASSWORD })).status,
+    401,
+  )
+
+  const guest = new Client(platform.app)
+  await guest.post('/api/auth/guest', { name: 'Gus' })
+  t.equal((await guest.submit('/settings/delete', { confirm: 'Gu' })).status, 400)
+  t.equal((await guest.submit('/settings/delete', { confirm: 'Gus' })).status, 303)
+})
+
+t.test('one press signs every other browser out', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const others = [new Client(platform.app), new Client(platform.app)]
+  const { email } = player.account
+  for (const other of others) await other.post('/api/auth/sign-in', { email, password: PASSWORD })
+  t.match((await player.get('/settings/security')).text, /Sign out everywhere else/)
+  t.equal((await player.submit('/settings/sessions/revoke-others', {})).status, 303)
+  for (const other of others) t.equal((await other.get('/settings')).status, 303)
+  t.equal((await player.get('/settings')).status, 200)
+  t.notMatch((await player.get('/settings/security')).text, /Sign out everywhere else/)
+})

@@ -1,0 +1,142 @@
+import t from 'tap'
+import { Client, PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+
+const only = ['oauth-idp', 'tokens']
+const config = { auth: { guests: true } }
+const DAY = 86_400_000
+
+t.test('a guest has a name and nothing else, and is kept by the browser', async (t) => {
+  const platform = await startPlatform(t, { only, config })
+  const browser = new Client(platform.app)
+  const { status, body, headers } = await browser.post('/api/auth/guest', { name: '  Ada  ' })
+  t.equal(status, 201)
+  t.match(body.user, { id: /^ply_/, name: 'Ada', email: null, isGuest: true, isAdmin: false, emailVerified: false })
+  t.match(String(headers['set-cookie']), /HttpOnly/)
+  t.match((await browser.get('/api/auth/session')).body, { signedIn: true, user: { id: body.user.id } })
+  t.match(await browser.post('/api/auth/guest', { name: ' ' }), { status: 400 })
+  t.match((await browser.get('/settings')).text, /Keep this player/)
+  t.match((await browser.get('/sign-out')).text, /come back as the same player/)
+})
+
+t.test('the form on the sign-in page lets a guest in and goes on to the game', async (t) => {
+  const platform = await startPlatform(t, { only, config })
+  const browser = new Client(platform.app)
+  t.match((await browser.get('/sign-in')).text, /Play as a guest/)
+  const refused = await browser.submit('/guest', { name: '', returnTo: '/settings' })
+  t.match(refused, { status: 400, text: /Enter a name/ })
+  const answer = await browser.submit('/guest', { name: 'Ada', returnTo: '/settings' })
+  t.match(answer, { status: 303, headers: { location: '/settings' } })
+  const away = await new Client(platform.app).submit('/guest', { name: 'Eve', returnTo: 'https://evil.example' })
+  t.equal(away.headers.location, '/')
+  const foreign = await browser.post('/api/auth/guest', { name: 'X' }, { headers: { origin: 'https://evil.example' } })
+  t.equal(foreign.status, 403)
+})
+
+t.test('guests are let in only where the configuration says so', async (t) => {
+  const platform = await startPlatform(t, { only })
+  t.match(await platform.stranger.post('/api/auth/guest', { name: 'Ada' }), {
+    status: 403,
+    body: { error: { code: 'guests_off' } },
+  })
+  t.notMatch((await platform.stranger.get('/sign-in')).text, /guest/)
+})
+
+t.test('a guest becomes an account and stays the same player', async (t) => {
+  const platform = await startPlatform(t, { only, config })
+  const taken = await platform.signUp()
+  const guest = new Client(platform.app)
+  const { id } = (await guest.post('/api/auth/guest', { name: 'Ada' })).body.user
+  const before = new Map(guest.cookiesOf())
+
+  const fields = { name: 'Ada L.', email: 'ada@example.org', password: PASSWORD }
+  t.match(await guest.submit('/settings/upgrade', { ...fields, password: 'short' }), {
+    status: 400,
+    text: /at least 10/,
+  })
+  const clash = await guest.submit('/settings/upgrade', { ...fields, email: taken.account.email })
+  t.match(clash, { status: 409, text: /account with this email/ })
+  t.match(await guest.submit('/settings/upgrade', fields), { status: 303 })
+  t.match((await guest.get('/api/auth/session')).body.user, {
+    id,
+    name: 'Ada L.',
+    email: 'ada@example.org',
+    isGuest: false,
+  })
+
+  const old = new Client(platform.app)
+  for (const [name, value] of before) old.cookiesOf().set(name, value)
+  t.equal((await old.get('/settings')).status, 303, "the guest's own session has ended")
+  const elsewhere = new Client(platform.app)
+  const signedIn = await elsewhere.post('/api/auth/sign-in', { email: 'ada@example.org', password: PASSWORD })
+  t.equal(signedIn.body.user.id, id)
+  t.equal((await guest.submit('/settings/upgrade', fields)).status, 404, 'once')
+})
+
+t.test('of many upgrades of one guest at once, one wins', async (t) => {
+  const platform = await startPlatform(t, { only, config })
+  const guest = new Client(platform.app)
+  await guest.post('/api/auth/guest', { name: 'Ada' })
+  const cookies = new Map(guest.cookiesOf())
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async (_, index) => {
+      const browser = new Client(platform.app)
+      for (const [name, value] of cookies) browser.cookiesOf().set(name, value)
+      return browser.submit('/settings/upgrade', { name: 'Ada', email: `ada${index}@example.org`, password: PASSWORD })
+    }),
+  )
+  t.equal(answers.filter(({ status }) => status === 303).length, 1)
+  t.equal(await platform.app.db.em().count('PlayerRow' as never), 1)
+})
+
+t.test('a guest whom no browser remembers is forgotten', async (t) => {
+  const platform = await startPlatform(t, { only, config })
+  const guest = new Client(platform.app)
+  const { id } = (await guest.post('/api/auth/guest', { name: 'Ada' })).body.user
+  const { identity } = platform.app
+  platform.clock.advance(29 * DAY)
+  await identity.sweep()
+  t.ok(await identity.players.find(id))
+  platform.clock.advance(2 * DAY)
+  await identity.sweep()
+  t.equal(await identity.players.find(id), null)
+  t.equal(await identity.players.standing(id), null, 'also for what was signed for them')
+})
+
+t.test('an invitation makes one account', async (t) => {
+  const platform = await startPlatform(t, { only, config: { auth: { signUp: 'invite', guests: true } } })
+  const admin = await platform.admin()
+  const account = (name: string) => ({ name, email: `${name}@example.org`, password: PASSWORD })
+  t.match(await platform.stranger.post('/api/auth/sign-up', account('eve')), { status: 403 })
+  t.match((await platform.stranger.get('/sign-up')).text, /By invitation/)
+  const path = await invite(admin, 'Bob')
+  t.match((await admin.get('/admin/invitations')).text, /Bob/)
+  t.match((await platform.stranger.get(path)).text, /You are invited/)
+  t.equal((await platform.stranger.submit(path, { ...account('bob'), password: 'short' })).status, 400)
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => new Client(platform.app).submit(path, account(`bob${index}`))),
+  )
+  t.same(answers.map(({ status }) => status).sort(), [303, ...Array(9).fill(410)])
+  t.equal((await platform.stranger.get(path)).status, 410)
+  t.notMatch((await admin.get('/admin/invitations')).text, /Bob/)
+
+  const guest = new Client(platform.app)
+  const { id } = (await guest.post('/api/auth/guest', { name: 'Ada' })).body.user
+  t.match((await guest.get('/settings')).text, /by invitation/)
+  t.equal((await guest.submit(await invite(admin, 'Ada'), account('ada'))).status, 303)
+  t.match((await guest.get('/api/auth/session')).body.user, { id, isGuest: false }, 'a guest stays who they were')
+
+  const withdrawn = await invite(admin, 'Mallory')
+  const step = /action="(\/admin\/invitations\/ott_[^"]+\/withdraw)"/.exec((await admin.get('/admin/invitations')).text)
+  t.equal((await admin.submit(step?.[1] as string, {})).status, 303)
+  t.equal((await platform.stranger.get(withdrawn)).status, 410)
+  const late = await invite(admin, 'Late')
+  platform.clock.advance(14 * DAY)
+  t.equal((await platform.stranger.submit(late, account('late'))).status, 410)
+})
+
+async function invite(admin: PlayerClient, note: string): Promise<string> {
+  const { status, text } = await admin.submit('/admin/invitations', { note })
+  const path = /http:\/\/localhost:8080(\/invite\/[\w-]{43})/.exec(text)?.[1]
+  if (status !== 201 || !path) throw new Error(`No invitation: ${status}`)
+  return path
+}

@@ -1,0 +1,117 @@
+import t from 'tap'
+import { expectNoAxeViolations, openBrowser, openPage } from '../../kit/browser.ts'
+import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+
+const only = ['oauth-idp', 'tokens']
+
+t.test('a passkey is added, signs in, and is removed, in a real browser', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { only, listen: true })
+  const { portal } = platform
+  const player = await platform.signUp({ name: 'Ada', email: 'ada@example.org' })
+  const { page, context, complaints } = await openPage(browser)
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+
+  await page.goto(`${portal}/sign-in?returnTo=/settings/security`)
+  await page.getByLabel('Email').fill('ada@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(`${portal}/settings/security`)
+  await page.getByLabel('What to call it').fill('My laptop')
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByText('The passkey is added.').waitFor()
+  t.match(await page.locator('main').textContent(), /My laptop/)
+  const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId })
+  t.equal(credentials.length, 1)
+  t.match(credentials[0], { rpId: 'localhost', isResidentCredential: true })
+  await expectNoAxeViolations(t, page)
+
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.locator('[data-passkey-trouble]:not([hidden])').waitFor()
+  t.equal((await devtools.send('WebAuthn.getCredentials', { authenticatorId })).credentials.length, 1, 'one a device')
+
+  await context.clearCookies()
+  await page.goto(`${portal}/sign-in?returnTo=/settings`)
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.waitForURL(`${portal}/settings`)
+  t.match(await page.locator('main').textContent(), /ada@example.org/)
+
+  await t.test('what the browser sent works once, here, and for nobody else', async (t) => {
+    await context.clearCookies()
+    await page.goto(`${portal}/sign-in?returnTo=/settings`)
+    const sent = page.waitForRequest('**/api/auth/passkeys/sign-in')
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    const body = (await sent).postDataJSON()
+    await page.waitForURL(`${portal}/settings`)
+    const stranger = new Client(platform.app)
+    const refused = { status: 401, body: { error: { code: 'invalid_credentials' } } }
+    t.match(await stranger.post('/api/auth/passkeys/sign-in', body), refused, 'replayed')
+    const { response } = body
+    const forged = { response: { ...response, response: { ...response.response, signature: 'AAAA' } } }
+    t.match(await stranger.post('/api/auth/passkeys/sign-in', forged), refused)
+    t.match(await stranger.post('/api/auth/passkeys/sign-in', { response: {} }), refused)
+    t.match(await stranger.post('/api/auth/passkeys/sign-in', { response: { id: response.id } }), refused)
+    t.equal((await stranger.post('/api/auth/passkeys/sign-in', { response: 'x' })).status, 400)
+  })
+
+  await t.test('it needs the owner of the device', async (t) => {
+    await context.clearCookies()
+    await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
+    await page.goto(`${portal}/sign-in?returnTo=/settings`)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.locator('[data-passkey-trouble]:not([hidden])').waitFor()
+    t.equal(new URL(page.url()).pathname, '/sign-in')
+    await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
+  })
+
+  await t.test('a disabled player is not let in by it, and one who is back is', async (t) => {
+    const { administration } = platform.app.identity
+    await platform.app.identity.players.createAdmin({ name: 'Root', email: 'root@example.org', password: PASSWORD })
+    await administration.setDisabled(player.id, true)
+    await page.goto(`${portal}/sign-in?returnTo=/settings`)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.getByText('Email address or password is wrong').waitFor()
+    await administration.setDisabled(player.id, false)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.waitForURL(`${portal}/settings`)
+    t.match(await page.textContent('main'), /ada@example.org/)
+  })
+
+  await page.goto(`${portal}/settings/security`)
+  await page.getByRole('button', { name: 'Remove My laptop' }).click()
+  await page.getByText('The passkey is removed.').waitFor()
+  await context.clearCookies()
+  await page.goto(`${portal}/sign-in?returnTo=/settings`)
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.locator('[data-passkey-trouble]:not([hidden])').waitFor()
+  const real = complaints.filter((complaint) => !/401|ERR_ABORTED/.test(complaint))
+  t.same(real, [], 'no other complaint of the browser')
+})
+
+t.test('passkeys are for their player alone', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const [ada, eve] = [await platform.signUp(), await platform.signUp()]
+  t.equal((await platform.stranger.post('/api/auth/passkeys/options')).status, 401)
+  const options = await ada.post('/api/auth/passkeys/options')
+  t.match(options, { status: 200, body: { rp: { id: 'localhost' }, challenge: /^[\w-]{43}$/ } })
+  t.not(options.body.challenge, (await ada.post('/api/auth/passkeys/options')).body.challenge)
+  for (const response of [{}, { id: 'x', rawId: 'x', type: 'public-key', response: {} }]) {
+    t.match(await eve.post('/api/auth/passkeys', { label: 'x', response }), { status: 400 })
+  }
+  t.equal((await ada.submit('/settings/passkeys/remove', { id: 'nothing' })).status, 404)
+  const foreign = { headers: { origin: 'http://pong.localhost:8080' } }
+  t.equal((await ada.post('/api/auth/passkeys/options', undefined, foreign)).status, 403)
+  t.equal((await ada.post('/api/auth/passkeys/sign-in/options', undefined, foreign)).status, 403)
+})

@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { captureLog } from '../../kit/driver-context.ts'
+import { Client, PASSWORD, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { type Delivered, linkIn, startSmtp } from '../../kit/smtp.ts'
+
+const only = ['oauth-idp', 'tokens']
+const NEXT = 'another yard battery fence'
+
+/** A platform that sends its mail to a server of the test. */
+async function start(t: Test, auth: Record<string, unknown> = {}, options: PlatformOptions = {}) {
+  const { inbox, url } = await startSmtp(t)
+  const mail = { driver: 'smtp', url, from: 'Yard <yard@example.org>' }
+  const platform = await startPlatform(t, { only, ...options, config: { mail, auth, ...options.config } })
+  const letterTo = async (address: string, earlier = 0): Promise<Delivered> => {
+    for (let tries = 0; tries < 300; tries++) {
+      const found = inbox.filter(({ to }) => to.includes(address))[earlier]
+      if (found) return found
+      await sleep(10)
+    }
+    throw new Error(`No message to ${address}.`)
+  }
+  return { platform, inbox, letterTo }
+}
+
+t.test('a lost password is replaced by the link in a message, and everyone is signed out', async (t) => {
+  const { platform, inbox, letterTo } = await start(t)
+  const player = await platform.signUp({ email: 'ada@example.org', name: 'Ada' })
+  const browser = new Client(platform.app)
+  t.match(await browser.get('/reset-password'), { status: 200, text: /Send the link/ })
+  t.match(await browser.submit('/reset-password', { email: ' Ada@Example.org ' }), { status: 202 })
+  const letter = await letterTo('ada@example.org')
+  t.match(letter, { from: 'yard@example.org', subject: 'A new password for Gameyard', text: /Hello Ada/ })
+  const link = linkIn(letter)
+  t.match((await browser.get(link)).text, /Choose a new password/)
+  t.match((await browser.get(link)).headers, { 'cache-control': 'no-store' }, 'opening it does not use it')
+
+  t.match(await browser.submit(link, { password: 'short' }), { status: 400, text: /at least 10/ }, 'nor does a bad one')
+  t.match(await browser.submit(link, { password: NEXT }), {
+    status: 303,
+    headers: { location: '/sign-in?done=reset' },
+  })
+  t.equal((await player.get('/settings')).status, 303, 'what was signed in is out')
+  const signIn = (password: string) => browser.post('/api/auth/sign-in', { email: 'ada@example.org', password })
+  t.equal((await signIn(PASSWORD)).status, 401)
+  t.match(await signIn(NEXT), { status: 200, body: { user: { emailVerified: true } } }, 'and the address is proven')
+
+  t.equal((await browser.get(link)).status, 410)
+  t.equal((await browser.submit(link, { password: PASSWORD })).status, 410, 'it works once')
+  t.equal(inbox.length, 1)
+})
+
+t.test('of fifty uses of one link at once, one wins', async (t) => {
+  const { platform, letterTo } = await start(t)
+  await platform.signUp({ email: 'ada@example.org' })
+  await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
+  const link = linkIn(await letterTo('ada@example.org'))
+  const passwords = Array.from({ length: 50 }, (_, index) => `yard battery fence ${index}`)
+  const answers = await Promise.all(passwords.map((password) => platform.stranger.submit(link, { password })))
+  t.equal(answers.filter(({ status }) => status === 303).length, 1)
+  t.equal(answers.filter(({ status }) => status === 410).length, 49)
+  const winner = passwords[answers.findIndex(({ status }) => status === 303)] as string
+  const signedIn = await platform.stranger.post('/api/auth/sign-in', { email: 'ada@example.org', password: winner })
+  t.equal(signedIn.status, 200, 'with the password of the one that won')
+})
+
+t.test('a link holds for an hour, and no later than the next new password', async (t) => {
+  const { platform, letterTo } = await start(t)
+  await platform.signUp({ email: 'ada@example.org' })
+  const ask = () => platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
+  await ask()
+  const old = linkIn(await letterTo('ada@example.org'))
+  platform.clock.advance(3_599_000)
+  t.equal((await platform.stranger.get(old)).status, 200)
+  platform.clock.advance(1000)
+  t.equal((await platform.stranger.submit(old, { password: NEXT })).status, 410)
+
+  await ask()
+  await ask()
+  const [one, other] = [linkIn(await letterTo('ada@example.org', 1)), linkIn(await letterTo('ada@example.org', 2))]
+  t.not(one, other)
+  t.equal((await platform.stranger.submit(one, { password: NEXT })).status, 303)
+  t.equal((await platform.stranger.submit(other, { password: PASSWORD })).status, 410)
+  t.equal((await platform.stranger.get('/reset-password/made-up')).status, 410)
+  t.equal((await platform.stranger.get(one.replace('reset-password', 'confirm'))).status, 410, 'for nothing else')
+})
+
+t.test('the answer tells nothing of whether there is an account', async (t) => {
+  const { platform, inbox, letterTo } = await start(t)
+  await platform.signUp({ email: 'ada@example.org' })
+  const ask = async (email: string) => {
+    const before = performance.now()
+    const { status, text, headers } = await platform.stranger.submit('/reset-password', { email })
+    return { ms: performance.now() - before, status, text: text.replaceAll(email, ''), type: headers['content-type'] }
+  }
+  await ask('warm@example.org')
+  const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
+  for (let round = 0; round < 25; round++) {
+    const [known, unknown] = [await ask('ada@example.org'), await ask('eve@example.org')]
+    t.same({ ...known, ms: 0 }, { ...unknown, ms: 0 })
+    times.known.push(known.ms)
+    times.unknown.push(unknown.ms)
+  }
+  const median = (values: number[]) => values.sort((a, b) => a - b)[12] as number
+  const apart = Math.abs(median(times.known) - median(times.unknown))
+  t.ok(apart < 15, `the medians are ${apart.toFixed(1)} ms apart`)
+  await letterTo('ada@example.org')
+  t.notOk(
+    inbox.some(({ to }) => to.includes('eve@example.org')),
+    'nothing is sent to who has no account',
+  )
+})
+
+t.test('nobody is pestered with messages', async (t) => {
+  const { platform } = await start(t, {}, { config: { limits: { rateLimits: true } } })
+  const ask = (email: string) => platform.stranger.submit('/reset-password', { email })
+  for (let count = 0; count < 5; count++) t.equal((await ask('eve@example.org')).status, 202)
+  t.match(await ask('EVE@example.org'), { status: 429, headers: { 'retry-after': /^\d+$/ } })
+  t.equal((await ask('bob@example.org')).status, 202)
+})
+
+t.test('with verifyEmail an account begins with a link and its password', async (t) => {
+  const { platform, letterTo } = await start(t, { verifyEmail: true })
+  const account = { name: 'Ada', email: 'ada@example.org', password: PASSWORD }
+  const asked = await platform.stranger.post('/api/auth/sign-up', account)
+  t.match(asked, { status: 202, body: { pending: true } })
+  t.notOk(asked.headers['set-cookie'])
+  t.equal((await platform.stranger.post('/api/auth/sign-in', account)).status, 400)
+  const { email, password } = account
+  t.equal((await platform.stranger.post('/api/auth/sign-in', { email, password })).status, 401, 'there is none yet')
+
+  const link = linkIn(await letterTo('ada@example.org'))
+  const browser = new Client(platform.app)
+  t.match((await browser.get(link)).text, /password that you chose/)
+  const wrong = await browser.submit(link, { password: 'not this one at all' })
+  t.match(
+    wrong,
+    { status: 401, text: /not the password that you chose/ },
+    'who gets the message may not be who chose it',
+  )
+  t.equal((await browser.submit(link, { password: PASSWORD })).status, 303)
+  t.match((await browser.get('/api/auth/session')).body.user, { email: 'ada@example.org', emailVerified: true })
+  t.equal((await browser.submit(link, { password: PASSWORD })).status, 410)
+})
+
+t.test('with verifyEmail a known address is answered like an unknown one, and its owner is told', async (t) => {
+  const { platform, inbox, letterTo } = await start(t, { verifyEmail: true })
+  await platform.app.identity.players.create({ name: 'Ada', email: 'ada@example.org', password: PASSWORD })
+  const signUp = (email: string) => platform.stranger.post('/api/auth/sign-up', { name: 'Eve', email, password: NEXT })
+  const [known, unknown] = [await signUp('ada@example.org'), await signUp('eve@example.org')]
+  t.same([known.status, known.text], [unknown.status, unknown.text])
+  t.match(await letterTo('ada@example.org'), { subject: 'You have an account on Gameyard', text: /sign-in/ })
+  t.notOk(inbox.some(({ to, text }) => to.includes('ada@example.org') && text.includes('/confirm/')))
+  t.match(await letterTo('eve@example.org'), { subject: /Confirm/ })
+})
+
+t.test('two who wait for one address: who proves to own it has the account', async (t) => {
+  const { platform, letterTo } = await start(t, { verifyEmail: true })
+  const wait = (password: string) =>
+    platform.stranger.post('/api/auth/sign-up', { name: 'Ada', email: 'ada@example.org', password })
+  await wait('the password of an attacker')
+  const foreign = linkIn(await letterTo('ada@example.org'))
+  await wait(PASSWORD)
+  const own = linkIn(await letterTo('ada@example.org', 1))
+  t.equal((await platform.stranger.submit(foreign, { password: PASSWORD })).status, 401)
+  t.equal((await platform.stranger.submit(own, { password: PASSWORD })).status, 303)
+  t.equal((await platform.stranger.get(foreign)).status, 410, 'the other link is gone')
+})
+
+t.test('an address is verified from the settings, by the player who asked and nobody else', async (t) => {
+  const { platform, letterTo } = await start(t)
+  const player = await platform.signUp({ email: 'ada@example.org' })
+  const other = await platform.signUp()
+  t.match((await player.get('/settings')).text, /not verified/)
+  t.equal((await player.submit('/settings/verify-email', {})).status, 202)
+  const link = linkIn(await letterTo('ada@example.org'))
+  t.equal((await platform.stranger.get(link)).status, 303, 'one signs in first')
+  t.equal((await other.submit(link, {})).status, 403)
+  t.match((await player.get('/api/auth/session')).body.user, { emailVerified: false })
+  t.match(await player.submit(link, {}), { status: 303, headers: { location: '/settings?done=verified' } })
+  t.match((await player.get('/api/auth/session')).body.user, { emailVerified: true })
+  t.equal((await player.submit(link, {})).status, 410)
+  t.equal((await player.submit('/settings/verify-email', {})).status, 409)
+})
+
+t.test('with the log driver the link is in the log, and nothing else of it is', async (t) => {
+  const { log, lines } = captureLog()
+  const platform = await startPlatform(t, { only, log })
+  await platform.signUp({ email: 'ada@example.org' })
+  t.match((await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })).text, /in its log/)
+  let letter: { text: string } | undefined
+  for (let tries = 0; tries < 300 && !letter; tries++) {
+    letter = lines().find(({ subject }) => subject !== undefined) as { text: string } | undefined
+    await sleep(10)
+  }
+  const link = linkIn(letter as { text: string })
+  t.equal((await platform.stranger.submit(link, { password: NEXT })).status, 303)
+  const token = link.split('/').at(-1) as string
+  t.equal(lines().filter((line) => JSON.stringify(line).includes(token)).length, 1, 'the request is logged without it')
+  t.notMatch(await dumpOf(platform), token)
+})
+
+t.test('no link can be read from the database, though its message waits there', async (t) => {
+  const refusing = await startSmtp(t, { refuse: () => 450 })
+  const mail = { driver: 'smtp', url: refusing.url, from: 'yard@example.org' }
+  const platform = await startPlatform(t, { only, config: { mail } })
+  await platform.signUp({ email: 'ada@example.org' })
+  await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
+  let rows: { nonce: string }[] = []
+  for (let tries = 0; tries < 300; tries++) {
+    const jobs = await platform.app.db.query<{ payload: string }>(
+      "select payload from background_jobs where name = 'oauth-idp/letter' and error is not null",
+    )
+    rows = jobs.map(({ payload }) => JSON.parse(payload))
+    if (rows.length > 0) break
+    await sleep(10)
+  }
+  const nonce = rows[0]?.nonce as string
+  t.equal(nonce.length, 43, 'it waits to be tried again')
+  t.equal((await platform.stranger.get(`/reset-password/${nonce}`)).status, 410, 'what is there is not the token')
+})
+
+async function dumpOf({ app }: Awaited<ReturnType<typeof startPlatform>>): Promise<string> {
+  const em = app.db.em()
+  const tables = await em.execute<{ name: string }[]>("select name from sqlite_master where type = 'table'")
+  let dump = ''
+  for (const { name } of tables) dump += JSON.stringify(await em.execute(`select * from ${name}`))
+  return dump
+}

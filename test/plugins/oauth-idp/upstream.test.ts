@@ -1,0 +1,187 @@
+import { createServer } from 'node:http'
+import t, { type Test } from 'tap'
+import { passThrough, startOidc } from '../../kit/oidc.ts'
+import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+
+const only = ['oauth-idp', 'tokens']
+const START = '/sign-in/with/club'
+const CALLBACK = `http://localhost:8080${START}/callback`
+const verified = (sub: string, email: string) => ({ sub, name: 'Ada Upstream', email, email_verified: true })
+
+async function start(t: Test, auth: Record<string, unknown> = {}) {
+  const oidc = await startOidc(t, CALLBACK)
+  const club = { issuer: oidc.issuer, clientId: 'yard', clientSecret: 'upstream-secret-4711', label: 'the Club' }
+  const platform = await startPlatform(t, { only, config: { auth: { providers: { club }, ...auth } } })
+  /** Out to the provider and back: what the callback answers. */
+  const through = async (browser: Client, query = '') => {
+    const out = await browser.get(START + query)
+    if (out.status !== 303) return out
+    const back = await passThrough(out.headers.location as string)
+    return browser.get(back.pathname + back.search)
+  }
+  return { platform, through, ...oidc }
+}
+
+t.test('an account elsewhere signs in: a new player at first, the same one later', async (t) => {
+  const { platform, through, person } = await start(t)
+  t.match((await platform.stranger.get('/sign-in')).text, /Continue with the Club/)
+  person.current = verified('u1', 'ada@example.org')
+  const browser = new Client(platform.app)
+  const out = await browser.get(`${START}?returnTo=/settings`)
+  const address = new URL(out.headers.location as string)
+  t.match(address.searchParams.get('code_challenge_method'), 'S256')
+  t.equal(address.searchParams.get('redirect_uri'), CALLBACK)
+  t.match(await through(browser, '?returnTo=/settings'), { status: 303, headers: { location: '/settings' } })
+  const { user } = (await browser.get('/api/auth/session')).body
+  t.match(user, { name: 'Ada Upstream', email: 'ada@example.org', emailVerified: true, isGuest: false })
+
+  const later = new Client(platform.app)
+  t.equal((await through(later)).headers.location, '/')
+  t.equal((await later.get('/api/auth/session')).body.user.id, user.id)
+  t.match((await later.get('/settings/security')).text, /Set a password/)
+  t.equal(
+    (await later.submit('/settings/password', { password: PASSWORD })).status,
+    303,
+    'and may have a password, too',
+  )
+  const credentials = { email: 'ada@example.org', password: PASSWORD }
+  t.equal((await new Client(platform.app).post('/api/auth/sign-in', credentials)).status, 200)
+  const away = await through(new Client(platform.app), '?returnTo=https://evil.example')
+  t.equal(away.headers.location, '/')
+})
+
+t.test('an unverified address is no address', async (t) => {
+  const { platform, through, person } = await start(t)
+  const owner = await platform.signUp({ email: 'ada@example.org' })
+  person.current = { sub: 'mallory', name: 'Mallory', email: 'ada@example.org', email_verified: false }
+  const browser = new Client(platform.app)
+  t.match(await through(browser), { status: 303, headers: { location: '/' } })
+  const { user } = (await browser.get('/api/auth/session')).body
+  t.not(user.id, owner.id)
+  t.equal(user.email, null)
+})
+
+t.test('an address that has an account only leads to a question, which its owner answers', async (t) => {
+  const { platform, through, person } = await start(t)
+  const owner = await platform.signUp({ email: 'ada@example.org' })
+  const eve = await platform.signUp()
+  person.current = verified('u1', 'Ada@Example.org')
+  const browser = new Client(platform.app)
+  const asked = await through(browser)
+  t.match(asked.headers.location, /^\/connect\/[\w-]{43}$/)
+  t.notOk((await browser.get('/api/auth/session')).body.signedIn, 'nobody is signed in by it')
+  const question = asked.headers.location as string
+  const signIn = await browser.get(question)
+  t.match(signIn.headers.location, /^\/sign-in\?returnTo=/, 'the owner signs in first')
+  t.equal((await eve.get(question)).status, 403)
+  t.equal((await eve.submit(question, {})).status, 403)
+  t.match((await owner.get(question)).text, /Connect the Club\?/)
+  const foreign = await owner.submit(question, {}, { headers: { origin: 'http://pong.localhost:8080' } })
+  t.equal(foreign.status, 403, "a game's page can't say yes")
+  const answers = await Promise.all(Array.from({ length: 10 }, () => owner.submit(question, {})))
+  t.equal(answers.filter(({ status }) => status === 303).length, 1, 'one yes')
+  const later = new Client(platform.app)
+  await through(later)
+  t.equal((await later.get('/api/auth/session')).body.user.id, owner.id)
+
+  t.match((await owner.get('/settings/security')).text, /Disconnect Ada@Example.org/)
+  const gone = await owner.submit('/settings/accounts/disconnect', { provider: 'club', subject: 'u1' })
+  t.equal(gone.status, 303)
+  t.match((await through(new Client(platform.app))).headers.location, /^\/connect\//, 'it is asked anew')
+})
+
+t.test('who is signed in connects another account by a yes of their own', async (t) => {
+  const { platform, through, person } = await start(t)
+  const player = await platform.signUp()
+  const other = await platform.signUp()
+  person.current = verified('u7', 'elsewhere@example.org')
+  const question = (await through(player)).headers.location as string
+  t.match(question, /^\/connect\//, 'a planted callback connects nothing by itself')
+  t.equal((await player.submit(question, {})).status, 303)
+  t.equal((await through(player)).status, 303)
+  t.match(await through(other), { status: 409, text: /connected to another player/ })
+})
+
+t.test('a flow that another browser began, or none did, is refused', async (t) => {
+  const { platform, through, person } = await start(t)
+  person.current = verified('mallory', 'mallory@example.org')
+  const mallory = new Client(platform.app)
+  const out = await mallory.get(START)
+  const back = await passThrough(out.headers.location as string)
+  const victim = new Client(platform.app)
+  t.match(await victim.get(back.pathname + back.search), { status: 502 })
+  await victim.get(START)
+  t.match(await victim.get(back.pathname + back.search), { status: 502 }, "nor into the victim's own flow")
+  t.notOk((await victim.get('/api/auth/session')).body.signedIn)
+  t.equal((await mallory.get(back.pathname + back.search)).status, 303)
+  t.match(await mallory.get(back.pathname + back.search), { status: 502 }, 'a code works once')
+  t.match(await new Client(platform.app).get(`${START}/callback?error=access_denied&state=x`), { status: 303 })
+  t.equal((await platform.stranger.get('/sign-in/with/nobody')).status, 404)
+  t.ok(through)
+})
+
+t.test('where sign-up is not open, an account elsewhere makes none', async (t) => {
+  const { platform, through, person } = await start(t, { signUp: 'closed' })
+  person.current = verified('u1', 'ada@example.org')
+  t.match(await through(new Client(platform.app)), { status: 403, text: /made by whoever runs/ })
+  const admin = await platform.admin()
+  t.match((await through(admin)).headers.location, /^\/connect\//, 'those there are may connect theirs')
+})
+
+t.test('who is disabled is not let in', async (t) => {
+  const { platform, through, person } = await start(t)
+  await platform.admin()
+  person.current = verified('u1', 'ada@example.org')
+  const browser = new Client(platform.app)
+  await through(browser)
+  const { id } = (await browser.get('/api/auth/session')).body.user
+  await platform.app.identity.administration.setDisabled(id, true)
+  t.equal((await through(new Client(platform.app))).status, 403)
+})
+
+t.test('a provider that is away stops neither the start nor the next try', async (t) => {
+  const { platform, through, server, issuer, person } = await start(t)
+  person.current = verified('u1', 'ada@example.org')
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  t.match(await through(new Client(platform.app)), { status: 502, text: /the Club did not answer/ })
+  await new Promise<void>((resolve) => server.listen(Number(new URL(issuer).port), '127.0.0.1', resolve))
+  t.equal((await through(new Client(platform.app))).status, 303)
+})
+
+t.test('GitHub (an Enterprise Server of the test) names its people in its own way', async (t) => {
+  const emails = [
+    { email: 'other@example.org', primary: false, verified: true },
+    { email: 'octo@example.org', primary: true, verified: true },
+  ]
+  const seen: string[] = []
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url?.split('?')[0]} ${request.headers.authorization?.split(' ')[0] ?? ''}`)
+    const bodies: Record<string, unknown> = {
+      '/login/oauth/access_token': { access_token: 'gho_test', token_type: 'bearer', scope: 'read:user,user:email' },
+      '/api/v3/user': { id: 583231, login: 'octocat', name: null },
+      '/api/v3/user/emails': emails,
+    }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(bodies[request.url as string] ?? {}))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const issuer = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  const github = { issuer, clientId: 'yard', clientSecret: 'upstream-secret-4711' }
+  const platform = await startPlatform(t, { only, config: { auth: { providers: { github } } } })
+  t.match((await platform.stranger.get('/sign-in')).text, /Continue with GitHub/)
+  const browser = new Client(platform.app)
+  const out = new URL((await browser.get('/sign-in/with/github')).headers.location as string)
+  t.equal(out.pathname, '/login/oauth/authorize')
+  const back = `/sign-in/with/github/callback?code=abc&state=${out.searchParams.get('state')}`
+  t.equal((await browser.get(back)).status, 303)
+  const { user } = (await browser.get('/api/auth/session')).body
+  t.match(user, { name: 'octocat', email: 'octo@example.org', emailVerified: true })
+  t.ok(seen.includes('GET /api/v3/user/emails Bearer'))
+})
+
+t.test('the configuration says what a provider lacks', async (t) => {
+  const providers = { club: { clientId: 'yard', clientSecret: 'x' } }
+  await t.rejects(startPlatform(t, { only, config: { auth: { providers } } }), { message: /club.*issuer/ })
+})
