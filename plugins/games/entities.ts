@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
+import type { StoredMedia } from './media/record.ts'
 import type { GameSettings } from './schemas.ts'
 
 const GameRowSchema = defineEntity({
@@ -20,11 +21,18 @@ const GameRowSchema = defineEntity({
     /** Its own port, where games have ports instead of names (`games.origins: port`). */
     port: p.integer().nullable().unique(),
     settings: p.json().$type<GameSettings>(),
+    media: p.json().$type<StoredMedia[]>(),
+    /** The picture that its owner chose for its card; without one, the first. */
+    coverId: p.string().length(30).nullable(),
+    /** Players whom the owner of a private game let in. */
+    invited: p.json().$type<string[]>(),
+    /** What an invitation link ends in; null while there is none. */
+    inviteKey: p.string().length(22).nullable(),
     plays: p.integer(),
     signIns: p.integer(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
-    deletedAt: p.datetime(3).nullable(),
+    deletedAt: p.datetime(3).nullable().index(),
   },
   indexes: [
     { properties: ['ownerId', 'id'] },
@@ -60,9 +68,58 @@ const GameTermSchema = defineEntity({
   properties: {
     term: p.string().length(31).primary(),
     gameId: p.string().length(30).primary(),
+    /** One of its tags, whole; those are listed by how many games have them. */
+    isTag: p.boolean(),
   },
-  indexes: [{ properties: ['gameId'] }],
+  indexes: [{ properties: ['gameId'] }, { properties: ['isTag', 'term'] }],
 })
 
 export class GameTerm extends GameTermSchema.class {}
 GameTermSchema.setClass(GameTerm)
+
+/** What happened in a game on a day (UTC). */
+const GameDaySchema = defineEntity({
+  name: 'GameDay',
+  tableName: 'game_days',
+  properties: {
+    gameId: p.string().length(30).primary(),
+    /** `2026-11-21`. */
+    date: p.string().length(10).primary(),
+    plays: p.integer(),
+    uniquePlayers: p.integer(),
+    signIns: p.integer(),
+    peakPlayers: p.integer(),
+  },
+})
+
+export class GameDay extends GameDaySchema.class {}
+GameDaySchema.setClass(GameDay)
+
+/** Who has played on a day, as a hash that nobody can turn back; the rows go when their day is over. */
+const GameVisitorSchema = defineEntity({
+  name: 'GameVisitor',
+  tableName: 'game_visitors',
+  properties: {
+    date: p.string().length(10).primary(),
+    gameId: p.string().length(30).primary(),
+    visitor: p.string().length(22).primary(),
+  },
+})
+
+export class GameVisitor extends GameVisitorSchema.class {}
+GameVisitorSchema.setClass(GameVisitor)
+
+/** How many players each node had in a game lately: the peak of a day is of their sum. */
+const GamePresenceSchema = defineEntity({
+  name: 'GamePresence',
+  tableName: 'game_presence',
+  properties: {
+    gameId: p.string().length(30).primary(),
+    node: p.string().length(16).primary(),
+    players: p.integer(),
+    seenAt: p.datetime(3),
+  },
+})
+
+export class GamePresence extends GamePresenceSchema.class {}
+GamePresenceSchema.setClass(GamePresence)

@@ -1,3 +1,17 @@
 import { defineError } from '../../core/errors.ts'
 
-export const SlugTaken = defineError('slug_taken', 409, 'No free address could be made from this title; change it.')
+export const SlugTaken = defineError('slug_taken', 409, 'The address %s is taken; choose another.')
+export const SlugReserved = defineError(
+  'slug_reserved',
+  409,
+  'The address %s is kept for the platform; choose another.',
+)
+export const TooManySlugs = defineError(
+  'too_many_slugs',
+  409,
+  'This game has had %s addresses lately; wait until one of them is free again.',
+)
+export const MediaRefused = defineError('media_refused', 415, '%s')
+export const TooManyMedia = defineError('too_many_media', 409, 'A game has at most %s pictures and videos; remove one.')
+export const UploadCut = defineError('upload_cut', 400, 'The upload ended before it was complete.')
+export const MediaTooLarge = defineError('payload_too_large', 413, '%s')

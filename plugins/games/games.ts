@@ -1,15 +1,24 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import type { Parameter } from '../../core/database.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { isId, newId } from '../../core/ids.ts'
 import { cutPage, type PageQuery } from '../../core/pagination.ts'
 import { ShortCache } from '../../core/short-cache.ts'
-import { GameRow, GameSlug } from './entities.ts'
+import { Counts } from './analytics/counts.ts'
+import { readAnalytics } from './analytics/read.ts'
+import { Catalog } from './catalog.ts'
+import { GameRow } from './entities.ts'
+import { Invitations } from './invitations.ts'
+import { Media } from './media/media.ts'
+import { kindOf } from './media/record.ts'
 import { openPort, reopenPorts } from './ports.ts'
 import { integrationPrompt } from './prompt.ts'
-import { COLUMNS, type PlainGame, toGame } from './record.ts'
+import { Removals } from './removals.ts'
+import { readGames } from './rows.ts'
 import {
-  type CatalogQuery,
+  type Analytics,
+  type AnalyticsQuery,
   type CreatedGame,
   DEFAULT_SETTINGS,
   type Game,
@@ -18,8 +27,8 @@ import {
   type NewGame,
   type SettingsChanges,
 } from './schemas.ts'
-import { indexGame, termOfTag, termsOfQuery } from './search.ts'
-import { claimSlug, slugFrom } from './slugs.ts'
+import { indexGame } from './search.ts'
+import { claimSlug, moveSlug, SLUG_REST_MS, slugFrom } from './slugs.ts'
 
 /** A page of a game's dashboard, contributed by the plugin that has it. */
 export interface GameTab {
@@ -36,16 +45,32 @@ declare module '../../core/events.ts' {
   }
 }
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'events' | 'origins' | 'identity' | 'gamePorts'>
+/** What the games stand on. */
+export type GamesParts = Pick<
+  FastifyInstance,
+  'db' | 'clock' | 'config' | 'events' | 'origins' | 'identity' | 'gamePorts' | 'storage' | 'keys' | 'log'
+>
 
 export class Games {
   /** What the dashboard of a game consists of; the owner sees it on every page of the game. */
   readonly tabs: GameTab[] = []
-  readonly #parts: Parts
+  /** What happens in games is told here; see `Counts`. */
+  readonly count: Counts
+  readonly media: Media
+  readonly catalog: Catalog
+  readonly removals: Removals
+  readonly invitations: Invitations
+  readonly #parts: GamesParts
   readonly #bySlug: ShortCache<Game>
 
-  constructor(parts: Parts) {
+  constructor(parts: GamesParts) {
+    const { db, clock, config, log, keys, storage } = parts
     this.#parts = parts
+    this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
+    this.media = new Media({ db, clock, config, storage, games: this })
+    this.catalog = new Catalog(parts)
+    this.removals = new Removals(parts, this)
+    this.invitations = new Invitations(parts, this)
     this.#bySlug = new ShortCache(parts.clock)
     parts.events.on('game.changed', ({ slug, previousSlug }) => {
       this.#bySlug.drop(slug)
@@ -98,6 +123,10 @@ export class Games {
         liveDeployId: null,
         port,
         settings: settingsWith(DEFAULT_SETTINGS, fields.settings),
+        media: [],
+        coverId: null,
+        invited: [],
+        inviteKey: null,
         plays: 0,
         signIns: 0,
         createdAt,
@@ -113,65 +142,109 @@ export class Games {
   }
 
   /**
-   * Changes a game of one's own. A new `url` moves the redirect URI of its sign-in with it.
+   * Changes a game of one's own. Its OAuth application follows: the name its title, the redirect URI its address.
    *
    * @param gameId id or slug
    * @throws NotFound when it is not the player's
+   * @throws SlugReserved, SlugTaken, TooManySlugs for a new slug
+   * @throws InvalidRequest for a url that is none, or a cover that is no picture of the game
    */
   async update(playerId: string, gameId: string, changes: GameChanges): Promise<Game> {
-    const { db, clock, events, identity, origins } = this.#parts
-    const { id } = await this.mustOwn(playerId, gameId)
-    const { url, settings, title, ...plain } = changes
-    await db.transaction(async (em) => {
+    const { db, clock, events, identity, origins, gamePorts } = this.#parts
+    const before = await this.mustOwn(playerId, gameId)
+    const { id } = before
+    const { url, settings, title, slug, coverMediaId, ...plain } = changes
+    const now = clock.now()
+    const port = await db.transaction(async (em) => {
       // Locked before it is read: what two callers change at once is all kept.
-      await em.nativeUpdate(GameRow, { id }, { updatedAt: clock.now() })
+      await em.nativeUpdate(GameRow, { id }, { updatedAt: now })
       const row = await em.findOne(GameRow, { id, ownerId: playerId, deletedAt: null })
       if (!row) throw new NotFound('game')
       Object.assign(row, plain)
       if (title !== undefined) row.title = title.trim()
       if (plain.tags) row.tags = [...new Set(plain.tags)]
       if (settings) row.settings = settingsWith(row.settings, settings)
-      if (url !== undefined) {
-        row.externalUrl = url === null ? null : webAddress(url)
-        const redirectUri = redirectUriOf(row.externalUrl ?? origins.game(row.slug))
-        await identity.apps.setRedirectUris(em, row.clientId, [redirectUri], { hosted: row.externalUrl === null })
+      if (coverMediaId !== undefined) row.coverId = coverOf(row, coverMediaId)
+      if (url !== undefined) row.externalUrl = url === null ? null : webAddress(url)
+      const moves = slug !== undefined && slug !== row.slug
+      if (moves) {
+        await moveSlug(em, { gameId: id, from: row.slug, to: slug, now })
+        row.slug = slug
+      }
+      if (moves || url !== undefined) {
+        const hosted = row.externalUrl == null
+        // A port stays the game's own, whatever it is called.
+        const homepageUrl = row.externalUrl ?? (origins.byPort ? before.url : origins.game(row.slug))
+        await identity.apps.setRedirectUris(em, row.clientId, [redirectUriOf(homepageUrl)], { hosted })
       }
       if (title !== undefined || plain.tags) await indexGame(em, row)
       await em.flush()
+      return moves ? (row.port ?? null) : null
     })
+    if (port !== null && slug) await gamePorts.assign(slug, port)
     const game = await this.get(id)
-    await this.announce(game)
-    if (url !== undefined) await events.emit('app.changed', { clientId: game.clientId, gameId: id })
+    await this.announce(game, before.slug)
+    if (game.url !== before.url) await events.emit('app.changed', { clientId: game.clientId, gameId: id })
+    if (game.title !== before.title || game.url !== before.url) await this.#renameApp(game)
     return game
   }
 
+  /** What players read when they are asked to sign in to it. */
+  async #renameApp(game: Game): Promise<void> {
+    const app = await this.#parts.identity.apps.forGame(game.id)
+    if (!app) return
+    await this.#parts.identity.apps.update(game.ownerId, app.id, { name: game.title, homepageUrl: game.url })
+  }
+
   /**
-   * Takes a game away: from now on it is found by nobody. It can be brought back for 30 days, and its slug rests.
+   * Gives the game's OAuth application a new secret.
    *
-   * @throws NotFound when it is not the player's
+   * @param graceSeconds how long the old one still counts
+   * @returns the new secret, which can't be read again
+   * @throws NotFound when the game is not the player's, or its application was deleted
    */
-  async remove(playerId: string, gameId: string): Promise<void> {
+  async rotateSecret(playerId: string, gameId: string, graceSeconds: number): Promise<CreatedGame['oauth']> {
+    const { apps } = this.#parts.identity
     const game = await this.mustOwn(playerId, gameId)
-    const deletedAt = this.#parts.clock.now()
-    await this.#parts.db.transaction(async (em) => {
-      const rows = await em.nativeUpdate(GameRow, { id: game.id, deletedAt: null }, { deletedAt, updatedAt: deletedAt })
-      if (rows === 0) throw new NotFound('game')
-      await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt })
-    })
-    await this.announce(game)
+    const app = await apps.forGame(game.id)
+    if (!app) throw new NotFound('application of this game')
+    const { clientId, clientSecret } = await apps.rotateSecret(playerId, app.id, graceSeconds)
+    if (clientSecret === null) throw new NotFound('secret of this game')
+    return { clientId, clientSecret, redirectUri: redirectUriOf(game.url) }
+  }
+
+  /** Takes a game away, for 30 days so that it can be restored; see `Removals`. @throws NotFound */
+  async remove(playerId: string, gameId: string): Promise<void> {
+    await this.removals.remove(playerId, gameId)
   }
 
   /** @param idOrSlug both are accepted wherever a game is named  @throws NotFound */
   async get(idOrSlug: string): Promise<Game> {
-    const column = isId('gam', idOrSlug) ? 'g.id' : 'g.slug'
-    const game = await this.#one(`${column} = ?`, idOrSlug)
+    const game = isId('gam', idOrSlug) ? await this.byId(idOrSlug) : await this.#one('g.slug = ?', [idOrSlug])
     if (!game) throw new NotFound('game')
     return game
   }
 
   /** The game at a slug, or null; from memory, at most 5 s old, and never older than a `game.changed` heard here. */
   bySlug(slug: string): Promise<Game | null> {
-    return this.#bySlug.get(slug, () => this.#one('g.slug = ?', slug))
+    return this.#bySlug.get(slug, () => this.#one('g.slug = ?', [slug]))
+  }
+
+  /** The game of an id, or null; as it stands in the database. */
+  byId(id: string): Promise<Game | null> {
+    return this.#one('g.id = ?', [id])
+  }
+
+  /**
+   * Where the game is now that had this slug in the last 90 days; null when there is none. Its other addresses lead
+   * there meanwhile.
+   */
+  movedFrom(slug: string): Promise<Game | null> {
+    const rested = new Date(this.#parts.clock.now().getTime() - SLUG_REST_MS)
+    return this.#one(
+      'g.slug <> ? and g.id = (select s.game_id from game_slugs s where s.slug = ? and s.freed_at > ?)',
+      [slug, slug, rested],
+    )
   }
 
   /** A game of the player's own. @throws NotFound also when it is another's: nobody learns that it exists */
@@ -183,53 +256,33 @@ export class Games {
 
   /** Whether a player, or a visitor (null), may know of a game. */
   visibleTo(playerId: string | null, game: Game): boolean {
-    return game.visibility === 'public' || game.ownerId === playerId
+    if (game.visibility === 'public') return true
+    return playerId !== null && (game.ownerId === playerId || game.invitedIds.includes(playerId))
   }
 
-  /** The owner's games, newest first. */
-  async list(ownerId: string, { limit, cursor }: PageQuery): Promise<{ games: Game[]; nextCursor: string | null }> {
-    const rows = await this.#select(
-      `g.owner_id = ?${cursor ? ' and g.id < ?' : ''}`,
-      'g.id desc',
-      cursor ? [ownerId, cursor] : [ownerId],
-      limit + 1,
-    )
-    const { page, nextCursor } = cutPage(rows, limit)
-    return { games: page.map((row) => toGame(row, this.#parts.origins)), nextCursor }
-  }
-
-  /**
-   * The public games, newest or most played first.
-   *
-   * @param ready only those with something to play now
-   */
-  async catalog(
-    { q, tag, sort, limit, cursor }: CatalogQuery,
-    { ready = false } = {},
+  /** The owner's games, newest first; with `deleted` those that can still be restored. */
+  async list(
+    ownerId: string,
+    { limit, cursor }: PageQuery,
+    { deleted = false } = {},
   ): Promise<{ games: Game[]; nextCursor: string | null }> {
-    const terms = [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tag)] : [])]
-    const where = ["g.visibility = 'public'", ...terms.map(() => FOUND_BY)]
-    const parameters: (string | number)[] = [...terms]
-    if (ready) where.push('g.playable = ? and (g.live_deploy_id is not null or g.external_url is not null)')
-    const values = ready ? [...parameters, true] : parameters
-    if (cursor && sort === 'new') {
-      where.push('g.id < ?')
-      values.push(cursor)
-    }
-    if (cursor && sort === 'popular') {
-      const [, plays, id] = /^(\d{1,10})\.(gam_\w{26})$/.exec(cursor) ?? []
-      if (!plays || !id) throw new InvalidRequest('The cursor is not one of this list.')
-      where.push('(g.plays < ? or (g.plays = ? and g.id < ?))')
-      values.push(Number(plays), Number(plays), id)
-    }
-    const order = sort === 'popular' ? 'g.plays desc, g.id desc' : 'g.id desc'
-    const rows = await this.#select(where.join(' and '), order, values, limit + 1)
-    const page = rows.slice(0, limit)
-    const last = rows.length > limit ? page.at(-1) : undefined
-    return {
-      games: page.map((row) => toGame(row, this.#parts.origins)),
-      nextCursor: last ? (sort === 'popular' ? `${last.plays}.${last.id}` : last.id) : null,
-    }
+    const games = await readGames(this.#parts, {
+      where: `g.owner_id = ?${cursor ? ' and g.id < ?' : ''}`,
+      order: 'g.id desc',
+      values: cursor ? [ownerId, cursor] : [ownerId],
+      limit: limit + 1,
+      deleted,
+    })
+    const { page, nextCursor } = cutPage(games, limit)
+    return { games: page, nextCursor }
+  }
+
+  /** What happened in a game, day by day. @throws NotFound, InvalidRequest */
+  async analytics(playerId: string, gameId: string, query: AnalyticsQuery): Promise<Analytics> {
+    const { id } = await this.mustOwn(playerId, gameId)
+    // What this node knows is not to be missing.
+    await this.count.flush()
+    return readAnalytics(this.#parts.db, id, query, this.#parts.clock.now())
   }
 
   /** What a developer hands to a coding assistant; holds no secret. */
@@ -252,28 +305,29 @@ export class Games {
     if (rows === 0) throw new NotFound('game')
   }
 
-  /** Tells every node that a game has changed, after the transaction that changed it. */
-  async announce({ id, slug }: Pick<Game, 'id' | 'slug'>): Promise<void> {
-    await this.#parts.events.emit('game.changed', { gameId: id, slug })
+  /** Tells every node that a game has changed, after the transaction that changed it. @param slugBefore if it moved */
+  async announce({ id, slug }: Pick<Game, 'id' | 'slug'>, slugBefore = slug): Promise<void> {
+    const moved = slugBefore === slug ? {} : { previousSlug: slugBefore }
+    await this.#parts.events.emit('game.changed', { gameId: id, slug, ...moved })
   }
 
-  async #one(condition: string, value: string): Promise<Game | null> {
-    const [row] = await this.#select(condition, 'g.id desc', [value], 1)
-    return row ? toGame(row, this.#parts.origins) : null
-  }
-
-  #select(where: string, order: string, values: readonly (string | number | boolean)[], limit: number) {
-    return this.#parts.db.query<PlainGame>(
-      `select ${COLUMNS} from games g where ${where} and g.deleted_at is null order by ${order} limit ?`,
-      [...values, limit],
-    )
+  async #one(where: string, values: readonly Parameter[]): Promise<Game | null> {
+    const [game] = await readGames(this.#parts, { where, order: 'g.id desc', values, limit: 1 })
+    return game ?? null
   }
 }
 
-const FOUND_BY = 'g.id in (select t.game_id from game_terms t where t.term = ?)'
-
 /** The one callback address of a game, on its own origin (contracts, section 5). */
 export const redirectUriOf = (url: string): string => `${new URL(url).origin}/auth/service/callback`
+
+/** @throws InvalidRequest for what is no picture of the game */
+function coverOf(row: GameRow, mediaId: string | null): string | null {
+  const item = row.media.find(({ id }) => id === mediaId)
+  if (mediaId === null || (item && kindOf(item.contentType) === 'image')) return mediaId
+  throw new InvalidRequest('The cover must be one of the pictures of the game.').with({
+    details: [{ path: 'coverMediaId', message: 'is no picture of this game' }],
+  })
+}
 
 /** @throws InvalidRequest */
 function webAddress(url: string): string {

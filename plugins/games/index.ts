@@ -1,13 +1,17 @@
 import { definePlugin } from '../../core/plugin.ts'
-import { GameRow, GameSlug, GameTerm } from './entities.ts'
+import { registerChores } from './chores.ts'
+import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
 import { Games } from './games.ts'
+import { mediaRoutes } from './media/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
-import { pages } from './pages/pages.ts'
+import { ownerPages } from './pages/owner.ts'
+import { publicPages } from './pages/public.ts'
 import { pathOf } from './record.ts'
 import { routes } from './routes.ts'
 
 export type { GameTab } from './games.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
+export { NEW_GAME_STEPS } from './pages/form.ts'
 export type { Game } from './schemas.ts'
 
 declare module 'fastify' {
@@ -21,7 +25,7 @@ export default definePlugin(
   {
     name: 'games',
     dependencies: ['oauth-idp', 'tokens'],
-    entities: [GameRow, GameSlug, GameTerm],
+    entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence],
     migrations: [migration],
   },
   async (app) => {
@@ -30,14 +34,18 @@ export default definePlugin(
     app.identity.apps.checkGamesWith((playerId, gameId) => app.games.mustOwn(playerId, gameId))
     app.games.tabs.push(
       { label: 'Play', order: 10, href: pathOf },
+      { label: 'Analytics', order: 70, href: (game) => `${pathOf(game)}/analytics` },
       { label: 'Settings', order: 80, href: (game) => `${pathOf(game)}/settings` },
       { label: 'Integrate', order: 90, href: (game) => `${pathOf(game)}/integrate` },
     )
     app.site.navigation.push(
-      { label: 'Play', href: '/', place: 'main', order: 10 },
+      { label: 'Play', href: '/catalog', place: 'main', order: 10 },
       { label: 'My games', href: '/games', place: 'account', order: 10 },
     )
+    registerChores(app)
     await app.register(routes)
-    await app.register(pages)
+    await app.register(mediaRoutes)
+    await app.register(publicPages)
+    await app.register(ownerPages)
   },
 )

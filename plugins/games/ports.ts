@@ -32,6 +32,11 @@ export async function openPort(
   }
 }
 
+/** Opens the port of a game that had one. @throws StartupError when another program has it now */
+export async function reopenPort(slug: string, port: number, { origins, gamePorts }: Parts): Promise<void> {
+  if (origins.byPort) await gamePorts.assign(slug, port)
+}
+
 /** Opens the ports of the games there are. */
 export async function reopenPorts({ db, origins, gamePorts }: Parts): Promise<void> {
   if (!origins.byPort) return

@@ -1,9 +1,11 @@
 import type { Origins } from '../../core/origins.ts'
+import { kindOf, mediaPath, type StoredMedia } from './media/record.ts'
 import type { Game, GameSettings } from './schemas.ts'
 
 /** The columns that make a game, for `app.db.query`. */
 export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
-  g.external_url, g.client_id, g.live_deploy_id, g.settings, g.plays, g.sign_ins, g.created_at, g.updated_at`
+  g.external_url, g.client_id, g.live_deploy_id, g.settings, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
+  g.created_at, g.updated_at`
 
 /** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainGame {
@@ -19,6 +21,9 @@ export interface PlainGame {
   client_id: string
   live_deploy_id: string | null
   settings: string
+  media: string
+  cover_id: string | null
+  invited: string
   plays: number
   sign_ins: number
   created_at: number
@@ -27,6 +32,14 @@ export interface PlainGame {
 
 /** A game as the API and the other plugins see it. */
 export function toGame(row: PlainGame, origins: Origins): Game {
+  const media = (JSON.parse(row.media) as StoredMedia[]).map((item) => ({
+    id: item.id,
+    url: origins.portal + mediaPath(row.id, item),
+    kind: kindOf(item.contentType),
+    width: item.width,
+    height: item.height,
+  }))
+  const cover = media.find(({ id }) => id === row.cover_id) ?? media.find(({ kind }) => kind === 'image')
   return {
     id: row.id,
     slug: row.slug,
@@ -37,13 +50,14 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     visibility: row.visibility,
     playable: Boolean(row.playable),
     ownerId: row.owner_id,
-    coverUrl: null,
-    media: [],
+    coverUrl: cover?.url ?? null,
+    media,
     clientId: row.client_id,
     liveDeployId: row.live_deploy_id,
     playUrl: `${origins.portal}${pathOf(row)}`,
     manageUrl: `${origins.portal}${pathOf(row)}/settings`,
     settings: JSON.parse(row.settings) as GameSettings,
+    invitedIds: JSON.parse(row.invited) as string[],
     stats: { plays: row.plays, signIns: row.sign_ins },
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),

@@ -1,7 +1,20 @@
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
 import { callerOf } from '../../core/auth.ts'
-import { PageQuery } from '../../core/pagination.ts'
 import type { Routes } from '../../core/routes.ts'
-import { CatalogQuery, CreatedGame, Game, GameChanges, GameList, GameParams, NewGame } from './schemas.ts'
+import {
+  Analytics,
+  AnalyticsQuery,
+  CatalogQuery,
+  CreatedGame,
+  Game,
+  GameChanges,
+  GameList,
+  GameOauth,
+  GameParams,
+  MyGamesQuery,
+  NewGame,
+} from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
 // The portal's own pages call these too, with the browser session.
@@ -10,6 +23,11 @@ const reads = { auth: { scope: 'games:read', accepts } } as const
 const writes = { auth: { scope: 'games:write', accepts } } as const
 
 export const routes: Routes = async (app) => {
+  /** Another's game is none, whatever the body says: so before it is read. */
+  const owned = async (request: FastifyRequest) => {
+    await app.games.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
+  }
+
   app.post(
     '/api/games',
     {
@@ -36,11 +54,14 @@ export const routes: Routes = async (app) => {
       schema: {
         summary: 'Your games, newest first',
         tags: ['games'],
-        querystring: PageQuery,
+        querystring: MyGamesQuery,
         response: { 200: GameList },
       },
     },
-    async (request) => app.games.list(callerOf(request).playerId, request.query),
+    async (request) => {
+      const { deleted, ...page } = request.query
+      return app.games.list(callerOf(request).playerId, page, { deleted })
+    },
   )
 
   app.get(
@@ -58,10 +79,7 @@ export const routes: Routes = async (app) => {
     {
       config: writes,
       constraints,
-      // Ownership before the body: another's game is 404 whatever was sent.
-      preParsing: async (request) => {
-        await app.games.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
-      },
+      onRequest: owned,
       schema: {
         summary: 'Change a game; a new url moves the redirect URI of its sign-in',
         tags: ['games'],
@@ -78,12 +96,77 @@ export const routes: Routes = async (app) => {
     {
       config: writes,
       constraints,
-      schema: { summary: 'Delete a game; it rests for 30 days', tags: ['games'], params: GameParams },
+      onRequest: owned,
+      schema: {
+        summary: 'Delete a game; it can be restored for 30 days',
+        tags: ['games'],
+        params: GameParams,
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
       await app.games.remove(callerOf(request).playerId, request.params.id)
-      return reply.code(204).send()
+      return reply.code(204).send(null)
     },
+  )
+
+  app.post(
+    '/api/games/:id/restore',
+    {
+      config: writes,
+      constraints,
+      schema: {
+        summary: 'Bring a deleted game back, within 30 days',
+        tags: ['games'],
+        params: GameParams,
+        response: { 200: Game },
+      },
+    },
+    async (request) => app.games.removals.restore(callerOf(request).playerId, request.params.id),
+  )
+
+  app.post(
+    '/api/games/:id/secret',
+    {
+      config: writes,
+      constraints,
+      onRequest: owned,
+      schema: {
+        summary: 'Give the OAuth application of a game a new secret',
+        tags: ['games'],
+        params: GameParams,
+        querystring: Type.Object({
+          graceSeconds: Type.Integer({
+            minimum: 0,
+            maximum: 604_800,
+            default: 0,
+            description: 'How long the old secret still counts, up to a week.',
+          }),
+        }),
+        response: { 200: GameOauth },
+      },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return app.games.rotateSecret(callerOf(request).playerId, request.params.id, request.query.graceSeconds)
+    },
+  )
+
+  app.get(
+    '/api/games/:id/analytics',
+    {
+      config: reads,
+      constraints,
+      onRequest: owned,
+      schema: {
+        summary: 'What happened in a game, day by day; the last 30 days by default',
+        tags: ['games'],
+        params: GameParams,
+        querystring: AnalyticsQuery,
+        response: { 200: Analytics },
+      },
+    },
+    async (request) => app.games.analytics(callerOf(request).playerId, request.params.id, request.query),
   )
 
   app.get(
@@ -98,6 +181,6 @@ export const routes: Routes = async (app) => {
         response: { 200: GameList },
       },
     },
-    async (request) => app.games.catalog(request.query),
+    async (request) => app.games.catalog.page(request.query),
   )
 }

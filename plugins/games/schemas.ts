@@ -7,6 +7,13 @@ export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('priv
 
 const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' })
 const Description = Type.String({ maxLength: 20_000 })
+/** A slug as its owner may choose it: `--` divides slug and preview in a host name, which needs room for both. */
+export const SLUG_PATTERN = '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$'
+
+const Slug = Type.String({
+  pattern: SLUG_PATTERN,
+  description: 'Its address: 1 to 50 of a-z, 0-9 and single hyphens. The old one leads to the new one for 90 days.',
+})
 const Tags = Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,30}$' }), { maxItems: 10 })
 const Url = Type.String({ maxLength: 2000, description: 'Where the game lives, when it is not hosted here.' })
 
@@ -42,6 +49,15 @@ const SettingsChanges = Type.Object(
   { additionalProperties: false },
 )
 
+/** A picture or video of a game. */
+export const GameMedia = Type.Object({
+  id: Type.String(),
+  url: Type.String(),
+  kind: Type.Union([Type.Literal('image'), Type.Literal('video')]),
+  width: Type.Integer(),
+  height: Type.Integer(),
+})
+
 /** A game as the API shows it (contracts, section 5). */
 export const Game = Type.Object({
   id: Type.String(),
@@ -54,15 +70,7 @@ export const Game = Type.Object({
   playable: Type.Boolean(),
   ownerId: Type.String(),
   coverUrl: Type.Union([Type.String(), Type.Null()]),
-  media: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      url: Type.String(),
-      kind: Type.String(),
-      width: Type.Integer(),
-      height: Type.Integer(),
-    }),
-  ),
+  media: Type.Array(GameMedia),
   clientId: Type.String(),
   liveDeployId: Type.Union([Type.String(), Type.Null()]),
   playUrl: Type.String(),
@@ -72,7 +80,10 @@ export const Game = Type.Object({
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
 })
-export type Game = Static<typeof Game>
+export type Game = Static<typeof Game> & {
+  /** Players whom the owner of a private game let in; in no answer of the API. */
+  invitedIds: readonly string[]
+}
 
 /** The OAuth application of a new game; the secret is shown this once. */
 export const GameOauth = Type.Object({
@@ -86,7 +97,7 @@ export const CreatedGame = Type.Object({
   oauth: GameOauth,
   integrationPrompt: Type.String({ description: 'Instructions for a coding assistant; holds no secret.' }),
 })
-export type CreatedGame = Static<typeof CreatedGame>
+export type CreatedGame = Static<typeof CreatedGame> & Game
 
 export const NewGame = Type.Object({
   title: Title,
@@ -106,6 +117,10 @@ export const GameChanges = Type.Partial(
     tags: Tags,
     visibility: Visibility,
     playable: Type.Boolean(),
+    slug: Slug,
+    coverMediaId: Type.Union([Type.String({ maxLength: 30 }), Type.Null()], {
+      description: 'The picture for its card, one of its `media`; null: the first.',
+    }),
     settings: SettingsChanges,
   }),
   { additionalProperties: false, minProperties: 1 },
@@ -116,6 +131,30 @@ export type SettingsChanges = Static<typeof SettingsChanges>
 export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })
 
 export const GameList = pageOf('games', Game)
+
+export const MyGamesQuery = Type.Object({
+  ...PageQuery.properties,
+  deleted: Type.Boolean({
+    default: false,
+    description: 'Those deleted within the last 30 days, which can be restored.',
+  }),
+})
+
+const Day = Type.String({ format: 'date', description: 'A day in UTC, such as 2026-11-21.' })
+export const AnalyticsQuery = Type.Object({ from: Type.Optional(Day), to: Type.Optional(Day) })
+export type AnalyticsQuery = Static<typeof AnalyticsQuery>
+
+const counts = {
+  plays: Type.Integer({ description: 'How often it was opened.' }),
+  uniquePlayers: Type.Integer({ description: 'How many different players on a day; a total is the sum of the days.' }),
+  signIns: Type.Integer(),
+  peakPlayers: Type.Integer({ description: 'The most players in its rooms at a time; a total is the highest day.' }),
+}
+export const Analytics = Type.Object({
+  days: Type.Array(Type.Object({ date: Day, ...counts })),
+  totals: Type.Object(counts),
+})
+export type Analytics = Static<typeof Analytics>
 
 export const CatalogQuery = Type.Object({
   ...PageQuery.properties,

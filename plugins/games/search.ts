@@ -20,6 +20,8 @@ export const termsOfQuery = (query: string): string[] => [
 /** The term of a tag; no word begins with `#`. */
 export const termOfTag = (tag: string): string => `#${tag}`
 
+export const tagOfTerm = (term: string): string => term.slice(1)
+
 /**
  * Writes what a game is found by. Every beginning of a word is a term of its own, so that a search is a look-up by
  * equality: an index range over text would follow another order in every database and locale.
@@ -28,15 +30,15 @@ export async function indexGame(
   em: SqlEntityManager,
   game: { id: string; title: string; tags: readonly string[] },
 ): Promise<void> {
-  const terms = new Set(game.tags.map(termOfTag))
+  const terms = new Set<string>()
   for (const word of wordsOf(game.title)) {
     const letters = [...word].slice(0, LONGEST)
     letters.forEach((_, index) => void terms.add(letters.slice(0, index + 1).join('')))
   }
+  const rows = [
+    ...game.tags.map((tag) => ({ term: termOfTag(tag), gameId: game.id, isTag: true })),
+    ...[...terms].map((term) => ({ term, gameId: game.id, isTag: false })),
+  ]
   await em.nativeDelete(GameTerm, { gameId: game.id })
-  if (terms.size > 0)
-    await em.insertMany(
-      GameTerm,
-      [...terms].map((term) => ({ term, gameId: game.id })),
-    )
+  if (rows.length > 0) await em.insertMany(GameTerm, rows)
 }

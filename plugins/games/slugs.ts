@@ -1,13 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { randomText } from '../../core/ids.ts'
 import { GameSlug } from './entities.ts'
-import { SlugTaken } from './errors.ts'
+import { SlugReserved, SlugTaken, TooManySlugs } from './errors.ts'
 
 /** How long a freed slug stays out of reach of others: its players' browsers still hold its storage and workers. */
 export const SLUG_REST_MS = 90 * 24 * 60 * 60 * 1000
 
 /** `<slug>--<short deploy id>` must fit into one DNS label of 63 characters, and `-<number>` into the slug. */
 const LONGEST_MADE = 44
+
+/** How many former addresses of one game may rest at a time. */
+const MOST_RESTING = 5
 
 /** Names that would pass for a part of the platform, or that mail and browsers treat specially. */
 const RESERVED = new Set(
@@ -67,17 +70,40 @@ export async function claimSlug(em: SqlEntityManager, base: string, gameId: stri
   }
   const random = `${base}-${Buffer.from(randomText(6)).toString('hex').slice(0, 10)}`
   if (await take(em, random, gameId, now)) return random
-  throw new SlugTaken()
+  throw new SlugTaken(base)
 }
 
-/** One statement: a slug that nobody has had, or whose rest is over. */
+/**
+ * Moves a game to a slug of its owner's choice; the one it had rests, and leads to the new one meanwhile.
+ *
+ * @throws SlugReserved, SlugTaken
+ * @throws TooManySlugs since every move keeps an address from others for as long as it rests
+ */
+export async function moveSlug(
+  em: SqlEntityManager,
+  { gameId, from, to, now }: { gameId: string; from: string; to: string; now: Date },
+): Promise<void> {
+  if (isReserved(to)) throw new SlugReserved(to)
+  const rested = new Date(now.getTime() - SLUG_REST_MS)
+  const resting = await em.count(GameSlug, { gameId, slug: { $ne: to }, freedAt: { $gt: rested } })
+  if (resting >= MOST_RESTING) throw new TooManySlugs(MOST_RESTING)
+  if (!(await take(em, to, gameId, now))) throw new SlugTaken(to)
+  await em.nativeUpdate(GameSlug, { slug: from, gameId }, { freedAt: now })
+}
+
+/** Gives a restored game the slug that it had. @returns whether nobody else has it */
+export const reclaimSlug = (em: SqlEntityManager, slug: string, gameId: string, now: Date): Promise<boolean> =>
+  take(em, slug, gameId, now)
+
+/** One statement: a slug that nobody has had, whose rest is over, or that was the game's own. */
 async function take(em: SqlEntityManager, slug: string, gameId: string, now: Date): Promise<boolean> {
   if (isReserved(slug)) return false
   const rested = new Date(now.getTime() - SLUG_REST_MS)
   const result = await em.execute<{ affectedRows: number }>(
     `insert into game_slugs (slug, game_id, freed_at) values (?, ?, null)
      on conflict (slug) do update set game_id = excluded.game_id, freed_at = null
-     where game_slugs.freed_at is not null and game_slugs.freed_at < ?`,
+     where game_slugs.freed_at is not null
+       and (game_slugs.freed_at < ? or game_slugs.game_id = excluded.game_id)`,
     [slug, gameId, rested],
     'run',
   )

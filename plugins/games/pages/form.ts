@@ -3,6 +3,9 @@ import { isPlatformError } from '../../../core/errors.ts'
 import { Choices, type Content, Field, html } from '../../../core/pages.ts'
 import { NewGame } from '../schemas.ts'
 
+/** What lies between an idea and a game that is played. */
+export const NEW_GAME_STEPS = ['Describe', 'Upload', 'Play'] as const
+
 /** What a game's form sends: all of it text. */
 export interface GameForm {
   title: string
@@ -12,7 +15,7 @@ export interface GameForm {
 }
 
 /** What is wrong, by field; under `form` what concerns the whole. */
-export type Problems = Partial<Record<keyof GameForm | 'form', string>>
+export type Problems = { [Name in keyof GameForm | 'form' | 'slug' | 'media' | 'confirm']?: string | undefined }
 
 const ADVICE: Record<keyof GameForm, string> = {
   title: 'Give it a title of 1 to 120 characters.',
@@ -47,5 +50,9 @@ export const gameFields = (form: GameForm, problems: Problems): Content => html`
     hint="A few words that people search by, separated by spaces: puzzle co-op 2d" />
   <${Choices} legend="Who may play" name="visibility" value=${form.visibility} error=${problems.visibility} options=${[
     { value: 'public', label: 'Everyone', hint: 'It stands in the catalog.' },
-    { value: 'private', label: 'Only me', hint: 'It is in no list, and its address answers to nobody else.' },
+    {
+      value: 'private',
+      label: 'Only me, and whom I invite',
+      hint: 'It is in no list, and its address answers to nobody else.',
+    },
   ]} />`

@@ -1,69 +1,46 @@
 import type { FastifyInstance } from 'fastify'
-import {
-  Button,
-  EmptyState,
-  GameCard,
-  Grid,
-  Hero,
-  html,
-  PageHeader,
-  Pagination,
-  Search,
-  Section,
-  type View,
-} from '../../../core/pages.ts'
+import { Button, EmptyState, Grid, Hero, html, Search, Section, type View } from '../../../core/pages.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
-
-const card = (game: Game): View =>
-  html`<${GameCard} game=${game} href=${pathOf(game)} meta=${game.tags.slice(0, 3).join(' · ') || null} />`
+import { aboutGame, gameCard } from './card.ts'
 
 export interface HomeProps {
-  games: Game[]
-  nextCursor: string | null
+  newest: Game[]
+  popular: Game[]
   /** Of whoever is signed in. */
   mine: Game[]
-  query: { q?: string | undefined; tag?: string | undefined; cursor?: string | undefined }
+  /** Whether there are games beside the newest. */
+  more: boolean
 }
 
-/** The start page: what this place is, one's own games, and what is new. */
-export function home(app: Pick<FastifyInstance, 'site'>, { games, nextCursor, mine, query }: HomeProps): View {
-  const { q, tag, cursor } = query
-  const searching = Boolean(q || tag)
-  const opening = !searching && !cursor
-  const [feature] = opening ? games : []
-  const address = (changes: Record<string, string | undefined>) => {
-    const entries = Object.entries({ q, tag, ...changes }).filter((entry): entry is [string, string] =>
-      Boolean(entry[1]),
-    )
-    return `/${entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''}`
-  }
-  const title = q ? `Games that match “${q}”` : tag ? `Games tagged ${tag}` : 'More games'
-  const search = html`<${Search} action="/" label="Search games" value=${q} />`
-  const none = searching
-    ? html`<${EmptyState} title="No game matches"><p>Try the beginning of a word of its title, or <a href="/">see what is new</a>.</p><//>`
-    : html`<${EmptyState} title="No games yet" action=${{ href: '/games/new', label: 'Publish the first' }}><p>${app.site.name} is empty. A folder with an <code>index.html</code> is all that a game needs.</p><//>`
-  const list = html`
-    ${games.length > 0 ? html`<${Grid}>${games.map(card)}<//>` : none}
-    <${Pagination} label="Games" next=${nextCursor && address({ cursor: nextCursor })} first=${cursor && address({})} />`
+/** The start page: what this place is, one's own games, what is played and what is new. */
+export function home(app: Pick<FastifyInstance, 'site'>, { newest, popular, mine, more }: HomeProps): View {
+  const feature = popular[0]?.stats.plays ? popular[0] : newest[0]
+  // What is played is worth a row of its own once there is more than the row would hold.
+  const played = more ? popular.filter(({ stats }) => stats.plays > 0) : []
   return html`
+    <${Hero} title=${html`Your yard.<br />Your games.<br />Everyone in.`}
+      lede="Publish a build and it is playable, signed in and multiplayer a minute later, on a machine you own."
+      actions=${html`<${Button} kind="act" href="/games/new">Publish a game<//>${newest.length > 0 && html`<${Button} href="/catalog">Play something<//>`}`}
+      feature=${feature && { game: feature, href: pathOf(feature), meta: aboutGame(feature) ?? 'New in the yard' }} />
     ${
-      opening &&
-      html`<${Hero} title=${html`Your yard.<br />Your games.<br />Everyone in.`}
-        lede="Publish a build and it is playable, signed in and multiplayer a minute later, on a machine you own."
-        actions=${html`<${Button} kind="act" href="/games/new">Publish a game<//>${games.length > 0 && html`<${Button} href="#games">Play something<//>`}`}
-        feature=${feature && { game: feature, href: pathOf(feature), meta: feature.tags.slice(0, 3).join(' · ') || 'New in the yard' }} />`
-    }
-    ${
-      opening &&
       mine.length > 0 &&
       html`<${Section} title="My games" id="mine" action=${html`<a href="/games">all of mine</a>`}>
-        <${Grid}>${mine.map(card)}<//>
+        <${Grid}>${mine.map(gameCard)}<//>
       <//>`
     }
     ${
-      opening
-        ? html`<${Section} title="New in the yard" id="games" action=${search}>${list}<//>`
-        : html`<${PageHeader} title=${title} crumbs=${[{ label: 'Games', href: '/' }]} actions=${search} />${list}`
-    }`
+      played.length > 0 &&
+      html`<${Section} title="Most played" id="popular" action=${html`<a href="/catalog?sort=popular">all of them</a>`}>
+        <${Grid}>${played.map(gameCard)}<//>
+      <//>`
+    }
+    <${Section} title="New in the yard" id="games" action=${newest.length > 0 && html`<${Search} action="/catalog" label="Search games" />`}>
+      ${
+        newest.length > 0
+          ? html`<${Grid}>${newest.map(gameCard)}<//>`
+          : html`<${EmptyState} title="No games yet" action=${{ href: '/games/new', label: 'Publish the first' }}><p>${app.site.name} is empty. A folder with an <code>index.html</code> is all that a game needs.</p><//>`
+      }
+      ${more && html`<div class="row"><${Button} href="/catalog">All games<//></div>`}
+    <//>`
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { CodeBlock, CopyValue, Facts, html, Section, type View } from '../../../core/pages.ts'
+import { CodeBlock, Confirm, CopyValue, Facts, html, Notice, Section, type View } from '../../../core/pages.ts'
 import { redirectUriOf } from '../games.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
@@ -17,8 +17,16 @@ const room = await join('lobby')
 room.on('message', (type, data, from) => console.log(from, type, data))
 room.send('move', { x: 3, y: 4 })`
 
-/** What to write in a game to have sign-in and rooms, ready to copy. */
-export function integrate(app: Pick<FastifyInstance, 'games' | 'origins'>, game: Game): View {
+/**
+ * What to write in a game to have sign-in and rooms, ready to copy.
+ *
+ * @param newSecret shown this once, right after it was made
+ */
+export function integrate(
+  app: Pick<FastifyInstance, 'games' | 'origins'>,
+  game: Game,
+  newSecret: string | null = null,
+): View {
   const { portal } = app.origins
   const facts = [
     { term: 'Client id', detail: html`<${CopyValue} value=${game.clientId} label="client id" />` },
@@ -32,6 +40,12 @@ export function integrate(app: Pick<FastifyInstance, 'games' | 'origins'>, game:
   ]
   return html`
     ${dashboardHeader(app, game, `${pathOf(game)}/integrate`)}
+    ${
+      newSecret &&
+      html`<${Section} title="The new secret"><${Notice} tone="warn" title="Copy it now; it is not shown again. The old one has ended.">
+        <${CopyValue} value=${newSecret} label="client secret" />
+      <//><//>`
+    }
     <${Section} title="Who is playing" description="Signing in is there already, at the game's own origin. Ask who it is when the game starts, and key saved games on the id.">
       <${CodeBlock} title="In the game" code=${SESSION} />
       <${CodeBlock} title="A button of your own" code=${SIGN_IN} />
@@ -45,5 +59,10 @@ export function integrate(app: Pick<FastifyInstance, 'games' | 'origins'>, game:
     <${Section} title="For a coding assistant" description="Everything it needs to know, and no secret.">
       <${CodeBlock} title="Prompt" code=${app.games.integrationPrompt(game)} />
     <//>
-    <${Section} title="OAuth" description="For games with a server of their own."><${Facts} items=${facts} /><//>`
+    <${Section} title="OAuth" description="For games with a server of their own.">
+      <${Facts} items=${facts} />
+      <${Confirm} label="Make a new client secret" action=${`${pathOf(game)}/integrate/secret`}>
+        <p>The old secret ends at once, and with it what was signed in through it. A game that is hosted here does not use it.</p>
+      <//>
+    <//>`
 }

@@ -1,13 +1,35 @@
 import type { FastifyInstance } from 'fastify'
-import { Button, EmptyState, html, PageHeader, Pagination, Table, type View, When } from '../../../core/pages.ts'
+import {
+  Button,
+  EmptyState,
+  Form,
+  html,
+  PageHeader,
+  Pagination,
+  Section,
+  Table,
+  type View,
+  When,
+} from '../../../core/pages.ts'
 import { isReady, pathOf } from '../record.ts'
+import { RESTORABLE_MS } from '../removals.ts'
 import type { Game } from '../schemas.ts'
 import { stateChips } from './dashboard.ts'
+
+export interface MyGamesProps {
+  games: Game[]
+  /** Those that can still be restored. */
+  deleted: Game[]
+  nextCursor: string | null
+  cursor: string | undefined
+}
+
+const number = new Intl.NumberFormat('en')
 
 /** The owner's games; where there are none, the very commands that make one. */
 export function myGames(
   { origins }: Pick<FastifyInstance, 'origins'>,
-  { games, nextCursor, cursor }: { games: Game[]; nextCursor: string | null; cursor: string | undefined },
+  { games, deleted, nextCursor, cursor }: MyGamesProps,
 ): View {
   const columns = [
     { label: 'Game', cell: (game: Game) => html`<a href=${pathOf(game)}>${game.title}</a>` },
@@ -15,6 +37,7 @@ export function myGames(
       label: 'State',
       cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game, origins))}</span>`,
     },
+    { label: 'Plays', align: 'end' as const, cell: (game: Game) => number.format(game.stats.plays) },
     { label: 'Made', cell: (game: Game) => html`<${When} at=${game.createdAt} />` },
     {
       label: 'Actions',
@@ -29,9 +52,30 @@ export function myGames(
     <//>`
   return html`
     <${PageHeader} title="My games" actions=${games.length > 0 && html`<${Button} kind="act" href="/games/new">New game<//>`} />
-    <${Table} caption="My games" columns=${columns} rows=${games} empty=${empty} />
-    <${Pagination} label="My games" next=${nextCursor && `/games?cursor=${nextCursor}`} first=${cursor && '/games'} />`
+    <div class="stack">
+      <${Table} caption="My games" columns=${columns} rows=${games} empty=${empty} />
+      <${Pagination} label="My games" next=${nextCursor && `/games?cursor=${nextCursor}`} first=${cursor && '/games'} />
+    </div>
+    ${
+      deleted.length > 0 &&
+      html`<${Section} title="Deleted" id="deleted" description="For 30 days a deleted game can be brought back as it was, at the same address.">
+        <${Table} caption="Deleted games" columns=${DELETED} rows=${deleted} />
+      <//>`
+    }`
 }
+
+const DELETED = [
+  { label: 'Game', cell: (game: Game) => game.title },
+  // Nothing changes a deleted game, so its last change is its end.
+  { label: 'Deleted', cell: (game: Game) => html`<${When} at=${game.updatedAt} />` },
+  { label: 'Gone for good', cell: (game: Game) => html`<${When} at=${Date.parse(game.updatedAt) + RESTORABLE_MS} />` },
+  {
+    label: 'Actions',
+    action: true,
+    cell: (game: Game) =>
+      html`<${Form} action="/games/restore"><${Button} small name="game" value=${game.id} label=${`Bring back ${game.title}`}>Bring back<//><//>`,
+  },
+]
 
 const createCommand = (portal: string): string => `export SERVICE_API_TOKEN=svc_api_…
 

@@ -5,6 +5,7 @@ import {
   type Content,
   EmptyState,
   html,
+  MediaGallery,
   PageHeader,
   PlayFrame,
   Row,
@@ -15,6 +16,8 @@ import {
 import { isHosted, isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { gameTabs } from './dashboard.ts'
+
+const number = new Intl.NumberFormat('en')
 
 export interface PlayProps {
   game: Game
@@ -32,14 +35,18 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
   const framed = ready && hosted
   // Through the game's own sign-in, which ends without a click for a player who is signed in here.
   const src = signedIn ? `${game.url}/auth/service/start?embed=1&returnTo=/` : `${game.url}/`
-  const chips = html`${game.visibility === 'private' && html`<${Chip}>private<//>`}${game.tags.map((tag) => html`<a class="chip info" href=${`/?tag=${tag}`}>${tag}</a>`)}`
+  const chips = html`${game.visibility === 'private' && html`<${Chip}>private<//>`}${game.tags.map((tag) => html`<a class="chip info" href=${`/catalog?tag=${tag}`}>${tag}</a>`)}`
   return html`
     ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} />`}
     <${UnderPlay}>
       <${PageHeader} title=${game.title} lede=${`by ${ownerName}`} address=${game.url} chips=${chips} actions=${actions(framed, ready, game)} />
       ${isOwner && gameTabs(app, game, pathOf(game))}
       ${!ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
-      <${Stack}>${paragraphs(game.description)}<//>
+      <${Stack}>
+        ${game.stats.plays > 0 && html`<p class="soft">Played ${number.format(game.stats.plays)} ${game.stats.plays === 1 ? 'time' : 'times'}</p>`}
+        ${paragraphs(game.description)}
+        ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
+      <//>
     <//>`
 }
 

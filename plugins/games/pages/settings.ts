@@ -1,23 +1,97 @@
 import type { FastifyInstance } from 'fastify'
-import { Checkbox, Confirm, Field, Form, html, Section, type View } from '../../../core/pages.ts'
-import { pathOf } from '../record.ts'
+import {
+  Button,
+  Checkbox,
+  Confirm,
+  CopyValue,
+  Field,
+  Form,
+  html,
+  MediaShelf,
+  Notice,
+  Section,
+  type View,
+} from '../../../core/pages.ts'
+import { MOST_MEDIA } from '../media/media.ts'
+import { isHosted, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { type GameForm, gameFields, type Problems } from './form.ts'
 
-/** The settings of a game: what it says of itself, how it is served, and its end. */
-export function settings(
-  app: Pick<FastifyInstance, 'games' | 'origins'>,
-  game: Game,
-  { form, problems = {} }: { form?: GameForm; problems?: Problems } = {},
-): View {
+export interface SettingsProps {
+  game: Game
+  /** The link to a private game, when there is one. */
+  inviteLink: string | null
+  form?: GameForm
+  /** As it was typed. */
+  slug?: string | undefined
+  problems?: Problems
+}
+
+type App = Pick<FastifyInstance, 'games' | 'origins'>
+
+/** The settings of a game: what it says of itself, where it lives, how it is served, who may in, and its end. */
+export function settings(app: App, { game, inviteLink, form, slug, problems = {} }: SettingsProps): View {
   const path = `${pathOf(game)}/settings`
-  const { authWidget, crossOriginIsolated, multiplayer } = game.settings
   return html`
     ${dashboardHeader(app, game, path)}
     <${Section} layout="side" title="About the game" description="What its page and the catalog say.">
       <${Form} action=${path} submit="Save" error=${problems.form}>${gameFields(form ?? formOf(game), problems)}<//>
     <//>
+    ${mediaSection(game, path, problems.media)}
+    ${addressSection(app, game, path, { slug, problem: problems.slug })}
+    ${servingSection(game, path)}
+    ${game.visibility === 'private' && invitationSection(game, path, inviteLink)}
+    <${Section} layout="side" title="End of the game" id="end" description="It can be brought back for 30 days. Its address is kept free for 90.">
+      <${Confirm} label="Delete game" action=${`${path}/delete`} submit="Delete for everyone">
+        <p>Nobody can open <strong>${game.title}</strong> any more, and it disappears from every list.</p>
+        <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono error=${problems.confirm} />
+      <//>
+      ${problems.confirm && html`<${Notice} tone="error">${problems.confirm}<//>`}
+    <//>`
+}
+
+const mediaSection = (game: Game, path: string, problem: string | undefined): View => html`
+  <${Section} layout="side" title="Pictures and videos" id="media" description="The cover stands on the game's card. PNG, JPEG, WebP or GIF up to 10 MiB, MP4 or WebM up to 100 MiB.">
+    ${problem && html`<${Notice} tone="error">${problem}<//>`}
+    ${
+      game.media.length > 0 &&
+      html`<${MediaShelf} items=${game.media} actions=${(item: Game['media'][number], index: number) => html`
+        ${
+          item.kind === 'image' &&
+          (item.url === game.coverUrl
+            ? html`<span class="chip success">cover</span>`
+            : html`<${Form} action=${`${path}/media/cover`}><${Button} small name="media" value=${item.id} label=${`Make cover: picture ${index + 1}`}>Make cover<//><//>`)
+        }
+        <${Form} action=${`${path}/media/remove`}><${Button} small kind="quiet" name="media" value=${item.id} label=${`Remove ${item.kind === 'video' ? 'video' : 'picture'} ${index + 1}`}>Remove<//><//>`} />`
+    }
+    ${
+      game.media.length < MOST_MEDIA &&
+      html`<form class="drop" action=${`${path}/media`} method="post" enctype="multipart/form-data" data-upload=${`/api/games/${game.id}/media`}>
+        <${Field} label="Add one" name="file" type="file" accept=".png,.jpg,.jpeg,.webp,.gif,.mp4,.webm" required hint="Choose a file, or drop it here." />
+        <progress max="1" value="0" hidden aria-label="Upload"></progress>
+        <p class="field-error" role="alert" hidden></p>
+        <div class="form-actions"><${Button}>Upload<//></div>
+      </form>`
+    }
+  <//>`
+
+const addressSection = (
+  { origins }: App,
+  game: Game,
+  path: string,
+  { slug, problem }: { slug: string | undefined; problem: string | undefined },
+): View => html`
+  <${Section} layout="side" title="Address" id="address" description="The old address leads to the new one for 90 days. Saved games in browsers belong to an address and stay behind.">
+    <${Form} action=${`${path}/address`} submit="Move" kind="plain" inline>
+      <${Field} label=${isHosted(game, origins) ? 'Name in its address' : 'Name of its page'} name="slug" value=${slug ?? game.slug} required mono maxlength=${50}
+        pattern="[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?" autocomplete="off" error=${problem} />
+    <//>
+  <//>`
+
+function servingSection(game: Game, path: string): View {
+  const { authWidget, crossOriginIsolated, multiplayer } = game.settings
+  return html`
     <${Section} layout="side" title="How it is served" description="Takes effect at once, without a new deploy.">
       <${Form} action=${`${path}/serving`} submit="Save" kind="plain">
         <${Checkbox} name="playable" label="Can be played" checked=${game.playable} hint="Untick it to take the game off the air for everyone." />
@@ -28,12 +102,17 @@ export function settings(
         <${Checkbox} name="guests" label="Guests in rooms" checked=${multiplayer.guests} hint="Lets people into rooms who are not signed in." />
         <${Field} type="number" name="maxPlayersPerRoom" label="Players in one room" min=${1} max=${1000} required value=${multiplayer.maxPlayersPerRoom} />
       <//>
-    <//>
-    <${Section} layout="side" title="End of the game" description="Its address is kept free for 90 days.">
-      <${Confirm} label="Delete game" action=${`${path}/delete`} submit="Delete for everyone">
-        <p>Nobody can open <strong>${game.title}</strong> any more, and it disappears from every list.</p>
-      <//>
     <//>`
 }
+
+const invitationSection = (game: Game, path: string, link: string | null): View => html`
+  <${Section} layout="side" title="Invited players" id="invitations" description="Whoever opens the link while signed in may see and play this private game.">
+    ${link && html`<${CopyValue} value=${link} label="invitation link" />`}
+    <p class="soft">${game.invitedIds.length === 0 ? 'Nobody has joined yet.' : `${game.invitedIds.length} ${game.invitedIds.length === 1 ? 'player has' : 'players have'} joined.`}</p>
+    <div class="row">
+      <${Form} action=${`${path}/invitations`}><${Button} name="do" value="renew">${link ? 'Make a new link' : 'Make a link'}<//><//>
+      ${(link || game.invitedIds.length > 0) && html`<${Confirm} label="Uninvite everyone" action=${`${path}/invitations`} submit="End the link and uninvite everyone"><input type="hidden" name="do" value="revoke" /><//>`}
+    </div>
+  <//>`
 
 const formOf = (game: Game): GameForm => ({ ...game, tags: game.tags.join(' ') })

@@ -1,12 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { build, deploy } from '../deploy/build.ts'
+import { sendFile } from './pictures.ts'
 
-const VIEWS = [390, 1280].flatMap((width) =>
-  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-)
+/** Every one of them when there are pictures to look at, else the two that differ most. */
+const VIEWS = [390, 1280]
+  .flatMap((width) => (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })))
+  .filter(({ width, colorScheme }) => process.env.SCREENSHOTS || (width === 390) === (colorScheme === 'dark'))
 
 /** A window of a size and colour scheme in which a player is signed in, or nobody. */
 async function openAs(
@@ -22,11 +26,12 @@ async function openAs(
 }
 
 t.test('every page of games is sound, small and large, light and dark', async (t) => {
+  t.setTimeout(180_000)
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
   const empty = await openAs(browser, platform, await platform.signUp())
-  for (const path of ['/', '/games']) {
+  for (const path of ['/', '/games', '/catalog']) {
     await empty.page.goto(path)
     await screenshot(empty.page, `empty${path.replaceAll('/', '-')}`)
     await expectNoAxeViolations(t, empty.page, `${path} with nothing in it`)
@@ -58,11 +63,23 @@ t.test('every page of games is sound, small and large, light and dark', async (t
     visibility: 'private',
   })
 
+  const gone = await platform.game(player, { title: 'Fence Hopper' })
+  await player.delete(`/api/games/${gone.id}`)
+  for (const [name, bytes] of [
+    ['a.jpg', readFileSync(resolve(import.meta.dirname, '../../fixtures/media/photo.jpg'))],
+    ['b.webp', readFileSync(resolve(import.meta.dirname, '../../fixtures/media/drawing.webp'))],
+    ['c.webm', readFileSync(resolve(import.meta.dirname, '../../fixtures/media/clip.webm'))],
+  ] as const)
+    await sendFile(player, `/api/games/${game.id}/media`, bytes, name)
+  await player.submit(`/games/${draft.slug}/settings/invitations`, { do: 'renew' })
+  await liveThrough(platform, game.id)
+
   const paths: [string, PlayerClient | null][] = [
     ['/', null],
     ['/', player],
-    ['/?q=ball', null],
-    ['/?q=nothing', null],
+    ['/catalog', null],
+    ['/catalog?tag=puzzle&sort=popular', null],
+    ['/catalog?q=nothing', null],
     ['/games', player],
     ['/games/new', player],
     [`/games/${game.slug}`, player],
@@ -70,6 +87,9 @@ t.test('every page of games is sound, small and large, light and dark', async (t
     [`/games/${game.slug}/deploys`, player],
     [`/games/${game.slug}/settings`, player],
     [`/games/${game.slug}/integrate`, player],
+    [`/games/${game.slug}/analytics`, player],
+    [`/games/${draft.slug}/analytics`, player],
+    [`/games/${draft.slug}/settings`, player],
     [`/games/${draft.slug}`, player],
     [`/games/${draft.slug}/deploys`, player],
   ]
@@ -97,6 +117,20 @@ t.test('every page of games is sound, small and large, light and dark', async (t
     }
   }
 })
+
+/** Four weeks in a game. */
+async function liveThrough(platform: Platform, gameId: string): Promise<void> {
+  const { count } = platform.app.games
+  for (let day = 0; day < 28; day++) {
+    const plays = Math.round(20 + day * 3 + 25 * Math.sin(day / 1.7) ** 2)
+    for (let play = 0; play < plays; play++) count.play(gameId, `visitor ${play % Math.ceil(plays * 0.6)}`)
+    for (let times = 0; times < plays / 4; times++) count.signIn(gameId)
+    count.present(gameId, Math.round(plays / 6))
+    await count.flush()
+    count.present(gameId, 0)
+    platform.clock.advance(24 * 3_600_000)
+  }
+}
 
 t.test('a game is made, changed and deleted by forms, without a script', async (t) => {
   const platform = await startPlatform(t)
@@ -131,12 +165,20 @@ t.test('a game is made, changed and deleted by forms, without a script', async (
   const other = await platform.signUp()
   t.equal((await other.get('/games/form-game')).status, 404, 'a private game is nobody else’s')
   t.equal((await platform.stranger.get('/games/form-game')).status, 404)
-  t.equal((await other.submit('/games/form-game/settings/delete', {})).status, 404)
+  t.equal((await other.submit('/games/form-game/settings/delete', { confirm: 'form-game' })).status, 404)
   t.match(await platform.stranger.get('/games'), { status: 303, headers: { location: /^\/sign-in\?returnTo=/ } })
   const foreign = { headers: { origin: 'http://form-game.localhost:8080' } }
-  t.equal((await player.submit('/games/form-game/settings/delete', {}, foreign)).status, 403)
-  t.match(await player.submit('/games/form-game/settings/delete', {}), { status: 303, headers: { location: '/games' } })
+  t.equal((await player.submit('/games/form-game/settings/delete', { confirm: 'form-game' }, foreign)).status, 403)
+  const unsure = await player.submit('/games/form-game/settings/delete', { confirm: 'form game' })
+  t.equal(unsure.status, 400)
+  t.match(unsure.text, /type form-game to confirm/)
+  const deleted = await player.submit('/games/form-game/settings/delete', { confirm: 'form-game' })
+  t.match(deleted, { status: 303, headers: { location: '/games?deleted' } })
   t.equal((await player.get('/games/form-game')).status, 404)
+  t.match((await player.get('/games?deleted')).text, /can be brought back/)
+  const restored = await player.submit('/games/restore', { game: game.id })
+  t.match(restored, { status: 303, headers: { location: '/games/form-game/settings' } })
+  t.equal((await player.get('/games/form-game')).status, 200)
 })
 
 t.test('the play page frames the game, signed in for players, isolated where the game asks for it', async (t) => {

@@ -1,0 +1,130 @@
+import { createHmac } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { randomText } from '../../../core/ids.ts'
+import { writeCounts } from './write.ts'
+
+/** What has happened in one game on one day and is not written down yet. */
+export interface Count {
+  gameId: string
+  /** UTC: `2026-11-21`. */
+  date: string
+  plays: number
+  signIns: number
+  /** Hashes of those who played, without those known to be written down. */
+  visitors: Set<string>
+  /** The most players in it on this node since the last time; null when that has not changed. */
+  players: number | null
+}
+
+/** How many visitors are remembered as written down; forgetting them costs a statement that changes nothing. */
+const MOST_KNOWN = 200_000
+
+/**
+ * Counts what happens in games without a write for each: in memory, written down together every few seconds. What a
+ * crash loses is what happened since. Nodes add theirs to the same rows.
+ *
+ * Nobody can be found in it: a visitor is a hash, keyed by the platform's secret and mixed with day and game, and even
+ * that is deleted when the day is over.
+ */
+export class Counts {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #log: FastifyBaseLogger
+  readonly #key: Buffer
+  readonly #node = randomText(9)
+  /** Players in rooms here, now, by game. */
+  readonly #present = new Map<string, number>()
+  #pending = new Map<string, Count>()
+  #known = new Set<string>()
+  #knownDate = ''
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(parts: { db: Database; clock: Clock; log: FastifyBaseLogger; key: Buffer }) {
+    this.#db = parts.db
+    this.#clock = parts.clock
+    this.#log = parts.log
+    this.#key = parts.key
+  }
+
+  /**
+   * Somebody opened a game.
+   *
+   * @param visitor what tells them from others for a day: the player's id, else address and browser; it is not kept
+   */
+  play(gameId: string, visitor: string): void {
+    const count = this.#count(gameId)
+    count.plays++
+    const hash = createHmac('sha256', this.#key)
+      .update(`${count.date}\n${gameId}\n${visitor}`)
+      .digest('base64url')
+      .slice(0, 22)
+    if (!this.#known.has(hash)) count.visitors.add(hash)
+  }
+
+  /** A player signed in to a game. */
+  signIn(gameId: string, _playerId?: string): void {
+    this.#count(gameId).signIns++
+  }
+
+  /** How many players are in a game's rooms on this node from now on. */
+  present(gameId: string, players: number): void {
+    if (players > 0) this.#present.set(gameId, players)
+    else this.#present.delete(gameId)
+    const count = this.#count(gameId)
+    count.players = Math.max(count.players ?? 0, players)
+  }
+
+  /** Writes down what has happened; after an outage, all of it. Never rejects. */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#flush())
+    return this.#writing
+  }
+
+  async #flush(): Promise<void> {
+    // Those who stay are part of every day's peak, also when nothing else happens.
+    for (const [gameId, players] of this.#present) {
+      const count = this.#count(gameId)
+      count.players = Math.max(count.players ?? 0, players)
+    }
+    const counts = [...this.#pending.values()]
+    if (counts.length === 0) return
+    this.#pending = new Map()
+    try {
+      await writeCounts(this.#db, counts, { node: this.#node, now: this.#clock.now() })
+      this.#remember(counts)
+      // Whoever left is out of the sum from the next time on.
+      for (const { gameId, players } of counts) {
+        if (players && !this.#present.has(gameId)) this.#count(gameId).players ??= 0
+      }
+    } catch (error) {
+      this.#log.error({ err: error, games: counts.length }, 'analytics could not be written down; tried again soon')
+      for (const count of counts) this.#takeBack(count)
+    }
+  }
+
+  #count(gameId: string, date = this.#clock.now().toISOString().slice(0, 10)): Count {
+    const key = `${date} ${gameId}`
+    const known = this.#pending.get(key)
+    if (known) return known
+    const count: Count = { gameId, date, plays: 0, signIns: 0, visitors: new Set(), players: null }
+    this.#pending.set(key, count)
+    return count
+  }
+
+  #takeBack({ gameId, date, plays, signIns, visitors, players }: Count): void {
+    const count = this.#count(gameId, date)
+    count.plays += plays
+    count.signIns += signIns
+    for (const visitor of visitors) count.visitors.add(visitor)
+    if (players !== null) count.players = Math.max(count.players ?? 0, players)
+  }
+
+  #remember(counts: readonly Count[]): void {
+    const today = this.#clock.now().toISOString().slice(0, 10)
+    if (today !== this.#knownDate || this.#known.size > MOST_KNOWN) this.#known = new Set()
+    this.#knownDate = today
+    for (const { visitors } of counts) for (const visitor of visitors) this.#known.add(visitor)
+  }
+}

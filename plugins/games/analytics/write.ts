@@ -1,0 +1,120 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Database, Parameter } from '../../../core/database.ts'
+import type { Count } from './counts.ts'
+
+/** A node that has not said for this long how many players it has, has none. */
+const PRESENT_MS = 30_000
+/** Rows a statement: both databases bound its parameters. */
+const ROWS = 1000
+
+/**
+ * Adds counts to what stands there, in one transaction of a few statements, however many games. All or nothing: after
+ * an error the same counts can be given again.
+ */
+export async function writeCounts(
+  db: Database,
+  counts: readonly Count[],
+  { node, now }: { node: string; now: Date },
+): Promise<void> {
+  // In one order on every node, so that none waits for another in a circle.
+  const sorted = counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  await db.transaction(async (em) => {
+    const unique = await addVisitors(em, sorted)
+    const peaks = await addPresence(em, sorted, node, now)
+    await inParts(em, sorted, (rows) => ({
+      sql: `insert into game_days (game_id, date, plays, unique_players, sign_ins, peak_players)
+        values ${rows.map(() => '(?, ?, ?, ?, ?, ?)').join(', ')}
+        on conflict (game_id, date) do update set
+          plays = game_days.plays + excluded.plays,
+          unique_players = game_days.unique_players + excluded.unique_players,
+          sign_ins = game_days.sign_ins + excluded.sign_ins,
+          peak_players = case when excluded.peak_players > game_days.peak_players
+            then excluded.peak_players else game_days.peak_players end`,
+      values: rows.flatMap((count) => [
+        count.gameId,
+        count.date,
+        count.plays,
+        unique.get(keyOf(count)) ?? 0,
+        count.signIns,
+        // Of players that have just been told to have left, the sum is nothing new.
+        count.players ? (peaks.get(count.gameId) ?? 0) : 0,
+      ]),
+    }))
+    await inParts(em, totalsOf(sorted), (rows) => ({
+      sql: `update games set plays = games.plays + c.column2, sign_ins = games.sign_ins + c.column3
+        from (values ${rows.map(() => '(cast(? as text), cast(? as integer), cast(? as integer))').join(', ')}) c
+        where games.id = c.column1`,
+      values: rows.flat(),
+    }))
+  })
+}
+
+const keyOf = ({ gameId, date }: Count): string => `${gameId} ${date}`
+
+/** @returns how many had not been there on the day, by game and day */
+async function addVisitors(em: SqlEntityManager, counts: readonly Count[]): Promise<Map<string, number>> {
+  const rows = counts.flatMap(({ gameId, date, visitors }) =>
+    [...visitors].sort().map((visitor) => [date, gameId, visitor] as const),
+  )
+  const added = new Map<string, number>()
+  for (let from = 0; from < rows.length; from += ROWS) {
+    const part = rows.slice(from, from + ROWS)
+    const fresh = await em.execute<{ game_id: string; date: string }[]>(
+      `insert into game_visitors (date, game_id, visitor) values ${part.map(() => '(?, ?, ?)').join(', ')}
+       on conflict do nothing returning game_id, date`,
+      part.flat(),
+    )
+    for (const { game_id, date } of fresh) added.set(`${game_id} ${date}`, (added.get(`${game_id} ${date}`) ?? 0) + 1)
+  }
+  return added
+}
+
+/** @returns how many players all nodes have together, by game */
+async function addPresence(
+  em: SqlEntityManager,
+  counts: readonly Count[],
+  node: string,
+  now: Date,
+): Promise<Map<string, number>> {
+  // At midnight one game has two counts; the later says how many there are.
+  const here = new Map<string, number>()
+  for (const { gameId, players } of counts) if (players !== null) here.set(gameId, players)
+  await inParts(em, [...here], (rows) => ({
+    sql: `insert into game_presence (game_id, node, players, seen_at) values ${rows.map(() => '(?, ?, ?, ?)').join(', ')}
+      on conflict (game_id, node) do update set players = excluded.players, seen_at = excluded.seen_at`,
+    values: rows.flatMap(([gameId, players]) => [gameId, node, players, now]),
+  }))
+  const peaks = new Map<string, number>()
+  const games = [...here.keys()]
+  for (let from = 0; from < games.length; from += ROWS) {
+    const part = games.slice(from, from + ROWS)
+    const sums = await em.execute<{ game_id: string; players: number | string }[]>(
+      `select game_id, sum(players) as players from game_presence
+       where game_id in (${part.map(() => '?').join(', ')}) and seen_at > ? group by game_id`,
+      [...part, new Date(now.getTime() - PRESENT_MS)],
+    )
+    for (const { game_id, players } of sums) peaks.set(game_id, Number(players))
+  }
+  return peaks
+}
+
+/** What each game's own row gains. */
+function totalsOf(counts: readonly Count[]): [string, number, number][] {
+  const totals = new Map<string, [string, number, number]>()
+  for (const { gameId, plays, signIns } of counts) {
+    const [, playsBefore, signInsBefore] = totals.get(gameId) ?? [gameId, 0, 0]
+    totals.set(gameId, [gameId, playsBefore + plays, signInsBefore + signIns])
+  }
+  return [...totals.values()].filter(([, plays, signIns]) => plays + signIns > 0)
+}
+
+async function inParts<Row>(
+  em: SqlEntityManager,
+  rows: readonly Row[],
+  statement: (rows: readonly Row[]) => { sql: string; values: Parameter[] },
+): Promise<void> {
+  for (let from = 0; from < rows.length; from += ROWS) {
+    const { sql, values } = statement(rows.slice(from, from + ROWS))
+    await em.execute(sql, values, 'run')
+  }
+}

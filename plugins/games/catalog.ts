@@ -1,0 +1,87 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Parameter } from '../../core/database.ts'
+import { InvalidRequest } from '../../core/errors.ts'
+import { type GameReader, readGames } from './rows.ts'
+import type { CatalogQuery, Game } from './schemas.ts'
+import { tagOfTerm, termOfTag, termsOfQuery } from './search.ts'
+
+const FOUND_BY = 'g.id in (select t.game_id from game_terms t where t.term = ?)'
+/** With something to play now. */
+const READY = 'g.playable = ? and (g.live_deploy_id is not null or g.external_url is not null)'
+
+/** How long the list of tags is kept: nobody waits for a tag to appear. */
+const TAGS_MS = 60_000
+
+/** The public games, to search and to browse. */
+export class Catalog {
+  readonly #parts: GameReader & { clock: Clock }
+  #tags: { value: Promise<TagCount[]>; until: number } | null = null
+
+  constructor(parts: GameReader & { clock: Clock }) {
+    this.#parts = parts
+  }
+
+  /**
+   * One page, newest or most played first.
+   *
+   * @param ready only those with something to play now
+   * @throws InvalidRequest for a cursor of another list
+   */
+  async page(
+    { q, tag, sort, limit, cursor }: CatalogQuery,
+    { ready = false } = {},
+  ): Promise<{ games: Game[]; nextCursor: string | null }> {
+    const terms = [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tag)] : [])]
+    const where = ["g.visibility = 'public'", ...terms.map(() => FOUND_BY)]
+    const values: Parameter[] = [...terms]
+    if (ready) {
+      where.push(READY)
+      values.push(true)
+    }
+    if (cursor && sort === 'new') {
+      where.push('g.id < ?')
+      values.push(cursor)
+    }
+    if (cursor && sort === 'popular') {
+      const [, plays, id] = /^(\d{1,10})\.(gam_\w{26})$/.exec(cursor) ?? []
+      if (!plays || !id) throw new InvalidRequest('The cursor is not one of this list.')
+      where.push('(g.plays < ? or (g.plays = ? and g.id < ?))')
+      values.push(Number(plays), Number(plays), id)
+    }
+    const order = sort === 'popular' ? 'g.plays desc, g.id desc' : 'g.id desc'
+    const found = await readGames(this.#parts, { where: where.join(' and '), order, values, limit: limit + 1 })
+    const games = found.slice(0, limit)
+    const last = found.length > limit ? games.at(-1) : undefined
+    const nextCursor = last ? (sort === 'popular' ? `${last.stats.plays}.${last.id}` : last.id) : null
+    return { games, nextCursor }
+  }
+
+  /** The tags that most games have that can be played, with how many; a minute old at most. */
+  tags(): Promise<TagCount[]> {
+    const now = this.#parts.clock.now().getTime()
+    if (!this.#tags || this.#tags.until <= now) {
+      const value = this.#readTags()
+      const kept = { value, until: now + TAGS_MS }
+      this.#tags = kept
+      value.catch(() => {
+        if (this.#tags === kept) this.#tags = null
+      })
+    }
+    return this.#tags.value
+  }
+
+  async #readTags(): Promise<TagCount[]> {
+    const rows = await this.#parts.db.query<{ term: string; games: number }>(
+      `select t.term, count(*) as games from game_terms t join games g on g.id = t.game_id
+       where t.is_tag = ? and g.visibility = 'public' and g.deleted_at is null and ${READY}
+       group by t.term order by games desc, t.term limit 24`,
+      [true, true],
+    )
+    return rows.map(({ term, games }) => ({ tag: tagOfTerm(term), games: Number(games) }))
+  }
+}
+
+export interface TagCount {
+  tag: string
+  games: number
+}

@@ -1,0 +1,75 @@
+import { timingSafeEqual } from 'node:crypto'
+import { Conflict, NotFound } from '../../core/errors.ts'
+import { randomText } from '../../core/ids.ts'
+import { GameRow } from './entities.ts'
+import type { Games, GamesParts } from './games.ts'
+import { pathOf } from './record.ts'
+import type { Game } from './schemas.ts'
+
+export const MOST_INVITED = 100
+
+/**
+ * Who may see a private game beside its owner: whoever opened its invitation link while signed in. A link rather than
+ * addresses, so that nobody can find out by inviting who has an account here.
+ */
+export class Invitations {
+  readonly #parts: GamesParts
+  readonly #games: Games
+
+  constructor(parts: GamesParts, games: Games) {
+    this.#parts = parts
+    this.#games = games
+  }
+
+  /** The link of a game, or null while there is none. @throws NotFound when it is not the player's */
+  async link(playerId: string, gameId: string): Promise<string | null> {
+    const game = await this.#games.mustOwn(playerId, gameId)
+    const row = await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['inviteKey'] })
+    return row?.inviteKey ? `${this.#parts.origins.portal}${pathOf(game)}/join/${row.inviteKey}` : null
+  }
+
+  /** Makes a link; the one before ends, those who used it stay. @throws NotFound */
+  async renew(playerId: string, gameId: string): Promise<void> {
+    const { id } = await this.#games.mustOwn(playerId, gameId)
+    await this.#parts.db.em().nativeUpdate(GameRow, { id, ownerId: playerId }, { inviteKey: randomText(16) })
+  }
+
+  /** Ends the link, and with it what everyone had by it. @throws NotFound */
+  async revoke(playerId: string, gameId: string): Promise<void> {
+    const game = await this.#games.mustOwn(playerId, gameId)
+    await this.#parts.db
+      .em()
+      .nativeUpdate(GameRow, { id: game.id, ownerId: playerId }, { inviteKey: null, invited: [] })
+    await this.#games.announce(game)
+  }
+
+  /** The game that a link leads to. @throws NotFound for a link that is none, or no longer */
+  async invitedTo(slug: string, key: string): Promise<Game> {
+    const game = await this.#games.bySlug(slug)
+    const row = game && (await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['inviteKey'] }))
+    const right = Buffer.from(row?.inviteKey ?? '')
+    const given = Buffer.from(key)
+    if (!game || right.length === 0 || right.length !== given.length || !timingSafeEqual(right, given)) {
+      throw new NotFound('invitation')
+    }
+    return game
+  }
+
+  /** Lets a player in. @throws NotFound as `invitedTo`; Conflict when there are too many */
+  async accept(playerId: string, slug: string, key: string): Promise<Game> {
+    const game = await this.invitedTo(slug, key)
+    if (this.#games.visibleTo(playerId, game)) return game
+    await this.#parts.db.transaction(async (em) => {
+      // Locked before it is read; the key again, since it may just have been revoked.
+      const rows = await em.nativeUpdate(GameRow, { id: game.id, inviteKey: key }, { inviteKey: key })
+      const row = rows === 1 ? await em.findOne(GameRow, { id: game.id, deletedAt: null }) : null
+      if (!row) throw new NotFound('invitation')
+      if (row.invited.includes(playerId)) return
+      if (row.invited.length >= MOST_INVITED) throw new Conflict(`At most ${MOST_INVITED} players can be invited.`)
+      row.invited = [...row.invited, playerId]
+      await em.flush()
+    })
+    await this.#games.announce(game)
+    return game
+  }
+}

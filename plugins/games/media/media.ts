@@ -1,0 +1,126 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { NotFound } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Range } from '../../../drivers/storage/interface.ts'
+import { GameRow } from '../entities.ts'
+import { TooManyMedia } from '../errors.ts'
+import type { Games } from '../games.ts'
+import type { Game } from '../schemas.ts'
+import { inspect } from './inspect.ts'
+import { MEDIA_PREFIX, mediaKey, type StoredMedia } from './record.ts'
+import { spool } from './spool.ts'
+
+export const MOST_MEDIA = 12
+/** An upload that is stored and not yet written down is not older than this. */
+const UNDER_WAY_MS = 24 * 3_600_000
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'storage'> & { games: Games }
+
+/** The pictures and videos of games. */
+export class Media {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Takes an upload in: looks at its bytes, stores it and shows it with the game.
+   *
+   * @throws NotFound when the game is not the player's
+   * @throws MediaRefused, PayloadTooLarge, UploadCut, TooManyMedia, StorageFull: nothing is kept
+   */
+  async add(playerId: string, gameId: string, upload: Readable): Promise<Game['media'][number]> {
+    const { clock, config, storage, games } = this.#parts
+    const game = await games.mustOwn(playerId, gameId)
+    if (game.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
+    const file = await spool(config.dataDir, upload)
+    const id = newId('med', clock.now())
+    try {
+      const { sha256, size } = file
+      const inspected = await inspect(file)
+      const item: StoredMedia = { id, ...inspected, size, sha256 }
+      const stream = file.stream()
+      try {
+        await storage.put(mediaKey(id), stream, { sha256, size })
+      } finally {
+        stream.destroy()
+      }
+      await this.#change(playerId, game.id, (row) => {
+        if (row.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
+        row.media = [...row.media, item]
+      })
+    } catch (error) {
+      // What can't be removed now, the sweep finds.
+      await storage.delete(mediaKey(id)).catch(() => {})
+      throw error
+    } finally {
+      await file.close()
+    }
+    const changed = await games.get(game.id)
+    await games.announce(changed)
+    return changed.media.find((item) => item.id === id) ?? notFound()
+  }
+
+  /** @throws NotFound */
+  async remove(playerId: string, gameId: string, mediaId: string): Promise<void> {
+    const { storage, games } = this.#parts
+    const game = await games.mustOwn(playerId, gameId)
+    await this.#change(playerId, game.id, (row) => {
+      if (!row.media.some(({ id }) => id === mediaId)) throw new NotFound('picture or video')
+      row.media = row.media.filter(({ id }) => id !== mediaId)
+      if (row.coverId === mediaId) row.coverId = null
+    })
+    await games.announce(game)
+    await storage.delete(mediaKey(mediaId))
+  }
+
+  /**
+   * What stands at an address, for whoever may see the game.
+   *
+   * @throws NotFound
+   */
+  async find(viewerId: string | null, gameId: string, mediaId: string): Promise<StoredMedia & { isPublic: boolean }> {
+    const game = await this.#parts.games.byId(gameId)
+    if (!game || !this.#parts.games.visibleTo(viewerId, game)) throw new NotFound('picture or video')
+    const row = await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['media'] })
+    const item = row?.media.find(({ id }) => id === mediaId) ?? notFound()
+    return { ...item, isPublic: game.visibility === 'public' }
+  }
+
+  open(mediaId: string, range?: Range): Promise<Readable> {
+    return this.#parts.storage.get(mediaKey(mediaId), range)
+  }
+
+  /** Removes blobs that no game shows: of uploads that ended between storing and writing down, and of purged games. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { db, clock, storage } = this.#parts
+    const before = clock.now().getTime() - UNDER_WAY_MS
+    const shown = new Set<string>()
+    for (const { media } of await db.query<{ media: string }>('select media from games')) {
+      for (const { id } of JSON.parse(media) as StoredMedia[]) shown.add(mediaKey(id))
+    }
+    for await (const { key, modifiedAt } of storage.list(MEDIA_PREFIX)) {
+      if (signal.aborted) return
+      if (!shown.has(key) && modifiedAt.getTime() < before) await storage.delete(key)
+    }
+  }
+
+  /** Changes a game's row, one after the other: what two uploads add at once is all kept. */
+  async #change(ownerId: string, id: string, change: (row: GameRow) => void): Promise<void> {
+    const { db, clock } = this.#parts
+    await db.transaction(async (em) => {
+      await em.nativeUpdate(GameRow, { id }, { updatedAt: clock.now() })
+      const row = await em.findOne(GameRow, { id, ownerId, deletedAt: null })
+      if (!row) throw new NotFound('game')
+      change(row)
+      await em.flush()
+    })
+  }
+}
+
+/** For a picture and a video alike. */
+function notFound(): never {
+  throw new NotFound('picture or video')
+}

@@ -1,0 +1,157 @@
+import multipart from '@fastify/multipart'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { InvalidRequest, NotFound } from '../../../core/errors.ts'
+import { cacheControl, ifRangeHolds, matchesEtag, parseRange } from '../../../core/http.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { BlobNotFound } from '../../../drivers/storage/interface.ts'
+import { pathOf } from '../record.ts'
+import { GameMedia, GameParams } from '../schemas.ts'
+import { tooLarge, VIDEO_BYTES } from './inspect.ts'
+import { MEDIA_TYPES } from './record.ts'
+
+const constraints = { origin: 'portal' } as const
+const auth = { scope: 'games:write', accepts: ['api-token', 'cli-token', 'session'] } as const
+
+/** What multipart adds to the file itself. */
+const ENVELOPE_BYTES = 64 * 1024
+/** An upload may take this long, and beyond it must keep up this rate: nobody holds a socket open for ever. */
+const GRACE_MS = 30_000
+const SLOWEST_BYTES_PER_MS = 16
+
+/** Pictures and videos of games: uploading and removing them by API and by form, and the files themselves. */
+export const mediaRoutes: Routes = async (app) => {
+  const limits = { fileSize: VIDEO_BYTES + 1, files: 1, fields: 4, fieldSize: 1000, parts: 5, headerPairs: 20 }
+  await app.register(multipart, { limits, throwFileSizeLimit: false })
+
+  /** Ownership and the announced length, before a byte of the body is read. */
+  const admit = async (request: FastifyRequest) => {
+    const { id, slug } = request.params as { id?: string; slug?: string }
+    await app.games.mustOwn(callerOf(request).playerId, id ?? slug ?? '')
+    if (Number(request.headers['content-length'] ?? 0) > VIDEO_BYTES + ENVELOPE_BYTES) {
+      throw tooLarge(true).with({ headers: { connection: 'close' } })
+    }
+  }
+
+  const receive = async (request: FastifyRequest, gameId: string) => {
+    if (!request.isMultipart()) throw new InvalidRequest('Send multipart/form-data with one file.')
+    const tooSlow = setTimeout(() => request.raw.destroy(), GRACE_MS + VIDEO_BYTES / SLOWEST_BYTES_PER_MS)
+    try {
+      const part = await request.file()
+      if (!part) throw new InvalidRequest('There is no file in this form.')
+      return await app.games.media.add(callerOf(request).playerId, gameId, part.file)
+    } finally {
+      clearTimeout(tooSlow)
+    }
+  }
+
+  app.post(
+    '/api/games/:id/media',
+    {
+      config: { auth, upload: true },
+      constraints,
+      onRequest: admit,
+      schema: {
+        summary: 'Add a picture or video: PNG, JPEG, WebP, GIF (10 MiB), MP4, WebM (100 MiB), one file a request',
+        tags: ['games'],
+        consumes: ['multipart/form-data'],
+        params: GameParams,
+        response: { 201: GameMedia },
+      },
+    },
+    async (request, reply) => {
+      reply.code(201)
+      return receive(request, request.params.id)
+    },
+  )
+
+  app.delete(
+    '/api/games/:id/media/:mediaId',
+    {
+      config: { auth },
+      constraints,
+      schema: {
+        summary: 'Remove a picture or video',
+        tags: ['games'],
+        params: Type.Object({ ...GameParams.properties, mediaId: Type.String({ maxLength: 30 }) }),
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      await app.games.media.remove(callerOf(request).playerId, request.params.id, request.params.mediaId)
+      return reply.code(204).send(null)
+    },
+  )
+
+  app.post(
+    '/games/:slug/settings/media',
+    {
+      config: { auth: 'session', page: true, upload: true },
+      constraints,
+      onRequest: admit,
+      schema: { params: Type.Object({ slug: Type.String({ maxLength: 63 }) }) },
+    },
+    async (request, reply) => {
+      await receive(request, request.params.slug)
+      return reply.redirect(`${pathOf(request.params)}/settings?saved#media`, 303)
+    },
+  )
+
+  app.route({
+    // Fastify's own HEAD routes would read the file to its end.
+    method: ['GET', 'HEAD'],
+    exposeHeadRoute: false,
+    url: '/media/:gameId/:file',
+    config: { auth: 'optional', quiet: true, rateLimit: false },
+    constraints,
+    schema: {
+      hide: true,
+      params: Type.Object({ gameId: Type.String({ maxLength: 30 }), file: Type.String({ maxLength: 40 }) }),
+    },
+    handler: async (request, reply) => {
+      const [, id = '', extension] = /^(med_[0-9A-Z]{26})\.(\w+)$/.exec(request.params.file) ?? []
+      const viewerId = request.principal?.playerId ?? null
+      const item = await app.games.media.find(viewerId, request.params.gameId, id)
+      if (extension !== MEDIA_TYPES[item.contentType]) throw new NotFound('picture or video')
+      return send(request, reply, item, (range) => app.games.media.open(id, range))
+    },
+  })
+}
+
+async function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  item: { sha256: string; size: number; contentType: string; isPublic: boolean },
+  open: (range?: { start: number; end: number }) => Promise<NodeJS.ReadableStream>,
+): Promise<unknown> {
+  const etag = `"${item.sha256}"`
+  // People made these files: whatever a browser takes them for, nothing in them runs (contracts, section 2).
+  reply.headers({
+    'content-security-policy': "sandbox; default-src 'none'",
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': item.isPublic ? 'cross-origin' : 'same-origin',
+    'cache-control': item.isPublic ? cacheControl.immutable : 'private, no-cache',
+    'accept-ranges': 'bytes',
+    etag,
+  })
+  if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  reply.type(item.contentType)
+  const range =
+    request.method === 'HEAD' || !ifRangeHolds(request.headers['if-range'] as string | undefined, etag)
+      ? null
+      : parseRange(request.headers.range, item.size)
+  if (range === 'unsatisfiable') {
+    reply.removeHeader('content-type').header('cache-control', 'no-store')
+    return reply.code(416).header('content-range', `bytes */${item.size}`).send()
+  }
+  const length = range ? range.end - range.start + 1 : item.size
+  reply.header('content-length', length)
+  if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${item.size}`)
+  if (request.method === 'HEAD') return reply.send()
+  const stream = await open(range ?? undefined).catch((error: unknown) => {
+    if (error instanceof BlobNotFound) throw new NotFound('picture or video')
+    throw error
+  })
+  return reply.send(stream)
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { StorageFull } from '../../../core/errors.ts'
+import { randomText } from '../../../core/ids.ts'
+import { UploadCut } from '../errors.ts'
+import { type Bytes, tooLarge, VIDEO_BYTES } from './inspect.ts'
+
+/** An upload on this machine's disk, to be looked at before it becomes a blob. */
+export interface Spooled extends Bytes {
+  sha256: string
+  /** All of it, from the beginning. */
+  stream(): Readable
+  close(): Promise<void>
+}
+
+/**
+ * Writes a stream to a file that has no name: it disappears with the process, however that ends. Memory stays flat.
+ *
+ * @param folder on a disk with room for the largest upload
+ * @throws PayloadTooLarge once it is longer than any file may be
+ * @throws UploadCut when the stream breaks
+ * @throws StorageFull
+ */
+export async function spool(folder: string, upload: Readable): Promise<Spooled> {
+  const path = join(folder, `.upload-${randomText(9)}`)
+  const file = await open(path, 'wx+', 0o600).catch(rethrowFull)
+  try {
+    await unlink(path)
+    const hash = createHash('sha256')
+    let size = 0
+    for await (const chunk of chunksOf(upload)) {
+      if (size + chunk.length > VIDEO_BYTES) throw tooLarge(true)
+      hash.update(chunk)
+      await writeAll(file, chunk, size)
+      size += chunk.length
+    }
+    return {
+      size,
+      sha256: hash.digest('hex'),
+      async read(offset, length) {
+        const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)))
+        let filled = 0
+        while (filled < buffer.length) {
+          const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, offset + filled)
+          if (bytesRead === 0) break
+          filled += bytesRead
+        }
+        return buffer.subarray(0, filled)
+      },
+      stream: () => file.createReadStream({ start: 0, autoClose: false }),
+      close: () => file.close(),
+    }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** Whatever breaks while reading is the sender's; the stream stays open, so that a refusal can still be answered. */
+async function* chunksOf(upload: Readable): AsyncGenerator<Buffer> {
+  const chunks = upload.iterator({ destroyOnReturn: false })
+  for (;;) {
+    const { done, value } = await chunks.next().catch((cause: unknown) => {
+      throw new UploadCut().with({ cause })
+    })
+    if (done) return
+    yield value as Buffer
+  }
+}
+
+/** A full disk may write less than asked without an error. */
+async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < chunk.length; ) {
+    const { bytesWritten } = await file
+      .write(chunk, written, chunk.length - written, position + written)
+      .catch(rethrowFull)
+    if (bytesWritten === 0) throw new StorageFull()
+    written += bytesWritten
+  }
+}
+
+function rethrowFull(error: NodeJS.ErrnoException): never {
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') throw new StorageFull().with({ cause: error })
+  throw error
+}

@@ -1,0 +1,17 @@
+import { GameCard, html, type View } from '../../../core/pages.ts'
+import { pathOf } from '../record.ts'
+import type { Game } from '../schemas.ts'
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact' })
+
+/** A game in a grid, with what it is about and how often it was played. */
+export const gameCard = (game: Game): View =>
+  html`<${GameCard} game=${game} href=${pathOf(game)} meta=${aboutGame(game)} />`
+
+/** A line under a title: `puzzle · co-op · 1.2K plays`; null when there is nothing to say. */
+export function aboutGame(game: Game): string | null {
+  const { plays } = game.stats
+  const words = [...game.tags.slice(0, plays > 0 ? 2 : 3)]
+  if (plays > 0) words.push(`${compact.format(plays)} ${plays === 1 ? 'play' : 'plays'}`)
+  return words.join(' · ') || null
+}

@@ -1,0 +1,267 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { Form, html, PageHeader, renderPage, Trail } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { pathOf } from '../record.ts'
+import { type AnalyticsQuery, type Game, SLUG_PATTERN } from '../schemas.ts'
+import { analytics, SPANS } from './analytics.ts'
+import { type GameForm, gameFields, NEW_GAME_STEPS, type Problems, problemsOf, readForm } from './form.ts'
+import { integrate } from './integrate.ts'
+import { myGames } from './mine.ts'
+import { type SettingsProps, settings } from './settings.ts'
+
+const constraints = { origin: 'portal' } as const
+const own = { config: { auth: 'session', page: true }, constraints } as const
+
+/** A form field that came, or nothing: what is missing is said beside the field. */
+const Text = Type.String({ default: '', maxLength: 100_000 })
+const Box = Type.Optional(Type.Literal('on'))
+const GameBody = Type.Object({ title: Text, description: Text, tags: Text, visibility: Text })
+const ServingBody = Type.Object({
+  playable: Box,
+  authWidget: Box,
+  crossOriginIsolated: Box,
+  multiplayer: Box,
+  guests: Box,
+  maxPlayersPerRoom: Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$' }),
+})
+const MediaBody = Type.Object({ media: Type.String({ maxLength: 30 }) })
+const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+const Cursor = Type.Object({ cursor: Type.Optional(Type.String({ maxLength: 200 })) })
+const Done = Type.Object({ saved: Type.Optional(Type.String()) })
+const SLUG = new RegExp(SLUG_PATTERN)
+
+const PER_PAGE = 24
+const BLANK: GameForm = { title: '', description: '', tags: '', visibility: 'public' }
+
+/** The portal's pages for those who make games. */
+export const ownerPages: Routes = async (app) => {
+  app.get(
+    '/games',
+    { ...own, schema: { querystring: Type.Object({ ...Cursor.properties, deleted: Type.Optional(Type.String()) }) } },
+    async (request, reply) => {
+      const { playerId, viewer } = callerOf(request)
+      const { cursor } = request.query
+      const [page, deleted] = await Promise.all([
+        app.games.list(playerId, { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
+        cursor ? { games: [] } : app.games.list(playerId, { limit: PER_PAGE }, { deleted: true }),
+      ])
+      return renderPage(reply, {
+        title: 'My games',
+        current: '/games',
+        user: viewer,
+        flash:
+          'deleted' in request.query
+            ? { message: html`Deleted. It can be brought back <a href="#deleted">below</a>.` }
+            : null,
+        body: myGames(app, { ...page, deleted: deleted.games, cursor }),
+      })
+    },
+  )
+
+  const newGame = (reply: FastifyReply, user: object | undefined, form = BLANK, problems: Problems = {}) =>
+    renderPage(reply, {
+      title: 'New game',
+      current: '/games',
+      user: user as never,
+      narrow: true,
+      status: Object.keys(problems).length > 0 ? 400 : 200,
+      body: html`
+        <${PageHeader} title="New game" crumbs=${[{ label: 'My games', href: '/games' }]} lede="It gets an address of its own." />
+        <${Trail} label="Publish a game" steps=${NEW_GAME_STEPS} current=${0} />
+        <${Form} action="/games/new" submit="Make it" error=${problems.form}>${gameFields(form, problems)}<//>`,
+    })
+
+  app.get('/games/new', own, async (request, reply) => newGame(reply, callerOf(request).viewer))
+
+  app.post('/games/new', { ...own, schema: { body: GameBody } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const read = readForm(request.body)
+    if ('problems' in read) return newGame(reply, viewer, request.body, read.problems)
+    const game = await app.games.create(playerId, read.fields)
+    return reply.redirect(`${pathOf(game)}/deploys`, 303)
+  })
+
+  app.post(
+    '/games/restore',
+    { ...own, schema: { body: Type.Object({ game: Type.String({ maxLength: 30 }) }) } },
+    async (request, reply) => {
+      const game = await app.games.removals.restore(callerOf(request).playerId, request.body.game)
+      return reply.redirect(`${pathOf(game)}/settings`, 303)
+    },
+  )
+
+  /** Another's game is none, whatever the form says: so before it is read. */
+  const mine = {
+    ...own,
+    onRequest: async (request: FastifyRequest) => {
+      await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+    },
+  }
+  const game = { ...mine, schema: { params: Slug } } as const
+  const gameOf = (request: FastifyRequest) =>
+    app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+  const saved = (game: Game, part = '') => `${pathOf(game)}/settings?saved${part}`
+
+  const showSettings = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    state: Omit<SettingsProps, 'game' | 'inviteLink'> & { flash?: string } = {},
+  ) => {
+    const { playerId, viewer } = callerOf(request)
+    const game = await gameOf(request)
+    const { flash, ...rest } = state
+    return renderPage(reply, {
+      title: `Settings of ${game.title}`,
+      user: viewer,
+      status: state.problems ? 400 : 200,
+      scripts: ['media-upload.js'],
+      flash: flash ? { message: flash } : null,
+      body: settings(app, { game, inviteLink: await app.games.invitations.link(playerId, game.id), ...rest }),
+    })
+  }
+
+  app.get('/games/:slug/settings', { ...mine, schema: { params: Slug, querystring: Done } }, async (request, reply) =>
+    showSettings(request, reply, 'saved' in request.query ? { flash: 'Saved.' } : {}),
+  )
+
+  app.post('/games/:slug/settings', { ...mine, schema: { params: Slug, body: GameBody } }, async (request, reply) => {
+    const form = request.body
+    const read = readForm(form)
+    if ('problems' in read) return showSettings(request, reply, { form, problems: read.problems })
+    const { title, description, tags = [], visibility = 'public' } = read.fields
+    try {
+      const changes = { title, description, tags, visibility }
+      const changed = await app.games.update(callerOf(request).playerId, request.params.slug, changes)
+      return reply.redirect(saved(changed), 303)
+    } catch (error) {
+      return showSettings(request, reply, { form, problems: problemsOf(error) })
+    }
+  })
+
+  app.post(
+    '/games/:slug/settings/serving',
+    { ...mine, schema: { params: Slug, body: ServingBody } },
+    async (request, reply) => {
+      const { playable, authWidget, crossOriginIsolated, multiplayer, guests, maxPlayersPerRoom } = request.body
+      const game = await app.games.update(callerOf(request).playerId, request.params.slug, {
+        playable: playable === 'on',
+        settings: {
+          authWidget: authWidget ?? 'off',
+          crossOriginIsolated: crossOriginIsolated === 'on',
+          multiplayer: {
+            enabled: multiplayer === 'on',
+            guests: guests === 'on',
+            maxPlayersPerRoom: Number(maxPlayersPerRoom),
+          },
+        },
+      })
+      return reply.redirect(saved(game), 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/settings/address',
+    { ...mine, schema: { params: Slug, body: Type.Object({ slug: Text }) } },
+    async (request, reply) => {
+      const slug = request.body.slug.trim().toLowerCase()
+      if (!SLUG.test(slug)) {
+        const advice = 'Use 1 to 50 letters, digits and single hyphens, with no hyphen at an end.'
+        return showSettings(request, reply, { slug: request.body.slug, problems: { slug: advice } })
+      }
+      try {
+        return reply.redirect(
+          saved(await app.games.update(callerOf(request).playerId, request.params.slug, { slug }), '#address'),
+          303,
+        )
+      } catch (error) {
+        return showSettings(request, reply, { slug, problems: { slug: problemsOf(error).form } })
+      }
+    },
+  )
+
+  app.post(
+    '/games/:slug/settings/media/cover',
+    { ...mine, schema: { params: Slug, body: MediaBody } },
+    async (request, reply) => {
+      const changes = { coverMediaId: request.body.media }
+      const changed = await app.games.update(callerOf(request).playerId, request.params.slug, changes)
+      return reply.redirect(saved(changed, '#media'), 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/settings/media/remove',
+    { ...mine, schema: { params: Slug, body: MediaBody } },
+    async (request, reply) => {
+      await app.games.media.remove(callerOf(request).playerId, request.params.slug, request.body.media)
+      return reply.redirect(`${pathOf(request.params)}/settings?saved#media`, 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/settings/invitations',
+    {
+      ...mine,
+      schema: { params: Slug, body: Type.Object({ do: Type.Union([Type.Literal('renew'), Type.Literal('revoke')]) }) },
+    },
+    async (request, reply) => {
+      await app.games.invitations[request.body.do](callerOf(request).playerId, request.params.slug)
+      return reply.redirect(`${pathOf(request.params)}/settings?saved#invitations`, 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/settings/delete',
+    { ...mine, schema: { params: Slug, body: Type.Object({ confirm: Text }) } },
+    async (request, reply) => {
+      if (request.body.confirm.trim() !== request.params.slug) {
+        return showSettings(request, reply, {
+          problems: { confirm: `Nothing was deleted: type ${request.params.slug} to confirm.` },
+        })
+      }
+      await app.games.removals.remove(callerOf(request).playerId, request.params.slug)
+      return reply.redirect('/games?deleted', 303)
+    },
+  )
+
+  app.get(
+    '/games/:slug/analytics',
+    { ...mine, schema: { params: Slug, querystring: Type.Object({ days: Type.Optional(Type.Integer()) }) } },
+    async (request, reply) => {
+      const { playerId, viewer } = callerOf(request)
+      const found = await gameOf(request)
+      const span = SPANS.find((days) => days === request.query.days) ?? 30
+      const from = new Date(app.clock.now().getTime() - (span - 1) * 86_400_000).toISOString().slice(0, 10)
+      const query: AnalyticsQuery = { from }
+      const counted = await app.games.analytics(playerId, found.id, query)
+      return renderPage(reply, {
+        title: `Analytics of ${found.title}`,
+        user: viewer,
+        body: analytics(app, found, { ...counted, span }),
+      })
+    },
+  )
+
+  app.get('/games/:slug/integrate', game, async (request, reply) => {
+    const found = await gameOf(request)
+    return renderPage(reply, {
+      title: `Integrate ${found.title}`,
+      user: callerOf(request).viewer,
+      body: integrate(app, found),
+    })
+  })
+
+  app.post('/games/:slug/integrate/secret', game, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const found = await gameOf(request)
+    const { clientSecret } = await app.games.rotateSecret(playerId, found.id, 0)
+    reply.header('cache-control', 'no-store')
+    return renderPage(reply, {
+      title: `Integrate ${found.title}`,
+      user: viewer,
+      body: integrate(app, found, clientSecret),
+    })
+  })
+}

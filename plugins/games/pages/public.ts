@@ -1,0 +1,129 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { NotFound } from '../../../core/errors.ts'
+import { html, PageHeader, renderPage } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { pathOf } from '../record.ts'
+import { catalog } from './catalog.ts'
+import { home } from './home.ts'
+import { invitation } from './invitation.ts'
+import { play } from './play.ts'
+
+const constraints = { origin: 'portal' } as const
+const open = { config: { auth: 'optional', page: true }, constraints } as const
+const own = { config: { auth: 'session', page: true }, constraints } as const
+
+const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+const Invitation = Type.Object({ ...Slug.properties, key: Type.String({ maxLength: 100 }) })
+const Browse = Type.Object({
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  q: Type.Optional(Type.String({ maxLength: 100 })),
+  tag: Type.Optional(Type.String({ maxLength: 30 })),
+  sort: Type.Union([Type.Literal('new'), Type.Literal('popular')], { default: 'new' }),
+})
+
+const PER_PAGE = 24
+const ON_HOME = 8
+
+/** The portal's pages about games that are for everyone. */
+export const publicPages: Routes = async (app) => {
+  app.get('/', open, async (request, reply) => {
+    const user = request.principal?.viewer ?? null
+    const ready = { ready: true }
+    const [newest, popular, mine] = await Promise.all([
+      app.games.catalog.page({ sort: 'new', limit: ON_HOME }, ready),
+      app.games.catalog.page({ sort: 'popular', limit: 4 }, ready),
+      user ? app.games.list(user.id, { limit: 4 }) : { games: [] },
+    ])
+    return renderPage(reply, {
+      title: 'Games',
+      current: '/',
+      description: 'Games to play right here, and a place to publish your own.',
+      user,
+      body: home(app, {
+        newest: newest.games,
+        popular: popular.games,
+        mine: mine.games,
+        more: newest.nextCursor !== null,
+      }),
+    })
+  })
+
+  app.get('/catalog', { ...open, schema: { querystring: Browse } }, async (request, reply) => {
+    const { query } = request
+    const [page, tags] = await Promise.all([
+      app.games.catalog.page({ ...query, limit: PER_PAGE }, { ready: true }),
+      app.games.catalog.tags(),
+    ])
+    return renderPage(reply, {
+      title: query.q ? `Games that match ${query.q}` : query.tag ? `Games tagged ${query.tag}` : 'All games',
+      current: '/catalog',
+      description: 'Every game that can be played here.',
+      user: request.principal?.viewer,
+      body: catalog({ ...page, tags, query }),
+    })
+  })
+
+  /** The game at an address, or where it has moved to, for whoever may see it. */
+  const gameAt = async (request: FastifyRequest, reply: FastifyReply, slug: string) => {
+    const viewerId = request.principal?.viewer?.id ?? null
+    const game = await app.games.bySlug(slug)
+    if (game && app.games.visibleTo(viewerId, game)) return game
+    const moved = game ? null : await app.games.movedFrom(slug)
+    if (!moved || !app.games.visibleTo(viewerId, moved)) throw new NotFound('game')
+    reply.redirect(pathOf(moved), 302)
+    return null
+  }
+
+  app.get('/games/:slug', { ...open, schema: { params: Slug } }, async (request, reply) => {
+    const viewer = request.principal?.viewer
+    const game = await gameAt(request, reply, request.params.slug)
+    if (!game) return reply
+    const owner = await app.identity.players.find(game.ownerId)
+    // A frame has shared memory only when its top page is isolated too (contracts, section 7).
+    if (game.settings.crossOriginIsolated) reply.header('cross-origin-embedder-policy', 'require-corp')
+    return renderPage(reply, {
+      title: game.title,
+      description: game.description.slice(0, 200).trim() || undefined,
+      user: viewer,
+      wide: true,
+      scripts: ['play.js'],
+      head: game.coverUrl && html`<meta property="og:image" content=${game.coverUrl} />`,
+      body: play(app, {
+        game,
+        ownerName: owner?.name ?? 'somebody',
+        signedIn: viewer !== undefined,
+        isOwner: game.ownerId === viewer?.id,
+      }),
+    })
+  })
+
+  app.get(
+    '/games/:slug/join/:key',
+    { config: { ...own.config, secretPath: true }, constraints, schema: { params: Invitation } },
+    async (request, reply) => {
+      const { playerId, viewer } = callerOf(request)
+      const game = await app.games.invitations.invitedTo(request.params.slug, request.params.key)
+      if (app.games.visibleTo(playerId, game)) return reply.redirect(pathOf(game), 303)
+      const owner = await app.identity.players.find(game.ownerId)
+      reply.header('referrer-policy', 'no-referrer')
+      return renderPage(reply, {
+        title: 'Invitation',
+        user: viewer,
+        narrow: true,
+        body: html`<${PageHeader} title=${game.title} lede=${`${owner?.name ?? 'Somebody'} invites you to a private game.`} />
+          ${invitation(game, request.params.key)}`,
+      })
+    },
+  )
+
+  app.post(
+    '/games/:slug/join/:key',
+    { config: { ...own.config, secretPath: true }, constraints, schema: { params: Invitation } },
+    async (request, reply) => {
+      const { slug, key } = request.params
+      return reply.redirect(pathOf(await app.games.invitations.accept(callerOf(request).playerId, slug, key)), 303)
+    },
+  )
+}

@@ -1,0 +1,88 @@
+import { NotFound } from '../../core/errors.ts'
+import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
+import { SlugTaken } from './errors.ts'
+import type { Games, GamesParts } from './games.ts'
+import { reopenPort } from './ports.ts'
+import type { Game } from './schemas.ts'
+import { reclaimSlug } from './slugs.ts'
+
+export const RESTORABLE_MS = 30 * 24 * 3_600_000
+
+declare module '../../core/events.ts' {
+  interface DomainEvents {
+    /** A deleted game is gone for good: whoever keeps something of it removes it. */
+    'game.purged': { gameId: string }
+  }
+}
+
+/** The end of games: at once for players, after 30 days for good. */
+export class Removals {
+  readonly #parts: GamesParts
+  readonly #games: Games
+
+  constructor(parts: GamesParts, games: Games) {
+    this.#parts = parts
+    this.#games = games
+  }
+
+  /**
+   * Takes a game away: from now on it is found by nobody. It can be brought back for 30 days, and its slug rests.
+   *
+   * @throws NotFound when it is not the player's
+   */
+  async remove(playerId: string, gameId: string): Promise<Game> {
+    const game = await this.#games.mustOwn(playerId, gameId)
+    const deletedAt = this.#parts.clock.now()
+    await this.#parts.db.transaction(async (em) => {
+      const rows = await em.nativeUpdate(GameRow, { id: game.id, deletedAt: null }, { deletedAt, updatedAt: deletedAt })
+      if (rows === 0) throw new NotFound('game')
+      await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt })
+    })
+    await this.#games.announce(game)
+    return game
+  }
+
+  /**
+   * Brings a deleted game back, as it was, at the address it had.
+   *
+   * @param gameId its id; the slug of a deleted game names nothing
+   * @throws NotFound when it is not the player's, not deleted, or gone for good
+   */
+  async restore(playerId: string, gameId: string): Promise<Game> {
+    const now = this.#parts.clock.now()
+    const since = new Date(now.getTime() - RESTORABLE_MS)
+    const slug = await this.#parts.db.transaction(async (em) => {
+      const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since } }
+      const rows = await em.nativeUpdate(GameRow, owned, { deletedAt: null, updatedAt: now })
+      const row = rows === 1 ? await em.findOne(GameRow, { id: gameId }) : null
+      if (!row) throw new NotFound('deleted game')
+      // Its own slug rests longer than a game can be restored, so nobody else has it.
+      if (!(await reclaimSlug(em, row.slug, gameId, now))) throw new SlugTaken(row.slug)
+      if (row.port != null) await reopenPort(row.slug, row.port, this.#parts)
+      return row.slug
+    })
+    const game = await this.#games.get(gameId)
+    await this.#games.announce({ id: gameId, slug })
+    return game
+  }
+
+  /** Ends for good what was deleted more than 30 days ago. Its media are swept up, its former addresses still rest. */
+  async purge(signal: AbortSignal): Promise<void> {
+    const { db, clock, events, identity } = this.#parts
+    const before = new Date(clock.now().getTime() - RESTORABLE_MS)
+    const due = await db.em().find(GameRow, { deletedAt: { $lte: before } }, { fields: ['id', 'ownerId'], limit: 1000 })
+    for (const { id, ownerId } of due) {
+      if (signal.aborted) return
+      const app = await identity.apps.forGame(id)
+      if (app) await identity.apps.delete(ownerId, app.id)
+      await db.transaction(async (em) => {
+        await em.nativeDelete(GameTerm, { gameId: id })
+        await em.nativeDelete(GameDay, { gameId: id })
+        await em.nativeDelete(GameVisitor, { gameId: id })
+        await em.nativeDelete(GamePresence, { gameId: id })
+        await em.nativeDelete(GameRow, { id, deletedAt: { $lte: before } })
+      })
+      await events.emit('game.purged', { gameId: id })
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import t from 'tap'
+import { startPlatform } from '../../kit/platform.ts'
+
+t.test('who opens the invitation link of a private game may play it, until it is revoked', async (t) => {
+  const platform = await startPlatform(t)
+  const { app } = platform
+  const [owner, friend, other] = [await platform.signUp(), await platform.signUp(), await platform.signUp()]
+  const game = await platform.game(owner, { title: 'Secret', visibility: 'private' })
+  const settings = '/games/secret/settings'
+  const linkIn = (text: string) =>
+    /invitation link">http:\/\/localhost:8080(\/games\/secret\/join\/[\w-]{22})</.exec(text)?.[1]
+  t.equal(linkIn((await owner.get(settings)).text), undefined, 'there is none by itself')
+  await owner.submit(`${settings}/invitations`, { do: 'renew' })
+  const link = linkIn((await owner.get(settings)).text) ?? ''
+  t.ok(link)
+  t.equal((await other.submit(`${settings}/invitations`, { do: 'renew' })).status, 404)
+
+  t.match(await platform.stranger.get(link), { status: 303, headers: { location: /^\/sign-in/ } })
+  t.match(await friend.get(link), { status: 200, text: /invites you/ })
+  t.equal((await friend.get('/games/secret')).status, 404, 'looking at it is not joining')
+  t.match(await friend.submit(link, {}), { status: 303, headers: { location: '/games/secret' } })
+  t.match(await friend.submit(link, {}), { status: 303 }, 'twice is once')
+  t.equal((await friend.get('/games/secret')).status, 200)
+  const known = await app.games.bySlug('secret')
+  t.ok(known && app.games.visibleTo(friend.id, known), 'for the game origin too')
+  t.notOk(known && app.games.visibleTo(other.id, known))
+  t.equal((await other.get('/games/secret')).status, 404)
+  t.equal((await (await platform.program(friend)).get(`/api/games/${game.id}`)).status, 404, 'it is not theirs')
+  t.same((await platform.stranger.get('/api/catalog/games')).body.games, [])
+  const answer = (await (await platform.program(owner)).get(`/api/games/${game.id}`)).text
+  t.notMatch(answer, friend.id, 'the API tells nobody who they are')
+  t.notMatch(answer, /invite/i)
+
+  for (const wrong of [`${link}x`, link.slice(0, -1), '/games/secret/join/', '/games/secret/join/null']) {
+    t.equal((await other.submit(wrong, {})).status, 404, wrong)
+  }
+  await owner.submit(`${settings}/invitations`, { do: 'renew' })
+  t.equal((await other.submit(link, {})).status, 404, 'the old link has ended')
+  t.equal((await friend.get('/games/secret')).status, 200, 'who is in stays in')
+  await owner.submit(`${settings}/invitations`, { do: 'revoke' })
+  t.equal((await friend.get('/games/secret')).status, 404)
+  t.equal(linkIn((await owner.get(settings)).text), undefined)
+})
