@@ -14,8 +14,8 @@ export const uploadKey = (deployId: string, sha256: string): string => `uploads/
 /** Placeholders of one statement. */
 const CHUNK = 500
 
-/** Every statement has the same number of values, so that it stays prepared; the last chunk repeats one. */
-function* chunksOf(digests: readonly string[]): Generator<string[]> {
+/** In pieces of which each statement takes one; all have the same length, so that statements stay prepared. */
+export function* chunksOf(digests: readonly string[]): Generator<string[]> {
   for (let start = 0; start < digests.length; start += CHUNK) {
     const chunk = digests.slice(start, start + CHUNK)
     const last = chunk.at(-1) as string
@@ -23,7 +23,8 @@ function* chunksOf(digests: readonly string[]): Generator<string[]> {
   }
 }
 
-const PLACES = Array(CHUNK).fill('?').join(', ')
+/** Placeholders for a chunk. */
+export const PLACES = Array(CHUNK).fill('?').join(', ')
 
 /**
  * Which of these an owner has shown to have, by deploys finalized earlier.
@@ -59,5 +60,14 @@ export async function reserve(em: SqlEntityManager, digests: readonly string[], 
       'run',
     )
     if (result.affectedRows !== chunk.length) throw new BlobBusy().with({ headers: { 'retry-after': '1' } })
+  }
+  // What was compressed of them is kept as long as they are.
+  for (const chunk of chunksOf(digests)) {
+    await em.execute(
+      `update blobs set used_at = ? where condemned_at is null and sha256 in
+       (select variant_sha256 from blob_variants where sha256 in (${PLACES}))`,
+      [now, ...chunk],
+      'run',
+    )
   }
 }

@@ -49,7 +49,7 @@ export function checkFiles(files: readonly NewFile[], limits: DeployLimits): voi
 }
 
 /** A path as an answer repeats it: control characters visible, cut where it is too long. */
-const shown = (path: string): string => {
+export const shown = (path: string): string => {
   const text = path.toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped)
   return text.length > 120 ? `${text.slice(0, 120)}…` : text
 }

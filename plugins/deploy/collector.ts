@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Storage } from '../../drivers/storage/interface.ts'
-import { blobKey } from './blobs.ts'
-import { BlobRow, DeployRow, DeployUpload, OwnerBlob } from './entities.ts'
+import { blobKey, chunksOf, PLACES } from './blobs.ts'
+import { BlobRow, BlobVariant, DeployRow, DeployUpload, OwnerBlob } from './entities.ts'
 import { digestsIn } from './manifests.ts'
 import type { DeployState } from './schemas.ts'
 
@@ -72,7 +72,10 @@ export class Collector {
     const candidates = new Set<string>()
     for (const { sha256 } of await db.query<{ sha256: string }>('select sha256 from blobs where used_at < ?', [before]))
       candidates.add(sha256)
-    if (candidates.size > 0) await this.#spareReferenced(candidates)
+    if (candidates.size > 0) {
+      await this.#spareReferenced(candidates)
+      await this.#spareVariants(candidates)
+    }
     let removed = 0
     for (const sha256 of candidates) {
       if (signal.aborted) break
@@ -97,6 +100,20 @@ export class Collector {
     }
   }
 
+  /** Compressed forms go when what they are forms of has gone: with the next run. */
+  async #spareVariants(candidates: Set<string>): Promise<void> {
+    const { db } = this.#parts
+    await db.execute(
+      'delete from blob_variants where not exists (select 1 from blobs where blobs.sha256 = blob_variants.sha256)',
+    )
+    for (const chunk of chunksOf([...candidates])) {
+      const sql = `select sha256, variant_sha256 as variant from blob_variants where variant_sha256 in (${PLACES})`
+      for (const { sha256, variant } of await db.query<{ sha256: string; variant: string }>(sql, chunk)) {
+        if (!candidates.has(sha256)) candidates.delete(variant)
+      }
+    }
+  }
+
   async #remove(sha256: string, before: Date): Promise<boolean> {
     const { db, clock } = this.#parts
     const condemned = await db.transaction(async (em) => {
@@ -104,6 +121,7 @@ export class Collector {
       if (rows > 0) {
         await em.nativeDelete(OwnerBlob, { sha256 })
         await em.nativeDelete(DeployUpload, { sha256 })
+        await em.nativeDelete(BlobVariant, { variantSha256: sha256 })
       }
       return rows > 0
     })

@@ -13,6 +13,7 @@ const files = []
 for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
   if (!entry.isFile()) continue
   const file = join(entry.parentPath, entry.name)
+  if (/(^|[\\\\/])(\\.git|node_modules|\\.env[^\\\\/]*)([\\\\/]|$)/.test(relative(folder, file))) continue
   const bytes = await readFile(file)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   files.push({ path: relative(folder, file).split(sep).join('/'), size: bytes.length, sha256 })

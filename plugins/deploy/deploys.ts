@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { isPlatformError, NotFound } from '../../core/errors.ts'
 import { isId, newId } from '../../core/ids.ts'
@@ -7,16 +8,28 @@ import type { Game } from '../games/index.ts'
 import { blobKey, ownedBy, reserve, uploadKey } from './blobs.ts'
 import { checkFiles } from './check-files.ts'
 import { forEach } from './concurrently.ts'
-import { DeployRow, ManifestRow } from './entities.ts'
-import { DeployClosed, DeployExpired, IncompleteDeploy, NotRestorable } from './errors.ts'
+import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
+import { DeployClosed, DeployExpired, DeployIsLive, IncompleteDeploy, NotRestorable } from './errors.ts'
 import { goLive } from './go-live.ts'
 import { type Contents, type Manifest, Manifests, serialize } from './manifests.ts'
-import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, StartedDeploy } from './schemas.ts'
+import { previewId, previewUrl } from './previews.ts'
+import type {
+  Deploy,
+  DeployLimits,
+  DeployState,
+  FinalizedDeploy,
+  NewDeploy,
+  NewFile,
+  StartedDeploy,
+} from './schemas.ts'
+import { UploadLog } from './upload-log.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
     /** A game is served from another deploy now. */
     'deploy.live': { gameId: string; deployId: string; slug: string }
+    /** A deploy that was not live is no more. */
+    'deploy.removed': { gameId: string; deployId: string; slug: string }
   }
 }
 
@@ -27,7 +40,7 @@ const CONCURRENCY = 16
 /** Missing files that an answer lists. */
 const SHOWN = 100
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'origins'> & { storage: Storage }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' | 'origins'> & { storage: Storage }
 
 /**
  * Deploys: a build is a manifest (path, digest, size, type), and what a game's origin serves is one manifest. Bytes are
@@ -37,20 +50,35 @@ export class Deploys {
   readonly manifests: Manifests
   readonly #parts: Parts
   readonly #limits: DeployLimits
+  readonly #uploads: UploadLog
 
   constructor(parts: Parts, limits: DeployLimits) {
     this.#parts = parts
     this.#limits = limits
     this.manifests = new Manifests(parts.db)
+    this.#uploads = new UploadLog(parts.db)
+    parts.events.on('deploy.compressed', ({ deployId }) => this.manifests.forget(deployId))
+    parts.events.on('deploy.removed', ({ deployId }) => this.manifests.forget(deployId))
   }
 
   /**
-   * Begins a deploy and says which bytes are wanted: those that no finalized deploy of the same owner had.
+   * Begins a deploy and says where the bytes are to be sent that are wanted: those that no finalized deploy of the same
+   * owner had.
    *
    * @throws NotFound when the game is not the owner's
    * @throws InvalidRequest, PayloadTooLarge for files that can't be published
    */
-  async start(ownerId: string, { gameId, files, message }: NewDeploy): Promise<StartedDeploy> {
+  async start(ownerId: string, deploy: NewDeploy): Promise<StartedDeploy> {
+    const { deployId, wanted, expiresAt, unchanged } = await this.begin(ownerId, deploy)
+    const uploads = await Promise.all(wanted.map((file) => this.#presign(deployId, file, expiresAt)))
+    return { deployId, uploads, expiresAt: expiresAt.toISOString(), unchanged }
+  }
+
+  /** As `start`, for those who bring the bytes themselves, by `store`. */
+  async begin(
+    ownerId: string,
+    { gameId, files, message }: NewDeploy,
+  ): Promise<{ deployId: string; wanted: NewFile[]; expiresAt: Date; unchanged: number }> {
     const { db, clock, games } = this.#parts
     const game = await games.mustOwn(ownerId, gameId)
     checkFiles(files, this.#limits)
@@ -68,6 +96,7 @@ export class Deploys {
         ownerId,
         state: 'uploading',
         message: message?.trim() || null,
+        failure: null,
         fileCount: files.length,
         unchangedCount: 0,
         totalBytes: files.reduce((sum, file) => sum + file.size, 0),
@@ -80,12 +109,15 @@ export class Deploys {
     const owned = await ownedBy(db, ownerId, digests)
     const unchanged = files.filter((file) => owned.has(file.sha256)).length
     if (unchanged > 0) await db.em().nativeUpdate(DeployRow, { id: deployId }, { unchangedCount: unchanged })
-    const missing = [...wanted.values()].filter((file) => !owned.has(file.sha256))
-    const uploads = await Promise.all(missing.map((file) => this.#presign(deployId, file, expiresAt)))
-    return { deployId, uploads, expiresAt: expiresAt.toISOString(), unchanged }
+    return {
+      deployId,
+      wanted: [...wanted.values()].filter((file) => !owned.has(file.sha256)),
+      expiresAt,
+      unchanged,
+    }
   }
 
-  async #presign(deployId: string, file: NewDeploy['files'][number], expiresAt: Date) {
+  async #presign(deployId: string, file: NewFile, expiresAt: Date) {
     const { storage, origins } = this.#parts
     const { url, method, headers } = await storage.presignPut(uploadKey(deployId, file.sha256), file, {
       expiresAt,
@@ -161,14 +193,19 @@ export class Deploys {
     const { storage } = this.#parts
     const from = uploadKey(deployId, expected.sha256)
     await storage.commitPut(from, expected)
-    const body = await storage.get(from)
-    try {
-      await storage.put(blobKey(expected.sha256), body, expected)
-    } finally {
-      body.destroy()
-    }
+    await storage.copy(from, blobKey(expected.sha256), expected)
     await this.recordUpload(deployId, expected.sha256)
     await storage.delete(from)
+  }
+
+  /**
+   * Takes bytes of a deploy that is begun.
+   *
+   * @throws DigestMismatch, StorageFull: nothing is kept. DeployClosed, DeployExpired
+   */
+  async store(deployId: string, expected: { sha256: string; size: number }, body: Readable): Promise<void> {
+    await this.#parts.storage.put(blobKey(expected.sha256), body, expected)
+    await this.recordUpload(deployId, expected.sha256)
   }
 
   /**
@@ -177,18 +214,17 @@ export class Deploys {
    * @throws DeployExpired when the deploy takes no more files
    */
   async recordUpload(deployId: string, sha256: string): Promise<void> {
-    const { db } = this.#parts
-    const rows = await db.execute(
-      `insert into deploy_uploads (deploy_id, sha256)
-       select id, ? from deploys where id = ? and state in ('uploading', 'finalizing') on conflict do nothing`,
-      [sha256, deployId],
-    )
-    if (rows === 0) this.#mustTakeFiles(await this.row(deployId))
+    if (!(await this.#uploads.add(deployId, sha256))) this.#mustTakeFiles(await this.row(deployId))
   }
 
   /** @throws NotFound, DeployExpired unless it takes files */
   async mustTakeFiles(deployId: string): Promise<void> {
-    this.#mustTakeFiles(await this.row(deployId))
+    const [row] = await this.#parts.db.query<{ state: DeployState; expiresAt: number }>(
+      'select state, expires_at as "expiresAt" from deploys where id = ?',
+      [deployId],
+    )
+    if (!row) throw new NotFound('deploy')
+    this.#mustTakeFiles({ state: row.state, expiresAt: new Date(row.expiresAt) })
   }
 
   #mustTakeFiles({ state, expiresAt }: Pick<DeployRow, 'state' | 'expiresAt'>): void {
@@ -212,9 +248,48 @@ export class Deploys {
     return this.#answer(game)
   }
 
+  /**
+   * Takes a deploy out of the history. Its bytes go when no other deploy has them, a day later.
+   *
+   * @throws NotFound when the deploy is not the player's
+   * @throws DeployIsLive
+   */
+  async remove(playerId: string, deployId: string): Promise<void> {
+    const { game } = await this.#mustOwn(playerId, deployId)
+    const { db, events } = this.#parts
+    await db.transaction(async (em) => {
+      const removed = await em.nativeDelete(DeployRow, { id: deployId, state: { $ne: 'live' } })
+      if (removed === 0) {
+        if (await em.findOne(DeployRow, { id: deployId })) throw new DeployIsLive()
+        throw new NotFound('deploy')
+      }
+      await em.nativeDelete(ManifestRow, { deployId })
+      await em.nativeDelete(DeployUpload, { deployId })
+    })
+    await events.emit('deploy.removed', { gameId: game.id, deployId, slug: game.slug })
+  }
+
+  /** Ends a deploy that nobody can go on with, and says why. One that is over already stays as it is. */
+  async fail(deployId: string, failure: string): Promise<void> {
+    await this.#parts.db.transaction(async (em) => {
+      const failed = await em.nativeUpdate(
+        DeployRow,
+        { id: deployId, state: { $in: ['uploading', 'finalizing'] } },
+        { state: 'failed', failure: failure.slice(0, 500) },
+      )
+      if (failed > 0) await em.nativeDelete(DeployUpload, { deployId })
+    })
+  }
+
+  /** Which deploy `<slug>--<short>.<domain>` shows; null when none, or it never was live. */
+  async byPreview(gameId: string, short: string): Promise<string | null> {
+    return previewId(this.#parts.db, gameId, short)
+  }
+
   /** @throws NotFound when the deploy is not the player's */
   async get(playerId: string, deployId: string): Promise<Deploy> {
-    return toDeploy((await this.#mustOwn(playerId, deployId)).deploy)
+    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    return this.#toDeploy(deploy, game)
   }
 
   /** The deploys of a game of one's own, newest first. @throws NotFound */
@@ -232,7 +307,7 @@ export class Deploys {
         { orderBy: { id: 'desc' }, limit: limit + 1 },
       )
     const { page, nextCursor } = cutPage(rows, limit)
-    return { deploys: page.map(toDeploy), nextCursor }
+    return { deploys: page.map((row) => this.#toDeploy(row, game)), nextCursor }
   }
 
   /** The files of a deploy by path, from memory where it can be; null when there is no such deploy. */
@@ -267,6 +342,23 @@ export class Deploys {
     await events.emit('deploy.live', { gameId: game.id, deployId: deploy.id, slug: game.slug })
   }
 
+  #toDeploy(row: DeployRow, game: Game): Deploy {
+    return {
+      id: row.id,
+      gameId: row.gameId,
+      state: row.state,
+      message: row.message ?? null,
+      failure: row.failure ?? null,
+      files: row.fileCount,
+      unchanged: row.unchangedCount,
+      bytes: row.totalBytes,
+      createdAt: row.createdAt.toISOString(),
+      expiresAt: row.expiresAt.toISOString(),
+      liveAt: row.liveAt?.toISOString() ?? null,
+      previewUrl: wasLive(row) ? previewUrl(this.#parts.origins, game.slug, row.id) : null,
+    }
+  }
+
   #answer(game: Game): FinalizedDeploy {
     const origin = this.#parts.origins.game(game.slug)
     return {
@@ -289,16 +381,3 @@ export class Deploys {
 }
 
 const wasLive = ({ state }: Pick<DeployRow, 'state'>) => state === 'live' || state === 'superseded'
-
-const toDeploy = (row: DeployRow): Deploy => ({
-  id: row.id,
-  gameId: row.gameId,
-  state: row.state,
-  message: row.message ?? null,
-  files: row.fileCount,
-  unchanged: row.unchangedCount,
-  bytes: row.totalBytes,
-  createdAt: row.createdAt.toISOString(),
-  expiresAt: row.expiresAt.toISOString(),
-  liveAt: row.liveAt?.toISOString() ?? null,
-})

@@ -10,6 +10,8 @@ const DeployRowSchema = defineEntity({
     ownerId: p.string().length(30),
     state: p.string().length(10).$type<DeployState>(),
     message: p.string().length(500).nullable(),
+    /** Why it failed, for people. */
+    failure: p.string().length(500).nullable(),
     fileCount: p.integer(),
     /** Files that the owner's earlier deploys had already. */
     unchangedCount: p.integer(),
@@ -90,3 +92,22 @@ const DeployUploadSchema = defineEntity({
 
 export class DeployUpload extends DeployUploadSchema.class {}
 DeployUploadSchema.setClass(DeployUpload)
+
+/**
+ * The compressed forms of a blob, blobs themselves. A row without a digest says that this coding does not make the
+ * bytes smaller, so that nobody tries again. While a row names a variant, the variant's bytes are there.
+ */
+const BlobVariantSchema = defineEntity({
+  name: 'BlobVariant',
+  tableName: 'blob_variants',
+  properties: {
+    sha256: p.string().length(64).primary(),
+    coding: p.string().length(4).$type<'br' | 'gzip'>().primary(),
+    variantSha256: p.string().length(64).nullable().index(),
+    /** Of the variant, in bytes. */
+    size: p.integer(),
+  },
+})
+
+export class BlobVariant extends BlobVariantSchema.class {}
+BlobVariantSchema.setClass(BlobVariant)

@@ -17,3 +17,8 @@ export const BlobBusy = defineError(
   503,
   'Some of these bytes are being tidied away this very moment; try again.',
 )
+export const DeployIsLive = defineError(
+  'conflict',
+  409,
+  'This deploy is live; put another one live before deleting it.',
+)

@@ -2,6 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { DeployRow, DeployUpload } from './entities.ts'
 import type { DeployState } from './schemas.ts'
 
+/** The job that a game gets when something goes live; see `Compression`. */
+export const COMPRESS = 'deploy/compress'
+
 export interface Flip {
   deployId: string
   gameId: string
@@ -17,7 +20,7 @@ export interface Flip {
  * @returns false when the deploy was in none of the states `from`: then nothing has changed
  */
 export async function goLive(
-  { db, games }: Pick<FastifyInstance, 'db' | 'games'>,
+  { db, games, jobs }: Pick<FastifyInstance, 'db' | 'games' | 'jobs'>,
   { deployId, gameId, from, now }: Flip,
 ): Promise<boolean> {
   return db
@@ -43,6 +46,7 @@ export async function goLive(
         'run',
       )
       await em.nativeDelete(DeployUpload, { deployId })
+      await jobs.enqueue(em, { name: COMPRESS, key: gameId, payload: { gameId } })
       return true
     })
     .catch((error) => {

@@ -1,6 +1,16 @@
 import type { Database } from '../../core/database.ts'
+import { chunksOf, PLACES } from './blobs.ts'
+import { isCompressible } from './compressible.ts'
 import { mediaTypeOf } from './media-type.ts'
 import type { NewFile } from './schemas.ts'
+
+/** A compressed form of a file, a blob of its own. */
+export interface FileEncoding {
+  readonly coding: 'br' | 'gzip'
+  readonly sha256: string
+  /** In bytes. */
+  readonly size: number
+}
 
 /** A file of a deploy. `contentType` is ready for the header. */
 export interface ManifestFile {
@@ -8,9 +18,11 @@ export interface ManifestFile {
   /** In bytes. */
   readonly size: number
   readonly contentType: string
+  /** Best first; none until they are made, and none of what is small or compressed already. */
+  readonly encodings: readonly FileEncoding[]
 }
 
-/** The files of a deploy by path; never changes. */
+/** The files of a deploy by path; what each of them holds never changes. */
 export type Manifest = ReadonlyMap<string, ManifestFile>
 
 /** What a manifest's bytes are, whatever they are called: size and one of the paths, by digest. */
@@ -43,6 +55,22 @@ export class Manifests {
     return kept.contents
   }
 
+  /** Reads it anew when it is asked for again: its files have been compressed, or it is gone. */
+  forget(deployId: string): void {
+    const entry = this.#kept.get(deployId)
+    if (entry) this.#drop(deployId, entry)
+  }
+
+  #drop(deployId: string, entry: Promise<Kept | null>): void {
+    this.#kept.delete(deployId)
+    entry.then(
+      (kept) => {
+        this.#files -= kept?.manifest.size ?? 0
+      },
+      () => {},
+    )
+  }
+
   #get(deployId: string): Promise<Kept | null> {
     let entry = this.#kept.get(deployId)
     if (entry) {
@@ -61,7 +89,7 @@ export class Manifests {
         deployId,
       ])
       if (row) {
-        const manifest = parse(row.files)
+        const manifest = await this.#parse(row.files)
         this.#makeRoom(deployId, manifest.size)
         return { manifest }
       }
@@ -78,15 +106,24 @@ export class Manifests {
     this.#files += files
     for (const [deployId, entry] of this.#kept) {
       if (this.#files <= MAX_FILES) return
-      if (deployId === newest) continue
-      this.#kept.delete(deployId)
-      entry.then(
-        (kept) => {
-          this.#files -= kept?.manifest.size ?? 0
-        },
-        () => {},
-      )
+      if (deployId !== newest) this.#drop(deployId, entry)
     }
+  }
+
+  async #parse(text: string): Promise<Manifest> {
+    const files = (JSON.parse(text) as Line[]).map(([path, sha256, size, contentType = mediaTypeOf(path)]) => ({
+      path,
+      file: { sha256, size, contentType, encodings: NONE },
+      compressible: isCompressible(path, contentType, size),
+    }))
+    const digests = new Set(files.filter(({ compressible }) => compressible).map(({ file }) => file.sha256))
+    const encodings = await encodingsOf(this.#db, [...digests])
+    return new Map(
+      files.map(({ path, file, compressible }) => [
+        path,
+        compressible ? { ...file, encodings: encodings.get(file.sha256) ?? NONE } : file,
+      ]),
+    )
   }
 }
 
@@ -103,14 +140,20 @@ export const serialize = (files: readonly NewFile[]): string =>
     ),
   )
 
-function parse(text: string): Manifest {
-  const lines = JSON.parse(text) as Line[]
-  return new Map(
-    lines.map(([path, sha256, size, contentType]) => [
-      path,
-      { sha256, size, contentType: contentType ?? mediaTypeOf(path) },
-    ]),
-  )
+const NONE: readonly FileEncoding[] = []
+
+/** The compressed forms there are, smallest first. */
+async function encodingsOf(db: Database, digests: readonly string[]): Promise<Map<string, FileEncoding[]>> {
+  const found = new Map<string, FileEncoding[]>()
+  for (const chunk of chunksOf(digests)) {
+    const rows = await db.query<{ source: string; coding: 'br' | 'gzip'; sha256: string; size: number }>(
+      `select sha256 as source, coding, variant_sha256 as sha256, size from blob_variants
+       where variant_sha256 is not null and sha256 in (${PLACES}) order by size`,
+      chunk,
+    )
+    for (const { source, ...encoding } of rows) found.set(source, [...(found.get(source) ?? []), encoding])
+  }
+  return found
 }
 
 /** The digests that a stored manifest names, without making a manifest of it. */

@@ -1,14 +1,16 @@
-import type { FastifyInstance } from 'fastify'
-import Type from 'typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import Type, { type Static } from 'typebox'
 import { callerOf } from '../../core/auth.ts'
 import {
   Button,
   Chip,
   CodeBlock,
   type Content,
+  Field,
   Form,
   html,
   Pagination,
+  Row,
   renderPage,
   Section,
   Steps,
@@ -28,21 +30,15 @@ const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const Query = Type.Object({
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
   restored: Type.Optional(Type.String()),
+  removed: Type.Optional(Type.String()),
+  published: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'How many files were left out.' })),
 })
 
 /** The history of a game's deploys, on its dashboard. */
 export const pages: Routes = async (app) => {
-  app.get('/games/:slug/deploys', { ...own, schema: { params: Slug, querystring: Query } }, async (request, reply) => {
-    const { playerId, viewer } = callerOf(request)
-    const { cursor, restored } = request.query
-    const game = await app.games.mustOwn(playerId, request.params.slug)
-    const page = await app.deploys.list(playerId, game.id, { limit: 20, ...(cursor ? { cursor } : {}) })
-    return renderPage(reply, {
-      title: `Deploys of ${game.title}`,
-      user: viewer,
-      flash: restored === undefined ? null : { message: 'That deploy is live again.' },
-      body: deploysPage(app, game, { ...page, cursor }),
-    })
+  app.get('/games/:slug/deploys', { ...own, schema: { params: Slug, querystring: Query } }, (request, reply) => {
+    const { cursor } = request.query
+    return showDeploys(app, request, reply, { slug: request.params.slug, cursor, done: doneOf(request.query) })
   })
 
   const Params = Type.Object({ ...Slug.properties, deployId: Type.String({ maxLength: 30 }) })
@@ -55,39 +51,125 @@ export const pages: Routes = async (app) => {
       return reply.redirect(`/games/${slug}/deploys?restored`, 303)
     },
   )
+
+  app.post('/games/:slug/deploys/:deployId/delete', { ...own, schema: { params: Params } }, async (request, reply) => {
+    const { slug, deployId } = request.params
+    await app.deploys.remove(callerOf(request).playerId, deployId)
+    return reply.redirect(`/games/${slug}/deploys?removed`, 303)
+  })
+}
+
+/** What the last step did. */
+function doneOf({ restored, removed, published }: Static<typeof Query>): string | null {
+  if (restored !== undefined) return 'That deploy is live again.'
+  if (removed !== undefined) return 'That deploy is deleted.'
+  if (published === undefined) return null
+  const left = Number(published)
+  return left === 0
+    ? 'Your build is live.'
+    : `Your build is live. ${left === 1 ? 'One file was' : `${left} files were`} left out: secrets, dependencies, litter, or listed in .gameyardignore.`
+}
+
+interface Shown {
+  slug: string
+  cursor?: string | undefined
+  /** What the last step did. */
+  done?: string | null
+  /** Why an archive was not published, and the status that goes with it. */
+  problem?: string
+  status?: number
+}
+
+/** The page itself; with a problem also the answer to a form. @throws NotFound when the game is not the caller's */
+export async function showDeploys(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { slug, cursor, done = null, problem, status }: Shown,
+): Promise<string> {
+  const { playerId, viewer } = callerOf(request)
+  const game = await app.games.mustOwn(playerId, slug)
+  const page = await app.deploys.list(playerId, game.id, { limit: 20, ...(cursor ? { cursor } : {}) })
+  return renderPage(reply, {
+    title: `Deploys of ${game.title}`,
+    user: viewer,
+    scripts: ['upload-archive.js'],
+    flash: done === null ? null : { message: done },
+    ...(status === undefined ? {} : { status }),
+    body: deploysPage(app, game, { ...page, cursor, problem }),
+  })
 }
 
 function deploysPage(
   app: Pick<FastifyInstance, 'games' | 'origins'>,
   game: Game,
-  { deploys, nextCursor, cursor }: { deploys: Deploy[]; nextCursor: string | null; cursor: string | undefined },
+  {
+    deploys,
+    nextCursor,
+    cursor,
+    problem,
+  }: { deploys: Deploy[]; nextCursor: string | null; cursor: string | undefined; problem: string | undefined },
 ): View {
   const path = `/games/${game.slug}/deploys`
   const never = deploys.length === 0 && !cursor
+  const history =
+    !never &&
+    html`<${Section} title="History">
+      <${Table} caption=${`Deploys of ${game.title}`} columns=${columnsFor(path)} rows=${deploys} />
+      <${Pagination} label="Deploys" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />
+    <//>`
   return html`
     ${dashboardHeader(app, game, path)}
-    ${!never && html`<${Table} caption=${`Deploys of ${game.title}`} columns=${columnsFor(path)} rows=${deploys} />`}
-    <${Pagination} label="Deploys" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />
     <${Section} title=${never ? 'Publish the first build' : 'Publish another build'}
-      description=${never ? 'A build is a folder with an index.html. It goes live all at once, a minute from now.' : 'Only what has changed is uploaded.'}>
+      description="Zip the folder with your index.html. It goes live all at once; players in the game keep the build they have.">
+      ${uploadForm(path, problem)}
+    <//>
+    ${history}
+    <${Section} title="From your terminal" description="Only what has changed is uploaded.">
       ${instructions(app.origins.portal, game)}
     <//>`
 }
 
+/** Works as a plain form; a script adds dropping and progress. */
+const uploadForm = (path: string, problem: string | undefined): View => html`
+  <${Form} id="upload-archive" action=${path} multipart submit="Publish" error=${problem}>
+    <${Field} label="What is new" name="message" required=${false} maxlength=${500} autocomplete="off" />
+    <div class="drop">
+      <${Field} label="Zip archive" name="archive" type="file" accept=".zip,application/zip" required
+        hint=${html`Files such as <code>.git</code>, <code>.env</code>, <code>node_modules</code> and what <code>.gameyardignore</code> lists are left out.`} />
+    </div>
+    <div class="progress" hidden>
+      <progress max="1" value="0" aria-label="Upload"></progress>
+      <p role="status"></p>
+    </div>
+  <//>`
+
 const columnsFor = (path: string) => [
   {
     label: 'Deploy',
-    cell: (deploy: Deploy) => html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>`,
+    cell: (deploy: Deploy) =>
+      html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>${deploy.failure && html`<br /><span class="soft">${deploy.failure}</span>`}`,
   },
   { label: 'State', cell: (deploy: Deploy) => stateChip(deploy.state) },
   { label: 'Files', cell: (deploy: Deploy) => `${deploy.files} · ${sizeOf(deploy.bytes)}` },
   { label: 'Begun', cell: (deploy: Deploy) => html`<${When} at=${deploy.createdAt} />` },
-  { label: 'Actions', action: true, cell: (deploy: Deploy) => rollbackButton(path, deploy) },
+  { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(path, deploy) },
 ]
 
-const rollbackButton = (path: string, deploy: Deploy): Content =>
-  deploy.state === 'superseded' &&
-  html`<${Form} action=${`${path}/${deploy.id}/rollback`}><${Button} small label=${`Roll back to ${deploy.message ?? deploy.id}`}>Roll back<//><//>`
+const actions = (path: string, deploy: Deploy): Content => {
+  const name = deploy.message ?? deploy.id
+  return html`<${Row}>
+    ${deploy.previewUrl && html`<${Button} small href=${`${deploy.previewUrl}/`} label=${`Preview ${name}`}>Preview<//>`}
+    ${
+      deploy.state === 'superseded' &&
+      html`<${Form} action=${`${path}/${deploy.id}/rollback`}><${Button} small label=${`Roll back to ${name}`}>Roll back<//><//>`
+    }
+    ${
+      deploy.state !== 'live' &&
+      html`<${Form} action=${`${path}/${deploy.id}/delete`}><${Button} small kind="danger" label=${`Delete ${name}`}>Delete<//><//>`
+    }
+  <//>`
+}
 
 const TONES: Record<DeployState, Tone> = {
   uploading: 'info',

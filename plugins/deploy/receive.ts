@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { PayloadTooLarge } from '../../core/errors.ts'
 import { DigestMismatch, type Storage } from '../../drivers/storage/interface.ts'
-import { blobKey } from './blobs.ts'
 import type { Deploys } from './deploys.ts'
 import { LengthRequired, SizeMismatch, UploadCut, UploadRefused } from './errors.ts'
 import type { DeployLimits } from './schemas.ts'
@@ -33,7 +32,7 @@ export async function receive(
 
   const tooSlow = setTimeout(() => body.destroy(), GRACE_MS + file.size / SLOWEST_BYTES_PER_MS)
   try {
-    await storage.put(blobKey(sha256), body, { sha256, size: file.size })
+    await deploys.store(deployId, { sha256, size: file.size }, body)
   } catch (error) {
     // A socket that broke says so in words of its own; a body that came whole is not to blame for what follows.
     if (!body.complete && (body.errored || body.destroyed)) throw new UploadCut().with({ cause: error })
@@ -41,5 +40,4 @@ export async function receive(
   } finally {
     clearTimeout(tooSlow)
   }
-  await deploys.recordUpload(deployId, sha256)
 }

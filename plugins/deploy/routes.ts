@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
 import { callerOf } from '../../core/auth.ts'
 import { PageQuery } from '../../core/pagination.ts'
 import type { Routes } from '../../core/routes.ts'
@@ -26,6 +28,11 @@ const BYTES_PER_FILE = 800
 export const routes =
   (limits: DeployLimits): Routes =>
   async (app) => {
+    /** Another's deploy is none, whatever the body says: so before it is read. */
+    const owned = async (request: FastifyRequest) => {
+      await app.deploys.get(callerOf(request).playerId, (request.params as { deployId: string }).deployId)
+    }
+
     app.post(
       '/api/deploy',
       {
@@ -47,6 +54,7 @@ export const routes =
       {
         config: publishes,
         constraints,
+        onRequest: owned,
         schema: {
           summary: 'Put a deploy live, all of it at once',
           tags: ['deploys'],
@@ -62,6 +70,7 @@ export const routes =
       {
         config: publishes,
         constraints,
+        onRequest: owned,
         schema: {
           summary: 'Put a deploy live that was live before',
           tags: ['deploys'],
@@ -80,6 +89,25 @@ export const routes =
         schema: { summary: 'A deploy', tags: ['deploys'], params: DeployParams, response: { 200: Deploy } },
       },
       async (request) => app.deploys.get(callerOf(request).playerId, request.params.deployId),
+    )
+
+    app.delete(
+      '/api/deploy/:deployId',
+      {
+        config: publishes,
+        constraints,
+        onRequest: owned,
+        schema: {
+          summary: 'Delete a deploy that is not live',
+          tags: ['deploys'],
+          params: DeployParams,
+          response: { 204: Type.Null() },
+        },
+      },
+      async (request, reply) => {
+        await app.deploys.remove(callerOf(request).playerId, request.params.deployId)
+        return reply.code(204).send(null)
+      },
     )
 
     app.get(
@@ -118,6 +146,7 @@ const relay =
           summary: 'Upload a file to an address that the start of a deploy gave',
           tags: ['deploys'],
           params: UploadParams,
+          response: { 204: Type.Null() },
         },
       },
       async (request, reply) => {
@@ -126,7 +155,7 @@ const relay =
           { deploys: app.deploys, storage: app.storage, limits },
           { deployId, sha256, url: request.raw.url ?? '', body: request.raw },
         )
-        return reply.code(204).send()
+        return reply.code(204).send(null)
       },
     )
   }

@@ -75,12 +75,16 @@ export const Deploy = Type.Object({
   gameId: Type.String(),
   state: DeployState,
   message: Type.Union([Type.String(), Type.Null()]),
+  failure: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed.' }),
   files: Type.Integer({ description: 'How many.' }),
   unchanged: Type.Integer(),
   bytes: Type.Integer(),
   createdAt: Type.String({ format: 'date-time' }),
   expiresAt: Type.String({ format: 'date-time', description: 'When uploads end.' }),
   liveAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  previewUrl: Type.Union([Type.String(), Type.Null()], {
+    description: 'Where it is played whether it is live or not; null before it was, and where games have no names.',
+  }),
 })
 export type Deploy = Static<typeof Deploy>
 

@@ -280,6 +280,22 @@ t.test('limits', async (t) => {
     t.match(await start(sizes), { status: 413, body: { error: { code: 'payload_too_large' } } }, sizes.join())
 })
 
+t.test('20,000 files are a deploy, 20,001 are not', async (t) => {
+  const { game, program } = await withGame(t)
+  const files = Array.from({ length: 20_001 }, (_, index) => ({
+    path: index ? `assets/${index}.bin` : 'index.html',
+    size: 1,
+    sha256: sha256(`${index}`),
+  }))
+  t.match(await program.post('/api/deploy', { gameId: game.id, files }), {
+    status: 413,
+    body: { error: { code: 'payload_too_large', message: 'at most 20000 files, not 20001' } },
+  })
+  const most = await program.post('/api/deploy', { gameId: game.id, files: files.slice(0, 20_000) })
+  t.equal(most.status, 200)
+  t.equal(most.body.uploads.length, 20_000)
+})
+
 t.test('finalize in parallel flips once, and all get the same answer', async (t) => {
   const { platform, game, program } = await withGame(t)
   const files = build('one', 20)

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
@@ -13,15 +13,19 @@ import { type Build, build, filesOf, sha256, type Upload } from './build.ts'
 /** How many times the server dies; a longer run is asked for by the environment. */
 const KILLS = Number(process.env.GAMEYARD_KILLS ?? 6)
 const FILES = 12
+/** Deploys that stay in the history. */
+const KEPT = 3
 
 t.test(
   `kill -9 at ${KILLS} moments of uploads and finalize leaves the old build live or the new one, whole`,
   async (t) => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'gameyard-kill-'))
-    t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+    const folder = await mkdtemp(join(tmpdir(), 'gameyard-kill-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const dataDir = join(folder, 'data')
+    let hours = 0
     const port = await freePort()
     const portal = `http://localhost:${port}`
-    let server = await serve(dataDir, port)
+    let server = await serve(folder, port, hours)
     t.teardown(() => void server.kill('SIGKILL'))
     const token = await makeToken(portal)
     const game = await call(portal, token, '/api/games', { title: 'Kill', description: '' })
@@ -43,7 +47,9 @@ t.test(
       server.kill('SIGKILL')
       await once(server, 'exit')
       await deploying
-      server = await serve(dataDir, port)
+      // A day later what was abandoned is garbage; it is collected beside the uploads that follow.
+      hours += 26
+      server = await serve(folder, port, hours)
 
       const { live, manifest } = inspect(dataDir, game.id)
       t.ok(
@@ -54,11 +60,24 @@ t.test(
       if (live !== before) flips++
       acknowledged = await deployOnce()
       t.same((await call(portal, token, `/api/games/${game.id}`)).liveDeployId, acknowledged, 'and it goes on')
+      await shortenHistory()
     }
     t.comment(`${stamp} deploys begun, ${flips} kills after a flip`)
 
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+    server = await serve(folder, port, hours + 60)
+    const orphans = await settled(() => orphansIn(dataDir))
+    t.same(orphans, { unreferenced: [], missing: [] }, 'nothing is left but what deploys refer to, and all of that')
+
+    async function shortenHistory(): Promise<void> {
+      const { deploys } = await call(portal, token, `/api/games/${game.id}/deploys?limit=100`)
+      const old = deploys.filter(({ state }: { state: string }) => state !== 'live').slice(KEPT)
+      for (const { id } of old) await call(portal, token, `/api/deploy/${id}`, null, 'DELETE')
+    }
+
     async function deployOnce(): Promise<string> {
-      const files = build(`build ${++stamp}`, FILES)
+      const files: Build = { ...build(`build ${++stamp}`, FILES), 'long.js': `${stamp}${'play();'.repeat(500)}` }
       const { deployId, uploads } = await call(portal, token, '/api/deploy', { gameId: game.id, files: filesOf(files) })
       builds.set(deployId, files)
       await Promise.all(
@@ -73,12 +92,11 @@ t.test(
   },
 )
 
-async function serve(dataDir: string, port: number): Promise<ChildProcess> {
-  const main = resolve(import.meta.dirname, '../../../bin/gameyard.js')
-  const child = spawn(process.execPath, [main, 'serve', '--port', String(port), '--data', dataDir], {
-    cwd: dataDir,
+async function serve(folder: string, port: number, hours: number): Promise<ChildProcess> {
+  const program = join(import.meta.dirname, 'killable.ts')
+  const child = spawn(process.execPath, [program, folder, String(port), String(hours)], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { PATH: process.env.PATH, SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LOG__LEVEL: 'fatal' },
+    env: { PATH: process.env.PATH },
   })
   for (let tries = 0; tries < 600; tries++) {
     if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`)
@@ -100,20 +118,20 @@ async function makeToken(portal: string): Promise<string> {
     .map((line) => line.split(';')[0])
     .join('; ')
   const scopes = ['games:read', 'games:write', 'deployments:write']
-  const body = JSON.stringify({ label: 'kill', scopes })
+  const body = JSON.stringify({ label: 'kill', scopes, expiresInDays: null })
   const made = await fetch(`${portal}/api/tokens`, { method: 'POST', headers: { ...headers, cookie }, body })
   return ((await made.json()) as { token: string }).token
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire has no type
-async function call(portal: string, token: string, path: string, body?: unknown): Promise<any> {
+async function call(portal: string, token: string, path: string, body?: unknown, method = 'POST'): Promise<any> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const answer = await fetch(
     portal + path,
-    body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) },
+    body === undefined ? { headers } : { method, headers, ...(body === null ? {} : { body: JSON.stringify(body) }) },
   )
   if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
-  return answer.json()
+  return answer.status === 204 ? null : answer.json()
 }
 
 /** What the database says is live, and that it says so only once. */
@@ -128,6 +146,41 @@ function inspect(dataDir: string, gameId: string): { live: string; manifest: [pa
   } finally {
     database.close()
   }
+}
+
+/** Blobs that no deploy refers to, and blobs that one refers to and that are not there. */
+async function orphansIn(dataDir: string): Promise<{ unreferenced: string[]; missing: string[] }> {
+  const database = new Sqlite(join(dataDir, 'gameyard.db'), { readonly: true })
+  try {
+    const referenced = new Set<string>()
+    const manifests = database
+      .prepare(`select files from deploy_manifests m join deploys d on d.id = m.deploy_id
+                where d.state in ('live', 'superseded')`)
+      .pluck()
+      .all() as string[]
+    for (const files of manifests) for (const [, digest] of JSON.parse(files)) referenced.add(digest)
+    const variants = database.prepare('select sha256, variant_sha256 as variant from blob_variants').all()
+    for (const { sha256, variant } of variants as { sha256: string; variant: string | null }[])
+      if (variant && referenced.has(sha256)) referenced.add(variant)
+    const entries = await readdir(join(dataDir, 'blobs/blobs'), { recursive: true, withFileTypes: true })
+    const stored = new Set(entries.filter((entry) => entry.isFile()).map((entry) => entry.name))
+    return {
+      unreferenced: [...stored].filter((digest) => !referenced.has(digest)),
+      missing: [...referenced].filter((digest) => !stored.has(digest)),
+    }
+  } finally {
+    database.close()
+  }
+}
+
+/** What is found in the end: as soon as nothing is left over, or after a while. */
+async function settled<Found extends { unreferenced: string[] }>(look: () => Promise<Found>): Promise<Found> {
+  for (let tries = 0; tries < 100; tries++) {
+    const found = await look()
+    if (found.unreferenced.length === 0) return found
+    await sleep(100)
+  }
+  return look()
 }
 
 async function contentsOf(dataDir: string, manifest: [path: string, sha256: string][]): Promise<Build> {

@@ -1,11 +1,16 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { build, deploy, liveBuild } from './build.ts'
+import { zip, zipOf } from './zip-writer.ts'
+
+t.setTimeout(120_000)
 
 t.test('the program that the deploys page offers deploys a folder', async (t) => {
   const platform = await startPlatform(t, { listen: true })
@@ -52,4 +57,74 @@ t.test('a deploy is brought back from the history', async (t) => {
   const other = await platform.signUp()
   t.equal((await other.get('/games/pong/deploys')).status, 404)
   t.equal((await other.submit(action ?? '', {})).status, 404)
+})
+
+t.test('an archive is dropped into the page and published, in a browser', async (t) => {
+  t.setTimeout(100_000)
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { listen: true })
+  const player = await platform.signUp()
+  const game = await platform.game(player)
+  const program = await platform.program(player)
+  await deploy(platform, program, game.id, build('one'), 'The first')
+  platform.clock.advance(60_000)
+  const folder = await mkdtemp(join(tmpdir(), 'gameyard-page-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const files = { ...build('dropped'), 'noise.bin': randomBytes(3_000_000).toString('base64') }
+  await writeFile(join(folder, 'good.zip'), zipOf({ ...files, '.env': 'SECRET=1' }))
+  await writeFile(join(folder, 'bad.zip'), zip([{ name: 'index.html', mode: 0o120777 }]))
+
+  for (const [name, width, colorScheme] of [
+    ['phone', 390, 'light'],
+    ['desk', 1280, 'dark'],
+    ['phone-dark', 390, 'dark'],
+    ['desk-light', 1280, 'light'],
+  ] as const) {
+    const { page, context, complaints } = await openPage(browser, { viewport: { width, height: 900 }, colorScheme })
+    await context.addCookies(
+      [...player.cookiesOf()].map(([name, value]) => ({ name, value, url: platform.portal, httpOnly: true })),
+    )
+    await page.goto(`${platform.portal}/games/pong/deploys`)
+    await expectNoAxeViolations(t, page, name)
+    await expectNoOverflow(t, page, name)
+    await screenshot(page, `deploys-${name}`)
+
+    await page.getByLabel('Zip archive').setInputFiles(join(folder, 'bad.zip'))
+    await page.getByRole('button', { name: 'Publish' }).click()
+    await page.getByText('is a symbolic link').waitFor()
+    await screenshot(page, `deploys-refused-${name}`)
+
+    await page.getByLabel('What is new').fill(`From the ${name}`)
+    await page.getByLabel('Zip archive').setInputFiles(join(folder, 'good.zip'))
+    const requests: string[] = []
+    page.on('request', (request) => void requests.push(request.resourceType()))
+    await page.getByRole('button', { name: 'Publish' }).click()
+    await page.getByText('Your build is live. One file was left out').waitFor()
+    t.ok(requests.includes('xhr'), 'sent by the script, which shows how far it is')
+    t.match(await page.getByRole('row').nth(1).textContent(), `From the ${name}`)
+    await expectNoOverflow(t, page, `${name}, published`)
+    await screenshot(page, `deploys-published-${name}`)
+    t.same(
+      complaints.filter((text) => !/status of 400/.test(text)),
+      [],
+      name,
+    )
+    await context.close()
+    platform.clock.advance(60_000)
+  }
+  t.same(await liveBuild(platform, game.id), files)
+
+  const { page, context } = await openPage(browser, { javaScriptEnabled: false })
+  await context.addCookies(
+    [...player.cookiesOf()].map(([name, value]) => ({ name, value, url: platform.portal, httpOnly: true })),
+  )
+  await page.goto(`${platform.portal}/games/pong/deploys`)
+  await page.getByLabel('Zip archive').setInputFiles(join(folder, 'good.zip'))
+  await page.getByRole('button', { name: 'Publish' }).click()
+  await page.getByText('Your build is live. One file was left out').waitFor()
+  t.pass('and the same without a script')
+  await page.getByRole('button', { name: 'Delete The first' }).click()
+  await page.getByText('That deploy is deleted.').waitFor()
+  t.equal(await page.getByText('The first').count(), 0)
 })

@@ -1,0 +1,64 @@
+/** Dropping an archive anywhere on its field, and how far its upload is. Without this the form works as forms do. */
+const form = document.querySelector<HTMLFormElement>('#upload-archive')
+const zone = form?.querySelector<HTMLElement>('.drop')
+const input = form?.querySelector<HTMLInputElement>('input[type="file"]')
+const shown = form?.querySelector<HTMLElement>('.progress')
+const bar = shown?.querySelector('progress')
+const status = shown?.querySelector<HTMLElement>('[role="status"]')
+const button = form?.querySelector<HTMLButtonElement>('button[type="submit"]')
+
+if (form && zone && input && shown && bar && status && button) {
+  zone.classList.add('ready')
+  for (const name of ['dragenter', 'dragover']) {
+    zone.addEventListener(name, (event) => {
+      event.preventDefault()
+      zone.classList.add('over')
+    })
+  }
+  for (const name of ['dragleave', 'drop']) zone.addEventListener(name, () => zone.classList.remove('over'))
+  zone.addEventListener('drop', (event) => {
+    event.preventDefault()
+    const { dataTransfer } = event as DragEvent
+    if (dataTransfer?.files.length) input.files = dataTransfer.files
+  })
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const request = new XMLHttpRequest()
+    const say = (text: string, wrong = false) => {
+      shown.hidden = false
+      shown.classList.toggle('wrong', wrong)
+      bar.hidden = wrong
+      button.disabled = !wrong
+      status.textContent = text
+    }
+    request.upload.addEventListener('progress', ({ loaded, total }) => {
+      bar.value = loaded / total
+      say(`${Math.floor((100 * loaded) / total)} % of ${sizeOf(total)}`)
+    })
+    request.upload.addEventListener('load', () => {
+      bar.removeAttribute('value')
+      say('Unpacking and publishing …')
+    })
+    request.addEventListener('load', () => {
+      if (request.status < 300) location.assign(request.responseURL)
+      else say(problemIn(request), true)
+    })
+    for (const name of ['error', 'timeout'])
+      request.addEventListener(name, () => say('The connection broke. Nothing was published; try again.', true))
+    say('Starting …')
+    bar.value = 0
+    request.open('POST', form.action)
+    request.send(new FormData(form))
+  })
+}
+
+/** The sentence of the page that a browser without this script would show. */
+function problemIn({ responseText, status }: XMLHttpRequest): string {
+  const page = new DOMParser().parseFromString(responseText, 'text/html')
+  const notice = page.querySelector('#upload-archive [role="alert"], main .lede')
+  return notice?.textContent?.trim() || `The server answered with status ${status}.`
+}
+
+const sizeOf = (bytes: number): string =>
+  bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`

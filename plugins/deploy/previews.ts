@@ -1,0 +1,27 @@
+import type { Database } from '../../core/database.ts'
+import type { Origins } from '../../core/origins.ts'
+
+/** Of a deploy's id, what its preview's name has: nobody guesses it, and every slug leaves room for it. */
+const LENGTH = 10
+/** The alphabet of ids, in lower case as host names have it. */
+const SHORT = /^[0-9a-hjkmnp-tv-z]{10}$/
+const LONGEST_LABEL = 63
+
+/** Where a deploy is served beside the live one; null where games have ports instead of names, or no name fits. */
+export function previewUrl(origins: Pick<Origins, 'byPort' | 'game'>, slug: string, deployId: string): string | null {
+  const label = `${slug}--${deployId.slice(-LENGTH).toLowerCase()}`
+  return origins.byPort || label.length > LONGEST_LABEL ? null : origins.game(label)
+}
+
+/**
+ * The deploy of a game that a preview's name means. Only one that was live: the bytes of others are not verified, nor
+ * shown to be their owner's.
+ */
+export async function previewId(db: Database, gameId: string, short: string): Promise<string | null> {
+  if (!SHORT.test(short)) return null
+  const [row] = await db.query<{ id: string }>(
+    "select id from deploys where game_id = ? and id like ? and state in ('live', 'superseded')",
+    [gameId, `%${short.toUpperCase()}`],
+  )
+  return row?.id ?? null
+}

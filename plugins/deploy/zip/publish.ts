@@ -1,0 +1,63 @@
+import type { FastifyInstance } from 'fastify'
+import { InvalidRequest, isPlatformError } from '../../../core/errors.ts'
+import { forEach } from '../concurrently.ts'
+import type { DeployLimits } from '../schemas.ts'
+import { Archive, type ArchivedFile } from './archive.ts'
+
+/** Files that are unpacked side by side. */
+const CONCURRENCY = 4
+
+/** What became of an archive. */
+export interface Published {
+  deployId: string
+  /** Files of the archive that are not published: secrets, histories, litter, and what `.gameyardignore` lists. */
+  skipped: number
+}
+
+/**
+ * Deploys a zip archive: looks at every file once to know its digest, then unpacks those that are not there yet.
+ *
+ * @param file path of the archive on disk, which stays the caller's
+ * @throws InvalidRequest, PayloadTooLarge saying what is wrong with it, in words for people
+ */
+export async function publishArchive(
+  { deploys }: Pick<FastifyInstance, 'deploys'>,
+  limits: DeployLimits,
+  { playerId, gameId, file, message }: { playerId: string; gameId: string; file: string; message: string },
+): Promise<Published> {
+  const archive = await Archive.open(file)
+  try {
+    const { files, skipped } = await archive.files(limits)
+    if (!files.some(({ path }) => path === 'index.html')) {
+      throw new InvalidRequest('There is no index.html at the root of the archive.')
+    }
+    const byDigest = new Map<string, ArchivedFile>()
+    const announced = []
+    for (const archived of files) {
+      const sha256 = await archive.digest(archived)
+      byDigest.set(sha256, archived)
+      announced.push({ path: archived.path, size: archived.size, sha256 })
+    }
+    const { deployId, wanted } = await deploys.begin(playerId, {
+      gameId,
+      files: announced,
+      ...(message ? { message } : {}),
+    })
+    try {
+      await forEach(CONCURRENCY, wanted, async ({ sha256, size }) => {
+        const body = archive.read(byDigest.get(sha256) as ArchivedFile)
+        await deploys.store(deployId, { sha256, size }, body).finally(() => body.destroy())
+      })
+      await deploys.finalize(playerId, deployId)
+    } catch (error) {
+      // Nobody else can go on with it: the archive is gone with this request.
+      await deploys
+        .fail(deployId, isPlatformError(error) ? error.message : 'The server made a mistake.')
+        .catch(() => {})
+      throw error
+    }
+    return { deployId, skipped }
+  } finally {
+    archive.close()
+  }
+}

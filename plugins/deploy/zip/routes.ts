@@ -1,0 +1,75 @@
+import multipart from '@fastify/multipart'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { InvalidRequest, isPlatformError, PayloadTooLarge } from '../../../core/errors.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { UploadCut } from '../errors.ts'
+import { showDeploys } from '../pages.ts'
+import type { DeployLimits } from '../schemas.ts'
+import { publishArchive } from './publish.ts'
+import { Spool } from './spool.ts'
+
+const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+const LONGEST_MESSAGE = 500
+
+/** Where the form on the page of a game's deploys sends a zip archive. */
+export const zipRoutes =
+  (limits: DeployLimits): Routes =>
+  async (app) => {
+    const spool = new Spool(app.config.dataDir)
+    await spool.prepare()
+    await app.register(multipart, {
+      limits: { fileSize: limits.deployBytes, files: 1, fields: 1, fieldSize: 4 * LONGEST_MESSAGE, parts: 2 },
+    })
+
+    /** Before a byte of the archive is read. */
+    const mustOwn = async (request: FastifyRequest) => {
+      await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+    }
+
+    const publish = async (request: FastifyRequest, slug: string) => {
+      const { playerId } = callerOf(request)
+      const game = await app.games.mustOwn(playerId, slug)
+      const part = await request.file().catch((error) => {
+        throw new InvalidRequest('The form did not arrive whole.').with({ cause: error })
+      })
+      if (!part) throw new InvalidRequest('Choose a zip archive.')
+      request.raw.once('close', () => {
+        if (!request.raw.complete) part.file.destroy(new UploadCut())
+      })
+      const file = await spool.take(part.file)
+      try {
+        // It ends at the limit as if that were its end.
+        if (part.file.truncated) throw new PayloadTooLarge(`An archive has at most ${limits.deployBytes} bytes.`)
+        const field = part.fields.message
+        const text = field && !Array.isArray(field) && field.type === 'field' ? String(field.value) : ''
+        const message = text.trim().slice(0, LONGEST_MESSAGE)
+        return await publishArchive(app, limits, { playerId, gameId: game.id, file, message })
+      } finally {
+        await spool.remove(file)
+      }
+    }
+
+    app.post(
+      '/games/:slug/deploys',
+      {
+        config: { auth: 'session', page: true, upload: true },
+        constraints: { origin: 'portal' },
+        onRequest: mustOwn,
+        schema: { params: Params, hide: true },
+      },
+      async (request, reply: FastifyReply) => {
+        const { slug } = request.params as { slug: string }
+        try {
+          const { skipped } = await publish(request, slug)
+          return reply.redirect(`/games/${slug}/deploys?published=${skipped}`, 303)
+        } catch (error) {
+          if (!isPlatformError(error) || error.statusCode === 404) throw error
+          // What of the archive is still under way is not read: the answer says so, and the connection ends with it.
+          if (!request.raw.complete) reply.header('connection', 'close')
+          return showDeploys(app, request, reply, { slug, problem: error.message, status: error.statusCode })
+        }
+      },
+    )
+  }

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, readdir, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { StorageFull } from '../../../core/errors.ts'
+import { UploadCut } from '../errors.ts'
+
+/** Without a byte for so long, an upload is given up. */
+const IDLE_MS = 30_000
+
+/** Where archives wait on the disk while they are read: a zip's directory stands at its end. */
+export class Spool {
+  readonly #folder: string
+
+  /** @param dataDir the platform's data folder: a temporary folder may be small, and in memory */
+  constructor(dataDir: string) {
+    this.#folder = join(dataDir, 'archives')
+  }
+
+  /** Makes the folder, and removes what a process that died left in it. */
+  async prepare(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    for (const name of await readdir(this.#folder)) await this.remove(join(this.#folder, name))
+  }
+
+  /**
+   * Writes a stream to the disk.
+   *
+   * @returns the path of the file, for `remove`
+   * @throws StorageFull; UploadCut when it breaks off or stands still: nothing is kept
+   */
+  async take(body: Readable): Promise<string> {
+    const path = join(this.#folder, `${randomUUID()}.zip`)
+    let bytes = 0
+    let idle: NodeJS.Timeout | undefined
+    const stillThere = () => {
+      clearTimeout(idle)
+      idle = setTimeout(() => body.destroy(new UploadCut()), IDLE_MS)
+    }
+    try {
+      stillThere()
+      await pipeline(
+        body,
+        async function* (chunks: AsyncIterable<Buffer>) {
+          for await (const chunk of chunks) {
+            stillThere()
+            bytes += chunk.length
+            yield chunk
+          }
+        },
+        createWriteStream(path, { flags: 'wx', mode: 0o600 }),
+      )
+      if ((await stat(path)).size !== bytes) throw new StorageFull()
+      return path
+    } catch (error) {
+      await this.remove(path)
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') throw new StorageFull().with({ cause: error })
+      if (code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET') throw new UploadCut().with({ cause: error })
+      throw error
+    } finally {
+      clearTimeout(idle)
+    }
+  }
+
+  async remove(path: string): Promise<void> {
+    await unlink(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+  }
+}

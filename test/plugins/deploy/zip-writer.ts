@@ -1,0 +1,57 @@
+import { crc32, deflateRawSync } from 'node:zlib'
+
+/** An entry of an archive that is to be made; what it says of itself may be a lie. */
+export interface ZipEntry {
+  name: string | Buffer
+  bytes?: Buffer | string
+  /** What stands in the archive, if not the bytes as the method has it. */
+  raw?: Buffer
+  /** 8, Deflate, unless given. */
+  method?: number
+  /** Unix mode, such as 0o120777 for a symbolic link. */
+  mode?: number
+  flags?: number
+  /** What the directory says of the size, the checksum and the place, if not the truth. */
+  says?: { size?: number; compressedSize?: number; crc?: number; offset?: number }
+}
+
+/** Writes a zip archive by APPNOTE.TXT sections 4.3.7 to 4.3.16: also such as no tool would write. */
+export function zip(entries: readonly ZipEntry[], says: { entries?: number } = {}): Buffer {
+  const locals: Buffer[] = []
+  const directory: Buffer[] = []
+  let offset = 0
+  for (const { name, bytes = '', raw, method = 8, mode = 0o100644, flags = 0x800, says: lies = {} } of entries) {
+    const path = Buffer.from(name)
+    const content = Buffer.from(bytes)
+    const data = raw ?? (method === 8 ? deflateRawSync(content) : content)
+    const shared = Buffer.alloc(26)
+    shared.writeUInt16LE(20, 0)
+    shared.writeUInt16LE(flags, 2)
+    shared.writeUInt16LE(method, 4)
+    shared.writeUInt32LE(lies.crc ?? crc32(content), 10)
+    shared.writeUInt32LE(lies.compressedSize ?? data.length, 14)
+    shared.writeUInt32LE(lies.size ?? content.length, 18)
+    shared.writeUInt16LE(path.length, 22)
+    locals.push(Buffer.from('504b0304', 'hex'), shared, path, data)
+    const head = Buffer.alloc(6)
+    head.write('504b0102', 'hex')
+    head.writeUInt16LE((3 << 8) | 20, 4) // made on Unix, so that modes count
+    const tail = Buffer.alloc(14)
+    tail.writeUInt32LE((mode << 16) >>> 0, 6)
+    tail.writeUInt32LE(lies.offset ?? offset, 10)
+    directory.push(head, shared, tail, path)
+    offset += 30 + path.length + data.length
+  }
+  const size = directory.reduce((sum, part) => sum + part.length, 0)
+  const end = Buffer.alloc(22)
+  end.write('504b0506', 'hex')
+  end.writeUInt16LE(says.entries ?? entries.length, 8)
+  end.writeUInt16LE(says.entries ?? entries.length, 10)
+  end.writeUInt32LE(size, 12)
+  end.writeUInt32LE(offset, 16)
+  return Buffer.concat([...locals, ...directory, end])
+}
+
+/** A whole build as an archive. */
+export const zipOf = (files: Record<string, string | Buffer>): Buffer =>
+  zip(Object.entries(files).map(([name, bytes]) => ({ name, bytes })))

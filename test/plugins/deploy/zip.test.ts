@@ -1,0 +1,202 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { DeployRow } from '../../../plugins/deploy/entities.ts'
+import { startPlatform } from '../../kit/platform.ts'
+import { build, liveBuild } from './build.ts'
+import { type ZipEntry, zip, zipOf } from './zip-writer.ts'
+
+async function withGame(t: Test, config = {}) {
+  const platform = await startPlatform(t, { config })
+  const player = await platform.signUp()
+  const game = await platform.game(player)
+  const publish = (archive: Buffer, message = '', client = player) => {
+    const boundary = 'x'.repeat(30)
+    const part = (head: string, body: Buffer | string) =>
+      Buffer.concat([Buffer.from(`--${boundary}\r\n${head}\r\n\r\n`), Buffer.from(body), Buffer.from('\r\n')])
+    const body = Buffer.concat([
+      part('Content-Disposition: form-data; name="message"', message),
+      part(
+        'Content-Disposition: form-data; name="archive"; filename="build.zip"\r\nContent-Type: application/zip',
+        archive,
+      ),
+      Buffer.from(`--${boundary}--\r\n`),
+    ])
+    const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` }
+    return client.post(`/games/${game.slug}/deploys`, body, { headers })
+  }
+  const spooled = () => readdir(join(platform.app.config.dataDir, 'archives'))
+  return { platform, player, game, publish, spooled }
+}
+
+const index: ZipEntry = { name: 'index.html', bytes: '<h1>hi</h1>' }
+
+t.test('an archive is published as a plain form sends it', async (t) => {
+  const { platform, player, game, publish, spooled } = await withGame(t)
+  const page = await player.get('/games/pong/deploys')
+  t.match(page.text, /<form[^>]+action="\/games\/pong\/deploys" method="post"[^>]+enctype="multipart\/form-data"/)
+  const files = {
+    ...build('zipped', 20),
+    'deep/er/ü.txt': 'deep',
+    'empty.txt': '',
+    'copy.txt': 'same',
+    'copy2.txt': 'same',
+  }
+  const answer = await publish(zipOf(files), ' First <one> ')
+  t.match(answer, { status: 303, headers: { location: '/games/pong/deploys?published=0' } })
+  t.same(await liveBuild(platform, game.id), files)
+  t.match((await player.get('/games/pong/deploys?published=0')).text, /First &lt;one>[\s\S]*live/)
+  t.same(await spooled(), [])
+
+  platform.clock.advance(1000)
+  const changed = { ...files, 'index.html': 'two' }
+  t.equal((await publish(zipOf(changed))).status, 303)
+  t.same(await liveBuild(platform, game.id), changed)
+  const { deploys } = await platform.app.deploys.list(player.id, game.id, { limit: 5 })
+  t.match(deploys, [
+    { state: 'live', message: null, unchanged: Object.keys(files).length - 1 },
+    { state: 'superseded', message: 'First <one>' },
+  ])
+})
+
+t.test(
+  'a folder in the archive may hold the build; secrets, histories, litter and listed files stay out',
+  async (t) => {
+    const { platform, game, publish } = await withGame(t)
+    const answer = await publish(
+      zipOf({
+        'My Game/': '',
+        'My Game/index.html': 'x',
+        'My Game/js/': '',
+        'My Game/js/a.js': 'a',
+        'My Game/.well-known/a.json': '{}',
+        'My Game/.env': 'SECRET=1',
+        'My Game/.git/config': 'x',
+        'My Game/node_modules/left-pad/index.js': 'x',
+        'My Game/.gameyardignore': '# ours\n*.psd\n/docs/\n',
+        'My Game/art/cover.psd': 'x',
+        'My Game/docs/a.md': 'x',
+        'My Game/js/docs/kept.md': 'x',
+        '__MACOSX/My Game/._index.html': 'x',
+        'My Game/.DS_Store': 'x',
+      }),
+    )
+    t.match(answer, { status: 303, headers: { location: '/games/pong/deploys?published=8' } })
+    t.same(Object.keys(await liveBuild(platform, game.id)).sort(), [
+      '.well-known/a.json',
+      'index.html',
+      'js/a.js',
+      'js/docs/kept.md',
+    ])
+  },
+)
+
+t.test('names that Macs write decomposed are composed', async (t) => {
+  const { platform, game, publish } = await withGame(t)
+  t.equal((await publish(zip([index, { name: 'cafe\u0301.txt', bytes: 'x' }]))).status, 303)
+  t.same(Object.keys(await liveBuild(platform, game.id)), ['index.html', 'caf\u00e9.txt'])
+})
+
+const MiB = 1024 * 1024
+const zeros = Buffer.alloc(80 * MiB)
+
+const hostile: [name: string, archive: Buffer, words: string | RegExp, status?: number][] = [
+  ['nothing', Buffer.alloc(0), 'unpacked'],
+  ['no archive', Buffer.from('GIF89a'.repeat(100)), 'unpacked'],
+  ['a cut archive', zipOf(build('x', 9)).subarray(0, 300), 'unpacked'],
+  ['an empty archive', zip([]), 'index.html'],
+  ['no start page', zipOf({ 'a.html': 'x' }), 'index.html'],
+  ['a start page in one of two folders', zipOf({ 'a/index.html': 'x', 'b/x': 'x' }), 'index.html'],
+  ['a way up', zip([index, { name: '../up.txt' }]), 'unpacked'],
+  ['a way up inside', zip([index, { name: 'a/../../up.txt' }]), 'unpacked'],
+  ['a dot', zip([index, { name: './a' }]), 'segment'],
+  ['an absolute path', zip([index, { name: '/etc/passwd' }]), 'unpacked'],
+  ['a share', zip([index, { name: '//host/share' }]), 'unpacked'],
+  ['a drive', zip([index, { name: 'C:/x' }]), 'unpacked'],
+  ['a backslash', zip([index, { name: '..\\up.txt' }]), 'unpacked'],
+  ['an empty segment', zip([index, { name: 'a//b' }]), 'empty segment'],
+  ['an empty name', zip([index, { name: '' }]), 'empty'],
+  ['a NUL', zip([index, { name: 'a\0.txt' }]), 'control'],
+  ['a line break', zip([index, { name: 'a\n.txt' }]), 'control'],
+  ['turned writing', zip([index, { name: 'a\u202egnp.exe' }]), 'control'],
+  ['a name of 513 bytes', zip([index, { name: 'x'.repeat(513) }]), '512'],
+  ['an escape that is none', zip([index, { name: 'a/%2e%2e/b' }]), /^$/, 303],
+  ['a symbolic link', zip([index, { name: 'link', bytes: '/etc/passwd', mode: 0o120777 }]), 'symbolic link'],
+  ['a start page that is a link', zip([{ ...index, mode: 0o120777 }]), 'symbolic link'],
+  ['a device', zip([index, { name: 'dev', mode: 0o020666 }]), 'device'],
+  ['a pipe', zip([index, { name: 'pipe', mode: 0o010666 }]), 'device'],
+  ['a folder that is a file', zip([index, { name: 'folder/', bytes: 'content' }]), 'folder'],
+  ['a file twice', zip([index, { name: 'a' }, { name: 'a', bytes: 'other' }]), 'twice'],
+  ['a start page twice', zip([index, { ...index, bytes: 'other' }]), 'twice'],
+  ['a file twice for some disks', zip([index, { name: 'a' }, { name: 'A' }]), 'one file'],
+  ['a file twice once composed', zip([index, { name: 'e\u0301' }, { name: '\u00e9' }]), 'twice'],
+  ["the platform's own", zip([index, { name: 'auth/service/start' }]), 'reserved'],
+  ["the platform's own in the root folder", zipOf({ 'a/index.html': 'x', 'a/mp/rooms': 'x' }), 'reserved'],
+  ['encryption', zip([index, { name: 'a', bytes: 'x'.repeat(20), flags: 0x801 }]), 'encrypted'],
+  ['an unusual compression', zip([index, { name: 'a', bytes: 'x', method: 12 }]), 'unusual'],
+  ['a size that is too small', zip([index, { name: 'a', bytes: 'x'.repeat(99), says: { size: 10 } }]), 'unpacked'],
+  ['a size that is too large', zip([index, { name: 'a', bytes: 'x'.repeat(99), says: { size: 100 } }]), 'unpacked'],
+  ['a stored size that lies', zip([index, { name: 'a', bytes: 'xx', method: 0, says: { size: 1 } }]), 'unpacked'],
+  ['a wrong checksum', zip([index, { name: 'a', bytes: 'x', says: { crc: 1 } }]), 'checksum'],
+  ['broken data', zip([index, { name: 'a', bytes: 'x'.repeat(9), raw: Buffer.alloc(9, 0xff) }]), 'unpacked'],
+  ['entries that share bytes', zip([index, { name: 'a', bytes: 'xy', says: { offset: 0 } }]), 'overlaps'],
+  ['bytes of the directory', zip([{ ...index, says: { compressedSize: 90 } }]), 'overlaps'],
+  ['more entries than there are', zip([index], { entries: 2 }), 'unpacked'],
+  ['a bomb', zipOf({ 'index.html': 'x', 'zeros.bin': zeros }), 'bomb'],
+]
+
+t.test('whatever is in an archive, it is refused with a sentence and leaves nothing', async (t) => {
+  const { platform, game, publish, spooled } = await withGame(t)
+  for (const [name, archive, words, status = 400] of hostile) {
+    const answer = await publish(archive)
+    t.equal(answer.status, status, name)
+    const [, alert = ''] = /role="alert"[\s\S]*?notice-body"><div>([\s\S]*?)<\/div>/.exec(answer.text) ?? []
+    t.match(alert, words, `${name}: ${alert}`)
+    t.notMatch(alert, /\p{Cc}|\u202e/u, `${name}: no control character comes back`)
+    if (status === 303) continue
+    t.same(await spooled(), [], `${name}: no file stays`)
+  }
+  const begun = await platform.app.db.em().find(DeployRow, { gameId: game.id })
+  t.same(
+    begun.map(({ state }) => state),
+    ['live'],
+    'none of them became a deploy',
+  )
+})
+
+t.test('limits hold for archives', async (t) => {
+  const { publish } = await withGame(t, { limits: { filesPerDeploy: 3, deployBytes: 2000, deployFileBytes: 900 } })
+  const noise = (size: number) => Buffer.from(Array.from({ length: size }, (_, index) => (index * 7919) % 251))
+  const cases: [string, Buffer, number][] = [
+    ['just enough', zipOf({ 'index.html': 'x', a: 'a', b: 'b' }), 303],
+    ['a file too many', zipOf({ 'index.html': 'x', a: 'a', b: 'b', c: 'c' }), 413],
+    ['a file too large', zipOf({ 'index.html': noise(901) }), 413],
+    ['all of it too large', zipOf({ 'index.html': 'x', a: noise(900), b: noise(1100).subarray(200), d: '' }), 413],
+    ['entries beyond all measure', zipOf(Object.fromEntries(Array.from({ length: 13 }, (_, i) => [`${i}/`, '']))), 413],
+    [
+      'an archive too large',
+      zip([
+        { ...index, method: 0 },
+        { name: 'x', bytes: Buffer.alloc(3000, 'x'), method: 0 },
+      ]),
+      413,
+    ],
+  ]
+  for (const [name, archive, status] of cases) {
+    const answer = await publish(archive)
+    t.equal(answer.status, status, `${name}: ${answer.text.slice(0, 0)}`)
+  }
+})
+
+t.test("nobody publishes to another's game, nor without a file, nor from another site", async (t) => {
+  const { platform, player, publish, spooled } = await withGame(t)
+  const other = await platform.signUp()
+  t.equal((await publish(zipOf(build('x')), '', other)).status, 404)
+  t.equal((await player.submit('/games/pong/deploys', {})).status, 400)
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+  t.equal((await player.post('/games/pong/deploys', Buffer.from('--x--\r\n'), { headers })).status, 400)
+  t.equal((await player.post('/games/pong/deploys', Buffer.from('--y'), { headers })).status, 400)
+  const foreign = { ...headers, origin: 'http://pong.localhost:8080' }
+  t.equal((await player.post('/games/pong/deploys', Buffer.from('--x--\r\n'), { headers: foreign })).status, 403)
+  t.same(await spooled(), [])
+})
