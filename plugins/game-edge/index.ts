@@ -1,5 +1,6 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { Edge } from './edge.ts'
+import { blobsOf } from './files/blobs.ts'
 import { fileRoutes } from './files/routes.ts'
 import { GameEdgeConfig } from './schemas.ts'
 import { scriptRoutes } from './scripts.ts'
@@ -26,6 +27,6 @@ export default definePlugin(
     app.decorate('edge', new Edge(app))
     await app.register(signInRoutes)
     await app.register(scriptRoutes)
-    await app.register(fileRoutes(config.cacheBytes))
+    await app.register(fileRoutes(await blobsOf(app, config), config.cacheBytes))
   },
 )

@@ -8,6 +8,11 @@ export const GameEdgeConfig = Type.Object(
       minimum: 0,
       description: 'Memory for the small files of games that are asked for often, in bytes.',
     }),
+    diskCacheBytes: Type.Integer({
+      default: 4 * 1024 ** 3,
+      minimum: 0,
+      description: 'Disk space in the data folder for copies of files from a storage over the network, in bytes.',
+    }),
   },
   { default: {}, description: 'Serving games on their own origins.' },
 )

@@ -1,21 +1,32 @@
 import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
+import { promisify } from 'node:util'
+import { brotliCompress, constants } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import { type ByteRange, ifRangeHolds, matchesEtag, parseRange } from '../../../core/http.ts'
+import type { ByteRange } from '../../../core/http.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
-import { type HotFile, HotFiles } from './hot-files.ts'
+import type { ManifestFile } from '../../deploy/index.ts'
+import { type Coding, chooseCoding } from './codings.ts'
+import type { HotFiles, HotForm } from './hot-files.ts'
 import { injectWidget } from './inject.ts'
 import { candidates } from './paths.ts'
-import { headersOf, representationOf } from './representation.ts'
+import { pump } from './pump.ts'
+import { headersOf, type Representation, representationOf } from './representation.ts'
+import { type Head, headOf, planOf, readyOf, sendFromMemory } from './send.ts'
 import type { LiveSite } from './sites.ts'
 
-/** Files up to this size are kept ready in memory. */
+/** Forms up to this size are kept ready in memory. */
 const HOT_BYTES = 256 * 1024
 /** HTML beyond this is sent as it is, without the widget: it has to be read whole. */
 const DOCUMENT_BYTES = 4 * 1024 * 1024
+/** Below this, compressing a document costs more than it saves. */
+const COMPRESS_FROM_BYTES = 1024
+
+const compress = promisify(brotliCompress)
 
 /** What sending needs of Fastify's reply. */
 interface RawReply {
@@ -29,73 +40,128 @@ function take(reply: RawReply): ServerResponse {
   return reply.raw
 }
 
-/** A game's static files over HTTP: entity tags, ranges, types, caching. Writes to the raw response: this is hot. */
+/** Reads blobs by their digest. */
+export interface Blobs {
+  /** The blob as an open file, which the caller closes; null where there is none on this machine. */
+  file(blob: { sha256: string; size: number }): Promise<FileHandle | null>
+  /** The blob, or a part of it, as a stream. */
+  open(blob: { sha256: string; size: number }, range?: ByteRange): Promise<Readable>
+}
+
+/** What a path of a site leads to. */
+export type Found =
+  | { kind: 'file'; name: string; file: ManifestFile }
+  /** A folder without its slash: the page's own relative links would miss. */
+  | { kind: 'folder' }
+
+/** @param path as in a manifest */
+export function find(site: LiveSite, path: string): Found {
+  for (const name of candidates(path)) {
+    const file = site.manifest.get(name)
+    if (!file) continue
+    return path !== '' && name === `${path}/index.html` ? { kind: 'folder' } : { kind: 'file', name, file }
+  }
+  throw new Error(`The deploy ${site.deployId} has no index.html.`)
+}
+
+/** A game's static files over HTTP: entity tags, ranges, types, encodings, caching. Writes to the raw response. */
 export class Files {
-  readonly #app: FastifyInstance
+  readonly #log: FastifyInstance['log']
+  readonly #blobs: Blobs
   readonly #hot: HotFiles
 
-  /** @param cacheBytes how much memory the hot files may take */
-  constructor(app: FastifyInstance, cacheBytes: number) {
-    this.#app = app
-    this.#hot = new HotFiles(cacheBytes)
+  constructor(log: FastifyInstance['log'], blobs: Blobs, hot: HotFiles) {
+    this.#log = log
+    this.#blobs = blobs
+    this.#hot = hot
   }
 
-  /**
-   * Answers a GET or HEAD, always: with the file, `dir/index.html`, or the start page.
-   *
-   * @param path as in a manifest
-   */
-  async send(site: LiveSite, path: string, request: IncomingMessage, reply: RawReply): Promise<void> {
-    const name = candidates(path).find((candidate) => site.manifest.has(candidate)) ?? 'index.html'
-    const { game } = site
-    // Settings are part of what is sent, so they are part of the key; old entries fade by disuse.
-    const { authWidget, crossOriginIsolated } = game.settings
-    const key = `${site.deployId} ${authWidget} ${crossOriginIsolated} ${game.visibility} ${name}`
-    const hot = this.#hot.get(key)
-    if (hot) return sendHot(hot, request, reply)
+  /** The form of a file that a request is to be answered with, if it is in memory. */
+  hot(site: LiveSite, path: string, request: IncomingMessage): HotForm | undefined {
+    const file = site.hot.files.get(path.endsWith('/') ? `${path}index.html` : path)
+    if (!file) return undefined
+    const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, file.codings)
+    return file[coding ?? 'plain']
+  }
 
-    const file = site.manifest.get(name)
-    if (!file) throw new Error(`The deploy ${site.deployId} has no index.html.`)
+  /** Answers a GET or HEAD with what is in memory. */
+  sendHot(form: HotForm, request: IncomingMessage, response: ServerResponse): void {
+    form.used = true
+    sendFromMemory(request, response, form)
+  }
+
+  /** Answers a GET or HEAD with a file of the site, always. @returns whether it is the HTML that a player comes to */
+  async send(
+    site: LiveSite,
+    { name, file }: { name: string; file: ManifestFile },
+    request: IncomingMessage,
+    reply: RawReply,
+  ): Promise<boolean> {
     const representation = representationOf(name, file.contentType)
-    const injects = representation.isDocument && authWidget === 'on' && file.size <= DOCUMENT_BYTES
-    const headers = headersOf(representation, game)
-    if (injects || file.size <= HOT_BYTES) {
-      const loaded = await this.#hot.load(key, async () => {
-        const bytes = await buffer(await this.#open(file.sha256))
-        const body = injects ? injectWidget(bytes) : bytes
-        const digest = body === bytes ? file.sha256 : createHash('sha256').update(body).digest('hex')
-        return prepare(body, `"${digest}"`, headers)
-      })
-      return sendHot(loaded, request, reply)
+    const injects = representation.isDocument && site.game.settings.authWidget === 'on' && file.size <= DOCUMENT_BYTES
+    const codings = codingsOf(file, representation, injects)
+    const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, codings)
+    const kind = coding ?? 'plain'
+    const path = `/${name}`
+    const hot = site.hot.files.get(path)?.[kind]
+    const { isDocument } = representation
+    if (hot) {
+      this.sendHot(hot, request, take(reply))
+      return isDocument
     }
-    await this.#stream(file, headers, request, reply)
+    const encoded = injects ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
+    const blob = encoded ?? file
+    const headers = headersOf(representation, site, { coding, varies: codings.length > 0 })
+    if (injects || blob.size <= HOT_BYTES) {
+      const form = await this.#hot.load(site.hot, path, { kind, codings }, async () => {
+        const bytes = await buffer(await this.#open(blob))
+        const { body, digest } = injects ? await injected(bytes, file, coding) : { body: bytes, digest: blob.sha256 }
+        return readyOf(headOf({ etag: `"${digest}"`, size: body.length, isDocument }, headers), body)
+      })
+      this.sendHot(form, request, take(reply))
+      return isDocument
+    }
+    await this.#stream(blob, headOf({ etag: `"${blob.sha256}"`, size: blob.size, isDocument }, headers), request, reply)
+    return isDocument
   }
 
   async #stream(
-    file: { sha256: string; size: number },
-    headers: string[],
+    blob: { sha256: string; size: number },
+    head: Head,
     request: IncomingMessage,
     reply: RawReply,
   ): Promise<void> {
-    const etag = `"${file.sha256}"`
-    const range = negotiate(request, reply, { etag, headers }, file.size)
-    if (range === 'answered') return
+    const { status, headers, bytes } = planOf(request, head)
+    const { raw: response } = reply
+    if (bytes === null) {
+      take(reply).writeHead(status, headers).end()
+      return
+    }
     // Opened before anything is written, so that a storage that fails is an error and not half a file.
-    const stream = request.method === 'HEAD' ? null : await this.#open(file.sha256, range ?? undefined)
-    const response = take(reply)
-    writeHead(response, range, [...headers, 'etag', etag], file.size)
-    if (!stream) return void response.end()
-    await pipeline(stream, response).catch((error) => {
+    const range = bytes === 'all' ? { start: 0, end: blob.size - 1 } : bytes
+    const file = await this.#orFault(this.#blobs.file(blob))
+    const stream = file ? null : await this.#open(blob, bytes === 'all' ? undefined : bytes)
+    take(reply).writeHead(status, headers)
+    try {
+      if (file) await pump(file, range, response)
+      else await pipeline(stream as Readable, response)
+    } catch (error) {
       response.destroy()
-      this.#app.log.debug({ err: error }, 'a file was not sent to its end')
-    })
+      this.#log.debug({ err: error }, 'a file was not sent to its end')
+    } finally {
+      await file?.close()
+    }
   }
 
-  async #open(sha256: string, range?: ByteRange): Promise<Readable> {
+  #open(blob: { sha256: string; size: number }, range?: ByteRange): Promise<Readable> {
+    return this.#orFault(this.#blobs.open(blob, range))
+  }
+
+  /** The deploy says that it is there: when it is not, the fault is ours and not the asker's. */
+  async #orFault<Opened>(opening: Promise<Opened>): Promise<Opened> {
     try {
-      return await this.#app.storage.get(this.#app.deploys.blobKey(sha256), range)
+      return await opening
     } catch (error) {
-      // The deploy says that it is there: the fault is ours, not the asker's.
       if (error instanceof BlobNotFound)
         throw new Error('A file of a live deploy is not in the storage.', { cause: error })
       throw error
@@ -103,70 +169,25 @@ export class Files {
   }
 }
 
-function prepare(body: Buffer, etag: string, base: string[]): HotFile {
-  const headers = [...base, 'etag', etag]
-  return { etag, body, headers, whole: [...headers, 'content-length', String(body.length)] }
+const INJECTED: readonly Coding[] = ['br']
+const NONE: readonly Coding[] = []
+
+/** The codings that a file can be had in: those made at its deploy, or, with the widget in it, here. */
+function codingsOf(file: ManifestFile, { encoding }: Representation, injects: boolean): readonly Coding[] {
+  if (encoding) return NONE
+  if (injects) return file.size >= COMPRESS_FROM_BYTES ? INJECTED : NONE
+  return file.encodings.length === 0 ? NONE : file.encodings.map(({ coding }) => coding)
 }
 
-function sendHot(file: HotFile, request: IncomingMessage, reply: RawReply): void {
-  const { 'if-none-match': condition, range: wanted } = request.headers
-  const plain = condition === undefined && wanted === undefined
-  const range = plain ? null : negotiate(request, reply, file, file.body.length)
-  if (range === 'answered') return
-  const response = take(reply)
-  if (range) {
-    writeHead(response, range, file.headers, file.body.length)
-    response.end(file.body.subarray(range.start, range.end + 1))
-    return
-  }
-  response.writeHead(200, file.whole)
-  response.end(request.method === 'HEAD' ? undefined : file.body)
-}
-
-/** Conditions and ranges (RFC 9110 sections 13.2.2 and 14): what to send, or null for all of it, or it is answered. */
-function negotiate(
-  request: IncomingMessage,
-  reply: RawReply,
-  { etag, headers }: { etag: string; headers: string[] },
-  size: number,
-): ByteRange | null | 'answered' {
-  const { 'if-none-match': condition, 'if-range': ifRange, range: wanted } = request.headers
-  if (matchesEtag(condition, etag)) {
-    take(reply)
-      .writeHead(304, [...NOT_MODIFIED.flatMap((name) => pairOf(headers, name)), 'etag', etag])
-      .end()
-    return 'answered'
-  }
-  // Range is defined for GET alone.
-  if (wanted === undefined || request.method === 'HEAD' || !ifRangeHolds(ifRange as string | undefined, etag))
-    return null
-  const range = parseRange(wanted, size)
-  if (range !== 'unsatisfiable') return range
-  take(reply)
-    .writeHead(416, ['content-range', `bytes */${size}`, 'cache-control', 'no-store', 'content-length', '0'])
-    .end()
-  return 'answered'
-}
-
-/** What a 304 repeats of the 200 (RFC 9110 section 15.4.5), and what a document needs to stay isolated. */
-const NOT_MODIFIED = [
-  'cache-control',
-  'cross-origin-opener-policy',
-  'cross-origin-embedder-policy',
-  'cross-origin-resource-policy',
-]
-
-function pairOf(headers: string[], name: string): string[] {
-  const at = headers.indexOf(name)
-  return at === -1 ? [] : headers.slice(at, at + 2)
-}
-
-function writeHead(response: ServerResponse, range: ByteRange | null, headers: string[], size: number): void {
-  if (!range) {
-    response.writeHead(200, [...headers, 'content-length', String(size)])
-    return
-  }
-  const { start, end } = range
-  const part = ['content-range', `bytes ${start}-${end}/${size}`, 'content-length', String(end - start + 1)]
-  response.writeHead(206, [...headers, ...part])
+/** A document with the widget's tag in it, and a digest of what came out. */
+async function injected(
+  bytes: Buffer,
+  file: ManifestFile,
+  coding: Coding | null,
+): Promise<{ body: Buffer; digest: string }> {
+  const document = injectWidget(bytes)
+  const digest = document === bytes ? file.sha256 : createHash('sha256').update(document).digest('hex')
+  if (coding === null) return { body: document, digest }
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }
+  return { body: await compress(document, { params }), digest: `${digest}-br` }
 }

@@ -1,21 +1,40 @@
-/** A small file ready to go out: bytes and headers made once. */
-export interface HotFile {
-  etag: string
-  body: Buffer
-  /** Pairs for `writeHead`, without length and range. */
-  headers: string[]
-  /** The same with `content-length`: the answer to a plain GET. */
-  whole: string[]
+import type { Coding } from './codings.ts'
+import type { Ready } from './send.ts'
+
+/** A form of a small file, ready to go out: bytes and headers made once. */
+export type HotForm = Ready
+
+/** The forms of one file that are in memory. */
+export type HotFile = Partial<Record<Coding | 'plain', HotForm>>
+
+/** The hot files of one site, by the path in their address (`/main.js`). */
+export interface HotTable {
+  files: Map<string, HotFile & { codings: readonly Coding[] }>
+  discarded: boolean
 }
 
-/** What a file costs beyond its bytes: headers, keys, the map's own. */
+export const hotTable = (): HotTable => ({ files: new Map(), discarded: false })
+
+/** What a form costs beyond its bytes: headers, keys, the maps' own. */
 const OVERHEAD_BYTES = 1024
 
-/** The small files that were asked for lately, in memory, up to a number of bytes; the longest unused go first. */
+interface Slot {
+  table: HotTable
+  path: string
+  kind: Coding | 'plain'
+  form: HotForm
+}
+
+/**
+ * The small files that were asked for lately, in memory, up to a number of bytes.
+ *
+ * Which go first is decided by second chance: whoever is asked for is marked, which costs nothing, and who is marked
+ * when room is needed loses the mark and goes to the end of the line.
+ */
 export class HotFiles {
   readonly #maxBytes: number
-  readonly #files = new Map<string, HotFile>()
-  readonly #loading = new Map<string, Promise<HotFile>>()
+  readonly #line = new Set<Slot>()
+  readonly #loading = new Map<HotTable, Map<string, Promise<HotForm>>>()
   #bytes = 0
 
   constructor(maxBytes: number) {
@@ -27,35 +46,70 @@ export class HotFiles {
     return this.#bytes
   }
 
-  /** What is held under a key; at once, since most requests end here. */
-  get(key: string): HotFile | undefined {
-    const file = this.#files.get(key)
-    if (file) {
-      this.#files.delete(key) // Map keeps the order of insertion: the first is the longest unused
-      this.#files.set(key, file)
-    }
-    return file
-  }
-
-  /** Loads a file and keeps it. Those who ask for it meanwhile wait for the same load. */
-  load(key: string, read: () => Promise<HotFile>): Promise<HotFile> {
-    const loading = this.#loading.get(key)
-    if (loading) return loading
+  /**
+   * Loads a form of a file and keeps it in its table. Those who ask for it meanwhile wait for the same load.
+   *
+   * @param codings the codings that the file can be had in
+   */
+  load(
+    table: HotTable,
+    path: string,
+    { kind, codings }: { kind: Coding | 'plain'; codings: readonly Coding[] },
+    read: () => Promise<HotForm>,
+  ): Promise<HotForm> {
+    const loads = this.#loading.get(table) ?? new Map<string, Promise<HotForm>>()
+    this.#loading.set(table, loads)
+    const key = `${kind} ${path}`
+    const under = loads.get(key)
+    if (under) return under
     const started = read()
-      .then((file) => this.#keep(key, file))
-      .finally(() => this.#loading.delete(key))
-    this.#loading.set(key, started)
+      .then((form) => {
+        this.#keep({ table, path, kind, form }, codings)
+        return form
+      })
+      .finally(() => {
+        loads.delete(key)
+        if (loads.size === 0) this.#loading.delete(table)
+      })
+    loads.set(key, started)
     return started
   }
 
-  #keep(key: string, file: HotFile): HotFile {
-    this.#files.set(key, file)
-    this.#bytes += file.body.length + OVERHEAD_BYTES
-    for (const [oldest, { body }] of this.#files) {
+  /** Forgets a site's files: it is served from another build now. */
+  discard(table: HotTable): void {
+    table.discarded = true
+    for (const slot of this.#line) if (slot.table === table) this.#remove(slot)
+  }
+
+  #keep(slot: Slot, codings: readonly Coding[]): void {
+    const { table, path, kind, form } = slot
+    if (table.discarded || costOf(form) > this.#maxBytes) return
+    const file = table.files.get(path) ?? { codings }
+    file[kind] = form
+    table.files.set(path, file)
+    this.#line.add(slot)
+    this.#bytes += costOf(form)
+    for (const oldest of this.#line) {
       if (this.#bytes <= this.#maxBytes) break
-      this.#files.delete(oldest)
-      this.#bytes -= body.length + OVERHEAD_BYTES
+      if (oldest.form.used) {
+        oldest.form.used = false
+        this.#line.delete(oldest)
+        this.#line.add(oldest)
+      } else {
+        this.#remove(oldest)
+      }
     }
-    return file
+  }
+
+  #remove(slot: Slot): void {
+    const { table, path, kind, form } = slot
+    this.#line.delete(slot)
+    this.#bytes -= costOf(form)
+    const file = table.files.get(path)
+    if (!file) return
+    delete file[kind]
+    if (!file.plain && !file.br && !file.gzip) table.files.delete(path)
   }
 }
+
+const costOf = ({ body, text }: HotForm): number => body.length + (text?.length ?? 0) + OVERHEAD_BYTES

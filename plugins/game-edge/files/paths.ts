@@ -21,6 +21,15 @@ export function manifestPath(url: string): string {
 /** Paths that belong to the platform on every game's origin, however they are spelled. */
 export const isReserved = (path: string): boolean => /^(?:auth\/service|mp|__service)(?:\/|$)/.test(path)
 
+/** As `isReserved`, for the path of an address as it came: what is no path at all is not reserved. */
+export function pathIsReserved(path: string): boolean {
+  try {
+    return isReserved(decodeURIComponent(path).slice(1))
+  } catch {
+    return false
+  }
+}
+
 /** Where a path is looked for, in this order (contracts, section 7). */
 export function candidates(path: string): string[] {
   if (path === '') return ['index.html']

@@ -2,6 +2,7 @@ import mime from 'mime'
 import { mediaTypeOf } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
 import { cacheControlOf } from './caching.ts'
+import type { Coding } from './codings.ts'
 
 /** How a file of a deploy is sent: everything but its bytes. */
 export interface Representation {
@@ -41,19 +42,30 @@ const isTransparent = (name: string) =>
 
 const innerType = (name: string) => (OPAQUE.test(name) ? 'application/octet-stream' : mediaTypeOf(name))
 
-/** Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range come on top. */
-export function headersOf(representation: Representation, game: Game): string[] {
-  const { contentType, encoding, cacheControl } = representation
+/**
+ * Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range come on top.
+ *
+ * @param coding the form of the file that is sent; `varies`: there are others
+ */
+export function headersOf(
+  representation: Representation,
+  { game, preview }: { game: Game; preview: boolean },
+  { coding, varies }: { coding: Coding | null; varies: boolean },
+): string[] {
+  const { contentType, cacheControl } = representation
+  const encoding = representation.encoding ?? coding
   return [
     'content-type',
     contentType,
     'cache-control',
-    game.visibility === 'public' ? cacheControl : 'private, no-cache',
+    game.visibility === 'public' && !preview ? cacheControl : 'private, no-cache',
     'x-content-type-options',
     'nosniff',
     'accept-ranges',
     'bytes',
     ...(encoding ? ['content-encoding', encoding] : []),
+    ...(varies ? ['vary', 'accept-encoding'] : []),
+    ...(preview ? ['x-robots-tag', 'noindex'] : []),
     ...(game.settings.crossOriginIsolated ? ISOLATED : []),
   ]
 }

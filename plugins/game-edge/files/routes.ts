@@ -1,22 +1,33 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
+import { cacheControl } from '../../../core/http.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { refuseServiceWorker } from '../edge.ts'
 import { emptyGamePage, noGamePage, sendNotFoundPage } from '../pages.ts'
-import { Files } from './files.ts'
-import { isReserved, manifestPath } from './paths.ts'
+import { type Blobs, Files, find } from './files.ts'
+import { HotFiles } from './hot-files.ts'
+import { firstLook } from './look.ts'
+import { isReserved, manifestPath, pathIsReserved } from './paths.ts'
+import { countPlay, opensGame } from './plays.ts'
 import { Sites } from './sites.ts'
 
-/** Every path of a game's origin that is not the platform's own: the game's static files. */
+/**
+ * Every path of a game's origin that is not the platform's own: the game's static files.
+ *
+ * @param blobs where their bytes are read; @param cacheBytes memory for those that are asked for often
+ */
 export const fileRoutes =
-  (cacheBytes: number): Routes =>
+  (blobs: Blobs, cacheBytes: number): Routes =>
   async (app) => {
-    const sites = new Sites(app)
-    const files = new Files(app, cacheBytes)
+    const hot = new HotFiles(cacheBytes)
+    const sites = new Sites(app, hot)
+    const files = new Files(app.log, blobs, hot)
+    app.firstLooks.install('/*', firstLook(app, sites, files))
 
     app.get(
       '/*',
       {
-        config: { auth: 'none', quiet: true },
+        config: { auth: 'none', quiet: true, serves: (path) => !pathIsReserved(path) },
         constraints: { origin: 'game' },
         schema: { hide: true },
       },
@@ -27,14 +38,33 @@ export const fileRoutes =
           throw new NotFound('address')
         }
         const origin = app.origins.of(request.raw)
-        const site = origin.kind === 'game' && origin.preview === null ? await sites.get(origin.slug) : null
+        if (origin.kind !== 'game') throw new NotFound('game')
+        const site = await sites.get(origin.slug, origin.preview)
         const game = site?.game ?? (await app.edge.namedBy(request))
         if (!game || !(await app.edge.mayEnter(request, game))) {
+          const moved = game ? null : await app.games.movedFrom(origin.slug)
+          if (moved && app.games.visibleTo(null, moved)) return toMoved(app.origins.game(moved.slug), request, reply)
           return sendNotFoundPage(reply, noGamePage(app.origins.portal))
         }
         if (!site) return sendNotFoundPage(reply, emptyGamePage(game.title, game.manageUrl))
-        await files.send(site, path, request.raw, reply)
+        const found = find(site, path)
+        if (found.kind === 'folder') return toFolder(request, reply)
+        const isDocument = await files.send(site, found, request.raw, reply)
+        if (isDocument && !site.preview && opensGame(request.raw)) countPlay(app, game, request.raw, request.ip)
         return reply
       },
     )
   }
+
+/** For ninety days only, so no browser may keep it. */
+function toMoved(origin: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.header('cache-control', 'no-store')
+  return reply.redirect(origin + request.raw.url, 302)
+}
+
+/** For this deploy only: the next may have a file of that name. */
+function toFolder(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const [path = '', query] = (request.raw.url as string).split(/\?(.*)/s)
+  reply.header('cache-control', cacheControl.document)
+  return reply.redirect(`${path}/${query === undefined ? '' : `?${query}`}`, 302)
+}

@@ -2,36 +2,78 @@ import type { FastifyInstance } from 'fastify'
 import { ShortCache } from '../../../core/short-cache.ts'
 import type { Manifest } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
+import { type HotFiles, type HotTable, hotTable } from './hot-files.ts'
 
 /** A game as it is served now: one deploy, whole. A request that has taken one sees nothing of a later deploy. */
 export interface LiveSite {
   game: Game
   deployId: string
   manifest: Manifest
+  /** A deploy beside the live one, under a name of its own. */
+  preview: boolean
+  /** Its files that are ready in memory. */
+  hot: HotTable
 }
 
-/** Slug → the game and its live manifest, in memory. */
+/** Most addresses that hold on to their hot files. */
+const MOST_TABLES = 10_000
+
+/** Slug, or slug and preview, → the game and what it is served from, in memory. */
 export class Sites {
   readonly #app: FastifyInstance
+  readonly #hot: HotFiles
   readonly #sites: ShortCache<LiveSite>
+  /** A site is read anew every few seconds; as long as it sends the same, its hot files stay. */
+  readonly #tables = new Map<string, { manifest: Manifest; key: string; hot: HotTable }>()
 
-  constructor(app: FastifyInstance) {
+  constructor(app: FastifyInstance, hot: HotFiles) {
     this.#app = app
+    this.#hot = hot
     this.#sites = new ShortCache(app.clock)
     app.events.on('deploy.live', ({ slug }) => this.#sites.drop(slug))
-    app.events.on('game.changed', ({ slug, previousSlug }) => {
+    app.events.on('deploy.compressed', ({ slug }) => this.#sites.drop(slug))
+    app.events.on('game.changed', ({ gameId, slug, previousSlug }) => {
       this.#sites.drop(slug)
       if (previousSlug) this.#sites.drop(previousSlug)
+      this.#sites.dropWhere((site) => site.preview && site.game.id === gameId)
     })
   }
 
-  /** The game at a slug with what it is served from; null when there is none, or nothing has been deployed. */
-  get(slug: string): Promise<LiveSite | null> {
-    return this.#sites.get(slug, async () => {
+  /** The site if it is in memory and fresh, at once. */
+  peek(slug: string): LiveSite | undefined {
+    return this.#sites.peek(slug)
+  }
+
+  /**
+   * The game at a slug with what it is served from; null when there is none, or nothing has been deployed.
+   *
+   * @param preview of `<slug>--<preview>.<domain>`
+   */
+  get(slug: string, preview: string | null): Promise<LiveSite | null> {
+    const name = preview === null ? slug : `${slug}--${preview}`
+    return this.#sites.get(name, async () => {
       const game = await this.#app.games.bySlug(slug)
-      if (!game?.liveDeployId) return null
-      const manifest = await this.#app.deploys.manifest(game.liveDeployId)
-      return manifest && { game, deployId: game.liveDeployId, manifest }
+      if (!game) return null
+      const deployId = preview === null ? game.liveDeployId : await this.#app.deploys.byPreview(game.id, preview)
+      const manifest = deployId === null ? null : await this.#app.deploys.manifest(deployId)
+      if (!deployId || !manifest) return null
+      return { game, deployId, manifest, preview: preview !== null, hot: this.#tableOf(name, game, manifest) }
     })
+  }
+
+  #tableOf(name: string, game: Game, manifest: Manifest): HotTable {
+    // Settings are part of what is sent.
+    const { authWidget, crossOriginIsolated } = game.settings
+    const key = `${authWidget} ${crossOriginIsolated} ${game.visibility}`
+    const known = this.#tables.get(name)
+    if (known && known.manifest === manifest && known.key === key) return known.hot
+    if (known) this.#hot.discard(known.hot)
+    if (this.#tables.size >= MOST_TABLES) {
+      for (const { hot } of this.#tables.values()) this.#hot.discard(hot)
+      this.#tables.clear()
+    }
+    const hot = hotTable()
+    this.#tables.set(name, { manifest, key, hot })
+    return hot
   }
 }

@@ -125,13 +125,15 @@ export class SignInFlow {
 
     const application = await this.#app.identity.apps.forGame(game.id)
     if (!application) throw new SignInFailed('This game has no sign-in.')
-    const { player, scope } = await this.#redeem(application.clientId, game, query.code, flow.verifier)
+    const { player, scope, consentId } = await this.#redeem(application.clientId, game, query.code, flow.verifier)
     if (!this.#app.games.visibleTo(player.id, game)) throw new NotFound('game')
     const session = await this.#sessions.start(request, host, game, {
       player: { id: player.id, name: player.name, imageUrl: player.imageUrl },
       scope: scope.join(' '),
       clientId: application.clientId,
+      consentId,
     })
+    this.#app.games.count.signIn(game.id, player.id)
     return { location: flow.returnTo, cookies: [...cookies, ...session] }
   }
 

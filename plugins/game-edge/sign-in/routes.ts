@@ -17,6 +17,8 @@ export const signInRoutes: Routes = async (app) => {
   app.addHook('onRequest', refuseServiceWorker)
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
+    // An isolated play page frames the start of a sign-in: without CORP every hop, refusals too, would be an error page.
+    reply.header('cross-origin-resource-policy', 'cross-origin')
   })
 
   const mustName = async (request: FastifyRequest): Promise<Game> => {
@@ -91,9 +93,7 @@ export const signInRoutes: Routes = async (app) => {
   })
 }
 
-/** A redirect hop, which may stand inside an isolated page's frame: without CORP the frame would be an error page. */
 function send(reply: FastifyReply, { location, cookies }: Step): FastifyReply {
   reply.header('set-cookie', cookies)
-  reply.header('cross-origin-resource-policy', 'cross-origin')
   return reply.redirect(location, 302)
 }

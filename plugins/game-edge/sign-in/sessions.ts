@@ -24,6 +24,8 @@ interface Claims {
   scope: string
   game: string
   client: string
+  /** The player's consent: when it is taken back, the session ends. */
+  consent: string
   epoch: number
 }
 
@@ -32,8 +34,8 @@ const LIFETIME_SECONDS = 7 * 24 * 3600
 /**
  * The session of a player with one game, kept in the player's browser alone.
  *
- * It ends after 7 days, and early when the player signs out everywhere or is disabled (`identity.players.standing`)
- * or when the game's OAuth application is removed.
+ * It ends after 7 days, and early when the player signs out everywhere or is disabled (`identity.players.standing`),
+ * disconnects the game (`identity.consents.holds`), or when the game's OAuth application is removed.
  */
 export class GameSessions {
   readonly #app: FastifyInstance
@@ -53,7 +55,7 @@ export class GameSessions {
     request: IncomingMessage,
     host: string,
     game: Game,
-    granted: { player: GameSession['player']; scope: string; clientId: string },
+    granted: { player: GameSession['player']; scope: string; clientId: string; consentId: string },
   ): Promise<string[]> {
     const standing = await this.#app.identity.players.standing(granted.player.id)
     const claims: Claims = {
@@ -63,6 +65,7 @@ export class GameSessions {
       scope: granted.scope,
       game: game.id,
       client: granted.clientId,
+      consent: granted.consentId,
       epoch: standing?.epoch ?? 0,
     }
     const expiresAt = new Date(this.#app.clock.now().getTime() + LIFETIME_SECONDS * 1000)
@@ -85,6 +88,7 @@ export class GameSessions {
     if (!claims || claims.game !== game.id || (await this.#clientOf(game.id)) !== claims.client) return null
     const standing = await this.#app.identity.players.standing(claims.sub)
     if (!standing || standing.disabled || standing.epoch !== claims.epoch) return null
+    if (!(await this.#app.identity.consents.holds(claims.consent))) return null
     return {
       player: { id: claims.sub, name: claims.name, imageUrl: claims.picture },
       scope: claims.scope,

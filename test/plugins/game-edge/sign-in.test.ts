@@ -56,7 +56,7 @@ t.test('a player signs in to a game and out again', async (t) => {
 
   const session = await player.get('/auth/service/session', { host })
   t.strictSame(Object.keys(session.body).sort(), ['expiresAt', 'scope', 'signedIn', 'user'])
-  t.match(session.body, { signedIn: true, user: { id: player.id, name: 'Ada', imageUrl: null }, scope: 'profile' })
+  t.match(session.body, { signedIn: true, user: { id: player.id, name: 'Ada', imageUrl: /^http/ }, scope: 'profile' })
   t.equal(new Date(session.body.expiresAt).getTime() - platform.clock.now().getTime(), 7 * 24 * 3600_000)
 
   t.match(await player.post('/auth/service/logout', undefined, { host }), { status: 200, body: { signedIn: false } })

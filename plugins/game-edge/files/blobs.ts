@@ -1,0 +1,17 @@
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import type { GameEdgeConfig } from '../schemas.ts'
+import { DiskCache } from './disk-cache.ts'
+import type { Blobs } from './files.ts'
+
+/** Where the bytes of games are read: the storage, or, where that is reached over a network, copies of it here. */
+export async function blobsOf(app: FastifyInstance, { diskCacheBytes }: GameEdgeConfig): Promise<Blobs> {
+  const { storage, deploys } = app
+  const source: Blobs = {
+    file: async ({ sha256 }) => (await storage.openFile?.(deploys.blobKey(sha256))) ?? null,
+    open: ({ sha256 }, range) => storage.get(deploys.blobKey(sha256), range),
+  }
+  if (!storage.remote || diskCacheBytes === 0) return source
+  const folder = join(app.config.dataDir, 'cache', 'games')
+  return DiskCache.open({ folder, maxBytes: diskCacheBytes, source, log: app.log })
+}

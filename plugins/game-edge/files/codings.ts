@@ -1,0 +1,43 @@
+import { chooseEncoding } from '../../../core/http.ts'
+
+/** The content codings that files are kept in beside their plain form. */
+export type Coding = 'br' | 'gzip'
+
+const REMEMBERED = 500
+const LONGEST = 200
+
+/** What an `Accept-Encoding` comes to, for each of the sets that a file may be had in. */
+interface Choices {
+  br: Coding | null
+  gzip: Coding | null
+  both: Coding | null
+}
+
+const choices = new Map<string, Choices>()
+
+/**
+ * The coding to send a file in: brotli before gzip, as the client ranks them; null for the plain form.
+ *
+ * Browsers send a handful of different headers, so what they come to is remembered.
+ *
+ * @param codings what the file can be had in
+ */
+export function chooseCoding(accepted: string | undefined, codings: readonly Coding[]): Coding | null {
+  if (codings.length === 0 || !accepted) return null
+  const known = choices.get(accepted) ?? remember(accepted)
+  return codings.length > 1 ? known.both : known[codings[0] as Coding]
+}
+
+function remember(accepted: string): Choices {
+  const choose = (...codings: Coding[]) =>
+    chooseEncoding(
+      accepted,
+      codings.map((coding) => ({ coding })),
+    )?.coding ?? null
+  const made = { br: choose('br'), gzip: choose('gzip'), both: choose('br', 'gzip') }
+  if (accepted.length <= LONGEST) {
+    if (choices.size >= REMEMBERED) choices.clear()
+    choices.set(accepted, made)
+  }
+  return made
+}

@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import type { Game } from '../../games/index.ts'
+
+/** Whether a request for a document is somebody opening the game, rather than a script, a prefetch or a program. */
+export function opensGame({ method, headers }: IncomingMessage): boolean {
+  if (method !== 'GET' || !headers.accept?.includes('text/html')) return false
+  // Browsers say where it goes on https and localhost only.
+  const to = headers['sec-fetch-dest']
+  if (to !== undefined && to !== 'document' && to !== 'iframe' && to !== 'frame') return false
+  return headers['sec-purpose'] === undefined && headers.purpose !== 'prefetch'
+}
+
+/**
+ * Counts plays, after the answer: a signed-in player by the account, others by address and browser, which the counter
+ * turns into a hash and forgets (plugins/games/analytics).
+ *
+ * @param address of the client
+ */
+export function countPlay(
+  app: Pick<FastifyInstance, 'games' | 'edge' | 'log'>,
+  game: Game,
+  request: IncomingMessage,
+  address: string,
+): void {
+  const count = async () => {
+    const session = await app.edge.sessions.read(request, request.headers.host?.toLowerCase() ?? '', game)
+    app.games.count.play(game.id, session?.player.id ?? `${address} ${request.headers['user-agent'] ?? ''}`)
+  }
+  count().catch((error) => app.log.error({ err: error }, 'a play was not counted'))
+}

@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { createLog } from '../../../core/log.ts'
+import { DiskCache } from '../../../plugins/game-edge/files/disk-cache.ts'
+import type { Blobs } from '../../../plugins/game-edge/files/files.ts'
+import { startPlatform } from '../../kit/platform.ts'
+import { deploy, sha256 } from './kit.ts'
+
+const INDEX = `<!doctype html><html><head><title>Pong</title></head><body>${'pong '.repeat(400)}</body></html>`
+const SCRIPT = 'export const pong = "pong"\n'.repeat(400)
+
+async function published(t: Test, fields: Record<string, unknown> = {}) {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp()
+  const game = await platform.game(owner, fields)
+  const program = await platform.program(owner)
+  const deployId = await deploy(platform, program, game.id, { 'index.html': INDEX, 'main.js': SCRIPT })
+  const get = (path: string, headers: Record<string, string> = {}, host = platform.gameHost(game.slug)) =>
+    platform.stranger.get(path, { host, headers })
+  return { platform, owner, program, game, deployId, get }
+}
+
+/** The bytes as they came: `text` would not survive a coding. */
+async function bytesOf(
+  t: Test,
+  { platform, game }: Awaited<ReturnType<typeof published>>,
+  path: string,
+  accepts: string,
+) {
+  const headers = { host: platform.gameHost(game.slug), 'accept-encoding': accepts }
+  const { rawPayload, headers: got } = await platform.app.inject({ url: path, headers })
+  t.equal(got['content-length'], String(rawPayload.length))
+  return { bytes: rawPayload, headers: got }
+}
+
+t.test('compressed forms are sent to whom takes them', async (t) => {
+  const site = await published(t)
+  let forms = 0
+  for (let tries = 0; tries < 300 && forms < 2; tries++) {
+    forms = (await site.platform.app.deploys.manifest(site.deployId))?.get('main.js')?.encodings.length ?? 0
+    if (forms < 2) await new Promise((done) => setTimeout(done, 100))
+  }
+  t.equal(forms, 2, 'made in the background')
+  site.platform.clock.advance(6000)
+  const br = await bytesOf(t, site, '/main.js', 'gzip, deflate, br, zstd')
+  t.equal(brotliDecompressSync(br.bytes).toString(), SCRIPT)
+  t.match(br.headers, { 'content-encoding': 'br', vary: 'accept-encoding', 'content-type': /^text\/javascript/ })
+  const gzip = await bytesOf(t, site, '/main.js', 'gzip')
+  t.equal(gunzipSync(gzip.bytes).toString(), SCRIPT)
+  const plain = await bytesOf(t, site, '/main.js', 'br;q=0, identity')
+  t.equal(plain.bytes.toString(), SCRIPT)
+  t.match(plain.headers, { vary: 'accept-encoding', 'content-encoding': undefined })
+  const tags = [br, gzip, plain].map(({ headers }) => headers.etag)
+  t.equal(new Set(tags).size, 3, 'each form has its own entity tag')
+  const again = await site.get('/main.js', { 'accept-encoding': 'br', 'if-none-match': tags[0] as string })
+  t.match(again, { status: 304, headers: { vary: 'accept-encoding', etag: tags[0] } })
+  t.equal((await site.get('/main.js', { 'accept-encoding': 'gzip', 'if-none-match': tags[0] as string })).status, 200)
+  const part = await site.get('/main.js', {
+    'accept-encoding': 'br',
+    range: 'bytes=0-4',
+    'if-range': tags[0] as string,
+  })
+  t.match(part, { status: 206, headers: { 'content-encoding': 'br', 'content-range': `bytes 0-4/${br.bytes.length}` } })
+})
+
+t.test('documents are compressed with the widget in them', async (t) => {
+  const site = await published(t)
+  const { bytes, headers } = await bytesOf(t, site, '/', 'gzip, deflate, br')
+  t.match(headers, { 'content-encoding': 'br', vary: 'accept-encoding', 'cache-control': 'no-cache' })
+  t.match(brotliDecompressSync(bytes).toString(), '/__service/auth-widget.js')
+  t.match(brotliDecompressSync(bytes).toString(), 'pong pong')
+})
+
+t.test('a former address leads to the new one for ninety days, and is never kept', async (t) => {
+  const { platform, program, game, get } = await published(t)
+  const old = platform.gameHost(game.slug)
+  t.equal((await get('/main.js')).status, 200)
+  t.equal((await program.patch(`/api/games/${game.id}`, { slug: 'pong-two' })).status, 200)
+  const moved = await get('/main.js?a=1', {}, old)
+  const location = `http://${platform.gameHost('pong-two')}/main.js?a=1`
+  t.match(moved, { status: 302, headers: { location, 'cache-control': 'no-store' } })
+  t.equal((await get('/main.js', {}, platform.gameHost('pong-two'))).text, SCRIPT)
+  t.equal((await get('/auth/service/session', {}, old)).status, 404)
+  await program.patch(`/api/games/${game.id}`, { visibility: 'private' })
+  t.equal((await get('/main.js', {}, old)).status, 404, 'nobody learns where a private game went')
+})
+
+t.test('a deploy that was live is shown under a name of its own', async (t) => {
+  const { platform, program, game, deployId, get } = await published(t)
+  await deploy(platform, program, game.id, { 'index.html': '<html><head></head>second</html>' })
+  t.match((await get('/')).text, 'second')
+  const { body } = await program.get(`/api/deploy/${deployId}`)
+  const preview = new URL(body.previewUrl).host
+  const page = await get('/', {}, preview)
+  t.match(page.text, 'pong pong')
+  t.match(page.headers, { 'x-robots-tag': 'noindex', 'cache-control': 'private, no-cache' })
+  t.equal((await get('/main.js', {}, preview)).text, SCRIPT)
+  t.equal((await get('/', {}, preview.replace(/--.{3}/, '--000'))).status, 404)
+  await program.patch(`/api/games/${game.id}`, { visibility: 'private' })
+  t.equal((await get('/', {}, preview)).status, 404)
+})
+
+t.test('opening a game is a play, fetching its files is none', async (t) => {
+  const { platform, owner, game, get } = await published(t)
+  const html = { accept: 'text/html,application/xhtml+xml', 'user-agent': 'A browser' }
+  await get('/', html)
+  await get('/level/3', { ...html, 'sec-fetch-dest': 'iframe' })
+  await get('/', { ...html, 'user-agent': 'Another' })
+  await get('/', { ...html, 'sec-purpose': 'prefetch' })
+  await get('/', { ...html, 'sec-fetch-dest': 'empty' })
+  await get('/', { accept: '*/*' })
+  await get('/main.js', html)
+  await new Promise((done) => setTimeout(done, 20))
+  await platform.app.games.count.flush()
+  const program = await platform.program(owner)
+  const { body } = await program.get(`/api/games/${game.id}/analytics`)
+  t.match(body.totals, { plays: 3, uniquePlayers: 2 })
+})
+
+t.test('a reserved address that does not exist is 404 whatever the method, others say which they take', async (t) => {
+  const { platform, game } = await published(t)
+  const host = platform.gameHost(game.slug)
+  for (const path of ['/__service/nothing.js', '/auth/service/x', '/mp/x/y', '/__service/', '/%5f_service/x']) {
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
+      const { status, body } = await platform.stranger.request(method, path, undefined, { host })
+      t.equal(status, 404, `${method} ${path}`)
+      t.match(body, { error: { code: 'not_found' } })
+    }
+  }
+  for (const [path, allow] of [
+    ['/main.js', 'GET, HEAD'],
+    ['/__service/auth-widget.js', 'GET, HEAD'],
+  ]) {
+    const refused = await platform.stranger.post(path as string, undefined, { host })
+    t.match(refused, { status: 405, headers: { allow } }, String(path))
+  }
+})
+
+t.test('the assets of the platform are asked for at the game’s own address', async (t) => {
+  const { get } = await published(t)
+  t.match(await get('/__service/assets/crate.glb'), {
+    status: 404,
+    body: { error: { code: 'not_found' } },
+    headers: { 'access-control-allow-origin': '*', 'cache-control': 'no-store' },
+  })
+})
+
+t.test('copies of a storage far away', async (t) => {
+  const blobs = new Map<string, Buffer>()
+  const reads: string[] = []
+  let broken = false
+  const source: Blobs = {
+    file: async () => null,
+    open: async ({ sha256 }, range) => {
+      reads.push(sha256.slice(0, 4) + (range ? ` ${range.start}-${range.end}` : ''))
+      const bytes = blobs.get(sha256) as Buffer
+      const asked = range ? bytes.subarray(range.start, range.end + 1) : bytes
+      return Readable.from(
+        (async function* () {
+          for (let at = 0; at < asked.length; at += 65_536) {
+            await new Promise((done) => setImmediate(done))
+            if (broken && at > 0) throw new Error('cut off')
+            yield asked.subarray(at, at + 65_536)
+          }
+        })(),
+        { objectMode: false },
+      )
+    },
+  }
+  const blob = (size: number) => {
+    const bytes = randomBytes(size)
+    const key = { sha256: sha256(bytes), size }
+    blobs.set(key.sha256, bytes)
+    return { ...key, bytes }
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-copies-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const open = () => DiskCache.open({ folder, maxBytes: 3_000_000, source, log: createLog('silent') })
+  const cache = await open()
+  const settled = async () => {
+    for (let tries = 0; tries < 200 && readdirSync(folder).some((name) => name.startsWith('incoming')); tries++)
+      await new Promise((done) => setTimeout(done, 5))
+  }
+
+  const first = blob(900_000)
+  const range = { start: 700_000, end: 700_099 }
+  const together = await Promise.all([cache.open(first), cache.open(first), cache.open(first, range)])
+  const [whole, again, part] = await Promise.all(together.map((stream) => buffer(stream)))
+  t.ok(whole?.equals(first.bytes) && again?.equals(first.bytes), 'whole, while it is being copied')
+  t.ok(part?.equals(first.bytes.subarray(700_000, 700_100)), 'and in part')
+  t.equal(reads.length, 1, 'and fetched once')
+  await settled()
+  const file = await cache.file(first)
+  t.ok(file, 'it is a file of this machine now')
+  await file?.close()
+  t.ok((await buffer(await cache.open(first, range))).equals(first.bytes.subarray(700_000, 700_100)))
+  t.equal(reads.length, 1)
+
+  const others = [blob(900_000), blob(900_000), blob(900_000)]
+  for (const other of others) t.ok((await buffer(await cache.open(other))).equals(other.bytes))
+  await settled()
+  t.ok(cache.bytes <= 3_000_000, 'the copies are bounded')
+  for (let tries = 0; tries < 200 && existsSync(join(folder, first.sha256)); tries++)
+    await new Promise((done) => setTimeout(done, 5))
+  t.notOk(existsSync(join(folder, first.sha256)), 'the longest unused went')
+
+  const huge = blob(1_600_000)
+  t.ok((await buffer(await cache.open(huge))).equals(huge.bytes))
+  t.notOk(existsSync(join(folder, huge.sha256)), 'one that would push the others out is not copied')
+
+  broken = true
+  const cut = blob(500_000)
+  await t.rejects(buffer(await cache.open(cut)), 'a copy that breaks off is an error')
+  broken = false
+  t.ok((await buffer(await cache.open(cut))).equals(cut.bytes), 'and made anew the next time')
+  await settled()
+
+  const lying = blob(400_000)
+  blobs.set(lying.sha256, randomBytes(400_000))
+  await buffer(await cache.open(lying)).catch(() => {})
+  await settled()
+  t.notOk(existsSync(join(folder, lying.sha256)), 'other bytes than the digest says are not kept')
+
+  writeFileSync(join(folder, 'incoming-old'), 'x')
+  const restarted = await open()
+  t.equal(restarted.bytes, cache.bytes, 'copies outlive the process')
+  t.notOk(existsSync(join(folder, 'incoming-old')))
+})
