@@ -11,6 +11,7 @@
  * workers.
  */
 
+import { ServerClock } from './multiplayer/clock.ts'
 import {
   type JoinOptions,
   type Listener,
@@ -59,8 +60,6 @@ export class Room {
   /** This player. */
   me!: Player
   capacity = 0
-  /** Round trip of the last ping, in ms. */
-  latency: number | null = null
   readonly state: SharedState
   readonly #origin: string
   readonly #giveUpAfterMs: number
@@ -75,9 +74,12 @@ export class Room {
   #sequence = 0
   /** What was said while away. */
   #queue: (string | ArrayBuffer)[] = []
-  #clockOffset = 0
+  readonly #clock = new ServerClock()
+  /** What `presence` said last, to be said again where a room begins anew. */
+  #presence: unknown
   #ended = false
   #heardAt = 0
+  readonly #stop = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
   #wake: (() => void) | null = null
 
@@ -108,7 +110,12 @@ export class Room {
 
   /** The server's time, in ms since 1970: the same for all players, within the latency. */
   now(): number {
-    return Date.now() + this.#clockOffset
+    return this.#clock.now()
+  }
+
+  /** Round trip of the last ping, in ms. */
+  get latency(): number | null {
+    return this.#clock.latency
   }
 
   /** Says something. @param to everyone else by default; `'all'`, `'host'`, or ids or players */
@@ -128,6 +135,7 @@ export class Room {
 
   /** What the others see as this player's `data`. */
   presence(data: unknown): void {
+    this.#presence = data
     this.#say({ t: 'presence', data })
   }
 
@@ -162,8 +170,9 @@ export class Room {
   async [OPEN](): Promise<void> {
     await this.#connect()
     this.#timer = setInterval(() => this.#watch(), PING_MS / 4)
-    globalThis.addEventListener?.('online', () => this.#wake?.())
-    globalThis.document?.addEventListener('visibilitychange', () => this.#wake?.())
+    const until = { signal: this.#stop.signal }
+    globalThis.addEventListener?.('online', () => this.#wake?.(), until)
+    globalThis.document?.addEventListener('visibilitychange', () => this.#wake?.(), until)
   }
 
   /** Opens a socket; resolves with the room's welcome. */
@@ -263,7 +272,8 @@ export class Room {
     if (typeof data !== 'string') {
       this.#sequence++
       const index = new DataView(data).getUint16(0, true)
-      const from = this.players.find((player) => player.index === index)
+      let from: Player | undefined
+      for (const player of this.#players.values()) if (player.index === index) from = player
       this.#emit('binary', new Uint8Array(data, 2), from)
       return
     }
@@ -304,10 +314,7 @@ export class Room {
       player.data = data
       this.#emit('presence', player, data)
     },
-    pong: ({ id, now }) => {
-      this.latency = performance.now() - id
-      this.#clockOffset = now + this.latency / 2 - Date.now()
-    },
+    pong: ({ id, now }) => this.#clock.heard(id, now),
     error: ({ code, message, version }) => this.#emit('error', { code, message, version }),
   }
 
@@ -317,7 +324,7 @@ export class Room {
     this.#resume = message.resume
     this.#sequence = message.sequence
     this.capacity = message.room.capacity
-    this.#clockOffset = message.now - Date.now()
+    this.#clock.set(message.now)
     // `replay`: what was missed follows, frame by frame, onto what is known here. Else everything begins with this.
     const missed = message.replay === null
     if (missed) {
@@ -331,6 +338,7 @@ export class Room {
     const queue = this.#queue
     this.#queue = []
     this.#ping()
+    if (again && missed && this.#presence !== undefined) this.#say({ t: 'presence', data: this.#presence })
     for (const frame of queue) this.#push(frame)
     if (again) this.#emit('reconnected', { missed })
   }
@@ -351,6 +359,7 @@ export class Room {
     if (this.#ended) return
     this.#ended = true
     clearInterval(this.#timer)
+    this.#stop.abort()
     this.#wake?.()
     this.#socket?.close(1000)
     this.#socket = null

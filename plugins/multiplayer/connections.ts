@@ -1,15 +1,18 @@
+import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { Clock } from '../../core/clock.ts'
 import type { Admission } from './admission.ts'
-import type { Frame } from './room/frames.ts'
-import type { Link, Member } from './room/member.ts'
-import { CLOSE, type Room } from './room/room.ts'
+import type { Link } from './room/member.ts'
+import { CLOSE } from './room/room.ts'
+import type { Ending, Seat } from './seat.ts'
 
 /** A client's own, orderly end: closed, left the page, or `close()` without a code. Anything else may come back. */
 const GOODBYES = new Set([1000, 1001, 1005])
 
 /** One room socket, from its place in the room to the wire. */
-class Connection implements Link {
+export class Connection implements Link {
+  /** Whom it counts for: an account, or for guests an address. */
+  readonly owner: string
   readonly sub: string
   /** When the session ends that opened it, in ms since 1970, and the epoch it is of; null for guests. */
   readonly endsAt: number | null
@@ -17,53 +20,57 @@ class Connection implements Link {
   /** Whether the client has answered since the last ping. */
   alive = true
   readonly #socket: WebSocket
+  /** The raw stream below the socket. */
+  readonly #stream: Duplex
   readonly #maxUnsent: number
-  #room: Room | null = null
-  #member: Member | null = null
+  #seat: Seat | null = null
   #closed = false
 
-  constructor(socket: WebSocket, { account, session }: Pick<Admission, 'account' | 'session'>, maxUnsent: number) {
+  constructor(socket: WebSocket, stream: Duplex, admission: Admission, maxUnsent: number) {
     this.#socket = socket
-    this.sub = account.sub
-    this.endsAt = session?.expiresAt.getTime() ?? null
-    this.epoch = session?.epoch ?? null
+    this.#stream = stream
+    this.owner = admission.owner
+    this.sub = admission.account.sub
+    this.endsAt = admission.session?.expiresAt.getTime() ?? null
+    this.epoch = admission.session?.epoch ?? null
     this.#maxUnsent = maxUnsent
   }
 
-  enter(room: Room, member: Member): void {
-    this.#room = room
-    this.#member = member
+  enter(seat: Seat): void {
+    this.#seat = seat
     const socket = this.#socket
     socket.on('message', (data, isBinary) => {
       this.alive = true
       if (this.#closed) return
       // `nodebuffer` is the default: one Buffer a message.
-      if (isBinary) room.receiveBinary(member, data as Buffer)
-      else room.receive(member, (data as Buffer).toString())
+      if (isBinary) seat.bytes(data as Buffer)
+      else seat.text((data as Buffer).toString())
     })
     socket.on('pong', () => {
       this.alive = true
     })
-    // Answered by ws itself; counted, so that a flood of pings ends as a flood of messages does.
-    socket.on('ping', () => room.spend(member))
+    // Answered by ws itself.
+    socket.on('ping', () => seat.ping())
     // A frame too large, malformed text and the like: ws closes with the right code, and nobody comes back from that.
-    socket.on('error', () => room.leave(member, this, 'closed'))
+    // What the network does to a connection is no such mistake.
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#leave(error.code?.startsWith('WS_') ? 'closed' : 'lost'))
     socket.on('close', (code) => {
       this.#closed = true
-      if (GOODBYES.has(code)) room.leave(member, this, 'left')
-      else room.drop(member, this)
+      this.#leave(GOODBYES.has(code) ? 'left' : 'lost')
     })
   }
 
-  send(frame: Frame): void {
-    if (this.#closed) return
-    this.#socket.send(frame.data, { binary: frame.binary })
-    if (this.#socket.bufferedAmount <= this.#maxUnsent) return
+  /**
+   * Past ws, which would make a header and two writes for each recipient. Without compression, which is off, ws writes
+   * each of its own frames at once and whole, so that ours stand cleanly between them.
+   */
+  write(frames: Buffer): void {
+    if (this.#closed || !this.#stream.writable) return
+    this.#stream.write(frames)
+    if (this.#stream.writableLength <= this.#maxUnsent) return
     this.close(CLOSE.slow, 'too slow')
     // Later: the room is in the middle of telling everyone something.
-    setImmediate(() => {
-      if (this.#room && this.#member) this.#room.drop(this.#member, this)
-    })
+    setImmediate(() => this.#leave('lost'))
   }
 
   close(code: number, reason: string): void {
@@ -82,7 +89,12 @@ class Connection implements Link {
   /** The session has ended: out, and not back. */
   end(): void {
     this.close(CLOSE.policy, 'signed out')
-    if (this.#room && this.#member) this.#room.leave(this.#member, this, 'closed')
+    this.#leave('closed')
+  }
+
+  #leave(ending: Ending): void {
+    this.#seat?.end(ending)
+    this.#seat = null
   }
 }
 
@@ -91,6 +103,8 @@ export class Connections {
   readonly #clock: Clock
   readonly #maxUnsent: number
   readonly #open = new Set<Connection>()
+  /** How many there are of each owner. */
+  readonly #byOwner = new Map<string, number>()
 
   constructor(clock: Clock, maxUnsent: number) {
     this.#clock = clock
@@ -101,12 +115,30 @@ export class Connections {
     return this.#open.size
   }
 
-  /** Puts a socket into its room; `enter` gives it the place. */
-  add(socket: WebSocket, admission: Admission, room: Room, enter: (link: Link) => Member): void {
-    const connection = new Connection(socket, admission, this.#maxUnsent)
+  /** How many sockets an account, or an address of guests, has here. */
+  countOf(owner: string): number {
+    return this.#byOwner.get(owner) ?? 0
+  }
+
+  /** Puts a socket into its room. */
+  add(socket: WebSocket, stream: Duplex, admission: Admission): void {
+    const connection = new Connection(socket, stream, admission, this.#maxUnsent)
+    const seat = admission.place.sit(connection)
+    // Somebody may have taken the last place since it was asked for.
+    if (!seat) {
+      socket.close(CLOSE.slow, 'full')
+      return
+    }
+    const { owner } = connection
     this.#open.add(connection)
-    socket.on('close', () => this.#open.delete(connection))
-    connection.enter(room, enter(connection))
+    this.#byOwner.set(owner, this.countOf(owner) + 1)
+    socket.on('close', () => {
+      this.#open.delete(connection)
+      const left = this.countOf(owner) - 1
+      if (left > 0) this.#byOwner.set(owner, left)
+      else this.#byOwner.delete(owner)
+    })
+    connection.enter(seat)
   }
 
   /** Called every `roomPingSeconds`. */

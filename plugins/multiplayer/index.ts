@@ -2,6 +2,9 @@ import websocket from '@fastify/websocket'
 import { Gauge } from 'prom-client'
 import { definePlugin } from '../../core/plugin.ts'
 import { Connections } from './connections.ts'
+import { Delivery } from './delivery.ts'
+import { pages } from './pages.ts'
+import { ManyNodes, OneNode } from './places.ts'
 import { CLOSE } from './room/room.ts'
 import { Rooms } from './rooms.ts'
 import { routes } from './routes.ts'
@@ -21,7 +24,11 @@ export default definePlugin(
     limits: MultiplayerLimits,
   },
   async (app, _config, limits) => {
-    const rooms = new Rooms(app.clock, limits)
+    const delivery = new Delivery()
+    const rooms = new Rooms({ clock: app.clock, limits, delivery, log: app.log })
+    const places = app.bus.shared
+      ? new ManyNodes({ bus: app.bus, rooms, log: app.log, clock: app.clock })
+      : new OneNode(rooms)
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
 
     await app.register(websocket, {
@@ -32,6 +39,7 @@ export default definePlugin(
         if (socket.readyState === socket.OPEN) socket.close(1011, 'internal error')
       },
       preClose(done) {
+        void places.stop()
         const { clients } = this.websocketServer
         for (const client of clients) client.close(CLOSE.restart, 'restarting')
         this.websocketServer.close()
@@ -47,13 +55,16 @@ export default definePlugin(
       if (request.raw.headers.upgrade !== undefined) request.raw.socket?.destroy()
       done()
     })
-    await app.register(routes(rooms, connections))
+    await app.register(routes({ places, connections, limits }))
+    await app.register(pages(places))
+    app.games.tabs.push({ label: 'Rooms', order: 40, href: (game) => `/games/${game.slug}/rooms` })
 
     const timers = [
-      setInterval(() => rooms.sweep(), 1000),
+      setInterval(() => void places.tend(), 1000),
       setInterval(() => connections.probe(), limits.roomPingSeconds * 1000),
     ]
     for (const timer of timers) timer.unref()
+    app.addHook('onReady', () => places.start())
     app.addHook('onClose', async () => timers.forEach(clearInterval))
 
     app.events.on('player.changed', async ({ playerId }) => {

@@ -1,64 +1,108 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import { randomText } from '../../core/ids.ts'
-import type { PageQuery } from '../../core/pagination.ts'
-import { Room, type RoomLimits } from './room/room.ts'
-import type { MultiplayerLimits, RoomSummary } from './schemas.ts'
+import type { Delivery } from './delivery.ts'
+import { HostedRoom, type SafePlace } from './hosted-room.ts'
+import type { RoomLimits } from './room/room.ts'
+import { snapshotFrom } from './room/snapshot.ts'
+import type { MultiplayerLimits } from './schemas.ts'
 
-/** How much is kept to be repeated to one client, beside the number of frames. */
+/** How much of what a room has said is kept to be repeated, beside the number of frames. */
 const REPLAY_BYTES = 1024 * 1024
 
-/** The rooms of all games that live on this node. A room is there while somebody is in it. */
+/** A room as lists show it. */
+export interface RoomInfo {
+  id: string
+  players: number
+  capacity: number
+  locked: boolean
+  /** Messages a second, lately. */
+  rate: number
+  people: { name: string; imageUrl: string | null; away: boolean }[]
+}
+
+/** The rooms of all games that this node runs. A room is there while somebody is in it. */
 export class Rooms {
-  readonly #clock: Clock
-  readonly #limits: MultiplayerLimits
-  readonly #byGame = new Map<string, Map<string, { room: Room; capacity: number }>>()
+  readonly #parts: { clock: Clock; limits: MultiplayerLimits; delivery: Delivery; log: FastifyBaseLogger }
+  readonly #byGame = new Map<string, Map<string, HostedRoom>>()
 
-  constructor(clock: Clock, limits: MultiplayerLimits) {
-    this.#clock = clock
-    this.#limits = limits
+  constructor(parts: { clock: Clock; limits: MultiplayerLimits; delivery: Delivery; log: FastifyBaseLogger }) {
+    this.#parts = parts
   }
 
-  find(gameId: string, roomId: string): Room | undefined {
-    return this.#byGame.get(gameId)?.get(roomId)?.room
+  find(gameId: string, roomId: string): HostedRoom | undefined {
+    return this.#byGame.get(gameId)?.get(roomId)
   }
 
-  /** The room, made when it is not there yet. @param maxPlayers what the game's settings say */
-  open(gameId: string, roomId: string, maxPlayers: number): Room {
-    const rooms = this.#byGame.get(gameId) ?? new Map<string, { room: Room; capacity: number }>()
-    this.#byGame.set(gameId, rooms)
-    const known = rooms.get(roomId)
-    if (known) return known.room
-    const limits = this.#roomLimits(maxPlayers)
-    const room = new Room(roomId, { clock: this.#clock, limits, newToken: () => randomText(16) })
-    rooms.set(roomId, { room, capacity: limits.players })
-    return room
+  /**
+   * The room, made when it is not there yet.
+   *
+   * @param maxPlayers what the game's settings say; the limit `roomPlayers` stands above it
+   */
+  open(gameId: string, roomId: string, maxPlayers: number, place: SafePlace | null = null): HostedRoom {
+    return this.find(gameId, roomId) ?? this.#make(gameId, roomId, maxPlayers, place)
   }
 
-  /** The rooms of a game that anyone may enter, by name. */
-  list(gameId: string, { limit, cursor }: PageQuery): { rooms: RoomSummary[]; nextCursor: string | null } {
-    const after = [...(this.#byGame.get(gameId) ?? [])]
-      .filter(([id, { room }]) => room.size > 0 && (cursor === undefined || id > cursor))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-    const page = after.slice(0, limit)
-    return {
-      rooms: page.map(([id, { room, capacity }]) => ({ id, players: room.size, capacity, locked: room.locked })),
-      nextCursor: after.length > limit ? (page.at(-1)?.[0] ?? null) : null,
+  /** As `open`, from what another node has kept: a snapshot and the changes after it. */
+  restore(gameId: string, roomId: string, maxPlayers: number, place: SafePlace, texts: string[]): HostedRoom {
+    const hosted = this.open(gameId, roomId, maxPlayers, place)
+    hosted.room.restore(snapshotFrom(texts))
+    return hosted
+  }
+
+  /** The rooms of a game that there is somebody in. */
+  list(gameId: string): RoomInfo[] {
+    return Array.from(this.#byGame.get(gameId)?.values() ?? [])
+      .filter(({ room }) => room.size > 0)
+      .map(({ room, rate }) => ({
+        id: room.id,
+        players: room.size,
+        capacity: room.capacity,
+        locked: room.locked,
+        rate,
+        people: room.players,
+      }))
+  }
+
+  *[Symbol.iterator](): Iterator<HostedRoom> {
+    for (const rooms of this.#byGame.values()) yield* rooms.values()
+  }
+
+  /** Ends places that were kept long enough. @returns the rooms that are gone with them. Called every second. */
+  sweep(): HostedRoom[] {
+    const gone: HostedRoom[] = []
+    const now = this.#parts.clock.now().getTime()
+    for (const hosted of this) {
+      hosted.room.sweep()
+      hosted.measure()
+      if (hosted.room.size === 0 && hosted.reservedUntil < now) gone.push(hosted)
     }
+    for (const hosted of gone) this.#forget(hosted)
+    return gone
   }
 
-  /** Ends places that were kept long enough, and rooms that are empty. Called every second. */
-  sweep(): void {
-    for (const [gameId, rooms] of this.#byGame) {
-      for (const [id, { room }] of rooms) {
-        room.sweep()
-        if (room.size === 0) rooms.delete(id)
-      }
-      if (rooms.size === 0) this.#byGame.delete(gameId)
-    }
+  #make(gameId: string, roomId: string, maxPlayers: number, place: SafePlace | null): HostedRoom {
+    const { clock, log, delivery } = this.#parts
+    const hosted = new HostedRoom(gameId, roomId, {
+      ...{ clock, log, place },
+      limits: this.#roomLimits(maxPlayers),
+      newToken: () => randomText(16),
+      wake: (room) => delivery.wake(room),
+      onLost: (room) => this.#forget(room),
+    })
+    const rooms = this.#byGame.get(gameId) ?? new Map<string, HostedRoom>()
+    this.#byGame.set(gameId, rooms.set(roomId, hosted))
+    return hosted
+  }
+
+  #forget(hosted: HostedRoom): void {
+    const rooms = this.#byGame.get(hosted.gameId)
+    if (rooms?.get(hosted.room.id) === hosted) rooms.delete(hosted.room.id)
+    if (rooms?.size === 0) this.#byGame.delete(hosted.gameId)
   }
 
   #roomLimits(maxPlayers: number): RoomLimits {
-    const limits = this.#limits
+    const { limits } = this.#parts
     return {
       players: Math.min(maxPlayers, limits.roomPlayers),
       messagesPerSecond: limits.roomMessagesPerSecond,

@@ -1,13 +1,11 @@
 import type { WebSocket } from 'ws'
-import { PageQuery } from '../../core/pagination.ts'
+import { type PageQuery as Page, PageQuery } from '../../core/pagination.ts'
 import type { Routes } from '../../core/routes.ts'
 import { refuseServiceWorker, SCRIPT_CACHE } from '../game-edge/index.ts'
-import { type Admission, admit } from './admission.ts'
-import type { Connections } from './connections.ts'
+import { type Admission, admit, type Gate } from './admission.ts'
 import { UpgradeRequired } from './errors.ts'
-import { CLOSE } from './room/room.ts'
-import type { Rooms } from './rooms.ts'
-import { Availability, RoomList } from './schemas.ts'
+import type { RoomInfo } from './rooms.ts'
+import { Availability, RoomList, type RoomSummary } from './schemas.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,7 +18,7 @@ const CLIENT = '/__service/multiplayer.js'
 
 /** `/mp…` and the client script, on each game's own origin. */
 export const routes =
-  (rooms: Rooms, connections: Connections): Routes =>
+  (gate: Gate): Routes =>
   async (app) => {
     const shared = { config: { auth: 'none' }, constraints: { origin: 'game' } } as const
     app.decorateRequest('admission', null)
@@ -51,7 +49,7 @@ export const routes =
       async (request, reply) => {
         const game = await app.edge.gameOf(request)
         reply.header('cache-control', 'no-store')
-        return rooms.list(game.id, request.query)
+        return pageOfRooms(await gate.places.list(game.id), request.query)
       },
     )
 
@@ -63,7 +61,7 @@ export const routes =
       schema: { hide: true },
       onRequest: async (request, reply) => {
         reply.header('cache-control', 'no-store')
-        request.admission = await admit(app, rooms, request, { isUpgrade: request.ws })
+        request.admission = await admit(app, gate, request, { isUpgrade: request.ws })
       },
       // A browser can't read why an upgrade was refused. The same address, fetched, says so: this, if nothing is wrong.
       handler: async () => {
@@ -71,16 +69,7 @@ export const routes =
       },
       wsHandler: (socket: WebSocket, request) => {
         const admission = request.admission as Admission
-        const { game, roomId, account, resume } = admission
-        const room = rooms.open(game.id, roomId, game.settings.multiplayer.maxPlayersPerRoom)
-        const member = resume && room.resumable(resume.token, account)
-        // Somebody may have taken the last place since `admit` looked.
-        if (!member && room.refusal(account)) return socket.close(CLOSE.slow, 'full')
-        connections.add(socket, admission, room, (link) => {
-          if (!member) return room.join(account, link)
-          room.resume(member, link, resume.received)
-          return member
-        })
+        gate.connections.add(socket, request.raw.socket, admission)
       },
     })
 
@@ -94,3 +83,12 @@ export const routes =
       },
     )
   }
+
+function pageOfRooms(rooms: RoomInfo[], { limit, cursor }: Page): { rooms: RoomSummary[]; nextCursor: string | null } {
+  const after = rooms.filter(({ id }) => cursor === undefined || id > cursor)
+  const page = after.slice(0, limit)
+  return {
+    rooms: page.map(({ id, players, capacity, locked }) => ({ id, players, capacity, locked })),
+    nextCursor: after.length > limit ? (page.at(-1)?.id ?? null) : null,
+  }
+}

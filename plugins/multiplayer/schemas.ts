@@ -19,6 +19,8 @@ export const MultiplayerLimits = {
   roomUnsentBytes: Count(1024 * 1024, 'Unsent data of one connection; a slower reader is disconnected.'),
   roomResumeSeconds: Count(30, 'How long the place of a lost connection is kept.'),
   roomReplayFrames: Count(256, 'Messages repeated to a client that comes back.'),
+  roomSocketsPerPlayer: Count(20, 'Room sockets that one player may have open at once, on one node.'),
+  roomGuestSocketsPerAddress: Count(200, 'Room sockets of guests from one address, on one node.'),
   roomPingSeconds: Count(25, 'Time between pings; a connection that misses one is dropped.'),
 }
 export type MultiplayerLimits = { [Name in keyof typeof MultiplayerLimits]: number }

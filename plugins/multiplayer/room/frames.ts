@@ -1,8 +1,8 @@
-/** One message ready for the wire, made once whatever the number of its recipients. */
-export interface Frame {
-  readonly data: Buffer
-  readonly binary: boolean
-}
+/**
+ * One message ready for the wire, made once whatever the number of its recipients: a whole WebSocket frame as a server
+ * sends it (RFC 6455 section 5.2: final, unmasked), so that several of them joined are one write.
+ */
+export type Frame = Buffer
 
 /** Why a player is gone. */
 export type LeaveReason = 'left' | 'timeout' | 'kicked' | 'closed'
@@ -42,14 +42,44 @@ export type ServerMessage =
   | { t: 'pong'; id: unknown; now: number }
   | { t: 'error'; code: ErrorCode; message: string; version?: number }
 
-export const textFrame = (text: string): Frame => ({ data: Buffer.from(text), binary: false })
+const FINAL_TEXT = 0x81
+const FINAL_BINARY = 0x82
+
+export function textFrame(text: string): Frame {
+  const length = Buffer.byteLength(text)
+  const { frame, at } = frameFor(FINAL_TEXT, length)
+  frame.write(text, at)
+  return frame
+}
 
 export const frameOf = (message: ServerMessage): Frame => textFrame(JSON.stringify(message))
 
 /** The sender's index, little-endian, and the bytes as they came. */
 export function binaryFrame(index: number, bytes: Buffer): Frame {
-  const data = Buffer.allocUnsafe(bytes.length + 2)
-  data.writeUInt16LE(index, 0)
-  bytes.copy(data, 2)
-  return { data, binary: true }
+  const { frame, at } = frameFor(FINAL_BINARY, bytes.length + 2)
+  frame.writeUInt16LE(index, at)
+  bytes.copy(frame, at + 2)
+  return frame
+}
+
+/** Frames one after the other; one alone is not copied. */
+export const joinFrames = (frames: Frame[]): Buffer =>
+  frames.length === 1 ? (frames[0] as Frame) : Buffer.concat(frames)
+
+/** A frame with its header written, and where its payload begins. */
+function frameFor(opcode: number, length: number): { frame: Frame; at: number } {
+  const at = length < 126 ? 2 : length < 65_536 ? 4 : 10
+  const frame = Buffer.allocUnsafe(at + length)
+  frame[0] = opcode
+  if (at === 2) {
+    frame[1] = length
+  } else if (at === 4) {
+    frame[1] = 126
+    frame.writeUInt16BE(length, 2)
+  } else {
+    frame[1] = 127
+    frame.writeUInt32BE(0, 2)
+    frame.writeUInt32BE(length, 6)
+  }
+  return { frame, at }
 }

@@ -1,9 +1,10 @@
-import type { Frame, RoomPlayer } from './frames.ts'
+import type { RoomPlayer } from './frames.ts'
 
 /** The way to a connected client. Neither method calls back into the room before it has returned. */
 export interface Link {
-  send(frame: Frame): void
-  /** Ends the connection with a WebSocket close code; nothing is sent after it. */
+  /** Whole frames, one or several. The same buffer goes to many links: it must not be changed. */
+  write(frames: Buffer): void
+  /** Ends the connection with a WebSocket close code; nothing is written after it. */
   close(code: number, reason: string): void
 }
 
@@ -24,7 +25,6 @@ export class Member {
   readonly joinedAt: Date
   /** What lets exactly this player come back. */
   readonly resumeToken: string
-  readonly replay: Replay
   readonly budget: Budget
   data: unknown = null
   /** Null while the socket is away. */
@@ -32,9 +32,19 @@ export class Member {
   /** While away: until when the place is kept, in ms since 1970. */
   awayUntil = 0
 
+  // What the outbox keeps of each player (see there).
+  /** Ordinal of the last entry before this player, or this player's present connection, came. */
+  since = 0
+  /** Ordinal of the last entry that was not for this player as for everyone. */
+  apartAt = 0
+  /** What to add to the room's count of broadcasts for the number of frames that this player was told. */
+  offset = 0
+  /** Number of the last frame written before the socket was lost. */
+  sequenceAtDrop = 0
+
   constructor(
-    fields: Pick<Member, 'account' | 'id' | 'index' | 'joinedAt' | 'resumeToken' | 'replay' | 'budget'> & {
-      link: Link
+    fields: Pick<Member, 'account' | 'id' | 'index' | 'joinedAt' | 'resumeToken' | 'budget' | 'link'> & {
+      data?: unknown
     },
   ) {
     this.account = fields.account
@@ -42,9 +52,9 @@ export class Member {
     this.index = fields.index
     this.joinedAt = fields.joinedAt
     this.resumeToken = fields.resumeToken
-    this.replay = fields.replay
     this.budget = fields.budget
     this.link = fields.link
+    this.data = fields.data ?? null
   }
 
   /** As the others see them. */
@@ -52,52 +62,6 @@ export class Member {
     const { sub, name, imageUrl } = this.account
     const { id, index, data, joinedAt } = this
     return { id, index, sub, name, imageUrl, data, joinedAt: joinedAt.toISOString() }
-  }
-
-  /** Sends what belongs to the order of the room: it is numbered, and repeated to a client that lost it. */
-  tell(frame: Frame): void {
-    this.replay.push(frame)
-    this.link?.send(frame)
-  }
-}
-
-/** The last frames that a player was sent, numbered from 1, so that nothing is lost or doubled over a reconnection. */
-export class Replay {
-  /** Number of the last frame. */
-  sequence = 0
-  /** Number of the last frame sent before the socket was lost. */
-  sequenceAtDrop = 0
-  readonly #maxFrames: number
-  readonly #maxBytes: number
-  #frames: Frame[] = []
-  #first = 0
-  #bytes = 0
-
-  constructor(maxFrames: number, maxBytes: number) {
-    this.#maxFrames = maxFrames
-    this.#maxBytes = maxBytes
-  }
-
-  push(frame: Frame): void {
-    this.sequence++
-    this.#frames.push(frame)
-    this.#bytes += frame.data.length
-    while (this.#frames.length - this.#first > this.#maxFrames || this.#bytes > this.#maxBytes) {
-      this.#bytes -= (this.#frames[this.#first] as Frame).data.length
-      this.#first++
-    }
-    // Cut now and then, not at each frame: moving the rest costs.
-    if (this.#first > this.#maxFrames) {
-      this.#frames = this.#frames.slice(this.#first)
-      this.#first = 0
-    }
-  }
-
-  /** The frames after one, or null when some of them are gone, or it was never sent. */
-  after(sequence: number): Frame[] | null {
-    const count = this.sequence - sequence
-    if (count < 0 || count > this.#frames.length - this.#first) return null
-    return count === 0 ? [] : this.#frames.slice(-count)
   }
 }
 

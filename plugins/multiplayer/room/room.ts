@@ -1,7 +1,17 @@
 import type { Clock } from '../../../core/clock.ts'
-import { binaryFrame, type Frame, frameOf, type LeaveReason, type ServerMessage, textFrame } from './frames.ts'
-import { type Account, Budget, type Link, Member, Replay } from './member.ts'
+import {
+  binaryFrame,
+  type Frame,
+  frameOf,
+  joinFrames,
+  type LeaveReason,
+  type ServerMessage,
+  textFrame,
+} from './frames.ts'
+import { type Account, Budget, type Link, Member } from './member.ts'
 import { type ClientMessage, parseMessage } from './messages.ts'
+import { type Batch, Outbox } from './outbox.ts'
+import type { Change, Roster, SavedMember, Snapshot } from './snapshot.ts'
 import { SharedState } from './state.ts'
 
 /** The room's numbers (contracts, section 8). */
@@ -18,44 +28,117 @@ export interface RoomLimits {
   replayBytes: number
 }
 
-/** Close codes that are ours (RFC 6455 section 7.4). */
+/** Close codes: of RFC 6455 section 7.4 and its registry, and two of our own. */
 export const CLOSE = { policy: 1008, restart: 1012, slow: 1013, kicked: 4001, replaced: 4002 } as const
+
+/** What a room stands on. */
+export interface RoomParts {
+  clock: Clock
+  limits: RoomLimits
+  newToken: () => string
+  /** Called when the room has something to hand over and had nothing before: whoever owns it calls `seal` soon. */
+  wake: () => void
+  /** Whether somebody asks for `takeChanges`. */
+  durable: boolean
+}
 
 type Fault = Omit<Extract<ServerMessage, { t: 'error' }>, 't'>
 
 export type Refusal = 'full' | 'locked' | 'kicked'
 
 /**
- * One room, protocol 1: messages in, messages out. It knows no socket and no timer; the time comes from a clock, and
- * whoever owns it calls `sweep` now and then.
+ * One room, protocol 1: messages in, messages out. It knows no socket and no timer; the time comes from a clock.
+ * Whoever owns it calls `sweep` now and then, and hands over what it says: `seal`, then `deliver`.
  *
- * Everything happens in one order, which is the same for all: a message is handed to every recipient before the next
- * one is looked at. A room with members has exactly one host at every moment, connected or away.
+ * Everything happens in one order, which is the same for all. A room with members has exactly one host at every moment,
+ * connected or away.
  */
 export class Room {
   readonly id: string
   locked = false
   /** The host's id; empty only while the room is. */
   host = ''
+  /** How many messages it has taken. */
+  taken = 0
   readonly #clock: Clock
   readonly #limits: RoomLimits
   readonly #newToken: () => string
+  readonly #durable: boolean
   /** In the order in which they came: the first is the next host. */
   readonly #members = new Map<string, Member>()
+  readonly #outbox: Outbox
   readonly #state: SharedState
   readonly #banned = new Set<string>()
   #ids = 0
+  #rosterChanged = false
+  #writes: Change[] = []
 
-  constructor(id: string, parts: { clock: Clock; limits: RoomLimits; newToken: () => string }) {
+  constructor(id: string, { clock, limits, newToken, wake, durable }: RoomParts) {
     this.id = id
-    this.#clock = parts.clock
-    this.#limits = parts.limits
-    this.#newToken = parts.newToken
-    this.#state = new SharedState(parts.limits.stateBytes)
+    this.#clock = clock
+    this.#limits = limits
+    this.#newToken = newToken
+    this.#durable = durable
+    this.#outbox = new Outbox(this.#members, { frames: limits.replayFrames, bytes: limits.replayBytes }, wake)
+    this.#state = new SharedState(limits.stateBytes)
   }
 
   get size(): number {
     return this.#members.size
+  }
+
+  get capacity(): number {
+    return this.#limits.players
+  }
+
+  /** Who is there, in the order in which they came. */
+  get players(): { name: string; imageUrl: string | null; away: boolean }[] {
+    return Array.from(this.#members.values(), ({ account, link }) => ({
+      name: account.name,
+      imageUrl: account.imageUrl,
+      away: link === null,
+    }))
+  }
+
+  /** What has been said since the last time, to be delivered; null when nothing was. */
+  seal(): Batch | null {
+    return this.#outbox.seal()
+  }
+
+  /** What must be safe before what has been said is delivered; only of a `durable` room. */
+  takeChanges(): Change[] {
+    const changes = this.#writes
+    this.#writes = []
+    if (this.#rosterChanged) changes.push({ roster: this.#roster() })
+    this.#rosterChanged = false
+    return changes
+  }
+
+  /** The whole room as JSON text of a `Snapshot`. */
+  snapshot(): string {
+    const head = JSON.stringify({ roster: this.#roster(), version: this.#state.version })
+    return `${head.slice(0, -1)},"state":${this.#state.toJson()}}`
+  }
+
+  /** Begins where another node ended. Everyone is away, and may come back within the usual time. */
+  restore({ roster, state, version }: Snapshot): void {
+    this.#state.restore(state, version)
+    this.host = roster.host
+    this.locked = roster.locked
+    this.#ids = roster.ids
+    for (const sub of roster.banned) this.#banned.add(sub)
+    for (const saved of roster.members) {
+      const member = this.#makeMember({ ...saved, joinedAt: new Date(saved.joinedAt), link: null })
+      member.awayUntil = this.#clock.now().getTime() + this.#limits.resumeSeconds * 1000
+    }
+  }
+
+  /** Takes everyone's connection away: the room goes on elsewhere, or not at all. */
+  disconnect(code: number, reason: string): void {
+    for (const member of this.#members.values()) {
+      member.link?.close(code, reason)
+      member.link = null
+    }
   }
 
   /** Why an account may not come in now, or null. */
@@ -67,22 +150,14 @@ export class Room {
 
   /** Lets a player in. The caller has asked `refusal` in the same tick. */
   join(account: Account, link: Link): Member {
-    const now = this.#clock.now()
-    const { messagesPerSecond, messageBurst, replayFrames, replayBytes } = this.#limits
-    const member = new Member({
-      account,
-      link,
-      id: `p${(++this.#ids).toString(36)}`,
-      index: this.#freeIndex(),
-      joinedAt: now,
-      resumeToken: this.#newToken(),
-      replay: new Replay(replayFrames, replayBytes),
-      budget: new Budget(messagesPerSecond, messageBurst, now.getTime()),
-    })
-    this.#members.set(member.id, member)
+    const id = `p${(++this.#ids).toString(36)}`
+    const joinedAt = this.#clock.now()
+    const resumeToken = this.#newToken()
+    const member = this.#makeMember({ account, id, index: this.#freeIndex(), joinedAt, resumeToken, link })
     this.host ||= member.id
-    link.send(this.#welcome(member, 0, null))
-    this.#tellOthers(member, frameOf({ t: 'join', player: member.player }))
+    this.#rosterChanged = this.#durable
+    this.#outbox.answer(member, this.#welcome(member, 0, null))
+    this.#outbox.tellOthers(member, frameOf({ t: 'join', player: member.player }))
     return member
   }
 
@@ -102,15 +177,17 @@ export class Room {
    * @param received number of the last frame the client has; null: all that was sent before the socket was lost
    */
   resume(member: Member, link: Link, received: number | null): void {
+    const old = member.link
     // The old socket may not have noticed yet that it is dead: phones change networks silently.
-    const wasAway = member.link === null
-    if (!wasAway) member.link?.close(CLOSE.replaced, 'resumed elsewhere')
-    const from = received ?? (wasAway ? member.replay.sequenceAtDrop : member.replay.sequence)
-    const missed = member.replay.after(from)
+    if (old) this.#outbox.part(member, old, { code: CLOSE.replaced, reason: 'resumed elsewhere' })
+    const sequence = this.#outbox.sequenceOf(member)
+    const from = received ?? (old ? sequence - this.#outbox.pendingFor(member) : member.sequenceAtDrop)
+    const missed = this.#outbox.after(member, from)
     member.link = link
-    link.send(this.#welcome(member, missed ? from : member.replay.sequence, missed ? missed.length : null))
-    for (const frame of missed ?? []) link.send(frame)
-    if (wasAway) this.#tellOthers(member, frameOf({ t: 'back', id: member.id }))
+    this.#outbox.listen(member)
+    const welcome = this.#welcome(member, missed ? from : sequence, missed ? missed.length : null)
+    this.#outbox.answer(member, joinFrames([welcome, ...(missed ?? [])]))
+    if (!old) this.#outbox.tellOthers(member, frameOf({ t: 'back', id: member.id }))
   }
 
   /** A socket is gone without goodbye: the place is kept for a while. Ignored when the player has another by now. */
@@ -118,8 +195,8 @@ export class Room {
     if (member.link !== link) return
     member.link = null
     member.awayUntil = this.#clock.now().getTime() + this.#limits.resumeSeconds * 1000
-    member.replay.sequenceAtDrop = member.replay.sequence
-    this.#tellOthers(member, frameOf({ t: 'away', id: member.id }))
+    member.sequenceAtDrop = this.#outbox.sequenceOf(member) - this.#outbox.pendingFor(member)
+    this.#outbox.tellOthers(member, frameOf({ t: 'away', id: member.id }))
   }
 
   /** A player is gone for good. Ignored when they are already, or the socket is not theirs any more. */
@@ -137,7 +214,7 @@ export class Room {
 
   /** Takes bytes from a player to everyone else, unread. */
   receiveBinary(member: Member, bytes: Buffer): void {
-    if (this.spend(member)) this.#tellOthers(member, binaryFrame(member.index, bytes))
+    if (this.spend(member)) this.#outbox.tellOthers(member, binaryFrame(member.index, bytes))
   }
 
   /** Takes a text frame from a player. */
@@ -147,15 +224,16 @@ export class Room {
     const fault =
       typeof message === 'string' ? { code: 'invalid_message' as const, message } : this.#act(member, message)
     // An answer to one client alone: not part of the order, so not numbered.
-    if (fault) member.link?.send(frameOf({ t: 'error', ...fault }))
+    if (fault) this.#outbox.answer(member, frameOf({ t: 'error', ...fault }))
   }
 
   /** Counts a message, or a ping of the socket's own; closes on a player who sends too many. @returns whether it counts */
   spend(member: Member): boolean {
     if (!member.link) return false
+    this.taken++
     if (member.budget.take(this.#clock.now().getTime())) return true
-    member.link.send(frameOf({ t: 'error', code: 'rate_limited', message: 'Too many messages.' }))
-    member.link.close(CLOSE.policy, 'rate_limited')
+    const frame = frameOf({ t: 'error', code: 'rate_limited', message: 'Too many messages.' })
+    this.#outbox.part(member, member.link, { code: CLOSE.policy, reason: 'rate_limited', frame })
     this.#remove(member, 'closed')
     return false
   }
@@ -169,15 +247,15 @@ export class Room {
         return this.#write(member, message)
       case 'presence': {
         const frame = frameOf({ t: 'presence', id: member.id, data: message.data })
-        if (frame.data.length > this.#limits.presenceBytes) {
+        if (frame.length > this.#limits.presenceBytes) {
           return { code: 'presence_too_large', message: 'The presence is too large.' }
         }
         member.data = message.data
-        this.#tellAll(frame)
+        this.#outbox.tellAll(frame)
         return null
       }
       case 'ping':
-        member.link?.send(frameOf({ t: 'pong', id: message.id, now: this.#clock.now().getTime() }))
+        this.#outbox.answer(member, frameOf({ t: 'pong', id: message.id, now: this.#clock.now().getTime() }))
         return null
       default:
         if (member.id !== this.host) return { code: 'not_host', message: 'Only the host may do this.' }
@@ -187,9 +265,16 @@ export class Room {
 
   #relay(member: Member, { type, data, to }: Extract<ClientMessage, { t: 'send' }>): void {
     const frame = frameOf({ t: 'msg', from: member.id, type, data })
-    if (to === 'others') this.#tellOthers(member, frame)
-    else if (to === 'all') this.#tellAll(frame)
-    else for (const id of to === 'host' ? [this.host] : new Set(to)) this.#members.get(id)?.tell(frame)
+    if (to === 'others') {
+      this.#outbox.tellOthers(member, frame)
+    } else if (to === 'all') {
+      this.#outbox.tellAll(frame)
+    } else {
+      for (const id of to === 'host' ? [this.host] : new Set(to)) {
+        const recipient = this.#members.get(id)
+        if (recipient) this.#outbox.tell(recipient, frame)
+      }
+    }
   }
 
   #write(member: Member, { set, del, if: expected }: Extract<ClientMessage, { t: 'state' }>): Fault | null {
@@ -200,13 +285,15 @@ export class Room {
     if (!this.#state.write(set, del)) {
       return { code: 'state_too_large', message: 'The state would become too large.', version }
     }
-    this.#tellAll(frameOf({ t: 'state', from: member.id, set, del, version: this.#state.version }))
+    if (this.#durable) this.#writes.push({ set, del, version: this.#state.version })
+    this.#outbox.tellAll(frameOf({ t: 'state', from: member.id, set, del, version: this.#state.version }))
     return null
   }
 
   #actAsHost(host: Member, message: Extract<ClientMessage, { t: 'kick' | 'host' | 'lock' }>): Fault | null {
     if (message.t === 'lock') {
       this.locked = message.locked
+      this.#rosterChanged = this.#durable
       return null
     }
     const other = this.#members.get(message.id)
@@ -214,8 +301,8 @@ export class Room {
     if (message.t === 'kick') {
       // A host who throws themselves out may come back; anyone else's account stays out while the room lives.
       if (other.account.sub !== host.account.sub) this.#banned.add(other.account.sub)
-      other.link?.send(frameOf({ t: 'leave', id: other.id, reason: 'kicked' }))
-      other.link?.close(CLOSE.kicked, 'kicked')
+      const frame = frameOf({ t: 'leave', id: other.id, reason: 'kicked' })
+      if (other.link) this.#outbox.part(other, other.link, { code: CLOSE.kicked, reason: 'kicked', frame })
       this.#remove(other, 'kicked')
     } else if (other !== host) {
       this.#setHost(other)
@@ -226,7 +313,8 @@ export class Room {
   #remove(member: Member, reason: LeaveReason): void {
     if (!this.#members.delete(member.id)) return
     member.link = null
-    this.#tellAll(frameOf({ t: 'leave', id: member.id, reason }))
+    this.#rosterChanged = this.#durable
+    this.#outbox.tellAll(frameOf({ t: 'leave', id: member.id, reason }))
     if (member.id !== this.host) return
     const members = [...this.#members.values()]
     const next = members.find((other) => other.link) ?? members[0]
@@ -236,15 +324,30 @@ export class Room {
 
   #setHost(member: Member): void {
     this.host = member.id
-    this.#tellAll(frameOf({ t: 'host', id: member.id }))
+    this.#rosterChanged = this.#durable
+    this.#outbox.tellAll(frameOf({ t: 'host', id: member.id }))
   }
 
-  #tellAll(frame: Frame): void {
-    for (const member of this.#members.values()) member.tell(frame)
+  #makeMember(fields: Omit<SavedMember, 'joinedAt' | 'data'> & { joinedAt: Date; link: Link | null; data?: unknown }) {
+    const { messagesPerSecond, messageBurst } = this.#limits
+    const budget = new Budget(messagesPerSecond, messageBurst, this.#clock.now().getTime())
+    const member = new Member({ ...fields, budget })
+    this.#members.set(member.id, member)
+    this.#outbox.begin(member)
+    return member
   }
 
-  #tellOthers(sender: Member, frame: Frame): void {
-    for (const member of this.#members.values()) if (member !== sender) member.tell(frame)
+  #roster(): Roster {
+    return {
+      host: this.host,
+      locked: this.locked,
+      banned: [...this.#banned],
+      ids: this.#ids,
+      members: Array.from(this.#members.values(), ({ account, id, index, joinedAt, resumeToken, data }) => ({
+        ...{ account, id, index, resumeToken, data },
+        joinedAt: joinedAt.toISOString(),
+      })),
+    }
   }
 
   #welcome(member: Member, sequence: number, replay: number | null): Frame {

@@ -13,6 +13,11 @@ export class SharedState {
     this.#maxBytes = maxBytes
   }
 
+  /** Its size as counted against the limit. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** Sets and deletes, all or nothing. @returns false when the whole would become too large */
   write(set: Record<string, unknown>, del: readonly string[]): boolean {
     const written = Object.entries(set).map(([key, value]): [string, { json: string; bytes: number }] => {
@@ -30,6 +35,17 @@ export class SharedState {
     this.#bytes = bytes
     this.version++
     return true
+  }
+
+  /** Takes over what another node has kept, whatever its size. */
+  restore(values: Record<string, unknown>, version: number): void {
+    for (const [key, value] of Object.entries(values)) {
+      const json = JSON.stringify(value)
+      const bytes = Buffer.byteLength(json) + Buffer.byteLength(key) + KEY_BYTES
+      this.#values.set(key, { json, bytes })
+      this.#bytes += bytes
+    }
+    this.version = version
   }
 
   /** The whole as JSON text. */

@@ -79,3 +79,29 @@ export async function upgrade(
     socket.on('error', reject)
   })
 }
+
+/** The frames in what a server writes: text as JSON, bytes with their sender. Fails on anything that is not whole. */
+// biome-ignore lint/suspicious/noExplicitAny: frames of any type
+export function framesIn(bytes: Buffer): any[] {
+  const frames = []
+  for (let at = 0; at < bytes.length; ) {
+    const opcode = bytes[at] as number
+    let length = bytes[at + 1] as number
+    at += 2
+    if (length === 126) {
+      length = bytes.readUInt16BE(at)
+      at += 2
+    } else if (length === 127) {
+      length = Number(bytes.readBigUInt64BE(at))
+      at += 8
+    }
+    const payload = bytes.subarray(at, at + length)
+    if (payload.length !== length) throw new Error('A frame was cut off.')
+    if (opcode === 0x82) {
+      frames.push({ t: 'binary', index: payload.readUInt16LE(0), bytes: payload.subarray(2).toString() })
+    } else if (opcode === 0x81) frames.push(JSON.parse(payload.toString()))
+    else throw new Error(`${opcode} is no frame of ours.`)
+    at += length
+  }
+  return frames
+}

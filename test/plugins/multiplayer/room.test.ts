@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Frame } from '../../../plugins/multiplayer/room/frames.ts'
 import type { Link, Member } from '../../../plugins/multiplayer/room/member.ts'
 import { Room, type RoomLimits } from '../../../plugins/multiplayer/room/room.ts'
+import { type Snapshot, snapshotFrom } from '../../../plugins/multiplayer/room/snapshot.ts'
 import { manualClock } from '../../kit/driver-context.ts'
+import { framesIn } from './kit.ts'
 
 const LIMITS: RoomLimits = {
   players: 5,
@@ -16,23 +17,31 @@ const LIMITS: RoomLimits = {
   replayBytes: 100_000,
 }
 
-/** What a client hears over one connection. */
+/** What a client hears over one connection. The room hands over before anyone listens. */
 class Ear implements Link {
+  /** What was handed over so far. */
   // biome-ignore lint/suspicious/noExplicitAny: frames of any type
-  readonly heard: any[] = []
+  readonly arrived: any[] = []
+  readonly #room: () => Room
   closed: number | null = null
 
-  send({ data, binary }: Frame): void {
+  constructor(room: () => Room) {
+    this.#room = room
+  }
+
+  write(bytes: Buffer): void {
     if (this.closed !== null) throw new Error('Something was sent after the end.')
-    this.heard.push(
-      binary
-        ? { t: 'binary', index: data.readUInt16LE(0), bytes: data.subarray(2).toString() }
-        : JSON.parse(data.toString()),
-    )
+    this.arrived.push(...framesIn(bytes))
   }
 
   close(code: number): void {
+    if (this.closed !== null) throw new Error('Closed twice.')
     this.closed = code
+  }
+
+  get heard() {
+    this.#room().seal()?.deliver()
+    return this.arrived
   }
 
   /** What has been heard since the last time. */
@@ -44,14 +53,21 @@ class Ear implements Link {
 function makeRoom(limits: Partial<RoomLimits> = {}) {
   const clock = manualClock()
   let tokens = 0
-  const room = new Room('lobby', { clock, limits: { ...LIMITS, ...limits }, newToken: () => `token${++tokens}` })
+  const room = new Room('lobby', {
+    clock,
+    limits: { ...LIMITS, ...limits },
+    newToken: () => `token${++tokens}`,
+    wake: () => {},
+    durable: true,
+  })
+  const newEar = () => new Ear(() => room)
   const enter = (sub: string) => {
-    const ear = new Ear()
+    const ear = newEar()
     const member = room.join({ sub, name: sub.toUpperCase(), imageUrl: null, guest: false }, ear)
     const say = (message: unknown) => room.receive(member, JSON.stringify(message))
     return { ear, member, say }
   }
-  return { room, clock, enter }
+  return { room, clock, enter, newEar }
 }
 
 t.test('who comes in is welcomed, and the others hear of it', async (t) => {
@@ -195,7 +211,7 @@ t.test('a full room takes nobody, also while somebody is away', async (t) => {
 })
 
 t.test('a client that comes back in time has missed nothing', async (t) => {
-  const { room, clock, enter } = makeRoom()
+  const { room, clock, enter, newEar } = makeRoom()
   const [ada, bob] = [enter('ada'), enter('bob')]
   bob.ear.take()
   room.drop(ada.member, ada.ear)
@@ -207,7 +223,7 @@ t.test('a client that comes back in time has missed nothing', async (t) => {
   room.sweep()
   t.equal(room.resumable('token1', { sub: 'bob', guest: false }), null, 'a token is of one account')
   t.equal(room.resumable('token9', { sub: 'ada', guest: false }), null)
-  const again = new Ear()
+  const again = newEar()
   room.resume(room.resumable('token1', { sub: 'ada', guest: false }) as Member, again, null)
   t.match(again.take(), [
     { t: 'welcome', you: 'p1', replay: 2, version: 1 },
@@ -221,25 +237,25 @@ t.test('a client that comes back in time has missed nothing', async (t) => {
 })
 
 t.test('a client that says what it has had gets exactly the rest', async (t) => {
-  const { room, enter } = makeRoom()
+  const { room, enter, newEar } = makeRoom()
   const [ada, bob] = [enter('ada'), enter('bob')]
   for (let data = 1; data <= 5; data++) bob.say({ t: 'send', type: 'x', data })
   // Heard: join of bob (1), messages 1 to 5 (2 to 6). Of these, the first three arrived.
-  const again = new Ear()
+  const again = newEar()
   room.resume(ada.member, again, 3)
-  t.equal(ada.ear.closed, 4002, 'the socket it left behind is closed')
   t.same(
     again.take().map(({ t: type, data }) => data ?? type),
     ['welcome', 3, 4, 5],
   )
+  t.equal(ada.ear.closed, 4002, 'the socket it left behind is closed')
 })
 
 t.test('who missed too much begins anew', async (t) => {
-  const { room, clock, enter } = makeRoom({ replayFrames: 3 })
+  const { room, clock, enter, newEar } = makeRoom({ replayFrames: 3 })
   const [ada, bob] = [enter('ada'), enter('bob')]
   room.drop(ada.member, ada.ear)
   for (let data = 1; data <= 4; data++) bob.say({ t: 'state', set: { data } })
-  const again = new Ear()
+  const again = newEar()
   room.resume(ada.member, again, null)
   t.match(again.take(), [{ t: 'welcome', you: 'p1', replay: null, state: { data: 4 }, version: 4 }])
   room.drop(ada.member, again)
@@ -264,7 +280,7 @@ t.test('who talks too much is told, and sent away for good', async (t) => {
   t.equal(bob.ear.closed, null, '60 a second, and 120 at once')
   ada.ear.take()
   bob.say({ t: 'send', type: 'x' })
-  t.match(bob.ear.take().at(-1), { t: 'error', code: 'rate_limited' })
+  t.match(bob.ear.take().at(-1), { t: 'error', code: 'rate_limited' }, 'the reason comes before the end')
   t.equal(bob.ear.closed, 1008)
   t.match(ada.ear.take(), [{ t: 'leave', id: 'p2', reason: 'closed' }])
   room.receive(bob.member, '{"t":"ping"}')
@@ -308,7 +324,7 @@ t.test('what is no message of the protocol is answered with an error', async (t)
 })
 
 t.test('any interleaving: one order for all, one host, growing versions, silence after leaving', async (t) => {
-  type Step = { do: string; who: number; to: number }
+  type Step = { do: string; who: number; to: number; handOver: boolean }
   const steps = fc.array(
     fc.record({
       do: fc.constantFrom(
@@ -328,12 +344,14 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
       ),
       who: fc.nat({ max: 6 }),
       to: fc.nat({ max: 6 }),
+      /** Whether what was said is handed over after this step, or collected further. */
+      handOver: fc.boolean(),
     }),
     { minLength: 30, maxLength: 80 },
   )
   /** A client as the published one works: it follows the room, counts frames, resumes, starts over when told to. */
   class Follower {
-    ear = new Ear()
+    ear!: Ear
     member!: Member
     sequence = 0
     connected = true
@@ -345,7 +363,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
     players = new Set<string>()
 
     hear() {
-      for (const frame of this.ear.take()) {
+      for (const frame of this.ear.arrived.splice(0)) {
         if (!['welcome', 'error', 'pong'].includes(frame.t)) this.sequence++
         if (frame.t === 'welcome') {
           this.sequence = frame.sequence
@@ -368,11 +386,12 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
   }
 
   const play = (script: Step[]) => {
-    const { room, clock, enter } = makeRoom({ replayFrames: 6, messageBurst: 1000 })
+    const { room, clock, enter, newEar } = makeRoom({ replayFrames: 6, messageBurst: 1000 })
+    const kept = [room.snapshot()]
     const followers: Follower[] = []
     let sent = 0
     let writes = 0
-    for (const { do: action, who, to } of script) {
+    for (const { do: action, who, to, handOver } of script) {
       const follower = followers[who % Math.max(1, followers.length)]
       const { member, ear } = follower ?? {}
       if (action === 'join' && room.refusal({ sub: `s${followers.length}` }) === null) {
@@ -385,37 +404,44 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
       } else if (follower && member && ear && !follower.gone) {
         if (action === 'resume' && !follower.connected) {
           if (room.resumable(member.resumeToken, member.account) === member) {
-            follower.ear = new Ear()
+            follower.ear = newEar()
             follower.connected = true
             room.resume(member, follower.ear, follower.sequence)
           } else follower.gone = true
         } else if (follower.connected) {
-          if (action === 'leave') room.leave(member, ear, 'left')
+          // Who is being sent away has a last word coming.
+          const isLeaving = action === 'leave' && member.link === ear
+          if (isLeaving) room.leave(member, ear, 'left')
           // The last frames before a loss may never arrive.
           if (action === 'drop') {
-            if (to % 2) ear.heard.splice(-1)
+            if (to % 2) ear.arrived.splice(-1)
             follower.hear()
             follower.connected = false
             room.drop(member, ear)
+            // Whoever was never welcomed knows no way back.
+            if (follower.host === '') follower.gone = true
           }
           const say = (message: unknown) => room.receive(member, JSON.stringify(message))
           const other = followers[to % followers.length]?.member.id
-          if (action === 'send') say({ t: 'send', type: 'n', data: ++sent, to: 'all' })
+          if (action === 'send' && member.link) say({ t: 'send', type: 'n', data: ++sent, to: 'all' })
           if (action === 'binary') room.receiveBinary(member, Buffer.from('b'))
           if (action === 'state') {
-            say({ t: 'state', set: { a: 1 } })
-            writes++
+            if (member.link) writes++
+            say({ t: 'state', set: { a: writes, [`k${to}`]: who }, del: [`k${who}`] })
           }
           if (action === 'presence') say({ t: 'presence', data: 1 })
           if (action === 'kick') say({ t: 'kick', id: other })
           if (action === 'host') say({ t: 'host', id: other })
-          if (action === 'leave') {
+          if (isLeaving) {
             follower.hear()
             follower.gone = true
             ear.closed = 1000 // from here on the ear throws
           }
         }
       }
+      if (!handOver) continue
+      for (const change of room.takeChanges()) kept.push(JSON.stringify(change))
+      room.seal()?.deliver()
       for (const one of followers) {
         if (one.connected) one.hear()
         if (one.ear.closed !== null) one.gone = true
@@ -429,6 +455,17 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
         if (one.players.size !== room.size) throw new Error('The players are not those of the room.')
       }
       if (room.size > 0 && room.host === '') throw new Error('There is no host.')
+    }
+    // Another node that begins with what was kept has the same room.
+    for (const change of room.takeChanges()) kept.push(JSON.stringify(change))
+    const successor = makeRoom().room
+    successor.restore(snapshotFrom(kept))
+    const essence = ({ roster, state, version }: Snapshot) => {
+      const members = roster.members.map(({ id, index, resumeToken }) => [id, index, resumeToken])
+      return JSON.stringify([{ ...roster, members }, Object.entries(state).sort(), version])
+    }
+    if (essence(JSON.parse(successor.snapshot())) !== essence(JSON.parse(room.snapshot()))) {
+      throw new Error('The successor has another room.')
     }
     // What one heard without a break has no gap and no double: numbers that follow one another.
     for (const { orders } of followers) {

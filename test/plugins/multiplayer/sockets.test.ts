@@ -168,9 +168,14 @@ t.test('a slow reader is let go with 1013, and does not hold memory', async (t) 
 })
 
 t.test('guests come in when the game says so', async (t) => {
-  const { platform, host } = await withPlayers(t, { guests: true })
-  const guest = new RoomSocket(t, platform, '/mp/rooms/lobby', { host, origin: `http://${host}` })
-  t.match(await guest.enter(), { players: [{ sub: /^guest_/, name: /^Guest / }] })
+  const limits = { roomPlayers: 7, roomGuestSocketsPerAddress: 2 }
+  const { platform, host } = await withPlayers(t, { guests: true, maxPlayersPerRoom: 1000 }, { config: { limits } })
+  const headers = { host, origin: `http://${host}` }
+  const guest = new RoomSocket(t, platform, '/mp/rooms/lobby', headers)
+  const players = [{ sub: /^guest_/, name: /^Guest / }]
+  t.match(await guest.enter(), { players, room: { capacity: 7 } }, 'no game makes its rooms larger than the limit')
+  await new RoomSocket(t, platform, '/mp/rooms/lobby', headers).enter()
+  t.equal((await upgrade(platform, '/mp/rooms/lobby', headers)).status, 429, 'so many from one address')
 })
 
 t.test('a player who is signed out everywhere is out of the room', async (t) => {
@@ -188,6 +193,37 @@ t.test('a connection that answers no pings is dropped', async (t) => {
   const dead = open(ada, '/mp/rooms/lobby', { autoPong: false })
   await dead.enter()
   t.equal(await dead.closed, 1006)
+})
+
+t.test('a busy room collects what it says, and nothing is lost or changes its order', async (t) => {
+  const limits = { roomMessagesPerSecond: 100_000, roomMessageBurst: 100_000, roomSocketsPerPlayer: 20 }
+  const { platform, ada, bob, open } = await withPlayers(t, {}, { config: { limits } })
+  const sockets = [open(ada), open(bob), open(ada), open(bob), open(ada), open(bob)]
+  for (const socket of sockets) await socket.enter()
+  let chunks = 0
+  const [listener] = sockets as [RoomSocket]
+  const { _socket: raw } = listener.socket as unknown as { _socket: import('node:net').Socket }
+  raw.on('data', () => chunks++)
+  for (let round = 0; round < 100; round++) {
+    for (const [from, socket] of sockets.slice(1).entries()) {
+      if (round % 2) socket.say({ t: 'send', type: 'n', data: [from, round], to: 'all' })
+      else socket.socket.send(Buffer.from([from, round]))
+    }
+    await new Promise((done) => setTimeout(done, 1))
+  }
+  for (const socket of sockets.slice(1)) {
+    socket.say({ t: 'ping', id: 1 })
+    await socket.next('pong')
+  }
+  const heard = listener.heard.filter(({ t: type }) => type === 'msg' || type === 'binary')
+  t.equal(heard.length, 500)
+  t.ok(chunks < 300, `500 messages came in ${chunks} pieces`)
+  for (let from = 0; from < 5; from++) {
+    const rounds = heard.map((frame) => frame.data[frame.data.length === 4 ? 3 : 1])
+    const own = rounds.filter((_, index) => heard[index].data.at(heard[index].data.length === 4 ? 2 : 0) === from)
+    t.same(own, [...Array(100).keys()], 'each sender in order')
+  }
+  t.match((await platform.stranger.get('/healthz')).status, 200)
 })
 
 t.test('a refused upgrade does not keep its socket', async (t) => {

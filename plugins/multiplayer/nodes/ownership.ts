@@ -1,0 +1,146 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Bus } from '../../../core/events.ts'
+import type { HostedRoom, SafePlace } from '../hosted-room.ts'
+import type { Rooms } from '../rooms.ts'
+import type { Nodes } from './nodes.ts'
+
+/** How long what is kept of a room outlives its last change; a living room renews it at half time. */
+const KEPT_MS = 120_000
+/** How long an empty room is kept for whoever asked for it. */
+const RESERVED_MS = 5000
+
+const keyOf = (gameId: string, roomId: string) => `room/${gameId}/${roomId}`
+
+/** A room's place on the shared bus, under this node's lease. */
+class BusPlace implements SafePlace {
+  lost = false
+  fence: number
+  renewedAt = performance.now()
+  readonly #bus: Bus
+  readonly #nodes: Nodes
+  readonly #key: string
+
+  constructor(bus: Bus, nodes: Nodes, key: string, fence: number) {
+    this.#bus = bus
+    this.#nodes = nodes
+    this.#key = key
+    this.fence = fence
+  }
+
+  get standing(): SafePlace['standing'] {
+    if (this.lost) return 'lost'
+    return this.#nodes.isValid ? 'held' : 'unsure'
+  }
+
+  save(snapshot: string): Promise<boolean> {
+    return this.#bus.save(this.#key, this.fence, snapshot, KEPT_MS)
+  }
+
+  append(changes: string[]): Promise<boolean> {
+    return this.#bus.append(this.#key, this.fence, changes, KEPT_MS)
+  }
+}
+
+/** Which node runs which room, where there are several: a lease for each room, held while its node lives. */
+export class Ownership {
+  readonly #bus: Bus
+  readonly #nodes: Nodes
+  readonly #rooms: Rooms
+  readonly #places = new Map<HostedRoom, BusPlace>()
+  readonly #taking = new Map<string, Promise<HostedRoom | string>>()
+  readonly #releasing = new Map<string, Promise<void>>()
+  readonly #clock: Clock
+
+  constructor(bus: Bus, nodes: Nodes, rooms: Rooms, clock: Clock) {
+    this.#clock = clock
+    this.#bus = bus
+    this.#nodes = nodes
+    this.#rooms = rooms
+  }
+
+  /** The room, run by this node from now on if no other does; else the node that runs it. @throws BusUnavailable */
+  async find(gameId: string, roomId: string, maxPlayers: number): Promise<HostedRoom | string> {
+    const known = this.#rooms.find(gameId, roomId)
+    if (known && this.#nodes.isValid) return this.#reserve(known)
+    const key = keyOf(gameId, roomId)
+    await this.#releasing.get(key)
+    const taking = this.#taking.get(key) ?? this.#take(key, gameId, roomId, maxPlayers)
+    this.#taking.set(key, taking)
+    try {
+      const found = await taking
+      return typeof found === 'string' ? found : this.#reserve(found)
+    } finally {
+      this.#taking.delete(key)
+    }
+  }
+
+  /** Gives rooms back that have ended. */
+  async release(gone: HostedRoom[]): Promise<void> {
+    for (const hosted of gone) {
+      const place = this.#places.get(hosted)
+      this.#places.delete(hosted)
+      if (!place || place.lost) continue
+      const key = keyOf(hosted.gameId, hosted.room.id)
+      const releasing = this.#bus.release(key, this.#nodes.id).catch(() => {})
+      this.#releasing.set(key, releasing)
+      await releasing
+      this.#releasing.delete(key)
+    }
+  }
+
+  /** Called every second: keeps what is kept, and after an absence finds out what is still this node's. */
+  async tend(): Promise<void> {
+    if (this.#nodes.lapsed) return this.#reclaim()
+    const now = performance.now()
+    for (const [hosted, place] of this.#places) {
+      if (this.#rooms.find(hosted.gameId, hosted.room.id) !== hosted) this.#places.delete(hosted)
+      else if (now - place.renewedAt > KEPT_MS / 2) {
+        place.renewedAt = now
+        const lease = await this.#bus.acquire(keyOf(hosted.gameId, hosted.room.id), this.#nodes.id)
+        if (lease.fence === place.fence) await hosted.refresh()
+        else this.#lose(hosted, place)
+      }
+    }
+  }
+
+  /** This node was not heard of for too long, or the bus has forgotten it. What nobody took, it keeps. */
+  async #reclaim(): Promise<void> {
+    for (const [hosted, place] of this.#places) {
+      const key = keyOf(hosted.gameId, hosted.room.id)
+      const lease = await this.#bus.acquire(key, this.#nodes.id)
+      const record = lease.holder === this.#nodes.id ? await this.#bus.load(key) : null
+      const mine = lease.holder === this.#nodes.id && (record === null || record.fence === place.fence)
+      place.fence = lease.fence
+      if (!mine || !(await hosted.begin())) this.#lose(hosted, place)
+    }
+    this.#nodes.lapsed = false
+  }
+
+  #reserve(hosted: HostedRoom): HostedRoom {
+    hosted.reservedUntil = this.#clock.now().getTime() + RESERVED_MS
+    return hosted
+  }
+
+  #lose(hosted: HostedRoom, place: BusPlace): void {
+    place.lost = true
+    this.#places.delete(hosted)
+    hosted.end()
+  }
+
+  async #take(key: string, gameId: string, roomId: string, maxPlayers: number): Promise<HostedRoom | string> {
+    if (this.#nodes.lapsed) await this.#reclaim()
+    const lease = await this.#bus.acquire(key, this.#nodes.id)
+    if (lease.holder !== this.#nodes.id) return lease.holder
+    const known = this.#rooms.find(gameId, roomId)
+    if (known) return known
+    const place = new BusPlace(this.#bus, this.#nodes, key, lease.fence)
+    const record = await this.#bus.load(key)
+    const hosted = record
+      ? this.#rooms.restore(gameId, roomId, maxPlayers, place, record.texts)
+      : this.#rooms.open(gameId, roomId, maxPlayers, place)
+    this.#places.set(hosted, place)
+    // The first thing a new owner does: from now on the one before it can't write any more.
+    if (!(await hosted.begin())) this.#lose(hosted, place)
+    return hosted
+  }
+}

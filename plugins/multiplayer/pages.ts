@@ -1,0 +1,60 @@
+import Type from 'typebox'
+import { callerOf } from '../../core/auth.ts'
+import { Chip, type Content, EmptyState, Faces, html, renderPage, Section, Table } from '../../core/pages.ts'
+import type { Routes } from '../../core/routes.ts'
+import { dashboardHeader } from '../games/index.ts'
+import type { Places } from './places.ts'
+import type { RoomInfo } from './rooms.ts'
+
+const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+const MOST = 100
+
+/** The rooms of a game now, on its dashboard. */
+export const pages =
+  (places: Places): Routes =>
+  async (app) => {
+    app.get(
+      '/games/:slug/rooms',
+      { config: { auth: 'session', page: true }, constraints: { origin: 'portal' }, schema: { params: Slug } },
+      async (request, reply) => {
+        const { playerId, viewer } = callerOf(request)
+        const game = await app.games.mustOwn(playerId, request.params.slug)
+        const rooms = await places.list(game.id)
+        const players = rooms.reduce((sum, room) => sum + room.players, 0)
+        return renderPage(reply, {
+          title: `Rooms of ${game.title}`,
+          user: viewer,
+          body: html`
+            ${dashboardHeader(app, game, `/games/${game.slug}/rooms`)}
+            <${Section} title=${rooms.length > 0 ? `${count(players, 'player')} in ${count(rooms.length, 'room')}` : 'Rooms now'}
+              description=${game.settings.multiplayer.enabled ? 'As it is at this moment; reload to look again.' : 'Rooms are turned off in the settings of the game.'}>
+              <${Table} caption=${`Rooms of ${game.title}`} columns=${COLUMNS} rows=${busiestFirst(rooms)} empty=${NOBODY} />
+            <//>`,
+        })
+      },
+    )
+  }
+
+const NOBODY = html`<${EmptyState} title="Nobody is in a room">
+  <p>A room is there while somebody is in it. A game enters one with <code>join('lobby')</code>.</p>
+<//>`
+
+const COLUMNS = [
+  { label: 'Room', cell: (room: RoomInfo) => html`<code>${room.id}</code>` },
+  { label: 'Players', align: 'end' as const, cell: (room: RoomInfo) => `${room.players} of ${room.capacity}` },
+  { label: 'Who', cell: (room: RoomInfo) => html`<${Faces} people=${room.people} />` },
+  { label: 'Messages a second', align: 'end' as const, cell: (room: RoomInfo) => room.rate.toFixed(1) },
+  { label: 'State', cell: (room: RoomInfo): Content => stateOf(room) },
+]
+
+const stateOf = ({ locked, people }: RoomInfo): Content =>
+  locked
+    ? html`<${Chip}>locked<//>`
+    : people.every(({ away }) => away)
+      ? html`<${Chip} tone="warn">away<//>`
+      : html`<${Chip} live>open<//>`
+
+const busiestFirst = (rooms: RoomInfo[]) =>
+  rooms.toSorted((a, b) => b.players - a.players || (a.id < b.id ? -1 : 1)).slice(0, MOST)
+
+const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`

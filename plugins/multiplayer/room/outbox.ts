@@ -1,0 +1,200 @@
+import { type Frame, joinFrames } from './frames.ts'
+import type { Link, Member } from './member.ts'
+
+/** One thing said in the room. Exactly one of: to everyone, to everyone but one, to one alone. */
+interface Entry {
+  readonly ordinal: number
+  readonly frame: Frame
+  readonly except: Member | null
+  readonly only: Member | null
+  /** Belongs to the order of the room: counted, and repeated to a client that lost it. */
+  readonly counted: boolean
+}
+
+/** A connection that ends: what it is still to be told, and how. */
+interface Parting {
+  readonly link: Link
+  readonly frames: Frame[]
+  readonly code: number
+  readonly reason: string
+}
+
+/**
+ * What a room has said and not yet handed over, in order, and the last of what it has, to be repeated.
+ *
+ * A thing said costs one entry, however many hear it: counts and replays are worked out from the entries when a player
+ * comes back, not kept for each player. When it is handed over, all who hear the same get the same bytes.
+ */
+export class Outbox {
+  readonly #members: ReadonlyMap<string, Member>
+  readonly #most: { frames: number; bytes: number }
+  readonly #wake: () => void
+  #ordinal = 0
+  /** How many counted entries went to everyone, or to everyone but one. */
+  #broadcasts = 0
+  #pending: Entry[] = []
+  #partings: Parting[] = []
+  #journal: Entry[] = []
+  #journalStart = 0
+  #journalBytes = 0
+
+  /** @param wake called when there is something to hand over and was nothing before */
+  constructor(members: ReadonlyMap<string, Member>, most: { frames: number; bytes: number }, wake: () => void) {
+    this.#members = members
+    this.#most = most
+    this.#wake = wake
+  }
+
+  get isEmpty(): boolean {
+    return this.#pending.length === 0 && this.#partings.length === 0
+  }
+
+  /** Number of the last frame that a player was told. */
+  sequenceOf(member: Member): number {
+    return this.#broadcasts + member.offset
+  }
+
+  /** From here on a player hears what is said. */
+  begin(member: Member): void {
+    member.offset = -this.#broadcasts
+    this.listen(member)
+  }
+
+  /** From here on a player's present connection hears what is said. */
+  listen(member: Member): void {
+    member.since = this.#ordinal
+    member.apartAt = this.#ordinal
+  }
+
+  tellAll(frame: Frame): void {
+    this.#broadcasts++
+    this.#add(frame, null, null, true)
+  }
+
+  tellOthers(sender: Member, frame: Frame): void {
+    this.#broadcasts++
+    this.#add(frame, sender, null, true)
+    sender.offset--
+    sender.apartAt = this.#ordinal
+  }
+
+  tell(member: Member, frame: Frame): void {
+    this.#add(frame, null, member, true)
+    member.offset++
+    member.apartAt = this.#ordinal
+  }
+
+  /** An answer to one client alone: in its place, but not part of the room's order. */
+  answer(member: Member, frame: Frame): void {
+    this.#add(frame, null, member, false)
+    member.apartAt = this.#ordinal
+  }
+
+  /** Ends a connection once it has been told what was said before, and a last word. */
+  part(member: Member, link: Link, end: { code: number; reason: string; frame?: Frame }): void {
+    const frames = this.#pending.filter((entry) => isFor(entry, member)).map(({ frame }) => frame)
+    if (end.frame) frames.push(end.frame)
+    if (this.isEmpty) this.#wake()
+    this.#partings.push({ link, frames, code: end.code, reason: end.reason })
+  }
+
+  /** What a player was told after a number, or null when some of it is gone, or that number was never reached. */
+  after(member: Member, sequence: number): Frame[] | null {
+    const count = this.sequenceOf(member) - sequence
+    if (count < 0 || count > this.#most.frames) return null
+    const frames: Frame[] = []
+    for (let at = this.#journal.length - 1; at >= this.#journalStart && frames.length < count; at--) {
+      const entry = this.#journal[at] as Entry
+      if (entry.only ? entry.only === member : entry.except !== member) frames.push(entry.frame)
+    }
+    return frames.length < count ? null : frames.reverse()
+  }
+
+  /** How many counted frames for a player are not handed over yet. */
+  pendingFor(member: Member): number {
+    return this.#pending.filter((entry) => entry.counted && isFor(entry, member)).length
+  }
+
+  /** What there is to hand over, as one step; nothing said from now on is part of it. Null when there is nothing. */
+  seal(): Batch | null {
+    if (this.isEmpty) return null
+    const batch = new Batch(this.#members, this.#pending, this.#partings)
+    this.#pending = []
+    this.#partings = []
+    return batch
+  }
+
+  #add(frame: Frame, except: Member | null, only: Member | null, counted: boolean): void {
+    const entry: Entry = { ordinal: ++this.#ordinal, frame, except, only, counted }
+    if (this.isEmpty) this.#wake()
+    this.#pending.push(entry)
+    if (counted) this.#keep(entry)
+  }
+
+  #keep(entry: Entry): void {
+    this.#journal.push(entry)
+    this.#journalBytes += entry.frame.length
+    // Twice as many as one player may miss: what was not for that player takes room as well.
+    const most = this.#most.frames * 2
+    while (this.#journal.length - this.#journalStart > most || this.#journalBytes > this.#most.bytes) {
+      this.#journalBytes -= (this.#journal[this.#journalStart] as Entry).frame.length
+      this.#journalStart++
+    }
+    // Cut now and then, not at each entry: moving the rest costs.
+    if (this.#journalStart > most) {
+      this.#journal = this.#journal.slice(this.#journalStart)
+      this.#journalStart = 0
+    }
+  }
+}
+
+/** What a room hands over in one step. */
+export class Batch {
+  readonly #members: ReadonlyMap<string, Member>
+  readonly #entries: Entry[]
+  readonly #partings: Parting[]
+
+  constructor(members: ReadonlyMap<string, Member>, entries: Entry[], partings: Parting[]) {
+    this.#members = members
+    this.#entries = entries
+    this.#partings = partings
+  }
+
+  /** How many things were said. */
+  get size(): number {
+    return this.#entries.length
+  }
+
+  /** Writes to every connection what is for it, in one piece. */
+  deliver(): void {
+    const first = this.#entries[0]?.ordinal
+    if (first !== undefined) this.#write(first)
+    for (const { link, frames, code, reason } of this.#partings) {
+      if (frames.length > 0) link.write(joinFrames(frames))
+      link.close(code, reason)
+    }
+  }
+
+  #write(first: number): void {
+    let common: Buffer | null = null
+    for (const member of this.#members.values()) {
+      if (!member.link) continue
+      if (member.apartAt < first) {
+        common ??= joined(this.#entries.filter((entry) => entry.only === null))
+        if (common.length > 0) member.link.write(common)
+      } else {
+        const own = joined(this.#entries.filter((entry) => isFor(entry, member)))
+        if (own.length > 0) member.link.write(own)
+      }
+    }
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+const joined = (entries: Entry[]): Buffer =>
+  entries.length === 0 ? NOTHING : joinFrames(entries.map(({ frame }) => frame))
+
+/** Whether a player's present connection hears an entry. */
+const isFor = (entry: Entry, member: Member): boolean =>
+  entry.ordinal > member.since && (entry.only ? entry.only === member : entry.except !== member)

@@ -1,0 +1,254 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import WebSocket from 'ws'
+import { startPlatform } from '../../kit/platform.ts'
+import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { needsRedis, startRedis } from '../../kit/redis.ts'
+import { type Server, startServer } from '../../kit/server.ts'
+import { headersOf, RoomSocket, signInTo } from './kit.ts'
+
+t.setTimeout(180_000)
+
+const PORTAL = 'localhost:8080'
+const BACK_WITHIN_MS = 5000
+
+interface Asked {
+  host?: string
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** A request to one node under the public name that both have. */
+async function ask({ port }: Server, method: string, path: string, { host = PORTAL, body, headers = {} }: Asked = {}) {
+  const form = body instanceof URLSearchParams
+  const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
+  const payload = form ? body.toString() : body && JSON.stringify(body)
+  const sent = request({
+    ...{ host: '127.0.0.1', port, method, path },
+    headers: { host, ...(payload ? { 'content-type': type } : {}), ...headers },
+  })
+  sent.end(payload || undefined)
+  const [response] = await once(sent, 'response')
+  const text = Buffer.concat(await response.toArray()).toString()
+  const json = String(response.headers['content-type']).includes('json')
+  return { status: response.statusCode as number, headers: response.headers, body: json ? JSON.parse(text) : text }
+}
+
+/** A player who follows a room and comes back by itself, to whichever node lives, as the published client does. */
+class Player {
+  you = ''
+  host = ''
+  version = 0
+  state: Record<string, unknown> = {}
+  /** Data of the messages heard, in order. */
+  readonly heard: unknown[] = []
+  /** When the last welcome came. */
+  welcomedAt = 0
+  /** A message of the room was missed, and everything begun anew. */
+  anew = 0
+  readonly #nodes: Server[]
+  readonly #game: string
+  #resume = ''
+  #sequence = 0
+  #socket: WebSocket | null = null
+  #over = false
+
+  constructor(t: Test, nodes: Server[], game: string) {
+    this.#nodes = nodes
+    this.#game = game
+    t.teardown(() => {
+      this.#over = true
+      this.#socket?.terminate()
+    })
+  }
+
+  /** Enters through a node, or whichever answers. */
+  async enter(first: Server, room: string): Promise<this> {
+    let node = first
+    for (;;) {
+      const back = this.#resume ? `?resume=${this.#resume}&received=${this.#sequence}` : ''
+      const socket = new WebSocket(`ws://127.0.0.1:${node.port}/mp/rooms/${room}${back}`, {
+        headers: { host: this.#game, origin: `http://${this.#game}` },
+      })
+      socket.on('message', (data: Buffer) => this.#hear(JSON.parse(data.toString())))
+      socket.on('error', () => {})
+      const before = this.welcomedAt
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      await Promise.race([once(socket, 'message'), closed]).catch(() => {})
+      if (this.welcomedAt > before) {
+        this.#socket = socket
+        void closed.then(() => (this.#over ? null : this.enter(first, room)))
+        return this
+      }
+      if (this.#over) return this
+      await sleep(100 + Math.random() * 150)
+      node = this.#nodes[(this.#nodes.indexOf(node) + 1) % this.#nodes.length] as Server
+    }
+  }
+
+  say(message: object): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message))
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: frames of any type
+  #hear(frame: any): void {
+    if (!['welcome', 'error', 'pong'].includes(frame.t)) this.#sequence++
+    if (frame.t === 'welcome') {
+      this.welcomedAt = performance.now()
+      if (this.#resume && frame.replay === null) this.anew++
+      this.you = frame.you
+      this.#resume = frame.resume
+      this.#sequence = frame.sequence
+      if (frame.replay !== null) return
+      this.host = frame.room.host
+      this.state = frame.state
+      this.version = frame.version
+    } else if (frame.t === 'msg') this.heard.push(frame.data)
+    else if (frame.t === 'host') this.host = frame.id
+    else if (frame.t === 'state') {
+      Object.assign(this.state, frame.set)
+      this.version = frame.version
+    }
+  }
+}
+
+async function until(what: string, condition: () => boolean, ms = 10_000): Promise<void> {
+  const deadline = performance.now() + ms
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`In ${ms} ms it did not come about that ${what}.`)
+    await sleep(10)
+  }
+}
+
+t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, timeout: 90_000 }, async (t) => {
+  const redis = await startRedis(t)
+  const config = {
+    secret: 'the same on every node, and long enough',
+    portal: { url: `http://${PORTAL}` },
+    games: { domain: PORTAL },
+    database: { driver: 'postgres', url: await (await startPostgres()).database() },
+    bus: { driver: 'redis', url: redis.url },
+    limits: { rateLimits: false },
+  }
+  const one = await startServer(t, { config })
+  const two = await startServer(t, { config })
+  const nodes = [one, two]
+
+  const origin = `http://${PORTAL}`
+  const account = new URLSearchParams({ name: 'Ada', email: 'ada@example.org', password: 'correct yard battery fence' })
+  const setUp = await ask(one, 'POST', new URL(one.setupLink as string).pathname, {
+    body: account,
+    headers: { origin },
+  })
+  const cookie = String(setUp.headers['set-cookie']?.[0]).split(';')[0] as string
+  const made = await ask(two, 'POST', '/api/tokens', {
+    body: { label: 'test', scopes: ['games:read', 'games:write'] },
+    headers: { origin, cookie },
+  })
+  const headers = { authorization: `Bearer ${made.body.token}` }
+  const created = await ask(one, 'POST', '/api/games', { body: { title: 'Duo', description: 'Two dots.' }, headers })
+  t.equal(created.status, 201)
+  const settings = { multiplayer: { guests: true } }
+  t.equal((await ask(one, 'PATCH', `/api/games/${created.body.id}`, { body: { settings }, headers })).status, 200)
+  const game = `${created.body.slug}.${PORTAL}`
+  const enter = (node: Server, room: string) => new Player(t, nodes, game).enter(node, room)
+
+  await t.test('a room spread over both has one order, one host and one list', async (t) => {
+    const players = [
+      await enter(one, 'spread'),
+      await enter(two, 'spread'),
+      await enter(two, 'spread'),
+      await enter(one, 'spread'),
+    ]
+    t.equal(new Set(players.map(({ you }) => you)).size, 4)
+    for (let round = 0; round < 25; round++) {
+      for (const [index, player] of players.entries()) {
+        player.say({ t: 'send', type: 'n', data: `${index}:${round}`, to: 'all' })
+      }
+      players[round % 4]?.say({ t: 'state', set: { round } })
+      await sleep(Math.random() * 8)
+    }
+    await until('everyone heard everything', () => players.every(({ heard }) => heard.length === 100))
+    for (const player of players.slice(1)) t.same(player.heard, players[0]?.heard, 'in the same order')
+    await until('everyone is at version 25', () => players.every(({ version }) => version === 25))
+    t.same(new Set(players.map(({ host }) => host)), new Set([players[0]?.you]))
+    for (const node of nodes) {
+      const { body } = await ask(node, 'GET', '/mp/rooms', { host: game })
+      t.same(body.rooms, [{ id: 'spread', players: 4, capacity: 100, locked: false }])
+    }
+    for (let index = 0; index < 4; index++) t.equal(players[index]?.anew, 0)
+  })
+
+  await t.test('kill -9 of the owner under load: back within 5 s, and nothing acknowledged is lost', async (t) => {
+    // Whoever comes first brings the room to its node.
+    const [ada, bob, eve] = [await enter(one, 'moves'), await enter(two, 'moves'), await enter(one, 'moves')]
+    let written = 0
+    const load = setInterval(() => {
+      bob.say({ t: 'state', set: { [`key${written % 50}`]: ++written, last: written } })
+      ada.say({ t: 'send', type: 'noise', data: 'x'.repeat(100) })
+    }, 20)
+    t.teardown(() => clearInterval(load))
+    await until('the load runs', () => bob.version > 100)
+    one.process.kill('SIGKILL')
+    const killed = performance.now()
+    // What came in until here was acknowledged.
+    await sleep(0)
+    const acknowledged = { version: bob.version, last: bob.state.last as number }
+    const ids = [ada.you, bob.you, eve.you]
+    await until('all are back', () => [ada, bob, eve].every(({ welcomedAt }) => welcomedAt > killed))
+    const back = Math.max(...[ada, bob, eve].map(({ welcomedAt }) => welcomedAt)) - killed
+    t.ok(back < BACK_WITHIN_MS, `all back after ${Math.round(back)} ms`)
+    t.same([ada.you, bob.you, eve.you], ids, 'as who they were')
+    t.equal(bob.host, ada.you, 'with the same host')
+    for (const player of [ada, bob, eve]) {
+      t.ok(player.version >= acknowledged.version, `version ${player.version} >= ${acknowledged.version}`)
+      t.ok((player.state.last as number) >= acknowledged.last)
+    }
+    const { version } = bob
+    await until('it goes on', () => [ada, bob, eve].every((player) => player.version > version + 20))
+    clearInterval(load)
+    ada.heard.length = bob.heard.length = 0
+    for (let data = 0; data < 20; data++) eve.say({ t: 'send', type: 'n', data })
+    await until('they hear each other', () => ada.heard.length >= 20 && bob.heard.length >= 20)
+    t.same(ada.heard.slice(-20), [...Array(20).keys()])
+  })
+
+  await t.test('a node that stops hands its rooms over at once', async (t) => {
+    const three = await startServer(t, { config })
+    nodes[0] = three
+    const [ada, bob] = [await enter(two, 'handed'), await enter(three, 'handed')]
+    ada.say({ t: 'state', set: { a: 1 } })
+    await until('both know the state', () => bob.state.a === 1)
+    const stopped = performance.now()
+    t.equal(await two.stop(), 0)
+    await until('both are back', () => [ada, bob].every(({ welcomedAt }) => welcomedAt > stopped))
+    t.same([ada.state.a, bob.state.a], [1, 1])
+    t.equal(bob.host, ada.you)
+  })
+})
+
+t.test('a Redis that is away for a moment, and has forgotten everything, costs no room', needsRedis, async (t) => {
+  const redis = await startRedis(t)
+  const config = { bus: { driver: 'redis', url: redis.url } }
+  const platform = await startPlatform(t, { listen: true, config })
+  const owner = await platform.signUp()
+  const game = await platform.game(owner)
+  const host = platform.gameHost(game.slug)
+  await signInTo(owner, host)
+  const open = () => new RoomSocket(t, platform, '/mp/rooms/lobby', headersOf(owner, host))
+  const [one, two] = [open(), open()]
+  await one.enter()
+  await two.enter()
+  one.say({ t: 'state', set: { score: 1 } })
+  t.match(await two.next('state'), { version: 1 })
+  await redis.stop()
+  one.say({ t: 'state', set: { score: 2 } })
+  await sleep(500)
+  t.equal(two.heard.filter(({ t: type }) => type === 'state').length, 0, 'what is not safe is not said')
+  await redis.start()
+  t.match(await two.next('state'), { set: { score: 2 }, version: 2 })
+  t.match((await open().enter()).state, { score: 2 })
+  t.equal(one.socket.readyState, one.socket.OPEN, 'the connections were kept')
+})

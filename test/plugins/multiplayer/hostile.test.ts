@@ -1,0 +1,190 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { headersOf, RoomSocket, signInTo, upgrade } from './kit.ts'
+
+t.setTimeout(600_000)
+
+/** How many sockets come and go; CONNECTS=10000 for the whole. */
+const CONNECTS = Number(process.env.CONNECTS ?? 600)
+const ROOM = '/mp/rooms/lobby'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** What the program holds once everything that can go has gone. */
+async function heldBytes(): Promise<number> {
+  for (let round = 0; round < 4; round++) {
+    collectGarbage()
+    await sleep(30)
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+async function yard(t: Parameters<typeof startPlatform>[0], options: PlatformOptions = {}) {
+  const platform = await startPlatform(t, { listen: true, ...options })
+  const owner = await platform.signUp()
+  const game = await platform.game(owner)
+  const host = platform.gameHost(game.slug)
+  const eve = await platform.signUp({ name: 'Eve' })
+  await signInTo(eve, host)
+  const headers = headersOf(eve, host)
+  const open = (path = ROOM, more = {}) => new RoomSocket(t, platform, path, headers, more)
+  const sockets = async () => {
+    const metrics = await platform.app.metrics.getMetricsAsJSON()
+    return metrics.find(({ name }) => name === 'gameyard_room_sockets')?.values[0]?.value
+  }
+  return { platform, host, eve, headers, open, sockets }
+}
+
+t.test('a session that has expired opens no room, and ends in the one it has opened', async (t) => {
+  const { platform, headers, open } = await yard(t, { config: { limits: { roomPingSeconds: 1 } } })
+  const early = open()
+  await early.enter()
+  platform.clock.advance(8 * 24 * 3600 * 1000)
+  t.match(await upgrade(platform, ROOM, headers), { status: 401, body: { error: 'auth_required' } })
+  t.equal(await early.closed, 1008)
+})
+
+t.test('what hostile clients send ends as the contract says', async (t) => {
+  const { open, platform } = await yard(t)
+  const witness = open()
+  await witness.enter()
+  const deep = '['.repeat(7500) + ']'.repeat(7500)
+  /** Each is answered with an error or taken as it is, and the connection lives. */
+  const harmless: [string, string, string][] = [
+    ['no JSON', '{"t":', 'error'],
+    ['JSON that never closes', '['.repeat(16_000), 'error'],
+    ['a number too large', '{"t":"state","set":{"a":1},"if":1e400}', 'error'],
+    ['deep JSON', `{"t":"send","type":"x","to":"all","data":${deep}}`, 'msg'],
+    ['__proto__ as a key', '{"t":"state","set":{"__proto__":{"hacked":1},"constructor":{"hacked":1}}}', 'state'],
+    ['__proto__ as the message', '{"__proto__":{"t":"kick","id":"p1"}}', 'error'],
+    ['a type of the prototype', '{"t":"__proto__"}', 'error'],
+    ['a NUL and lone surrogates', '{"t":"send","type":"\\u0000\\ud800","to":"all"}', 'msg'],
+  ]
+  for (const [name, text, answer] of harmless) {
+    const client = open()
+    await client.enter()
+    client.socket.send(text)
+    t.ok(await client.next(answer), name)
+    t.equal(client.socket.readyState, client.socket.OPEN, `${name}: still connected`)
+    client.socket.close()
+    await client.closed
+  }
+  t.equal(({} as { hacked?: number }).hacked, undefined, 'no prototype was touched')
+
+  /** Each of these ends the connection with a code. */
+  const fatal: [string, (client: RoomSocket) => unknown, number][] = [
+    ['10 MB in one frame', ({ socket }) => socket.send(Buffer.alloc(10 * 1024 * 1024)), 1009],
+    ['10 MB in one text', ({ socket }) => socket.send('x'.repeat(10 * 1024 * 1024)), 1009],
+    ['fragments beyond the limit', ({ socket }) => pieces(socket, Buffer.alloc(4096), 10), 1009],
+    ['tiny fragments without end', ({ socket }) => pieces(socket, Buffer.alloc(1), 300), 1008],
+    ['malformed UTF-8', ({ socket }) => socket.send(Buffer.from([0xc3, 0x28]), { binary: false }), 1007],
+    ['a flood of messages', (client) => flood(200, () => client.say({ t: 'ping', id: 1 })), 1008],
+    ['a flood of bytes', ({ socket }) => flood(200, () => socket.send(Buffer.alloc(100))), 1008],
+    ['a flood of nonsense', ({ socket }) => flood(200, () => socket.send('?')), 1008],
+  ]
+  const held: number[] = []
+  for (let round = 0; round < 4; round++) {
+    for (const [name, attack, code] of fatal) {
+      const client = open()
+      await client.enter()
+      attack(client)
+      const ended = await client.closed
+      if (round === 0) t.equal(ended, code, name)
+    }
+    witness.heard.length = 0
+    held.push(await heldBytes())
+  }
+  const [first = 0, last = 0] = [held[1], held.at(-1)]
+  t.ok(last < first * 1.1, `memory stays: ${Math.round(first / 1e6)} MB, then ${Math.round(last / 1e6)} MB`)
+  t.equal(witness.socket.readyState, witness.socket.OPEN, 'and nobody else was disturbed')
+  t.equal((await platform.stranger.get('/healthz')).status, 200)
+})
+
+function pieces(socket: RoomSocket['socket'], piece: Buffer, count: number): void {
+  for (let index = 0; index < count; index++) socket.send(piece, { fin: false })
+}
+
+function flood(count: number, send: () => void): void {
+  for (let index = 0; index < count; index++) send()
+}
+
+t.test('a player has so many sockets and no more', async (t) => {
+  const { open, platform, headers } = await yard(t, { config: { limits: { roomSocketsPerPlayer: 3 } } })
+  const clients = [open(), open('/mp/rooms/other'), open()]
+  for (const client of clients) await client.enter()
+  t.match(await upgrade(platform, ROOM, headers), { status: 429, body: { error: { code: 'too_many_sockets' } } })
+  clients[0]?.socket.close()
+  await clients[0]?.closed
+  t.equal((await upgrade(platform, ROOM, headers)).status, 101, 'one that ends makes way')
+})
+
+t.test('half a handshake and half a frame hold nothing up', async (t) => {
+  const { platform, headers, open, sockets } = await yard(t, { config: { limits: { roomPingSeconds: 1 } } })
+  const { port } = platform.app.server.address() as { port: number }
+  const half = connect(port, '127.0.0.1')
+  half.on('error', () => {})
+  half.write(`GET ${ROOM} HTTP/1.1\r\nHost: ${headers.host}\r\nUpgrade: websocket\r\nConn`)
+  const frame = open()
+  await frame.enter()
+  // The beginning of a frame, and then nothing, not even answers to pings.
+  const { _socket: raw } = frame.socket as unknown as { _socket: import('node:net').Socket }
+  raw.write(Buffer.from([0x81, 0xfe, 0x10]))
+  raw.pause()
+  const other = open()
+  await other.enter()
+  other.say({ t: 'ping', id: 1 })
+  await other.next('pong')
+  t.match(await other.next('away'), { id: 'p1' }, 'who answers no more is away')
+  half.destroy()
+  raw.destroy()
+  await sleep(50)
+  t.equal(await sockets(), 1)
+})
+
+t.test(`${CONNECTS} connects and disconnects leave nothing behind`, { timeout: 600_000 }, async (t) => {
+  const { open, sockets, platform, host } = await yard(t, { config: { limits: { roomSocketsPerPlayer: 100_000 } } })
+  const wave = async (count: number) => {
+    for (let at = 0; at < count; at += 25) {
+      const clients = Array.from({ length: 25 }, (_, index) => open(`/mp/rooms/room${(at + index) % 40}`))
+      await Promise.all(clients.map((client) => client.enter()))
+      // Half of them say good-bye.
+      for (const [index, { socket }] of clients.entries()) index % 2 ? socket.close() : socket.terminate()
+      await Promise.all(clients.map(({ closed }) => closed))
+    }
+    // Those who said nothing keep their place for a while.
+    platform.clock.advance(31_000)
+    for (let tries = 0; tries < 100 && (await rooms()) > 0; tries++) await sleep(50)
+  }
+  const rooms = async () => (await platform.stranger.get('/mp/rooms', { host })).body.rooms.length
+  await wave(CONNECTS / 2)
+  const first = await heldBytes()
+  await wave(CONNECTS / 2)
+  t.equal(await sockets(), 0, 'no socket')
+  t.equal(await rooms(), 0, 'no room')
+  const last = await heldBytes()
+  t.ok(last < first * 1.1, `memory: ${Math.round(first / 1e6)} MB, then ${Math.round(last / 1e6)} MB`)
+})
+
+t.test('a wave of upgrades that are refused leaves no socket', async (t) => {
+  const { platform, host } = await yard(t)
+  const { port } = platform.app.server.address() as { port: number }
+  const ends = Array.from({ length: 100 }, async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(
+      `GET ${ROOM} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    )
+    socket.resume()
+    await once(socket, 'end', { signal: AbortSignal.timeout(10_000) })
+  })
+  await Promise.all(ends)
+  const open = await new Promise<number>((resolve) => platform.app.server.getConnections((_, count) => resolve(count)))
+  t.ok(open < 5, `${open} connections are left`)
+})
