@@ -5,7 +5,7 @@ import t from 'tap'
 import Type from 'typebox'
 import { loadConfig } from '../../config/load.ts'
 import { StartupError } from '../../core/errors.ts'
-import { definePlugin } from '../../core/plugin.ts'
+import { definePlugin, sectionsOf } from '../../core/plugin.ts'
 import { families } from '../../drivers/index.ts'
 import { complaints, folderWith, load } from './kit.ts'
 
@@ -41,6 +41,19 @@ t.test("a plugin's settings stand under plugins, or in the section it names; its
     plugins: { chat: { rooms: 3 } },
     limits: { messagesPerSecond: 20, shutdownSeconds: 10 },
   })
+})
+
+t.test('a plugin may have further sections of its own words, and no two the same', async (t) => {
+  const asks = Type.Object({ asks: Type.Boolean({ default: true }) }, { default: {} })
+  const manifest = { name: 'asking', section: 'auth', sections: { oauth: asks } }
+  const asking = definePlugin(manifest, async () => {})
+  t.match((await load(t, '', { plugins: [asking] })).config, { auth: {}, oauth: { asks: true } })
+  const { config } = await load(t, 'oauth: { asks: false }\n', { plugins: [asking] })
+  t.match(config, { oauth: { asks: false } })
+  t.same(sectionsOf(asking, config), { oauth: { asks: false } })
+  t.match(await complaints(t, 'oauth: { ask: false }\n', { plugins: [asking] }), [/did you mean `asks`\?/])
+  const other = definePlugin({ name: 'other', section: 'oauth', config: asks }, async () => {})
+  await t.rejects(load(t, '', { plugins: [asking, other] }), /`oauth` is claimed by both the plugin asking and/)
 })
 
 t.test('false turns a plugin off, in the file or by a variable; true leaves it on', async (t) => {

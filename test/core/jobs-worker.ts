@@ -19,3 +19,5 @@ jobs.handle(
   { leaseSeconds: 1, maxAttempts: 3 },
 )
 await jobs.start()
+// What polls for jobs does not keep a process alive; a server's sockets do.
+setInterval(() => {}, 60_000)

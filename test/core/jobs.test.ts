@@ -279,13 +279,13 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       for (const { jobs } of [one, two]) {
         const run = async () => {
           runs++
-          await sleep(1500)
+          await sleep(4500)
         }
-        jobs.handle('long', run, { leaseSeconds: 0.5 })
+        jobs.handle('long', run, { leaseSeconds: 1.5 })
         await jobs.start()
       }
       await one.jobs.enqueue(one.db.em(), { name: 'long' })
-      await until(async () => (await one.rows()).length === 0)
+      await until(async () => (await one.rows()).length === 0, 15_000)
       t.equal(runs, 1)
     })
 

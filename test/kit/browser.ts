@@ -17,10 +17,12 @@ const flags = [
 /**
  * Starts Chromium for a test and closes it at its end. Answers null, after marking the test as skipped, where there is
  * no Chromium; under CI=true that is a failure.
+ *
+ * @param extra further flags
  */
-export async function openBrowser(t: Test): Promise<Browser | null> {
+export async function openBrowser(t: Test, extra: readonly string[] = []): Promise<Browser | null> {
   try {
-    const browser = await chromium.launch({ executablePath, headless: true, args: flags })
+    const browser = await chromium.launch({ executablePath, headless: true, args: [...flags, ...extra] })
     t.teardown(() => browser.close())
     return browser
   } catch (error) {

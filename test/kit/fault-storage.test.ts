@@ -28,6 +28,7 @@ const presign = { expiresAt: new Date(Date.now() + 60_000), relay: 'http://local
 const operations: Record<string, (storage: Storage) => Promise<unknown>> = {
   put: (storage) => storage.put('new', body(), expected),
   get: async (storage) => text(await storage.get('there')),
+  copy: (storage) => storage.copy('there', 'new', expected),
   head: (storage) => storage.head('there'),
   delete: (storage) => storage.delete('there'),
   list: (storage) => Array.fromAsync(storage.list('')),

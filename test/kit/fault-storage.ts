@@ -59,6 +59,7 @@ export function faultyStorage(inner: Storage, fault: Fault): FaultyStorage {
       }
       if (breaks) throw error
     },
+    copy: (from, to, expected) => attempt(() => inner.copy(from, to, expected)),
     head: (key) => attempt(() => inner.head(key)),
     delete: (key) => attempt(() => inner.delete(key)),
     presignPut: (key, expected, options) => attempt(() => inner.presignPut(key, expected, options)),

@@ -96,3 +96,22 @@ export function pkce(verifier = 'v'.repeat(43)) {
   const challenge = createHash('sha256').update(verifier).digest('base64url')
   return { verifier, challenge: { code_challenge: challenge, code_challenge_method: 'S256' } }
 }
+
+/** Calls one of the endpoints that applications call, with the secret in the form; changes as for `authorizeUrl`. */
+export function callEndpoint(
+  client: Client,
+  app: Pick<TestApp, 'clientId'> & { clientSecret?: string | null },
+  endpoint: 'token' | 'revoke' | 'introspect' | 'device_authorization',
+  parameters: Record<string, string | string[] | undefined> = {},
+): Promise<Answer> {
+  const form = { client_id: app.clientId, client_secret: app.clientSecret ?? undefined, ...parameters }
+  const sent = Object.entries(form).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+  return client.submit(`/api/oauth/${endpoint}`, Object.fromEntries(sent), { headers: { origin: undefined } })
+}
+
+/** Everything that a code of these scopes gives. */
+export async function obtainTokens(player: Client, stranger: Client, app: TestApp, scope: string) {
+  const { status, body } = await exchange(stranger, app, await obtainCode(player, app, { scope }))
+  if (status !== 200) throw new Error(`The code was answered with ${status}: ${JSON.stringify(body)}`)
+  return body as { access_token: string; refresh_token: string; id_token: string; scope: string }
+}

@@ -44,6 +44,23 @@ POST   /api/oauth/token                          portal  none
 GET    /api/oauth/userinfo                       portal  oauth-token
 POST   /api/oauth/userinfo                       portal  oauth-token
 GET    /.well-known/oauth-authorization-server   portal  none
+GET    /.well-known/openid-configuration         portal  none
+GET    /api/oauth/jwks                           portal  none
+POST   /api/oauth/revoke                         portal  none
+POST   /api/oauth/introspect                     portal  none
+POST   /api/oauth/device_authorization           portal  none
+OPTIONS /api/oauth/token                         portal  none
+OPTIONS /api/oauth/userinfo                      portal  none
+OPTIONS /api/oauth/revoke                        portal  none
+OPTIONS /api/oauth/device_authorization          portal  none
+GET    /oauth/device                             portal  session page
+POST   /oauth/device                             portal  session page
+GET    /oauth/logout                             portal  optional page
+POST   /oauth/logout                             portal  none page
+POST   /oauth/logout/confirm                     portal  session page
+GET    /settings/connected                       portal  session page
+POST   /settings/connected/:clientId/revoke      portal  session page
+GET    /api/oauth/apps/:id/analytics             portal  oauth:read api-token cli-token session
 POST   /api/oauth/apps                           portal  oauth:write api-token cli-token session
 GET    /api/oauth/apps                           portal  oauth:read api-token cli-token session
 GET    /api/oauth/apps/:id                       portal  oauth:read api-token cli-token session
@@ -92,6 +109,7 @@ GET    /auth/service/session                     game    none
 GET    /auth/service/logout                      game    none
 POST   /auth/service/logout                      game    none
 GET    /__service/auth-widget.js                 game    none
+GET    /__service/assets/:file                   game    none
 GET    /__service/multiplayer.js                 game    none
 GET    /mp                                       game    none
 GET    /mp/rooms                                 game    none
@@ -193,6 +211,7 @@ async function inhabit(t: Test) {
   ]
   const things: Record<string, string | undefined> = {
     ...{ slug: game.slug, deployId: deploy.body.deployId, sha256, file, roomId: 'lobby', token: 'x'.repeat(43) },
+    clientId: application.clientId,
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
     things.id = ids.find(([prefix]) => prefix.test(path))?.[1]

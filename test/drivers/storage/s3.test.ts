@@ -107,6 +107,7 @@ t.test('a server that does not answer stops the start, and later makes the stora
     put: () => storage.put('b', Readable.from([bytes]), expectedOf(bytes)),
     get: () => storage.get('a'),
     head: () => storage.head('a'),
+    copy: () => storage.copy('a', 'b', expectedOf(bytes)),
     delete: () => storage.delete('a'),
     list: () => Array.fromAsync(storage.list('')),
     commitPut: () => storage.commitPut('a', expectedOf(bytes)),

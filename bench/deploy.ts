@@ -1,0 +1,230 @@
+// `node bench/deploy.ts`: a build of 2,000 files of 20 KB and one of 500 MB, deployed through the HTTP API with eight
+// connections, beside `sha256sum` and `cp` of the same tree in the same run; then again with one file changed. Each
+// run is a server of its own in an empty folder. FILES, BIG_MB and RUNS make it smaller.
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { createReadStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { createServer } from 'node:net'
+import { cpus, release, tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const FILES = Number(process.env.FILES ?? 2000)
+const BIG_MB = Number(process.env.BIG_MB ?? 500)
+const RUNS = Number(process.env.RUNS ?? 3)
+const REDEPLOYS = 7
+const CONNECTIONS = 8
+const root = resolve(import.meta.dirname, '..')
+const work = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
+const tree = join(work, 'tree')
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+
+interface Announced {
+  path: string
+  size: number
+  sha256: string
+}
+
+function makeTree(): string[] {
+  const paths = Array.from({ length: FILES - 1 }, (_, index) => `assets/${index % 40}/file-${index}.bin`)
+  for (const path of paths) {
+    mkdirSync(dirname(join(tree, path)), { recursive: true })
+    writeFileSync(join(tree, path), randomBytes(20_480))
+  }
+  writeFileSync(join(tree, 'index.html'), 'x'.repeat(20_480))
+  const big = Buffer.concat(Array.from({ length: BIG_MB }, () => randomBytes(1_000_000)))
+  if (BIG_MB > 0) writeFileSync(join(tree, 'game.pck'), big)
+  return ['index.html', ...paths, ...(BIG_MB > 0 ? ['game.pck'] : [])]
+}
+
+/** Reads and digests a file as any client must. */
+async function announced(path: string): Promise<Announced> {
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of createReadStream(join(tree, path), { highWaterMark: 1024 * 1024 })) {
+    hash.update(chunk)
+    size += chunk.length
+  }
+  return { path, size, sha256: hash.digest('hex') }
+}
+
+type Answer = { status: number; text: string; cookies: string[] }
+
+function ask(
+  method: string,
+  url: string,
+  headers: Record<string, string>,
+  body?: string | { path: string; size: number },
+) {
+  const { port, pathname, search, host } = new URL(url)
+  return new Promise<Answer>((done, failed) => {
+    const outgoing = request(
+      {
+        host: '127.0.0.1',
+        port,
+        path: pathname + search,
+        method,
+        agent,
+        headers: {
+          host,
+          ...(typeof body === 'object' ? { 'content-length': String(body.size) } : {}),
+          ...(typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
+          ...headers,
+        },
+      },
+      (incoming) => {
+        const chunks: Buffer[] = []
+        incoming.on('data', (chunk) => chunks.push(chunk))
+        incoming.on('end', () =>
+          done({
+            status: incoming.statusCode ?? 0,
+            text: Buffer.concat(chunks).toString(),
+            cookies: incoming.headers['set-cookie'] ?? [],
+          }),
+        )
+      },
+    ).on('error', failed)
+    if (typeof body === 'object') createReadStream(join(tree, body.path), { highWaterMark: 256 * 1024 }).pipe(outgoing)
+    else outgoing.end(body)
+  })
+}
+
+const freePort = () =>
+  new Promise<number>((done) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => done(port))
+    })
+  })
+
+/** A server in an empty folder with a game, and a way to talk to it. */
+async function startServer() {
+  const folder = mkdtempSync(join(work, 'server-'))
+  const port = await freePort()
+  const portal = `http://localhost:${port}`
+  const child = spawn(
+    process.execPath,
+    [join(root, 'bin/gameyard.js'), 'serve', '--port', String(port), '--data', join(folder, 'data')],
+    {
+      cwd: folder,
+      stdio: 'ignore',
+      env: {
+        PATH: process.env.PATH,
+        NODE_ENV: 'production',
+        SERVICE_LIMITS__RATE_LIMITS: 'false',
+        SERVICE_LIMITS__DEPLOY_FILE_BYTES: String(1024 ** 3),
+      },
+    },
+  )
+  while ((await ask('GET', `${portal}/readyz`, {}).catch(() => null))?.status !== 200) await sleep(20)
+  const json = { 'content-type': 'application/json' }
+  const account = { email: 'bench@example.org', password: 'correct yard battery fence', name: 'Bench' }
+  const signedUp = await ask('POST', `${portal}/api/auth/sign-up`, { ...json, origin: portal }, JSON.stringify(account))
+  const cookie = signedUp.cookies.map((line) => line.split(';')[0]).join('; ')
+  const scopes = ['games:read', 'games:write', 'deployments:write']
+  const body = JSON.stringify({ label: 'bench', scopes })
+  const made = await ask('POST', `${portal}/api/tokens`, { ...json, origin: portal, cookie }, body)
+  const headers = { ...json, authorization: `Bearer ${JSON.parse(made.text).token}` }
+  const post = async (path: string, body: object = {}) => {
+    const { status, text } = await ask('POST', portal + path, headers, JSON.stringify(body))
+    if (status >= 300) throw new Error(`${path}: ${status} ${text}`)
+    return JSON.parse(text)
+  }
+  const game = await post('/api/games', { title: 'Bench', description: '' })
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await new Promise((done) => child.once('exit', done))
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { post, gameId: game.id as string, gameUrl: `http://${game.slug}.localhost:${port}/`, stop }
+}
+
+async function deploy({ post, gameId }: Awaited<ReturnType<typeof startServer>>, files: Announced[]) {
+  const { deployId, uploads } = await post('/api/deploy', { gameId, files })
+  const sizes = new Map(files.map(({ path, size }) => [path, size]))
+  const queue = uploads as { path: string; uploadUrl: string; method: string; headers: Record<string, string> }[]
+  const worker = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const { path, uploadUrl, method, headers } = next
+      const answer = await ask(method, uploadUrl, headers, { path, size: sizes.get(path) as number })
+      if (answer.status !== 204) throw new Error(`${path}: ${answer.status} ${answer.text}`)
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker))
+  await post(`/api/deploy/${deployId}/finalize`)
+}
+
+/** Milliseconds that something takes. */
+async function time(work: () => unknown): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+const shell = (command: string) => execFileSync('sh', ['-c', command], { cwd: work, stdio: 'ignore' })
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+
+try {
+  const paths = makeTree()
+  shell('sync')
+  const times = new Map<string, number[]>()
+  const note = (name: string, ms: number) => times.set(name, [...(times.get(name) ?? []), ms])
+  for (let run = 0; run < RUNS; run++) {
+    note('sha256sum', await time(() => shell('find tree -type f -print0 | xargs -0 sha256sum')))
+    note('cp', await time(() => shell('cp -r tree copy')))
+    note('sync', await time(() => shell('sync -f copy')))
+    shell('rm -r copy')
+
+    const server = await startServer()
+    let files: Announced[] = []
+    note('digests', await time(async () => (files = await Promise.all(paths.map(announced)))))
+    note('deploy', await time(() => deploy(server, files)))
+    for (let again = 0; again < REDEPLOYS; again++) {
+      writeFileSync(join(tree, 'index.html'), `${again} of ${run} `.padEnd(20_480, 'y'))
+      const ms = await time(async () => {
+        const [index] = await Promise.all([announced('index.html')])
+        await deploy(server, [index as Announced, ...files.slice(1)])
+        const { text } = await ask('GET', server.gameUrl, {})
+        if (!text.startsWith(`${again} of ${run} `)) throw new Error('The new build is not live.')
+      })
+      note('again', ms)
+    }
+    await server.stop()
+  }
+  const of = (name: string) => times.get(name) ?? []
+  const plain = median(of('sha256sum')) + median(of('cp'))
+  const durable = plain + median(of('sync'))
+  const whole = median(of('digests')) + median(of('deploy'))
+  const row = (name: string, ms: number, runs: number[], ratio = '') =>
+    console.log(
+      `| ${name} | ${ms.toFixed(0)} | ${Math.min(...runs).toFixed(0)}–${Math.max(...runs).toFixed(0)} | ${ratio} |`,
+    )
+  console.log(
+    `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, ${release()}; ` +
+      `${FILES} files of 20 KB, one of ${BIG_MB} MB, ${CONNECTIONS} connections, ${RUNS} runs`,
+  )
+  console.log('| | ms, median | min–max | ratio |')
+  console.log('|---|---|---|---|')
+  row('`sha256sum`', median(of('sha256sum')), of('sha256sum'))
+  row('`cp -r`', median(of('cp')), of('cp'))
+  row('`sync -f` of the copy', median(of('sync')), of('sync'))
+  row('digests in the client', median(of('digests')), of('digests'))
+  row(
+    'announce, upload, finalize',
+    median(of('deploy')),
+    of('deploy'),
+    `${(median(of('deploy')) / (durable - median(of('sha256sum')))).toFixed(1)}× \`cp\` and \`sync\``,
+  )
+  const total = of('digests').map((ms, index) => ms + (of('deploy')[index] as number))
+  row(
+    '**deploy, end to end**',
+    whole,
+    total,
+    `${(whole / durable).toFixed(1)}× \`sha256sum\`, \`cp\`, \`sync\`; ${(whole / plain).toFixed(1)}× without \`sync\``,
+  )
+  row('**one file changed, until it is served**', median(of('again')), of('again'))
+} finally {
+  agent.destroy()
+  rmSync(work, { recursive: true, force: true })
+}

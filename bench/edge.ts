@@ -1,0 +1,257 @@
+// `node bench/edge.ts`: how fast a game's origin serves files, beside nginx (one worker, sendfile), a bare node:http
+// server that writes prepared buffers, and @fastify/static. One process each on one core, wrk on another, the servers
+// in turn and several rounds, so that what else the machine does meets all alike. Beside what came through in a second,
+// what a second of the server's own processor time is good for, which a busy machine disturbs far less. Needs Debian's
+// nginx and wrk.
+// ROUNDS, SECONDS, CASES (names, comma-separated) from the environment.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { cpus, release, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { brotliCompressSync, constants } from 'node:zlib'
+import { ask, deployFolder } from '../test/kit/upload.ts'
+
+const ROUNDS = Number(process.env.ROUNDS ?? 3)
+const SECONDS = Number(process.env.SECONDS ?? 3)
+const root = resolve(import.meta.dirname, '..')
+const work = mkdtempSync(join(tmpdir(), 'gameyard-bench-edge-'))
+const started: ChildProcess[] = []
+
+/** A build as games have it: a page, a bundle of text that compresses to a quarter, an engine that does not compress. */
+function makeBuild(): { folder: string; bundle: Buffer; compressed: Buffer } {
+  const folder = join(work, 'build')
+  mkdirSync(folder)
+  const page = `<!doctype html><html><head><title>Bench</title></head><body>${'<p>a game</p>'.repeat(150)}</body></html>`
+  writeFileSync(join(folder, 'index.html'), `${page.slice(0, 2048 - 14).padEnd(2048 - 14, ' ')}</body></html>`)
+  const words = Array.from({ length: 3000 }, () => randomBytes(3).toString('hex'))
+  let text = ''
+  for (let at = 0; text.length < 200 * 1024; at = (at * 31 + 7) % 2999)
+    text += `const ${words[at]} = ${words[(at * 7) % 3000]};\n`
+  const bundle = Buffer.from(text.slice(0, 200 * 1024))
+  writeFileSync(join(folder, 'bundle.js'), bundle)
+  const compressed = brotliCompressSync(bundle, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
+  writeFileSync(join(folder, 'engine.wasm'), randomBytes(20 * 1024 * 1024))
+  return { folder, bundle, compressed }
+}
+
+const freePort = () =>
+  new Promise<number>((done) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => done(port))
+    })
+  })
+
+/** Starts a server on the first core and waits until it answers. */
+async function start(command: string, args: string[], { port, cwd = work }: { port: number; cwd?: string }) {
+  const env = { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port) }
+  const child = spawn('taskset', ['-c', '0', command, ...args], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] })
+  started.push(child)
+  for (let tries = 0; tries < 1000; tries++) {
+    if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`)
+    if (await ask('GET', `http://127.0.0.1:${port}/`).catch(() => null)) return child.pid as number
+    await sleep(20)
+  }
+  throw new Error(`${command} does not answer`)
+}
+
+interface Subject {
+  name: string
+  port: number
+  host: string
+  pid: number
+}
+
+const TICKS = Number(execFileSync('getconf', ['CLK_TCK']).toString())
+
+/** Seconds of processor time that a process and its children have used. */
+function processorSeconds(pid: number): number {
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const [user, system] = fields.split(' ').slice(11, 13).map(Number) as [number, number]
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+  return (user + system) / TICKS + children.reduce((sum, child) => sum + processorSeconds(Number(child)), 0)
+}
+
+async function gameyard(build: string): Promise<Subject> {
+  const port = await freePort()
+  const data = join(work, 'data')
+  writeFileSync(
+    join(work, 'gameyard.yaml'),
+    `listen: { port: ${port} }\nlimits: { rateLimits: false }\nlog: { level: warn }\n`,
+  )
+  const pid = await start(process.execPath, [join(root, 'bin/gameyard.js'), 'serve', '--data', data], { port })
+  const portal = `http://localhost:${port}`
+  const account = { email: 'bench@example.org', password: 'correct yard battery fence', name: 'Bench' }
+  const json = { origin: portal }
+  const signedUp = await ask('POST', `${portal}/api/auth/sign-up`, { headers: json, body: account })
+  const cookie = String([signedUp.headers['set-cookie']].flat()[0]).split(';')[0] as string
+  const scopes = ['games:write', 'games:read', 'deployments:write']
+  const minted = await ask('POST', `${portal}/api/tokens`, {
+    headers: { ...json, cookie },
+    body: { label: 'bench', scopes },
+  })
+  const { token } = minted.body
+  const headers = { authorization: `Bearer ${token}` }
+  const game = await ask('POST', `${portal}/api/games`, { headers, body: { title: 'Bench', description: 'Bench.' } })
+  await deployFolder(portal, token, game.body.id, build)
+  return { name: 'Gameyard', pid, port, host: new URL(game.body.url).host }
+}
+
+async function nginx(build: string): Promise<Subject> {
+  const port = await freePort()
+  const folder = join(work, 'nginx')
+  mkdirSync(folder)
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(
+    file,
+    `daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr crit; ${process.getuid?.() === 0 ? 'user root;' : ''}
+     events { worker_connections 1024; }
+     http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; etag on;
+       open_file_cache max=1000 inactive=60s; open_file_cache_valid 60s;
+       include /etc/nginx/mime.types; default_type application/octet-stream;
+       map $http_accept_encoding $suffix { default ''; ~br .br; }
+       client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b; fastcgi_temp_path ${folder}/c;
+       uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e;
+       server { listen 127.0.0.1:${port}; root ${build}; server_name bench.localhost;
+         location = /bundle.js { add_header Vary Accept-Encoding; try_files $uri$suffix $uri =404; }
+         location ~ [.]br$ { types {} default_type text/javascript; add_header Content-Encoding br; add_header Vary Accept-Encoding; } } }`,
+  )
+  const pid = await start('nginx', ['-c', file], { port })
+  return { name: 'nginx', pid, port, host: 'bench.localhost' }
+}
+
+async function script(name: string, source: string): Promise<Subject> {
+  const port = await freePort()
+  const file = join(work, `${name.replaceAll(/\W/g, '-')}.mjs`)
+  writeFileSync(file, source)
+  const pid = await start(process.execPath, [file], { port })
+  return { name, pid, port, host: 'bench.localhost' }
+}
+
+const BARE = (build: string) => `import { createServer } from 'node:http'
+import { readFileSync } from 'node:fs'
+const read = (path) => readFileSync(${JSON.stringify(build)} + path)
+const answer = (body, type, coding) => ({ body, etag: '"' + body.length + (coding ?? '') + '"', head: ['content-type', type,
+  'cache-control', 'no-cache', 'x-content-type-options', 'nosniff', 'accept-ranges', 'bytes', 'etag', '"' + body.length + (coding ?? '') + '"',
+  ...(coding ? ['content-encoding', coding] : []), 'content-length', String(body.length)] })
+const page = answer(read('/index.html'), 'text/html; charset=utf-8')
+const files = new Map([['/', page], ['/index.html', page], ['/bundle.js', answer(read('/bundle.js'), 'text/javascript')],
+  ['/engine.wasm', answer(read('/engine.wasm'), 'application/wasm')]])
+const compressed = answer(read('/bundle.js.br'), 'text/javascript', 'br')
+createServer((request, response) => {
+  const file = request.headers['accept-encoding'] ? compressed : files.get(request.url)
+  if (request.headers['if-none-match']) return response.writeHead(304, ['etag', file.etag, 'cache-control', 'no-cache']).end()
+  response.writeHead(200, file.head)
+  response.end(file.body)
+}).listen(process.env.PORT, '127.0.0.1')`
+
+const STATIC = (build: string) => `import Fastify from ${JSON.stringify(import.meta.resolve('fastify'))}
+import serve from ${JSON.stringify(import.meta.resolve('@fastify/static'))}
+const app = Fastify()
+app.register(serve, { root: ${JSON.stringify(build)}, preCompressed: true })
+await app.listen({ port: Number(process.env.PORT), host: '127.0.0.1' })`
+
+interface Case {
+  name: string
+  path: string
+  connections: number
+  headers?: (subject: Subject) => Promise<string[]>
+}
+
+const CASES: Case[] = [
+  { name: '2 KB HTML', path: '/', connections: 32 },
+  { name: '200 KB JS', path: '/bundle.js', connections: 32 },
+  { name: '200 KB JS, br', path: '/bundle.js', connections: 32, headers: async () => ['Accept-Encoding: br'] },
+  { name: '20 MB wasm', path: '/engine.wasm', connections: 8 },
+  {
+    name: '304 of 200 KB JS',
+    path: '/bundle.js',
+    connections: 32,
+    headers: async ({ port, host }) => {
+      const { headers } = await ask('GET', `http://127.0.0.1:${port}/bundle.js`, { headers: { host } })
+      return [`If-None-Match: ${headers.etag}`]
+    },
+  },
+]
+
+/** Requests a second, and requests a second of the server's processor time. Whatever is not 2xx or 3xx fails the run. */
+async function load(subject: Subject, { path, connections, headers }: Case) {
+  const extra = (await headers?.(subject)) ?? []
+  const args = [
+    '-t1',
+    `-c${connections}`,
+    `-d${SECONDS}s`,
+    ...[`Host: ${subject.host}`, ...extra].flatMap((one) => ['-H', one]),
+  ]
+  const before = processorSeconds(subject.pid)
+  const output = execFileSync('taskset', [
+    '-c',
+    '1',
+    'wrk',
+    ...args,
+    `http://127.0.0.1:${subject.port}${path}`,
+  ]).toString()
+  if (/Non-2xx|Socket errors/.test(output)) throw new Error(`${subject.name} ${path}:\n${output}`)
+  const requests = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1])
+  const total = Number(/(\d+) requests in/.exec(output)?.[1])
+  return { requests, perSecond: total / (processorSeconds(subject.pid) - before) }
+}
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+
+try {
+  const { folder, compressed } = makeBuild()
+  const subjects = [await gameyard(folder)]
+  // The others find the compressed form beside the file; ours makes it by itself after the deploy.
+  writeFileSync(join(folder, 'bundle.js.br'), compressed)
+  subjects.push(await nginx(folder), await script('bare node:http', BARE(folder)))
+  try {
+    subjects.push(await script('@fastify/static', STATIC(folder)))
+  } catch (error) {
+    console.log(`without @fastify/static: ${(error as Error).message}`)
+  }
+  const [ours] = subjects as [Subject]
+  for (let tries = 0; ; tries++) {
+    const { headers } = await ask('GET', `http://127.0.0.1:${ours.port}/bundle.js`, {
+      headers: { host: ours.host, 'accept-encoding': 'br' },
+    })
+    if (headers['content-encoding'] === 'br') break
+    if (tries > 60) {
+      console.log('no compressed form of ours yet')
+      break
+    }
+    await sleep(500)
+  }
+  const cases = CASES.filter(
+    ({ name }) => !process.env.CASES || process.env.CASES.split(',').some((one) => name.includes(one)),
+  )
+  console.log(
+    `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, ${release()}; median of ${ROUNDS} × ${SECONDS} s`,
+  )
+  console.log(`| | ${subjects.map(({ name }) => name).join(' | ')} |`)
+  console.log(`|---|${subjects.map(() => '---|').join('')}`)
+  for (const one of cases) {
+    const results = subjects.map(() => [] as Awaited<ReturnType<typeof load>>[])
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [index, subject] of subjects.entries()) results[index]?.push(await load(subject, one))
+    }
+    for (const [unit, key] of [
+      ['requests/s', 'requests'],
+      ['requests per processor second', 'perSecond'],
+    ] as const) {
+      const rates = results.map((runs) => median(runs.map((run) => run[key])))
+      const cells = rates.map((rate, index) => {
+        const ratio = index === 0 ? '' : ` (ours ${((rates[0] as number) / rate).toFixed(2)}×)`
+        return `${rate > 1000 ? rate.toFixed(0) : rate.toFixed(1)}${ratio}`
+      })
+      console.log(`| ${one.name}, ${unit} | ${cells.join(' | ')} |`)
+    }
+  }
+} finally {
+  for (const child of started) child.kill('SIGTERM')
+  await Promise.all(started.map((child) => child.exitCode ?? new Promise((done) => child.once('exit', done))))
+  rmSync(work, { recursive: true, force: true })
+}

@@ -1,0 +1,252 @@
+/**
+ * Sign-in under load: codes exchanged at the token endpoint a second, beside oidc-provider with everything in memory,
+ * and `GET /api/cli/whoami` beside a bare Fastify route that answers the same JSON.
+ *
+ *     node bench/identity.ts [rounds]
+ *
+ * Each server is a process of its own; this one makes the load, over 32 connections. Ours keeps all in SQLite on disk,
+ * synchronous=full.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import Fastify from 'fastify'
+import Provider from 'oidc-provider'
+import { loadConfig } from '../config/load.ts'
+import { folderSource } from '../core/assets.ts'
+import { createKernel } from '../core/kernel.ts'
+import { families } from '../drivers/index.ts'
+import { plugins } from '../plugins/index.ts'
+
+const CONNECTIONS = 32
+const EXCHANGES = 8000
+const QUESTIONS = 20_000
+const WARM_UP = 2000
+const REDIRECT_URI = 'https://game.example/callback'
+
+/** What a server process tells: where it listens, and what its clients present. */
+interface Ready {
+  port: number
+  clientId?: string
+  clientSecret?: string
+  token?: string
+}
+
+async function run(rounds: number): Promise<void> {
+  const servers = await Promise.all(['gameyard', 'oidc-provider', 'bare'].map(start))
+  const [gameyard, provider, bare] = servers as [Server, Server, Server]
+  const results: Record<string, number[]> = { tokens: [], peer: [], whoami: [], bare: [] }
+  try {
+    for (let round = 0; round < rounds; round++) {
+      results.tokens?.push(await exchanges(gameyard, '/api/oauth/token', round === 0))
+      results.peer?.push(await exchanges(provider, '/token', round === 0))
+      results.whoami?.push(await questions(gameyard, round === 0))
+      results.bare?.push(await questions(bare, round === 0))
+    }
+  } finally {
+    for (const { child } of servers) child.kill()
+  }
+  const [tokens, peer, whoami, plain] = ['tokens', 'peer', 'whoami', 'bare'].map((name) => median(results[name] ?? []))
+  const line = (name: string, value: number | undefined) =>
+    process.stdout.write(`${name.padEnd(44)} ${Math.round(value ?? 0)}/s\n`)
+  line('POST /api/oauth/token, SQLite on disk, durable', tokens)
+  line('oidc-provider, in memory', peer)
+  line('GET /api/cli/whoami, scoped token', whoami)
+  line('bare Fastify route', plain)
+  process.stdout.write(`ratios: tokens ${ratio(tokens, peer)}, whoami ${ratio(whoami, plain)}\n`)
+}
+
+const ratio = (a = 0, b = 1): string => (a / b).toFixed(2)
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+interface Server extends Ready {
+  child: ChildProcess
+}
+
+async function start(name: string): Promise<Server> {
+  const child = fork(import.meta.filename, [name], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const [ready] = (await once(child, 'message')) as [Ready]
+  return { child, ...ready }
+}
+
+/** @returns exchanges a second */
+async function exchanges(server: Server, path: string, first: boolean): Promise<number> {
+  const perform = async (count: number) => {
+    server.child.send(count)
+    const [codes] = (await once(server.child, 'message')) as [string[]]
+    const { clientId = '', clientSecret = '' } = server
+    return load(
+      server.port,
+      codes.map((code) => {
+        const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
+        const body = new URLSearchParams({ ...form, client_id: clientId, client_secret: clientSecret }).toString()
+        return (
+          `POST ${path} HTTP/1.1\r\nhost: localhost:${server.port}\r\n` +
+          `content-type: application/x-www-form-urlencoded\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+        )
+      }),
+    )
+  }
+  if (first) await perform(WARM_UP)
+  return perform(EXCHANGES)
+}
+
+/** @returns answers a second */
+async function questions(server: Server, first: boolean): Promise<number> {
+  const authorization = server.token ? `authorization: Bearer ${server.token}\r\n` : ''
+  const request = `GET /api/cli/whoami HTTP/1.1\r\nhost: localhost:${server.port}\r\n${authorization}\r\n`
+  if (first) await load(server.port, Array(WARM_UP).fill(request))
+  return load(server.port, Array(QUESTIONS).fill(request))
+}
+
+/** Sends requests over a few connections, each the next one as soon as it has its answer. @returns answers a second */
+async function load(port: number, requests: string[]): Promise<number> {
+  let next = 0
+  const began = performance.now()
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      const socket = connect(port, '127.0.0.1').setNoDelay().setEncoding('latin1')
+      await once(socket, 'connect')
+      await new Promise<void>((done, fail) => {
+        let received = ''
+        const send = () => {
+          if (next < requests.length) socket.write(requests[next++] as string)
+          else done(void socket.destroy())
+        }
+        socket.on('error', fail)
+        socket.on('data', (chunk: string) => {
+          received += chunk
+          const head = received.indexOf('\r\n\r\n')
+          if (head < 0) return
+          const length = Number(/content-length: (\d+)/i.exec(received)?.[1])
+          if (received.length < head + 4 + length) return
+          if (!received.startsWith('HTTP/1.1 200')) return fail(new Error(received))
+          received = ''
+          send()
+        })
+        send()
+      })
+    }),
+  )
+  return (requests.length * 1000) / (performance.now() - began)
+}
+
+async function serveGameyard(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.on('SIGTERM', () => process.exit())
+  const port = await freePort()
+  const env = { SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LISTEN__PORT: String(port) }
+  const { config, plugins: chosen, drivers } = await loadConfig({ cwd: folder, env, families, plugins })
+  const assets = folderSource(resolve(import.meta.dirname, '../dist/browser'))
+  const app = await createKernel(config, { plugins: chosen, drivers, assets, version: 'bench' })
+  await app.listen({ host: '127.0.0.1', port })
+  const { identity, tokens, db } = app
+  const account = { email: 'ada@example.org', password: 'correct yard battery fence', name: 'Ada' }
+  const { id: playerId } = await identity.players.create(account)
+  const application = { name: 'Game', homepageUrl: null, gameId: null, redirectUris: [REDIRECT_URI] }
+  const { clientId, clientSecret } = await identity.apps.create(db.em(), { ...application, ownerId: playerId })
+  const { token } = await tokens.create({ playerId, label: 'bench', scopes: ['games:read'] })
+  const consentId = await identity.consents.remember(playerId, clientId, ['profile'])
+  process.on('message', async (count: number) => {
+    const binding = { clientId, playerId, consentId, redirectUri: REDIRECT_URI, scope: ['profile'] }
+    const rest = { codeChallenge: null, nonce: null, authTime: new Date() }
+    process.send?.(
+      await Promise.all(Array.from({ length: count }, () => identity.codes.issue({ ...binding, ...rest }))),
+    )
+  })
+  process.send?.({ port, clientId, clientSecret, token })
+}
+
+/** A port that was free a moment ago: the addresses in the configuration name it. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** oidc-provider's own adapter in memory forgets all but the latest thousand things; this one keeps them. */
+class MemoryAdapter {
+  static readonly #all = new Map<string, Record<string, unknown>>()
+  readonly #kind: string
+
+  constructor(kind: string) {
+    this.#kind = kind
+  }
+
+  async upsert(id: string, payload: Record<string, unknown>): Promise<void> {
+    MemoryAdapter.#all.set(`${this.#kind}/${id}`, payload)
+  }
+
+  async find(id: string): Promise<Record<string, unknown> | undefined> {
+    return MemoryAdapter.#all.get(`${this.#kind}/${id}`)
+  }
+
+  async consume(id: string): Promise<void> {
+    const payload = MemoryAdapter.#all.get(`${this.#kind}/${id}`)
+    if (payload) payload.consumed = Math.floor(Date.now() / 1000)
+  }
+
+  async destroy(id: string): Promise<void> {
+    MemoryAdapter.#all.delete(`${this.#kind}/${id}`)
+  }
+
+  async revokeByGrantId(): Promise<void> {}
+  async findByUid(): Promise<undefined> {}
+  async findByUserCode(): Promise<undefined> {}
+}
+
+async function serveOidcProvider(): Promise<void> {
+  const client = { client_id: 'game', client_secret: 'a-secret-of-the-game', redirect_uris: [REDIRECT_URI] }
+  const provider = new Provider('http://localhost', {
+    clients: [{ ...client, token_endpoint_auth_method: 'client_secret_post' }],
+    adapter: MemoryAdapter,
+    pkce: { required: () => false },
+    findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: async () => ({ sub }) }),
+  })
+  const server = provider.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  process.on('message', async (count: number) => {
+    const loaded = await provider.Client.find('game')
+    const codes = Array.from({ length: count }, async () => {
+      const grant = new provider.Grant({ accountId: 'ada', clientId: 'game' })
+      grant.addOIDCScope('openid')
+      const code = new provider.AuthorizationCode({
+        ...{
+          accountId: 'ada',
+          client: loaded as NonNullable<typeof loaded>,
+          grantId: await grant.save(),
+          redirectUri: REDIRECT_URI,
+        },
+        ...{ scope: 'openid', gty: 'authorization_code' },
+      })
+      return code.save()
+    })
+    process.send?.(await Promise.all(codes))
+  })
+  const { port } = server.address() as { port: number }
+  process.send?.({ port, clientId: client.client_id, clientSecret: client.client_secret })
+}
+
+async function serveBare(): Promise<void> {
+  const app = Fastify()
+  const answer = {
+    user: { id: 'ply_01KAHJ0000000000000000000', name: 'Ada', email: 'ada@example.org' },
+    tokenLabel: 'x',
+  }
+  app.get('/api/cli/whoami', async () => answer)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  process.send?.({ port: (app.server.address() as { port: number }).port })
+}
+
+const role = process.argv[2]
+if (role === 'gameyard') await serveGameyard()
+else if (role === 'oidc-provider') await serveOidcProvider()
+else if (role === 'bare') await serveBare()
+else await run(Number(role ?? 3))

@@ -1,0 +1,128 @@
+// `node bench/rooms.ts`: messages that rooms deliver for each second of the server's CPU time, beside Colyseus
+// (`room.broadcast`, its own SDK as client) and a plain `ws` loop, in one run. Server and players are processes of their
+// own, each on its core where `taskset` can say so.
+//
+//   SECONDS=20   of each measurement (5)      IDLE=10000   silent sockets for the memory (2000; 0: none)
+//   ONLY=gameyard,ws                          SCENARIOS=0,2
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { cpus, release } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Job } from './rooms/load.ts'
+
+const SECONDS = Number(process.env.SECONDS ?? 5)
+const IDLE = Number(process.env.IDLE ?? 2000)
+const ALL = [
+  { rooms: 50, players: 8, rate: 20 },
+  { rooms: 4, players: 50, rate: 10 },
+  { rooms: 1, players: 200, rate: 5 },
+]
+const scenarios = (process.env.SCENARIOS?.split(',') ?? ['0', '1', '2']).map((at) => ALL[Number(at)] as (typeof ALL)[0])
+const NAMES: Record<string, string> = {
+  ws: '`ws`, stringify for each',
+  colyseus: `Colyseus ${versionOf('@colyseus/core')}`,
+  gameyard: 'Gameyard',
+}
+const subjects = process.env.ONLY?.split(',') ?? Object.keys(NAMES)
+/** Clock ticks of /proc/<pid>/stat: USER_HZ, 100 on every Linux. */
+const TICKS_PER_SECOND = 100
+
+function versionOf(name: string): string {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../node_modules', name, 'package.json'), 'utf8')).version
+}
+
+/** A Node process pinned to a core. */
+function start(core: number, script: string, ...args: string[]): ChildProcess {
+  const node = [process.execPath, join(import.meta.dirname, 'rooms', script), ...args]
+  const [command = '', ...rest] =
+    existsSync('/usr/bin/taskset') && cpus().length > 1 ? ['/usr/bin/taskset', '-c', String(core), ...node] : node
+  const env = { PATH: process.env.PATH, NODE_ENV: 'production' }
+  return spawn(command, rest, { stdio: ['ignore', 'pipe', 'inherit'], env })
+}
+
+async function* lines(child: ChildProcess) {
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    if (line.startsWith('{')) yield JSON.parse(line)
+  }
+}
+
+/** CPU seconds that a process has used, in user and kernel. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+const residentMb = (pid: number) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+interface Result {
+  delivered: number
+  p50: number
+  p99: number
+  cpu: number
+  /** Resident memory before the players came and with them. */
+  before: number
+  after: number
+}
+
+async function measure(subject: string, scenario: Pick<Job, 'rooms' | 'players' | 'rate'>): Promise<Result> {
+  const server = start(0, 'servers.ts', subject)
+  const pid = server.pid as number
+  try {
+    const listening = (await lines(server).next()).value
+    server.stdout?.resume()
+    if (!listening) throw new Error(`${subject} did not start`)
+    const before = residentMb(pid)
+    const load = start(1, 'load.ts', JSON.stringify({ subject, ...listening, ...scenario, seconds: SECONDS }))
+    let began = 0
+    for await (const line of lines(load)) {
+      if (line.phase === 'begin') began = cpuSeconds(pid)
+      else return { ...line, cpu: cpuSeconds(pid) - began, before, after: residentMb(pid) }
+    }
+    throw new Error(`The players of ${subject} gave up.`)
+  } finally {
+    server.kill('SIGTERM')
+  }
+}
+
+const day = new Date().toISOString().slice(0, 10)
+console.log(
+  `${day}, Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, Linux ${release()}, ${SECONDS} s each\n`,
+)
+console.log(
+  '| rooms × players @ messages/s | server | delivered/s | delivered per CPU-second | to Colyseus | p50 ms | p99 ms |',
+)
+console.log('|---|---|---:|---:|---:|---:|---:|')
+for (const scenario of scenarios) {
+  const results = new Map<string, Result>()
+  for (const subject of subjects) results.set(subject, await measure(subject, scenario))
+  const efficiency = ({ delivered, cpu }: Result) => delivered / cpu
+  const peer = results.get('colyseus')
+  for (const [subject, result] of results) {
+    const ratio = peer ? (efficiency(result) / efficiency(peer)).toFixed(2) : ''
+    const { rooms, players, rate } = scenario
+    const cells = [
+      `${rooms} × ${players} @ ${rate}`,
+      NAMES[subject],
+      Math.round(result.delivered / SECONDS),
+      Math.round(efficiency(result)),
+      ratio,
+      result.p50?.toFixed(1),
+      result.p99?.toFixed(1),
+    ]
+    console.log(`| ${cells.join(' | ')} |`)
+  }
+}
+if (IDLE > 0) {
+  console.log(
+    `\n| ${IDLE} silent sockets, rooms of 10 | RSS before, MB | with them, MB | KiB a socket |\n|---|---:|---:|---:|`,
+  )
+  for (const subject of subjects.filter((name) => name !== 'colyseus')) {
+    const { before, after } = await measure(subject, { rooms: IDLE / 10, players: 10, rate: 0 })
+    const each = ((after - before) * 1024) / IDLE
+    console.log(`| ${NAMES[subject]} | ${before.toFixed(0)} | ${after.toFixed(0)} | ${each.toFixed(1)} |`)
+  }
+}

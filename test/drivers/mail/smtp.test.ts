@@ -1,0 +1,65 @@
+import t from 'tap'
+import { testMailDriver } from '../../../drivers/mail/conformance.ts'
+import smtp from '../../../drivers/mail/smtp.ts'
+import { captureLog, driverContext } from '../../kit/driver-context.ts'
+import { startSmtp } from '../../kit/smtp.ts'
+
+const from = 'Gameyard <yard@example.org>'
+const server = await startSmtp(t)
+
+testMailDriver({
+  name: 'smtp',
+  create: () => smtp.create({ url: server.url, from }, driverContext()),
+  received: () => server.inbox,
+})
+
+const hello = { to: 'ada@example.org', subject: 'Hello', text: 'Hello' }
+
+t.test('the sender is the configured one', async (t) => {
+  const { inbox, url } = await startSmtp(t)
+  const mail = await smtp.create({ url, from }, driverContext())
+  t.teardown(() => mail.close())
+  await mail.send(hello)
+  t.match(inbox, [{ from: 'yard@example.org', to: ['ada@example.org'] }])
+})
+
+t.test('a refusal for good is told from one for now', async (t) => {
+  const { url } = await startSmtp(t, { refuse: (address) => (address.startsWith('gone') ? 550 : 450) })
+  const mail = await smtp.create({ url, from }, driverContext())
+  t.teardown(() => mail.close())
+  await t.rejects(mail.send({ ...hello, to: 'gone@example.org' }), { code: /^mail_refused$/i })
+  await t.rejects(mail.send(hello), { code: /^mail_unavailable$/i })
+})
+
+t.test('a server that is away is said to be', async (t) => {
+  const server = await startSmtp(t)
+  await server.stop()
+  const mail = await smtp.create({ url: server.url, from }, driverContext())
+  t.teardown(() => mail.close())
+  await t.rejects(mail.send(hello), { code: /^mail_unavailable$/i })
+})
+
+t.test('it signs in to the server; a wrong password is for the one who runs it, and in no log', async (t) => {
+  const credentials = { user: 'yard', password: 'sesame-4711' }
+  const server = await startSmtp(t, { credentials })
+  const right = await smtp.create({ url: `smtp://yard:sesame-4711@127.0.0.1:${server.port}`, from }, driverContext())
+  t.teardown(() => right.close())
+  await right.send(hello)
+  t.equal(server.inbox.length, 1)
+  const { log, lines } = captureLog()
+  const wrong = await smtp.create(
+    { url: `smtp://yard:sesame-0815@127.0.0.1:${server.port}`, from },
+    driverContext({ log }),
+  )
+  t.teardown(() => wrong.close())
+  await t.rejects(wrong.send(hello), { code: /^mail_unavailable$/i })
+  t.equal(lines().length, 1)
+  t.notMatch(JSON.stringify(lines()), /sesame/)
+})
+
+t.test('the start says what is wrong with the configuration', async (t) => {
+  const create = (url: string, sender = from) => smtp.create({ url, from: sender }, driverContext())
+  await t.rejects(create('https://example.org'), { message: /mail\.url is no SMTP address/ })
+  await t.rejects(create('smtp://127.0.0.1', 'Gameyard'), { message: /mail\.from is no sender/ })
+  await t.rejects(create('smtp://127.0.0.1', 'a@example.org\r\nBcc: b@example.org'), { message: /no sender/ })
+})

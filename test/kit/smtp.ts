@@ -1,0 +1,83 @@
+import { SMTPServer } from 'smtp-server'
+import type { Test } from 'tap'
+
+export interface Delivered {
+  from: string
+  to: string[]
+  subject: string
+  text: string
+}
+
+export interface SmtpOptions {
+  /** The only credentials that it takes; none are asked for by default. */
+  credentials?: { user: string; password: string }
+  /** What it says to a reader: nothing, or a refusal with its code (450 for later, 550 for never). */
+  refuse?: (address: string) => number | undefined
+}
+
+/** A real SMTP server on a free port of 127.0.0.1, which keeps what is delivered to it. Ends with the test. */
+export async function startSmtp(t: Test, { credentials, refuse }: SmtpOptions = {}) {
+  const inbox: Delivered[] = []
+  const server = new SMTPServer({
+    authOptional: !credentials,
+    allowInsecureAuth: true,
+    disabledCommands: ['STARTTLS'],
+    onAuth({ username, password }, _session, done) {
+      if (username === credentials?.user && password === credentials?.password) return done(null, { user: username })
+      done(new Error('Wrong password'))
+    },
+    onRcptTo({ address }, _session, done) {
+      const responseCode = refuse?.(address)
+      done(responseCode ? Object.assign(new Error('Refused'), { responseCode }) : null)
+    },
+    onData(stream, { envelope }, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk) => chunks.push(chunk))
+      stream.on('end', () => {
+        const from = envelope.mailFrom ? envelope.mailFrom.address : ''
+        inbox.push({
+          from,
+          to: envelope.rcptTo.map(({ address }) => address),
+          ...parse(Buffer.concat(chunks).toString()),
+        })
+        done()
+      })
+    },
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const stop = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  t.teardown(stop)
+  const { port } = server.server.address() as { port: number }
+  return { inbox, port, url: `smtp://127.0.0.1:${port}`, stop }
+}
+
+/** The one address of the portal in a message, as a path. */
+export const linkIn = ({ text }: { text: string }): string => {
+  const [link] = /https?:\/\/\S+/.exec(text) ?? []
+  if (!link) throw new Error(`No link in: ${text}`)
+  return new URL(link).pathname
+}
+
+/** Subject and text of a plain message in MIME (RFC 2045, RFC 2047). */
+function parse(raw: string): { subject: string; text: string } {
+  const [head = '', ...rest] = raw.split('\r\n\r\n')
+  const headers = head.replace(/\r\n[ \t]+/g, ' ')
+  const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(headers)?.[1] ?? ''
+  const body = rest.join('\r\n\r\n')
+  const encoding = header('Content-Transfer-Encoding')
+  const bytes = encoding === 'base64' ? Buffer.from(body, 'base64') : unquote(body, encoding === 'quoted-printable')
+  const subject = header('Subject')
+    .replace(/\?= =\?/g, '?==?')
+    .replace(/=\?utf-8\?([qb])\?(.*?)\?=/gi, (_, kind: string, word: string) =>
+      (/b/i.test(kind) ? Buffer.from(word, 'base64') : unquote(word.replaceAll('_', ' '), true)).toString(),
+    )
+  return { subject, text: bytes.toString().replaceAll('\r\n', '\n') }
+}
+
+function unquote(text: string, quoted: boolean): Buffer {
+  if (!quoted) return Buffer.from(text)
+  const plain = text
+    .replace(/=\r\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(plain, 'latin1')
+}
