@@ -27,10 +27,7 @@ const S3Config = Type.Object(
     bucket: Type.String({ minLength: 3, maxLength: 63, description: 'Bucket for the blobs; it must exist.' }),
     accessKeyId: Type.String({ minLength: 1, description: 'Access key.' }),
     secretAccessKey: Secret({ description: 'Secret of the access key.' }),
-    forcePathStyle: Type.Boolean({
-      default: false,
-      description: 'Name the bucket in the path and not in the host, as most servers other than AWS need.',
-    }),
+    forcePathStyle: Type.Boolean({ default: false, description: 'Bucket in the path: most servers but AWS need it.' }),
     prefix: Type.String({
       default: '',
       pattern: '^([A-Za-z0-9._-]+/)*$',

@@ -1,7 +1,9 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { Edge } from './edge.ts'
+import { SiteOwner } from './entities.ts'
 import { blobsOf } from './files/blobs.ts'
 import { fileRoutes } from './files/routes.ts'
+import { migration } from './migrations/2026_11_21_site_owners.ts'
 import { GameEdgeConfig } from './schemas.ts'
 import { scriptRoutes } from './scripts.ts'
 import { signInRoutes } from './sign-in/routes.ts'
@@ -22,6 +24,8 @@ export default definePlugin(
     name: 'game-edge',
     dependencies: ['oauth-idp', 'games', 'deploy'],
     config: GameEdgeConfig,
+    entities: [SiteOwner],
+    migrations: [migration],
   },
   async (app, config) => {
     app.decorate('edge', new Edge(app))

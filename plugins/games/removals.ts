@@ -42,6 +42,13 @@ export class Removals {
     return game
   }
 
+  /** @throws NotFound when there is no such deleted game of the player's */
+  async mustBeRestorable(playerId: string, gameId: string): Promise<void> {
+    const since = new Date(this.#parts.clock.now().getTime() - RESTORABLE_MS)
+    const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since } }
+    if (!(await this.#parts.db.em().count(GameRow, owned))) throw new NotFound('deleted game')
+  }
+
   /**
    * Brings a deleted game back, as it was, at the address it had.
    *

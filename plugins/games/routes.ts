@@ -115,6 +115,10 @@ export const routes: Routes = async (app) => {
     {
       config: writes,
       constraints,
+      onRequest: async (request) => {
+        const { id } = request.params as { id: string }
+        await app.games.removals.mustBeRestorable(callerOf(request).playerId, id)
+      },
       schema: {
         summary: 'Bring a deleted game back, within 30 days',
         tags: ['games'],

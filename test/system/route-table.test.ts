@@ -37,6 +37,51 @@ GET    /settings                                 portal  session page
 POST   /settings/name                            portal  session page
 POST   /settings/password                        portal  session page
 POST   /settings/sessions/:id/revoke             portal  session page
+GET    /reset-password                           portal  none page
+POST   /reset-password                           portal  none page same-origin
+GET    /reset-password/:token                    portal  none page
+POST   /reset-password/:token                    portal  none page same-origin
+GET    /confirm/:token                           portal  none page
+POST   /confirm/:token                           portal  none page same-origin
+GET    /verify-email/:token                      portal  session page
+POST   /verify-email/:token                      portal  session page
+GET    /avatars/:playerId                        portal  none
+POST   /api/auth/passkeys/options                portal  session
+POST   /api/auth/passkeys                        portal  session
+POST   /api/auth/passkeys/sign-in/options        portal  none same-origin
+POST   /api/auth/passkeys/sign-in                portal  none same-origin
+GET    /sign-in/with/:provider                   portal  optional page
+GET    /sign-in/with/:provider/callback          portal  optional page
+GET    /connect/:token                           portal  session page
+POST   /connect/:token                           portal  session page
+GET    /admin/players                            portal  session page
+GET    /admin/players/:id                        portal  session page
+POST   /admin/players/:id/disable                portal  session page
+POST   /admin/players/:id/enable                 portal  session page
+POST   /admin/players/:id/promote                portal  session page
+POST   /admin/players/:id/demote                 portal  session page
+POST   /admin/players/:id/sign-out               portal  session page
+POST   /admin/players/:id/delete                 portal  session page
+GET    /admin/invitations                        portal  session page
+POST   /admin/invitations                        portal  session page
+POST   /admin/invitations/:id/withdraw           portal  session page
+GET    /settings/security                        portal  session page
+POST   /settings/sessions/revoke-others          portal  session page
+POST   /settings/passkeys/remove                 portal  session page
+POST   /settings/accounts/disconnect             portal  session page
+POST   /api/auth/guest                           portal  none same-origin
+POST   /guest                                    portal  none page same-origin
+GET    /invite/:token                            portal  optional page
+POST   /invite/:token                            portal  optional page
+POST   /settings/picture                         portal  session page
+POST   /settings/picture/remove                  portal  session page
+POST   /settings/upgrade                         portal  session page
+POST   /settings/verify-email                    portal  session page
+GET    /settings/export                          portal  session page
+POST   /settings/delete                          portal  session page
+DELETE /api/deploy/:deployId                     portal  deployments:write api-token cli-token session
+POST   /games/:slug/deploys/:deployId/delete     portal  session page
+POST   /games/:slug/deploys                      portal  session page
 
 GET    /oauth/authorize                          portal  optional page
 POST   /oauth/consent                            portal  session page
@@ -82,6 +127,11 @@ GET    /api/games                                portal  games:read api-token cl
 GET    /api/games/:id                            portal  games:read api-token cli-token session
 PATCH  /api/games/:id                            portal  games:write api-token cli-token session
 DELETE /api/games/:id                            portal  games:write api-token cli-token session
+POST   /api/games/:id/restore                    portal  games:write api-token cli-token session
+POST   /api/games/:id/secret                     portal  games:write api-token cli-token session
+GET    /api/games/:id/analytics                  portal  games:read api-token cli-token session
+POST   /api/games/:id/media                      portal  games:write api-token cli-token session
+DELETE /api/games/:id/media/:mediaId             portal  games:write api-token cli-token session
 GET    /api/catalog/games                        portal  none
 GET    /                                         portal  optional page
 GET    /games                                    portal  session page
@@ -93,6 +143,19 @@ POST   /games/:slug/settings                     portal  session page
 POST   /games/:slug/settings/serving             portal  session page
 POST   /games/:slug/settings/delete              portal  session page
 GET    /games/:slug/integrate                    portal  session page
+GET    /games/:slug/rooms                        portal  session page
+GET    /catalog                                  portal  optional page
+POST   /games/restore                            portal  session page
+GET    /games/:slug/join/:key                    portal  session page
+POST   /games/:slug/join/:key                    portal  session page
+GET    /games/:slug/analytics                    portal  session page
+POST   /games/:slug/settings/media               portal  session page
+POST   /games/:slug/settings/media/cover         portal  session page
+POST   /games/:slug/settings/media/remove        portal  session page
+POST   /games/:slug/settings/address             portal  session page
+POST   /games/:slug/settings/invitations         portal  session page
+POST   /games/:slug/integrate/secret             portal  session page
+GET    /media/:gameId/:file                      portal  optional
 
 POST   /api/deploy                               portal  deployments:write api-token cli-token session
 POST   /api/deploy/:deployId/finalize            portal  deployments:write api-token cli-token session
@@ -208,10 +271,17 @@ async function inhabit(t: Test) {
     [/^\/(api|settings)\/tokens/, token.id],
     [/^\/settings\/sessions/, session?.id],
     [/^\/api\/games/, game.id],
+    [/^\/admin\/(players|invitations)/, owner.id],
   ]
   const things: Record<string, string | undefined> = {
     ...{ slug: game.slug, deployId: deploy.body.deployId, sha256, file, roomId: 'lobby', token: 'x'.repeat(43) },
-    clientId: application.clientId,
+    ...{
+      clientId: application.clientId,
+      playerId: owner.id,
+      provider: 'github',
+      mediaId: 'med_nowhere',
+      key: 'x'.repeat(22),
+    },
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
     things.id = ids.find(([prefix]) => prefix.test(path))?.[1]
@@ -315,7 +385,12 @@ t.test("another's thing is no thing, whatever the body", async (t) => {
   const { platform, owner, game, at } = await inhabit(t)
   const other = await platform.signUp()
   const program = await platform.program(other)
-  const about = lines.filter(({ path, required }) => required && /:(id|slug|deployId)/.test(path))
+  const isAdmin = ({ path }: Line) => path.startsWith('/admin/')
+  const about = lines.filter((line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line))
+  for (const line of lines.filter(isAdmin)) {
+    const answer = await other.request(line.method, at(line)[0], undefined)
+    t.equal(answer.status, 403, `${named(line)} is for administrators`)
+  }
   t.ok(about.length > 15)
   const attempt = async (line: Line, client: Client) => {
     const [url] = at(line)

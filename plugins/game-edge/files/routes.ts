@@ -7,6 +7,7 @@ import { emptyGamePage, noGamePage, sendNotFoundPage } from '../pages.ts'
 import { type Blobs, Files, find } from './files.ts'
 import { HotFiles } from './hot-files.ts'
 import { firstLook } from './look.ts'
+import { clearLeftovers } from './owners.ts'
 import { isReserved, manifestPath, pathIsReserved } from './paths.ts'
 import { countPlay, opensGame } from './plays.ts'
 import { Sites } from './sites.ts'
@@ -49,6 +50,9 @@ export const fileRoutes =
         if (!site) return sendNotFoundPage(reply, emptyGamePage(game.title, game.manageUrl))
         const found = find(site, path)
         if (found.kind === 'folder') return toFolder(request, reply)
+        if (site.inherited) {
+          clearLeftovers(request.raw, reply.raw, { game, host: origin.host, secure: app.origins.secure })
+        }
         const isDocument = await files.send(site, found, request.raw, reply)
         if (isDocument && !site.preview && opensGame(request.raw)) countPlay(app, game, request.raw, request.ip)
         return reply

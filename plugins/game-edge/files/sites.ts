@@ -3,6 +3,7 @@ import { ShortCache } from '../../../core/short-cache.ts'
 import type { Manifest } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
 import { type HotFiles, type HotTable, hotTable } from './hot-files.ts'
+import { SiteOwners } from './owners.ts'
 
 /** A game as it is served now: one deploy, whole. A request that has taken one sees nothing of a later deploy. */
 export interface LiveSite {
@@ -11,6 +12,8 @@ export interface LiveSite {
   manifest: Manifest
   /** A deploy beside the live one, under a name of its own. */
   preview: boolean
+  /** Another game was at this address before. */
+  inherited: boolean
   /** Its files that are ready in memory. */
   hot: HotTable
 }
@@ -22,6 +25,7 @@ const MOST_TABLES = 10_000
 export class Sites {
   readonly #app: FastifyInstance
   readonly #hot: HotFiles
+  readonly #owners: SiteOwners
   readonly #sites: ShortCache<LiveSite>
   /** A site is read anew every few seconds; as long as it sends the same, its hot files stay. */
   readonly #tables = new Map<string, { manifest: Manifest; key: string; hot: HotTable }>()
@@ -29,6 +33,7 @@ export class Sites {
   constructor(app: FastifyInstance, hot: HotFiles) {
     this.#app = app
     this.#hot = hot
+    this.#owners = new SiteOwners(app.db)
     this.#sites = new ShortCache(app.clock)
     app.events.on('deploy.live', ({ slug }) => this.#sites.drop(slug))
     app.events.on('deploy.compressed', ({ slug }) => this.#sites.drop(slug))
@@ -57,7 +62,9 @@ export class Sites {
       const deployId = preview === null ? game.liveDeployId : await this.#app.deploys.byPreview(game.id, preview)
       const manifest = deployId === null ? null : await this.#app.deploys.manifest(deployId)
       if (!deployId || !manifest) return null
-      return { game, deployId, manifest, preview: preview !== null, hot: this.#tableOf(name, game, manifest) }
+      const inherited = preview === null && (await this.#owners.inherits(slug, game.id))
+      const hot = this.#tableOf(name, game, manifest)
+      return { game, deployId, manifest, preview: preview !== null, inherited, hot }
     })
   }
 

@@ -71,6 +71,7 @@ export const mediaRoutes: Routes = async (app) => {
     {
       config: { auth },
       constraints,
+      onRequest: admit,
       schema: {
         summary: 'Remove a picture or video',
         tags: ['games'],

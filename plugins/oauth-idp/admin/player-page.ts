@@ -11,7 +11,7 @@ import {
   When,
 } from '../../../core/pages.ts'
 import type { ManagedPlayer } from './administration.ts'
-import { State } from './players-page.ts'
+import { pathOf, State } from './players-page.ts'
 
 export function PlayerPage({ player, isMe }: { player: ManagedPlayer; isMe: boolean }): View {
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, isAdmin, isGuest } = player
@@ -19,7 +19,7 @@ export function PlayerPage({ player, isMe }: { player: ManagedPlayer; isMe: bool
   return html`
     <${PageHeader} title=${name} crumbs=${[{ label: 'Players', href: '/admin/players' }]}
       chips=${html`<${State} player=${player} />`} />
-    <${Section} layout="side" title="Who this is" description=${html`<${Avatar} name=${name} imageUrl=${new URL(imageUrl).pathname} size="l" />`}>
+    <${Section} layout="side" title="Who this is" description=${html`<${Avatar} name=${name} imageUrl=${pathOf(imageUrl)} size="l" />`}>
       <${Card}>
         <${Facts} items=${[
           { term: 'Email', detail: email ? `${email}${emailVerified ? '' : ' (not verified)'}` : 'none' },

@@ -47,7 +47,7 @@ export function PlayersPage({ players, nextCursor, q, paged, invites }: PlayersP
 }
 
 const Person = ({ player }: { player: ManagedPlayer }): View => html`
-  <span class="person"><${Avatar} name=${player.name} imageUrl=${new URL(player.imageUrl).pathname} size="s" />
+  <span class="person"><${Avatar} name=${player.name} imageUrl=${pathOf(player.imageUrl)} size="s" />
     <a href=${`/admin/players/${player.id}`}>${player.name}</a></span>`
 
 export const State = ({ player }: { player: ManagedPlayer }): View => html`
@@ -57,3 +57,9 @@ export const State = ({ player }: { player: ManagedPlayer }): View => html`
     ${player.isGuest && html`<${Chip}>guest<//>`}
     ${!player.disabled && !player.isAdmin && !player.isGuest && html`<${Chip}>player<//>`}
   </span>`
+
+/** A picture's address on the portal itself: what follows `?` tells a new picture from a kept one. */
+export function pathOf(imageUrl: string): string {
+  const { pathname, search } = new URL(imageUrl)
+  return pathname + search
+}

@@ -91,6 +91,27 @@ t.test('a former address leads to the new one for ninety days, and is never kept
   t.equal((await get('/main.js', {}, old)).status, 404, 'nobody learns where a private game went')
 })
 
+t.test('the next game at an address has browsers clear what the last one left there, once', async (t) => {
+  const { platform, program, game, get } = await published(t)
+  const html = { accept: 'text/html' }
+  t.equal((await get('/', html)).headers['clear-site-data'], undefined)
+  t.equal((await program.delete(`/api/games/${game.id}`)).status, 204)
+  platform.clock.advance(91 * 24 * 3600_000)
+  const later = await platform.program(await platform.signUp())
+  const next = await later.post('/api/games', { title: 'Pong', description: 'Another.' })
+  t.equal(next.body.slug, game.slug, 'the slug has rested')
+  await deploy(platform, later, next.body.id, { 'index.html': INDEX, 'sw.js': 'self' })
+  const first = await get('/', html)
+  t.match(first, { status: 200, headers: { 'clear-site-data': '"cache", "storage"' } })
+  t.match((await get('/sw.js', { 'service-worker': 'script', cookie: 'other=1' })).headers, {
+    'clear-site-data': /storage/,
+  })
+  const cookie = String(first.headers['set-cookie']).split(';')[0] as string
+  t.equal(cookie, `service_site=${next.body.id}`)
+  t.equal((await get('/', { ...html, cookie })).headers['clear-site-data'], undefined, 'once')
+  t.equal((await get('/main.js')).headers['clear-site-data'], undefined)
+})
+
 t.test('a deploy that was live is shown under a name of its own', async (t) => {
   const { platform, program, game, deployId, get } = await published(t)
   await deploy(platform, program, game.id, { 'index.html': '<html><head></head>second</html>' })

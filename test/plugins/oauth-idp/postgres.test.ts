@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { exchange, obtainCode, registerApp } from '../../kit/oauth.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { linkIn, startSmtp } from '../../kit/smtp.ts'
 
 t.test('the same holds on PostgreSQL', needsPostgres, async (t) => {
   const url = await (await startPostgres()).database()
@@ -36,4 +38,51 @@ t.test('the same holds on PostgreSQL', needsPostgres, async (t) => {
   t.equal((await program.get('/api/cli/whoami')).status, 401)
   const taken = { email: 'ada@example.org', password: PASSWORD, name: 'Ada' }
   t.equal((await platform.stranger.post('/api/auth/sign-up', taken)).status, 409)
+})
+
+t.test('so do guests, links and what administrators do', needsPostgres, async (t) => {
+  const url = await (await startPostgres()).database()
+  const { inbox, url: smtp } = await startSmtp(t)
+  const platform = await startPlatform(t, {
+    only: ['oauth-idp', 'tokens'],
+    config: {
+      database: { driver: 'postgres', url },
+      secret: 'a secret of the cluster, long enough for it',
+      mail: { driver: 'smtp', url: smtp, from: 'yard@example.org' },
+      auth: { guests: true },
+    },
+  })
+  const admin = await platform.admin()
+  const player = await platform.signUp({ name: 'Ada 100%', email: 'ada@example.org' })
+  const guest = new Client(platform.app)
+  const { id } = (await guest.post('/api/auth/guest', { name: 'Gus' })).body.user
+  const clash = { name: 'Gus', email: 'ada@example.org', password: PASSWORD }
+  t.equal((await guest.submit('/settings/upgrade', clash)).status, 409)
+  t.equal((await guest.submit('/settings/upgrade', { ...clash, email: 'gus@example.org' })).status, 303)
+  t.equal((await guest.get('/api/auth/session')).body.user.id, id)
+
+  await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
+  for (let tries = 0; tries < 300 && inbox.length === 0; tries++) await sleep(10)
+  const link = linkIn(inbox[0] as { text: string })
+  const uses = Array.from({ length: 50 }, (_, index) =>
+    platform.stranger.submit(link, { password: `yard battery fence ${index}` }),
+  )
+  t.equal((await Promise.all(uses)).filter(({ status }) => status === 303).length, 1, 'one of fifty uses of a link')
+  t.match((await admin.get('/admin/players?q=ADA')).text, />Ada 100%<\/a>/)
+  t.match((await admin.get('/admin/players?q=%25')).text, />Ada 100%<\/a>/)
+  t.notMatch((await admin.get('/admin/players?q=%25')).text, />Gus<\/a>/)
+  t.equal((await admin.submit(`/admin/players/${player.id}/promote`, {})).status, 303)
+  const { administration, players, signUp } = platform.app.identity
+  const both = await Promise.allSettled([
+    administration.setDisabled(player.id, true),
+    administration.setDisabled(admin.id, true),
+  ])
+  t.equal(both.filter(({ status }) => status === 'fulfilled').length, 1, 'one administrator is left')
+  await platform.app.identity.removal.remove(id)
+  t.equal(await players.find(id), null)
+  await signUp.guest('Lost', '127.0.0.1')
+  platform.clock.advance(31 * 86_400_000)
+  t.equal((await signUp.lostGuests()).length, 1)
+  await platform.app.identity.sweep()
+  t.equal((await signUp.lostGuests()).length, 0)
 })

@@ -1,0 +1,15 @@
+import { defineEntity, p } from '@mikro-orm/core'
+
+/** Which game an address served last, and whether another one did before: browsers may still hold what that one left. */
+const SiteOwnerSchema = defineEntity({
+  name: 'SiteOwner',
+  tableName: 'site_owners',
+  properties: {
+    slug: p.string().length(63).primary(),
+    gameId: p.string().length(30),
+    inherited: p.boolean(),
+  },
+})
+
+export class SiteOwner extends SiteOwnerSchema.class {}
+SiteOwnerSchema.setClass(SiteOwner)
