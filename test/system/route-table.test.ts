@@ -280,6 +280,7 @@ async function inhabit(t: Test) {
       playerId: owner.id,
       provider: 'github',
       mediaId: 'med_nowhere',
+      gameId: game.id,
       key: 'x'.repeat(22),
     },
   }
