@@ -6,8 +6,6 @@ import { pipeline } from 'node:stream/promises'
 import { Archive, BackupError, eachMember, type Member, verifiedMembers } from './backup-archive.ts'
 import { BackupUnsupported, type DatabaseDriver } from './database.ts'
 
-export { BackupError } from './backup-archive.ts'
-
 /** What a backup reads of a storage driver (drivers/storage/interface.ts has the whole contract). */
 export interface BlobSource {
   /** Whether the blobs live on a service of their own, which has its own means of backup. */
