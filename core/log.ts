@@ -1,4 +1,4 @@
-import pino, { type DestinationStream, type Logger } from 'pino'
+import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino'
 
 /**
  * The program's log. Secrets can't slip in by way of a whole object: the fields that carry them are masked wherever
@@ -6,12 +6,14 @@ import pino, { type DestinationStream, type Logger } from 'pino'
  * URL of an error is cut at its query.
  */
 export function createLog(level: string, destination?: DestinationStream): Logger {
-  const options = {
+  const options: LoggerOptions = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: '[masked]' },
+    formatters: {
+      level: (label) => ({ level: label }),
+      log: (fields) => masked(fields, DEPTH) as Record<string, unknown>,
+    },
     serializers: {
       err: pino.stdSerializers.err,
       req: (request: { method?: string; url?: string }) => ({ method: request.method, path: pathOf(request.url) }),
@@ -21,10 +23,12 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   return destination ? pino(options, destination) : pino(options)
 }
 
-const SECRET_FIELDS = [
+/** How deep fields are looked for. */
+const DEPTH = 3
+const SECRET_FIELDS = new Set([
   'authorization',
   'cookie',
-  '["set-cookie"]',
+  'set-cookie',
   'password',
   'token',
   'secret',
@@ -34,9 +38,29 @@ const SECRET_FIELDS = [
   'code_verifier',
   'refresh_token',
   'access_token',
+  'id_token',
   'secretAccessKey',
   'apiKey',
-].map((field) => field)
+])
+
+/**
+ * The same with secret fields masked; copied only where there is one. (Pino's own `redact` takes a tenth of a
+ * millisecond a line for as many fields, and as much again for the child logger of every request.)
+ */
+function masked(value: unknown, depth: number): unknown {
+  if (depth === 0 || typeof value !== 'object' || value === null) return value
+  const prototype = Object.getPrototypeOf(value)
+  // Requests, errors and the like have serializers of their own.
+  if (prototype !== Object.prototype && prototype !== null) return value
+  let copy: Record<string, unknown> | null = null
+  for (const [key, field] of Object.entries(value)) {
+    const shown = SECRET_FIELDS.has(key) && typeof field !== 'number' ? '[masked]' : masked(field, depth - 1)
+    if (shown === field) continue
+    copy ??= { ...value }
+    copy[key] = shown
+  }
+  return copy ?? value
+}
 
 /** A URL without its query. */
 export const pathOf = (url: string | undefined): string => (url ?? '').split('?', 1)[0] as string
