@@ -261,7 +261,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       let [now, most] = [0, 0]
       jobs.handle('busy', async () => {
         most = Math.max(most, ++now)
-        await sleep(15)
+        await sleep(250) // longer than it takes to claim three on a busy machine
         now--
       })
       await jobs.start()
@@ -450,7 +450,7 @@ async function settled(rows: () => Promise<BackgroundJob[]>, clock: Clock): Prom
   await until(async () => !(await rows()).some(isOpen))
 }
 
-async function until(condition: () => boolean | Promise<boolean>, patienceMs = 5000): Promise<void> {
+async function until(condition: () => boolean | Promise<boolean>, patienceMs = 30_000): Promise<void> {
   const deadline = Date.now() + patienceMs
   while (!(await condition()) && Date.now() < deadline) await sleep(5)
 }
