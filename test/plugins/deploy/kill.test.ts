@@ -11,10 +11,12 @@ import { blobKey } from '../../../plugins/deploy/blobs.ts'
 import { type Build, build, filesOf, sha256, type Upload } from './build.ts'
 
 /** How many times the server dies; a longer run is asked for by the environment. */
-const KILLS = Number(process.env.GAMEYARD_KILLS ?? 6)
+const KILLS = Number(process.env.GAMEYARD_KILLS ?? 4)
 const FILES = 12
 /** Deploys that stay in the history. */
 const KEPT = 3
+
+t.setTimeout(60_000 + KILLS * 20_000)
 
 t.test(
   `kill -9 at ${KILLS} moments of uploads and finalize leaves the old build live or the new one, whole`,
@@ -95,7 +97,8 @@ t.test(
 async function serve(folder: string, port: number, hours: number): Promise<ChildProcess> {
   const program = join(import.meta.dirname, 'killable.ts')
   const child = spawn(process.execPath, [program, folder, String(port), String(hours)], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    // It ends when nobody holds its standard input any more: with this process, however that ends.
+    stdio: ['pipe', 'ignore', 'inherit'],
     env: { PATH: process.env.PATH },
   })
   for (let tries = 0; tries < 600; tries++) {

@@ -27,6 +27,7 @@ const app = await createKernel(config, {
   clock: { now: () => new Date(Date.now() + Number(hours) * 3_600_000) },
 })
 await app.listen({ host: '127.0.0.1', port: Number(port) })
+process.stdin.on('end', () => process.exit()).resume()
 const collector = new Collector(app)
 const { signal } = new AbortController()
 for (;;) {
