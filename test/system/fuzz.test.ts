@@ -31,8 +31,8 @@ const STATUS_OF: Record<string, number> = {
   misdirected_request: 421,
 }
 
-/** Endpoints whose errors are those of the OAuth specifications (RFC 6749 section 5.2). */
-const speaksOAuth = (path: string) => /^\/api\/oauth\/(?!apps|userinfo)/.test(path)
+/** Endpoints whose errors are those of OAuth (RFC 6749 section 5.2); the key set is a document like the metadata. */
+const speaksOAuth = (path: string) => /^\/api\/oauth\/(?!apps|userinfo|jwks)/.test(path)
 
 const ajv = new Ajv({ strict: false, allErrors: true })
 ;(addFormats as unknown as (ajv: Ajv) => void)(ajv)
