@@ -32,7 +32,7 @@ import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
-import { validatorCompiler } from './validation.ts'
+import { serializerCompiler, validatorCompiler } from './validation.ts'
 
 /** Something that whoever starts the program should see: a set-up link, a warning. Null when there is nothing to say. */
 export interface Announcement {
@@ -145,6 +145,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   app.addHook('onClose', () => opened.close())
   opened.app = app
   app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
   app.decorateRequest('principal', null)
   const health = new Health()
   const assets = await loadAssets(parts.assets)

@@ -1,4 +1,4 @@
-import oauth2, { type FastifyOAuth2Options, type OAuth2Namespace } from '@fastify/oauth2'
+import type { FastifyOAuth2Options, OAuth2Namespace } from '@fastify/oauth2'
 import Fastify from 'fastify'
 import { StartupError } from '../../../core/errors.ts'
 import type { ProviderConfig } from '../config.ts'
@@ -69,6 +69,8 @@ export function providerOf(name: string, config: ProviderConfig, portalUrl: stri
 /** An app of its own, which serves nothing: the library's flow without its routes, made when it is first needed. */
 async function open(options: FastifyOAuth2Options): Promise<OAuth2Namespace> {
   const holder = Fastify()
+  // Only who configures a provider pays for the library at the start.
+  const { default: oauth2 } = await import('@fastify/oauth2')
   await holder.register(oauth2, options)
   await holder.ready()
   return (holder as unknown as { provider: OAuth2Namespace }).provider
