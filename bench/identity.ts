@@ -16,7 +16,7 @@ import { join, resolve } from 'node:path'
 import Fastify from 'fastify'
 import Provider from 'oidc-provider'
 import { loadConfig } from '../config/load.ts'
-import { folderSource } from '../core/assets.ts'
+import { folderSource } from '../core/browser-files.ts'
 import { createKernel } from '../core/kernel.ts'
 import { families } from '../drivers/index.ts'
 import { plugins } from '../plugins/index.ts'
@@ -142,7 +142,7 @@ async function serveGameyard(): Promise<void> {
   const env = { SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LISTEN__PORT: String(port) }
   const { config, plugins: chosen, drivers } = await loadConfig({ cwd: folder, env, families, plugins })
   const assets = folderSource(resolve(import.meta.dirname, '../dist/browser'))
-  const app = await createKernel(config, { plugins: chosen, drivers, assets, version: 'bench' })
+  const app = await createKernel(config, { plugins: chosen, drivers, browserFiles: assets, version: 'bench' })
   await app.listen({ host: '127.0.0.1', port })
   const { identity, tokens, db } = app
   const account = { email: 'ada@example.org', password: 'correct yard battery fence', name: 'Ada' }

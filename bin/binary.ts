@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getAsset, getAssetKeys } from 'node:sea'
-import type { AssetSource } from '../core/assets.ts'
+import type { FileSource } from '../core/browser-files.ts'
 import { setNativeBinding } from '../drivers/database/sqlite-native.ts'
 import { main } from './main.ts'
 
@@ -11,7 +11,7 @@ declare const VERSION: string
 
 const names = new Set(getAssetKeys())
 const embedded =
-  (folder: string): AssetSource =>
+  (folder: string): FileSource =>
   async (name) =>
     names.has(`${folder}/${name}`) ? new Uint8Array(getAsset(`${folder}/${name}`)) : null
 

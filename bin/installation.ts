@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { type AssetSource, folderSource } from '../core/assets.ts'
+import { type FileSource, folderSource } from '../core/browser-files.ts'
 
 /** What travels with the program: read from the package's folder, or from inside the single binary. */
 export interface Installation {
   version: string
   /** Built style sheets, fonts and browser scripts. */
-  browser: AssetSource
+  browser: FileSource
   /** Ready-made configuration files. */
-  configurations: AssetSource
+  configurations: FileSource
 }
 
 /** The installation of a package or a source tree. */

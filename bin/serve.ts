@@ -27,7 +27,7 @@ export async function startServer(options: ConfigOptions, installation: Installa
     plugins,
     drivers,
     log,
-    assets: installation.browser,
+    browserFiles: installation.browser,
     version: installation.version,
   }).catch((error) => {
     throw folderProblem(error, config.dataDir)

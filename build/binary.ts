@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, w
 import { arch, platform } from 'node:os'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
-import { assetFiles } from '../core/assets.ts'
+import { browserFileNames } from '../core/browser-files.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const work = join(root, 'dist/binary')
@@ -46,7 +46,7 @@ const include = (prefix: string, folder: string, names: string[]) => {
 include(
   'browser',
   'dist/browser',
-  assetFiles(JSON.parse(readFileSync(join(root, 'dist/browser/manifest.json'), 'utf8'))),
+  browserFileNames(JSON.parse(readFileSync(join(root, 'dist/browser/manifest.json'), 'utf8'))),
 )
 include('config', 'config/files', readdirSync(join(root, 'config/files')))
 assets['better_sqlite3.node'] = join(root, `node_modules/better-sqlite3/prebuilds/${platform()}-${arch()}.node`)

@@ -12,7 +12,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
-import { type AssetManifest, assetFiles } from '../core/assets.ts'
+import { type BrowserManifest, browserFileNames } from '../core/browser-files.ts'
 
 const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/browser')
@@ -113,7 +113,7 @@ async function main() {
   // New files first, then the manifest, then the clearing: a server that starts meanwhile finds every file of the
   // manifest that it read, because those of the build before stay for one build more.
   await mkdir(output, { recursive: true })
-  const manifest: AssetManifest = { files: {} }
+  const manifest: BrowserManifest = { files: {} }
   await Promise.all(
     [...files].map(async ([name, { file, bytes }]) => {
       const encodings: ('br' | 'gzip')[] = file.endsWith('.woff2') ? [] : ['br', 'gzip']
@@ -129,7 +129,7 @@ async function main() {
   const before = await readFile(join(output, 'manifest.json'), 'utf8').catch(() => '{"files":{}}')
   manifest.files = Object.fromEntries(Object.entries(manifest.files).sort(([a], [b]) => (a < b ? -1 : 1)))
   await put('manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
-  const wanted = new Set([...assetFiles(manifest), ...assetFiles(JSON.parse(before) as AssetManifest)])
+  const wanted = new Set([...browserFileNames(manifest), ...browserFileNames(JSON.parse(before) as BrowserManifest)])
   for (const name of await readdir(output)) {
     // What begins with a dot may be another build at work.
     if (!wanted.has(name) && !name.startsWith('.')) await rm(join(output, name), { force: true })

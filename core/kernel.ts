@@ -5,8 +5,8 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import fastifyPlugin from 'fastify-plugin'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
-import { type AssetSource, type Assets, assetRoutes, loadAssets } from './assets.ts'
 import { Auth } from './auth.ts'
+import { type BrowserFiles, browserFileRoutes, type FileSource, loadBrowserFiles } from './browser-files.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { Database, type DatabaseDriver } from './database.ts'
@@ -46,7 +46,7 @@ export interface KernelParts {
   /** The driver that the configuration chose for each family, with its part of the configuration. */
   drivers: Record<string, ChosenDriver>
   /** Where built style sheets, fonts and browser scripts are read from. */
-  assets: AssetSource
+  browserFiles: FileSource
   version: string
   clock?: Clock
   log?: Logger
@@ -55,7 +55,7 @@ export interface KernelParts {
 declare module 'fastify' {
   interface FastifyInstance {
     config: Config
-    assets: Assets
+    browserFiles: BrowserFiles
     clock: Clock
     /** What nodes share; for events use `events`. */
     bus: Bus
@@ -148,13 +148,13 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   app.setSerializerCompiler(serializerCompiler)
   app.decorateRequest('principal', null)
   const health = new Health()
-  const assets = await loadAssets(parts.assets)
+  const browserFiles = await loadBrowserFiles(parts.browserFiles)
   const decorators = {
     ...{ config, clock, bus, db, events, keys, jobs, health, origins, firstLooks },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
-    assets,
+    browserFiles,
     ...families,
   }
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
@@ -173,7 +173,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   installErrorHandlers(app)
   registerHealth(app, health)
   registerMetrics(app, requests, config.metrics.token)
-  assetRoutes(app, { assets, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
+  browserFileRoutes(app, { files: browserFiles, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
   registerReference(app)
   health.add('database', () => db.ping())
   health.add('bus', () => bus.ping())

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import type { Assets } from './assets.ts'
+import type { BrowserFiles } from './browser-files.ts'
 import { type Content, html } from './pages/html.ts'
 import { FenceArt } from './pages/messages.ts'
 import { type PageOptions, type Site, shell, type Viewer } from './pages/shell.ts'
@@ -18,7 +18,7 @@ export type { NavigationEntry, PageOptions, Site, Viewer } from './pages/shell.t
 
 /** What `renderPage` needs of Fastify's reply; every reply has it, whatever its type provider. */
 export interface PageReply {
-  readonly server: { readonly site: Site; readonly assets: Assets }
+  readonly server: { readonly site: Site; readonly browserFiles: BrowserFiles }
   readonly request: { readonly headers: IncomingHttpHeaders }
   code(status: number): unknown
   header(name: string, value: string): unknown
@@ -31,8 +31,8 @@ export interface PageReply {
  * Pages are private to the viewer and revalidated; a route that shows a secret sets `Cache-Control: no-store` before.
  */
 export function renderPage(reply: PageReply, options: PageOptions): string {
-  const { site, assets } = reply.server
-  const page = shell(site, assets, reply.request.headers, options)
+  const { site, browserFiles } = reply.server
+  const page = shell(site, browserFiles, reply.request.headers, options)
   reply.code(options.status ?? 200)
   reply.header('content-type', 'text/html; charset=utf-8')
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Assets } from '../assets.ts'
+import type { BrowserFiles } from '../browser-files.ts'
 import { Avatar } from './collections.ts'
 import { type Content, classes, html, type Tone, type View } from './html.ts'
 import { Icon, Mark } from './icons.ts'
@@ -74,10 +74,17 @@ interface ShellParts {
  * The document around a page. What is the same for every page of a site is put together once and kept; what depends on
  * the page is title, description, scripts, and the header with its menu.
  */
-export function shell(site: Site, assets: Assets, headers: IncomingHttpHeaders, options: PageOptions): ShellParts {
-  const prepared = preparedFor(site, assets)
+export function shell(
+  site: Site,
+  browserFiles: BrowserFiles,
+  headers: IncomingHttpHeaders,
+  options: PageOptions,
+): ShellParts {
+  const prepared = preparedFor(site, browserFiles)
   const theme = /(?:^|;\s*)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? '')?.[1]
-  const scripts = (options.scripts ?? []).map((name) => `<script type="module" src="${assets.url(name)}"></script>`)
+  const scripts = (options.scripts ?? []).map(
+    (name) => `<script type="module" src="${browserFiles.url(name)}"></script>`,
+  )
   const description = options.description
     ? `<meta name="description" content="${escapeHtml(options.description)}"><meta property="og:description" content="${escapeHtml(options.description)}">`
     : ''
@@ -89,25 +96,27 @@ export function shell(site: Site, assets: Assets, headers: IncomingHttpHeaders, 
   }
 }
 
-const kept = new WeakMap<Site, { assets: Assets; name: string; head: string }>()
+const kept = new WeakMap<Site, { browserFiles: BrowserFiles; name: string; head: string }>()
 
-function preparedFor(site: Site, assets: Assets) {
+function preparedFor(site: Site, browserFiles: BrowserFiles) {
   const known = kept.get(site)
-  if (known?.assets === assets) return known
+  if (known?.browserFiles === browserFiles) return known
   const name = escapeHtml(site.name)
   const fonts = ['bricolage-grotesque-latin-wght-normal.woff2', 'instrument-sans-latin-wght-normal.woff2']
   const head = [
     '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
-    ...fonts.map((font) => `<link rel="preload" href="${assets.url(font)}" as="font" type="font/woff2" crossorigin>`),
-    `<link rel="stylesheet" href="${assets.url('styles.css')}">`,
-    `<script type="module" src="${assets.url('page.js')}"></script>`,
+    ...fonts.map(
+      (font) => `<link rel="preload" href="${browserFiles.url(font)}" as="font" type="font/woff2" crossorigin>`,
+    ),
+    `<link rel="stylesheet" href="${browserFiles.url('styles.css')}">`,
+    `<script type="module" src="${browserFiles.url('page.js')}"></script>`,
     '<meta name="color-scheme" content="light dark">',
     '<meta name="theme-color" content="#faf7f1" media="(prefers-color-scheme: light)">',
     '<meta name="theme-color" content="#14161b" media="(prefers-color-scheme: dark)">',
-    `<link rel="icon" type="image/svg+xml" href="${assets.url('favicon.svg')}">`,
+    `<link rel="icon" type="image/svg+xml" href="${browserFiles.url('favicon.svg')}">`,
     `<meta property="og:site_name" content="${name}">`,
   ].join('')
-  const prepared = { assets, name, head }
+  const prepared = { browserFiles, name, head }
   kept.set(site, prepared)
   return prepared
 }

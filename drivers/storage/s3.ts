@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import type { HeadObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
+import type {
+  CopyObjectCommandInput,
+  CopyObjectCommandOutput,
+  HeadObjectCommandOutput,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import Type, { type Static } from 'typebox'
 import { Secret } from '../../core/config.ts'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
@@ -179,7 +184,16 @@ class S3Storage implements Storage {
     if (blob && blob.size !== expected.size) throw new DigestMismatch(to)
     if (blob) return
     const input = { Bucket, Key, CopySource: `${Bucket}/${this.#object(from).Key}` }
-    await this.#run(from, () => this.#client.send(new this.#sdk.CopyObjectCommand(input)))
+    await this.#copyObject(from, input)
+  }
+
+  /** A copy whose source went away is a missing blob, though some servers then call the bucket missing. */
+  async #copyObject(key: string, input: CopyObjectCommandInput): Promise<CopyObjectCommandOutput> {
+    try {
+      return await this.#run(key, () => this.#client.send(new this.#sdk.CopyObjectCommand(input)))
+    } catch (error) {
+      throw isNotFound(error) ? new BlobNotFound(key).with({ cause: error }) : error
+    }
   }
 
   async head(key: string): Promise<{ size: number } | null> {
@@ -270,7 +284,7 @@ class S3Storage implements Storage {
     const input = { Bucket: this.#bucket, Key: to, CopySource: `${this.#bucket}/${from}`, CopySourceIfMatch: ETag }
     try {
       if (!(await this.#hasDigest(key, from, expected, head))) return false
-      const copy = await this.#run(key, () => this.#client.send(new this.#sdk.CopyObjectCommand(input)))
+      const copy = await this.#copyObject(key, input)
       if (copy.CopyObjectResult?.ETag === ETag) return true
     } catch (error) {
       if (isPreconditionFailed(error)) return false
@@ -377,6 +391,7 @@ const hasStatus = (status: number) => (error: unknown) =>
   error instanceof StorageUnavailable && (error.cause as SdkError)?.$metadata?.httpStatusCode === status
 const isInvalidRange = hasStatus(416)
 const isPreconditionFailed = hasStatus(412)
+const isNotFound = hasStatus(404)
 
 function nullWhenNotFound(error: unknown): null {
   if (error instanceof BlobNotFound) return null

@@ -17,7 +17,7 @@ export const scriptRoutes: Routes = async (app) => {
     async (request, reply) => {
       reply.header('cross-origin-resource-policy', 'same-origin')
       reply.header('x-content-type-options', 'nosniff')
-      return app.assets.send(request, reply, 'auth-widget.js', SCRIPT_CACHE)
+      return app.browserFiles.send(request, reply, 'auth-widget.js', SCRIPT_CACHE)
     },
   )
   app.get(

@@ -79,7 +79,7 @@ export const routes =
       async (request, reply) => {
         reply.header('cross-origin-resource-policy', 'same-origin')
         reply.header('x-content-type-options', 'nosniff')
-        return app.assets.send(request, reply, 'multiplayer.js', SCRIPT_CACHE)
+        return app.browserFiles.send(request, reply, 'multiplayer.js', SCRIPT_CACHE)
       },
     )
   }

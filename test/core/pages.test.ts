@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { type Assets, assetRoutes, folderSource, loadAssets } from '../../core/assets.ts'
+import { type BrowserFiles, browserFileRoutes, folderSource, loadBrowserFiles } from '../../core/browser-files.ts'
 import { coverFor, coverSvg, html, type PageOptions, renderErrorPage, renderPage, type Site } from '../../core/pages.ts'
 import { renderReference } from '../../core/reference.ts'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../kit/browser.ts'
@@ -24,15 +24,15 @@ const pages: Record<string, Omit<PageOptions, 'user'>> = {
 async function serve(site: Partial<Site> = {}): Promise<{ app: FastifyInstance; url: string }> {
   execFileSync(process.execPath, [join(root, 'build/browser.ts'), '--if-stale'])
   const app = Fastify()
-  const assets: Assets = await loadAssets(folderSource(join(root, 'dist/browser')))
+  const files: BrowserFiles = await loadBrowserFiles(folderSource(join(root, 'dist/browser')))
   const decorated: Site = { name: 'Gameyard', portalUrl: '', navigation, ...site }
   app.decorate('site', decorated)
-  app.decorate('assets', assets)
+  app.decorate('browserFiles', files)
   app.addHook('onSend', async (_request, reply) => {
     reply.header('content-security-policy', csp)
     reply.header('x-content-type-options', 'nosniff')
   })
-  assetRoutes(app, { assets, origins: [] })
+  browserFileRoutes(app, { files, origins: [] })
   for (const [name, options] of Object.entries(pages)) {
     app.get(`/${name}`, async (request, reply) => {
       const guest = (request.query as { guest?: string }).guest !== undefined

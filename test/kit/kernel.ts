@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { loadConfig } from '../../config/load.ts'
-import { folderSource } from '../../core/assets.ts'
+import { folderSource } from '../../core/browser-files.ts'
 import type { Clock } from '../../core/clock.ts'
 import { createKernel } from '../../core/kernel.ts'
 import { createLog } from '../../core/log.ts'
@@ -38,7 +38,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
   const app = await createKernel(config, {
     plugins,
     drivers,
-    assets: folderSource(resolve(import.meta.dirname, '../../dist/browser')),
+    browserFiles: folderSource(resolve(import.meta.dirname, '../../dist/browser')),
     version: '0.0.0-test',
     log: options.log ?? createLog('silent'),
     ...(options.clock ? { clock: options.clock } : {}),

@@ -3,7 +3,7 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../../config/load.ts'
-import { folderSource } from '../../../core/assets.ts'
+import { folderSource } from '../../../core/browser-files.ts'
 import { createKernel } from '../../../core/kernel.ts'
 import { createLog } from '../../../core/log.ts'
 import { families } from '../../../drivers/index.ts'
@@ -21,7 +21,7 @@ const { config, plugins, drivers } = await loadConfig({ cwd: folder, env, famili
 const app = await createKernel(config, {
   plugins,
   drivers,
-  assets: folderSource(resolve(import.meta.dirname, '../../../dist/browser')),
+  browserFiles: folderSource(resolve(import.meta.dirname, '../../../dist/browser')),
   version: '0.0.0-test',
   log: createLog('fatal'),
   clock: { now: () => new Date(Date.now() + Number(hours) * 3_600_000) },

@@ -6,11 +6,11 @@ import { NotFound, StartupError } from './errors.ts'
 import { cacheControl, chooseEncoding, matchesEtag } from './http.ts'
 
 /** Where the built files are: reads one by its name, relative to the browser build's folder; null when there is none. */
-export type AssetSource = (name: string) => Promise<Uint8Array | null>
+export type FileSource = (name: string) => Promise<Uint8Array | null>
 
 /** The files of a folder on disk, as `build/browser.ts` writes them. */
 export const folderSource =
-  (folder: string): AssetSource =>
+  (folder: string): FileSource =>
   async (name) =>
     readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null
@@ -18,7 +18,7 @@ export const folderSource =
     })
 
 /** One built file, whole in memory, with its compressed forms. */
-export interface Asset {
+export interface BrowserFile {
   /** As the build calls it: `styles.css`. */
   name: string
   /** With the digest of its content: `styles.3F2A….css`. */
@@ -32,12 +32,12 @@ export interface Asset {
 }
 
 /** What `manifest.json` of the browser build holds. */
-export interface AssetManifest {
+export interface BrowserManifest {
   files: Record<string, { file: string; contentType: string; encodings: ('br' | 'gzip')[] }>
 }
 
 /** Names of every file that a build consists of, the manifest included: what a single binary must embed. */
-export const assetFiles = (manifest: AssetManifest): string[] => [
+export const browserFileNames = (manifest: BrowserManifest): string[] => [
   'manifest.json',
   ...Object.values(manifest.files).flatMap(({ file, encodings }) => [
     file,
@@ -55,13 +55,13 @@ interface SendReply {
 }
 
 /** The built styles, scripts, fonts and pictures, read once at the start. The kernel decorates the app with it. */
-export class Assets {
-  readonly #byName: Map<string, Asset>
-  readonly #byFile: Map<string, Asset>
+export class BrowserFiles {
+  readonly #byName: Map<string, BrowserFile>
+  readonly #byFile: Map<string, BrowserFile>
 
-  constructor(assets: Asset[]) {
-    this.#byName = new Map(assets.map((asset) => [asset.name, asset]))
-    this.#byFile = new Map(assets.map((asset) => [asset.fileName, asset]))
+  constructor(files: BrowserFile[]) {
+    this.#byName = new Map(files.map((file) => [file.name, file]))
+    this.#byFile = new Map(files.map((file) => [file.fileName, file]))
   }
 
   /** Path under which a page loads it: `url('styles.css')` → `/_assets/styles.3F2A….css`. Throws on an unknown name. */
@@ -70,30 +70,30 @@ export class Assets {
   }
 
   /** The file itself, for a plugin that serves it under an address of its own. Throws on an unknown name. */
-  get(name: string): Asset {
-    const asset = this.#byName.get(name)
-    if (!asset) throw new Error(`The browser build has no ${name}; it has ${[...this.#byName.keys()].join(', ')}.`)
-    return asset
+  get(name: string): BrowserFile {
+    const file = this.#byName.get(name)
+    if (!file) throw new Error(`The browser build has no ${name}; it has ${[...this.#byName.keys()].join(', ')}.`)
+    return file
   }
 
   /** The file that has this content digest in its name, or undefined. */
-  find(fileName: string): Asset | undefined {
+  find(fileName: string): BrowserFile | undefined {
     return this.#byFile.get(fileName)
   }
 
   /**
    * Answers a GET or HEAD with a built file: entity tag, 304, the best encoding that the client takes.
-   * **Return** what it gives: `return app.assets.send(request, reply, 'auth-widget.js')`.
+   * **Return** what it gives: `return app.browserFiles.send(request, reply, 'auth-widget.js')`.
    *
    * @param caching for an address that stays the same when the file changes, the default: always revalidate
    */
   send(
     request: SendRequest,
     reply: SendReply,
-    asset: string | Asset,
+    file: string | BrowserFile,
     caching: string = cacheControl.revalidate,
   ): Buffer | string {
-    const { body, encodings, etag, contentType } = typeof asset === 'string' ? this.get(asset) : asset
+    const { body, encodings, etag, contentType } = typeof file === 'string' ? this.get(file) : file
     const chosen = chooseEncoding(String(request.headers['accept-encoding'] ?? ''), encodings)
     const tag = chosen ? `${etag.slice(0, -1)}-${chosen.coding}"` : etag
     reply.header('cache-control', caching)
@@ -110,17 +110,17 @@ export class Assets {
 }
 
 /** Reads the whole browser build into memory. Throws a StartupError when there is none. */
-export async function loadAssets(source: AssetSource): Promise<Assets> {
+export async function loadBrowserFiles(source: FileSource): Promise<BrowserFiles> {
   const text = await source('manifest.json')
   if (!text) throw new StartupError('The browser files have not been built; run `npm run build:browser` first.')
-  const manifest = JSON.parse(Buffer.from(text).toString()) as AssetManifest
+  const manifest = JSON.parse(Buffer.from(text).toString()) as BrowserManifest
   const read = async (file: string) => {
     const bytes = await source(file)
     if (!bytes) throw new StartupError(`The browser build lacks ${file}; run \`npm run build:browser\` again.`)
     return Buffer.from(bytes)
   }
-  const assets = Object.entries(manifest.files).map(
-    async ([name, { file, contentType, encodings }]): Promise<Asset> => {
+  const files = Object.entries(manifest.files).map(
+    async ([name, { file, contentType, encodings }]): Promise<BrowserFile> => {
       const body = await read(file)
       const compressed = encodings.map(async (coding) => ({
         coding,
@@ -130,7 +130,7 @@ export async function loadAssets(source: AssetSource): Promise<Assets> {
       return { name, fileName: file, contentType, body, encodings: await Promise.all(compressed), etag: `"${digest}"` }
     },
   )
-  return new Assets(await Promise.all(assets))
+  return new BrowserFiles(await Promise.all(files))
 }
 
 /**
@@ -138,7 +138,10 @@ export async function loadAssets(source: AssetSource): Promise<Assets> {
  *
  * @param origins the kinds of origin that have pages, for the kernel's route constraint; none of them: no constraint
  */
-export function assetRoutes(app: FastifyInstance, { assets, origins }: { assets: Assets; origins: string[] }) {
+export function browserFileRoutes(
+  app: FastifyInstance,
+  { files, origins }: { files: BrowserFiles; origins: string[] },
+) {
   for (const origin of origins.length > 0 ? origins : [undefined]) {
     app.get<{ Params: { file: string } }>(
       '/_assets/:file',
@@ -148,9 +151,9 @@ export function assetRoutes(app: FastifyInstance, { assets, origins }: { assets:
         schema: { hide: true } as object,
       },
       async (request, reply) => {
-        const asset = assets.find(request.params.file)
-        if (!asset) throw new NotFound('file')
-        return assets.send(request, reply, asset, cacheControl.immutable)
+        const file = files.find(request.params.file)
+        if (!file) throw new NotFound('file')
+        return files.send(request, reply, file, cacheControl.immutable)
       },
     )
   }

@@ -6,7 +6,13 @@ import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import Fastify from 'fastify'
 import t from 'tap'
-import { type AssetManifest, assetFiles, assetRoutes, folderSource, loadAssets } from '../../core/assets.ts'
+import {
+  type BrowserManifest,
+  browserFileNames,
+  browserFileRoutes,
+  folderSource,
+  loadBrowserFiles,
+} from '../../core/browser-files.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'dist/browser')
@@ -15,10 +21,10 @@ const build = (...options: string[]) =>
 
 async function serve() {
   const app = Fastify()
-  const assets = await loadAssets(folderSource(folder))
-  assetRoutes(app, { assets, origins: [] })
-  app.get('/__service/script.js', async (request, reply) => assets.send(request, reply, 'page.js'))
-  return { app, assets }
+  const files = await loadBrowserFiles(folderSource(folder))
+  browserFileRoutes(app, { files, origins: [] })
+  app.get('/__service/script.js', async (request, reply) => files.send(request, reply, 'page.js'))
+  return { app, files }
 }
 
 t.before(() => build('--if-stale'))
@@ -33,13 +39,14 @@ t.test('a repeated build gives the same names, and every file of its manifest', 
   const before = await readFile(join(folder, 'manifest.json'), 'utf8')
   t.match(build(), 'dist/browser: ')
   t.equal(await readFile(join(folder, 'manifest.json'), 'utf8'), before)
-  for (const name of assetFiles(JSON.parse(before) as AssetManifest)) t.ok(statSync(join(folder, name)).size > 0, name)
+  for (const name of browserFileNames(JSON.parse(before) as BrowserManifest))
+    t.ok(statSync(join(folder, name)).size > 0, name)
 })
 
 t.test('a built file is served for a year, with an entity tag, to GET and HEAD', async (t) => {
-  const { app, assets } = await serve()
+  const { app, files } = await serve()
   t.teardown(() => app.close())
-  const url = assets.url('styles.css')
+  const url = files.url('styles.css')
   t.match(url, /^\/_assets\/styles\.\w{8}\.css$/)
   const answer = await app.inject(url)
   t.equal(answer.statusCode, 200)
@@ -50,7 +57,7 @@ t.test('a built file is served for a year, with an entity tag, to GET and HEAD',
   t.equal(head.statusCode, 200)
   t.equal(head.body, '')
   t.equal(head.headers['content-length'], String(answer.rawPayload.length))
-  const font = await app.inject(assets.url('jetbrains-mono-latin-wght-normal.woff2'))
+  const font = await app.inject(files.url('jetbrains-mono-latin-wght-normal.woff2'))
   t.equal(font.headers['content-type'], 'font/woff2')
   t.equal(font.headers.vary, undefined)
   t.match(answer.body, 'prefers-reduced-motion')
@@ -60,9 +67,9 @@ t.test('a built file is served for a year, with an entity tag, to GET and HEAD',
 })
 
 t.test('the best encoding that the client takes is chosen, each with its own entity tag', async (t) => {
-  const { app, assets } = await serve()
+  const { app, files } = await serve()
   t.teardown(() => app.close())
-  const url = assets.url('styles.css')
+  const url = files.url('styles.css')
   const plain = (await app.inject(url)).rawPayload
   const ask = async (accepted: string) => app.inject({ url, headers: { 'accept-encoding': accepted } })
   const expected: [string, string | undefined][] = [
@@ -90,9 +97,9 @@ t.test('the best encoding that the client takes is chosen, each with its own ent
 })
 
 t.test('a client that has it already gets 304', async (t) => {
-  const { app, assets } = await serve()
+  const { app, files } = await serve()
   t.teardown(() => app.close())
-  const url = assets.url('page.js')
+  const url = files.url('page.js')
   const { etag } = (await app.inject(url)).headers
   for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
     const answer = await app.inject({ url, headers: { 'if-none-match': tag as string } })
@@ -104,16 +111,16 @@ t.test('a client that has it already gets 304', async (t) => {
 })
 
 t.test('a plugin can serve a file under an address that stays', async (t) => {
-  const { app, assets } = await serve()
+  const { app, files } = await serve()
   t.teardown(() => app.close())
   const answer = await app.inject('/__service/script.js')
   t.equal(answer.headers['cache-control'], 'public, max-age=0, must-revalidate')
   t.equal(answer.headers['content-type'], 'text/javascript; charset=utf-8')
-  t.same(answer.rawPayload, assets.get('page.js').body)
+  t.same(answer.rawPayload, files.get('page.js').body)
 })
 
 t.test('what was not built is not found, whatever the path looks like', async (t) => {
-  const { app, assets } = await serve()
+  const { app, files } = await serve()
   t.teardown(() => app.close())
   for (const path of [
     'styles.css',
@@ -125,13 +132,13 @@ t.test('what was not built is not found, whatever the path looks like', async (t
   ]) {
     t.equal((await app.inject(`/_assets/${path}`)).statusCode, 404, path)
   }
-  t.throws(() => assets.url('nothing.js'), /has no nothing\.js/)
+  t.throws(() => files.url('nothing.js'), /has no nothing\.js/)
 })
 
 t.test('a start without a build says what to do', async (t) => {
-  const empty = await mkdtemp(join(tmpdir(), 'gameyard-assets-'))
+  const empty = await mkdtemp(join(tmpdir(), 'gameyard-browser-files-'))
   t.teardown(() => rm(empty, { recursive: true }))
-  await t.rejects(loadAssets(folderSource(empty)), /run `npm run build:browser` first/)
+  await t.rejects(loadBrowserFiles(folderSource(empty)), /run `npm run build:browser` first/)
   const torn = async (name: string) => (name === 'manifest.json' ? readFile(join(folder, name)) : null)
-  await t.rejects(loadAssets(torn), /lacks .*run `npm run build:browser` again/)
+  await t.rejects(loadBrowserFiles(torn), /lacks .*run `npm run build:browser` again/)
 })
