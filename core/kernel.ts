@@ -33,6 +33,7 @@ import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
 import { serializerCompiler, validatorCompiler } from './validation.ts'
+import { WorkerPrograms } from './worker-programs.ts'
 
 /** Something that whoever starts the program should see: a set-up link, a warning. Null when there is nothing to say. */
 export interface Announcement {
@@ -155,6 +156,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
     browserFiles,
+    workerPrograms: new WorkerPrograms(parts.browserFiles),
     ...families,
   }
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
