@@ -112,7 +112,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
       secret: (purpose) => keys.derive(`drivers/${purpose}`),
     })) as Closable
     opened.add(() => instance.close?.())
-    instances[family] = instance
+    // The capability of that name is the plugin's, if there is one.
+    instances[plugins.some(({ name }) => name === family) ? `${family}Driver` : family] = instance
   }
   const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<string, Closable>
   if (database.shared && !config.secret) {
