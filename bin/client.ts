@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Api } from '../clients/cli/api.ts'
 import type { Credentials } from '../clients/cli/credentials.ts'
 import type { FoundProject } from '../clients/cli/project.ts'
@@ -110,4 +110,13 @@ async function report(terminal: Terminal, error: unknown, signal: AbortSignal): 
   for (const { path, message: trouble } of details.slice(0, 10)) terminal.note(`  ${path}: ${trouble}`)
   if (hint) terminal.note(`  ${hint}`)
   return exitCode
+}
+
+/** Collects an option that may be given several times. */
+export const collect = (value: string, values: string[] = []): string[] => [...values, value]
+
+/** Reads a number from 1. @throws InvalidArgumentError */
+export function positive(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('expected a number from 1.')
+  return Number(text)
 }

@@ -16,6 +16,8 @@ export async function main(argv: string[], installation: Installation = packageI
   }
 }
 
+const EVERY = '*'
+
 /** The command that is meant: the first word, or the one after `help`. */
 function namedIn(arguments_: string[]): string | undefined {
   const words = arguments_.filter((argument) => !argument.startsWith('-'))
@@ -26,20 +28,22 @@ function namedIn(arguments_: string[]): string | undefined {
  * The program with all commands named, and one of them loaded. A command in turn imports what it runs on only when it
  * runs, so that help is at once there.
  *
- * @param wanted the name of the command to load; all are loaded for `*`
+ * @param wanted the name of the command to load; `EVERY` loads all
  */
-export async function createProgram(installation: Installation, wanted: string | undefined): Promise<Command> {
+async function createProgram(installation: Installation, wanted: string | undefined): Promise<Command> {
   const program = new Command('gameyard')
     .description('The game platform you host yourself.')
     .version(installation.version, '-V, --version', 'print the version')
     .exitOverride()
     .showHelpAfterError('Run `gameyard --help` for the commands, `gameyard help COMMAND` for one.')
+    .helpOption('-h, --help', 'show this')
+    .addHelpCommand(new Command('help').argument('[command]').summary('show what a command takes').helpGroup('Other:'))
     .addHelpText('after', EXAMPLES)
   for (const { name, summary, group, load } of COMMANDS) {
     const command = program.command(name).summary(summary).helpGroup(group)
-    if (name !== wanted && wanted !== '*') continue
+    if (name !== wanted && wanted !== EVERY) continue
     const { configure } = await load()
-    configure(command, installation)
+    configure(command, installation, () => createProgram(installation, EVERY))
   }
   return program
 }

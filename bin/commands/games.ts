@@ -1,7 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { CreatedGame, Game } from '../../clients/cli/games.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
-import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
+import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
 
 interface Fields {
@@ -32,7 +32,7 @@ Examples:
   withClientOptions(games.command('list'))
     .summary('list your games')
     .description('Lists your games, newest first.')
-    .addOption(new Option('--limit <number>', 'at most so many').argParser(count).default(100))
+    .addOption(new Option('--limit <number>', 'at most so many').argParser(positive).default(100))
     .action((options: ClientOptions & { limit: number }) => run(options, (client) => list(client, options.limit)))
 
   withClientOptions(games.command('get'))
@@ -85,14 +85,9 @@ const withFields = (command: Command, required: boolean): Command => {
   return command
     .addOption(text('--title <text>', 'its name, up to 120 characters'))
     .addOption(text('--description <text>', 'what it is'))
-    .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', (tag: string, tags: string[] = []) => [...tags, tag])
+    .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
     .option('--home <address>', 'where it lives, when it is not hosted here')
     .addOption(new Option('--visibility <who>', 'who sees it').choices(['public', 'private']))
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('expected a number from 1.')
-  return Number(text)
 }
 
 const fieldsOf = ({ title, description, home, tag, visibility }: Fields) => ({

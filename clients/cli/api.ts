@@ -84,7 +84,7 @@ export class Api {
     const url = new URL(path, origin ?? baseUrl)
     for (const [name, value] of Object.entries(query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value))
-    const stream = typeof body === 'object' && body !== null && 'open' in body
+    const stream = typeof (body as { open?: unknown } | undefined)?.open === 'function'
     const request: HttpRequest = {
       method,
       url: url.href,
