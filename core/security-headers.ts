@@ -1,13 +1,6 @@
 import helmet from '@fastify/helmet'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Origins } from './origins.ts'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Hosts that a page of this route may frame, or send its forms on to (a game's origin, a redirect URI). */
-    frames?: readonly string[]
-  }
-}
 
 /**
  * Security headers of portal and Studio, by helmet. The game origin serves other people's pages and sets its own.
@@ -44,4 +37,10 @@ export async function registerSecurityHeaders(app: FastifyInstance, origins: Ori
     crossOriginOpenerPolicy: { policy: 'same-origin' },
     crossOriginResourcePolicy: { policy: 'same-origin' },
   })
+}
+
+/** Lets the page that is being answered frame one origin more, such as a game that lives elsewhere. */
+export function allowFrame(reply: FastifyReply, origin: string): void {
+  const policy = String(reply.getHeader('content-security-policy') ?? '')
+  reply.header('content-security-policy', policy.replace(/frame-src [^;]*/, `$& ${origin}`))
 }
