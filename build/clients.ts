@@ -13,9 +13,10 @@ const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/clients')
 const { version } = readJson('package.json') as { version: string }
 
-/** What a package is compiled against, beside the language: a browser's names in the SDK would be a mistake there. */
+/** What a package is compiled against, beside the language: Node's own names in the SDK would be a mistake. */
 const packages: Record<string, { lib: string[]; types: string[] }> = {
   adapter: { lib: ['es2023', 'dom', 'dom.iterable'], types: ['node'] },
+  sdk: { lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] },
 }
 
 function readJson(path: string): unknown {
@@ -24,7 +25,9 @@ function readJson(path: string): unknown {
 
 function isStale(): boolean {
   const builtAt = statSync(join(output, 'built'), { throwIfNoEntry: false })?.mtimeMs ?? 0
-  const watched = globSync(['clients/**/*', 'build/clients.ts', 'package.json', 'LICENSE'], { cwd: root })
+  const watched = globSync(['clients/**/*', '{core,plugins}/**/*.ts', 'build/clients.ts', 'package.json', 'LICENSE'], {
+    cwd: root,
+  })
   return watched.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
 }
 
@@ -73,6 +76,7 @@ function buildPackage(name: string, how: { lib: string[]; types: string[] }): vo
 
 if (!process.argv.includes('--if-stale') || isStale()) {
   const started = performance.now()
+  execFileSync(process.execPath, [join(root, 'build/openapi-types.ts'), '--if-stale'], { stdio: 'inherit' })
   for (const [name, how] of Object.entries(packages)) buildPackage(name, how)
   writeFileSync(join(output, 'built'), `${version}\n`)
   console.log(`dist/clients: ${Object.keys(packages).join(', ')} in ${Math.round(performance.now() - started)} ms`)

@@ -1,4 +1,5 @@
 // The server adapter, as a game's server uses it, against the platform on a real socket.
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
@@ -332,6 +333,7 @@ t.test('the same in plain Node, Fastify and Hono', async (t) => {
   const server = createServer(async (request, response) => {
     await middleware(request, response, async () => response.end(JSON.stringify(await middleware.getSession(request))))
   }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
   t.teardown(() => server.close())
   const fastify = Fastify()
   t.teardown(() => fastify.close())
