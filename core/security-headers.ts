@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import helmet, { type HelmetOptions } from 'helmet'
 import type { Origins } from './origins.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Hosts that a page of this route may frame, or send its forms on to (a game's origin, a redirect URI). */
-    frames?: readonly string[]
     /** On the game origin: the route sets what it needs itself. */
     ownSecurityHeaders?: boolean
   }
@@ -64,4 +62,10 @@ function headersOf(options: HelmetOptions): Record<string, string> {
   }
   helmet(options)({} as IncomingMessage, answer as unknown as ServerResponse, () => {})
   return headers
+}
+
+/** Lets the page that is being answered frame one origin more, such as a game that lives elsewhere. */
+export function allowFrame(reply: FastifyReply, origin: string): void {
+  const policy = String(reply.getHeader('content-security-policy') ?? '')
+  reply.header('content-security-policy', policy.replace(/frame-src [^;]*/, `$& ${origin}`))
 }
