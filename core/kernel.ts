@@ -155,7 +155,9 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
     browserFiles,
-    ...families,
+    ...Object.fromEntries(
+      Object.entries(families).map(([family, instance]) => [decoratorOf(family, plugins), instance]),
+    ),
   }
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
 
@@ -197,6 +199,10 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   await app.ready()
   return app
 }
+
+/** A family is found under its name, as `app.storage`; one that a plugin is named after as `app.blenderDriver`. */
+const decoratorOf = (family: string, plugins: Plugin[]) =>
+  plugins.some(({ name }) => name === family) ? `${family}Driver` : family
 
 const settingsOf = (plugin: Plugin, config: Config) =>
   [configOf(plugin, config), limitsOf(plugin, config), sectionsOf(plugin, config)] as const

@@ -1,8 +1,9 @@
 import type { DriverFamily } from '../core/driver.ts'
+import { blender } from './blender/index.ts'
 import { bus } from './bus/index.ts'
 import { database } from './database/index.ts'
 import { mail } from './mail/index.ts'
 import { storage } from './storage/index.ts'
 
 /** Every driver family, with its built-in drivers. */
-export const families: DriverFamily[] = [database, storage, bus, mail]
+export const families: DriverFamily[] = [database, storage, bus, mail, blender]

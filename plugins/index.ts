@@ -1,4 +1,5 @@
 import type { Plugin } from '../core/plugin.ts'
+import blender from './blender/index.ts'
 import deploy from './deploy/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
@@ -7,4 +8,4 @@ import oauthIdp from './oauth-idp/index.ts'
 import tokens from './tokens/index.ts'
 
 /** Every built-in plugin. The order does not matter: the kernel starts them by their dependencies. */
-export const plugins: Plugin[] = [oauthIdp, tokens, games, deploy, gameEdge, multiplayer]
+export const plugins: Plugin[] = [oauthIdp, tokens, games, deploy, gameEdge, multiplayer, blender]
