@@ -111,7 +111,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
       secret: (purpose) => keys.derive(`drivers/${purpose}`),
     })) as Closable
     opened.add(() => instance.close?.())
-    instances[family] = instance
+    // The capability of that name is the plugin's, if there is one.
+    instances[plugins.some(({ name }) => name === family) ? `${family}Driver` : family] = instance
   }
   const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<string, Closable>
   if (database.shared && !config.secret) {
@@ -155,9 +156,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
     browserFiles,
-    ...Object.fromEntries(
-      Object.entries(families).map(([family, instance]) => [decoratorOf(family, plugins), instance]),
-    ),
+    ...families,
   }
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
 
@@ -199,10 +198,6 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   await app.ready()
   return app
 }
-
-/** A family is found under its name, as `app.storage`; one that a plugin is named after as `app.blenderDriver`. */
-const decoratorOf = (family: string, plugins: Plugin[]) =>
-  plugins.some(({ name }) => name === family) ? `${family}Driver` : family
 
 const settingsOf = (plugin: Plugin, config: Config) =>
   [configOf(plugin, config), limitsOf(plugin, config), sectionsOf(plugin, config)] as const

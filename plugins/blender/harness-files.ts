@@ -24,3 +24,6 @@ export function harnessRecords<Record>(name: string): Record[] {
     .sort()
     .map((file) => JSON.parse(readFileSync(join(from, file), 'utf8')))
 }
+
+/** One of the harness's files. */
+export const harnessText = (name: string): string => readFileSync(join(root(), name), 'utf8')

@@ -37,7 +37,13 @@ export default definePlugin(
     const parts = { db, clock, events, log, storage, queue, limits }
     const worker = new Worker({ ...parts, executor, folder, changed: (job) => app.blender.changed(job) })
     const blender = new BlenderJobs({
-      ...{ ...parts, worker, executorName: executor.name, templates: new Templates(), library: new Library() },
+      ...{
+        ...parts,
+        worker,
+        executorName: executor.name,
+        templates: new Templates(),
+        library: new Library(app.origins.studio),
+      },
     })
     app.decorate('blender', blender)
     await app.register(routes)

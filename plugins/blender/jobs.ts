@@ -170,7 +170,7 @@ export class BlenderJobs {
     const workers = await this.#workers()
     const counts = await queue.counts()
     const [first] = workers
-    const shared = { active: counts.running, queued: counts.queued, library: await library.health() }
+    const shared = { active: counts.running, queued: counts.queued, library: library.health() }
     if (!first)
       return {
         executor: executorName,

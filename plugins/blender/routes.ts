@@ -88,6 +88,27 @@ export const routes: Routes = async (app) => {
   )
 
   app.get(
+    '/api/blender/v1/library/:id',
+    {
+      config: reads,
+      constraints,
+      schema: {
+        summary: 'The program that makes a part',
+        tags,
+        params: JobParams,
+        response: { 200: Type.String({ description: 'Python.' }) },
+      },
+      serializerCompiler: () => (data) => String(data),
+    },
+    async (request, reply) => {
+      const program = blender.library.program(request.params.id)
+      reply.header('cache-control', 'private, max-age=3600')
+      reply.header('x-content-type-options', 'nosniff')
+      return reply.type('text/x-python; charset=utf-8').send(program)
+    },
+  )
+
+  app.get(
     '/api/blender/v1/jobs',
     {
       config: reads,

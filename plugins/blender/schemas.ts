@@ -134,7 +134,7 @@ export const Health = Type.Object({
   capacity: Type.Integer({ description: 'Jobs at once, of all workers together.' }),
   active: Type.Integer(),
   queued: Type.Integer(),
-  library: Type.Object({ status: OneOf(['ok', 'building', 'unbuilt']), items: Type.Integer() }),
+  library: Type.Object({ status: OneOf(['ok', 'damaged']), items: Type.Integer() }),
 })
 export type Health = Static<typeof Health>
 

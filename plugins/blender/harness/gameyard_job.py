@@ -190,6 +190,25 @@ def join(name, items):
     return joined
 
 
+def parent(children, to):
+    """Hangs objects on another one, keeping their places; returns that one."""
+    bpy.context.view_layer.update()
+    for child in children:
+        child.parent = to
+        child.matrix_parent_inverse = to.matrix_world.inverted()
+    return to
+
+
+def copy(item, name, location=(0.0, 0.0, 0.0), rotation=0.0):
+    """Another object with the same mesh, which costs the model next to nothing. `rotation` is in degrees."""
+    made = item.copy()
+    made.name = name
+    made.location = location
+    made.rotation_euler = (0.0, 0.0, math.radians(rotation))
+    bpy.context.scene.collection.objects.link(made)
+    return made
+
+
 def _object(name, data, mat, location, smooth):
     if mat is not None:
         data.materials.append(mat)
