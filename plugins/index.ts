@@ -11,15 +11,4 @@ import oauthIdp from './oauth-idp/index.ts'
 import tokens from './tokens/index.ts'
 
 /** Every built-in plugin. The order does not matter: the kernel starts them by their dependencies. */
-export const plugins: Plugin[] = [
-  oauthIdp,
-  tokens,
-  games,
-  deploy,
-  assets,
-  gameEdge,
-  multiplayer,
-  billing,
-  ai,
-  blender,
-]
+export const plugins: Plugin[] = [oauthIdp, tokens, games, deploy, assets, gameEdge, multiplayer, billing, ai, blender]
