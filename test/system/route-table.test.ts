@@ -1,10 +1,14 @@
 // Every route of the program: where it lives, whom it takes, and that it holds to it.
 import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PrincipalKind } from '../../core/auth.ts'
 import type { RouteEntry } from '../../core/routes.ts'
 import { exchange, obtainCode, registerApp } from '../kit/oauth.ts'
 import { type Answer, Client, type RequestOptions, startPlatform } from '../kit/platform.ts'
+import { sheet } from '../plugins/assets/models.ts'
 
 /**
  * Written by hand from the specification and the contracts, so that a new route is a line here before it is public.
@@ -166,6 +170,23 @@ PUT    /api/deploy/:deployId/files/:sha256       portal  none
 GET    /games/:slug/deploys                      portal  session page
 POST   /games/:slug/deploys/:deployId/rollback   portal  session page
 
+GET    /api/assets                               studio  optional
+POST   /api/assets                               studio  assets:write api-token cli-token session
+GET    /api/assets/:id                           studio  optional
+OPTIONS /api/assets/:id                          studio  optional
+PATCH  /api/assets/:id                           studio  assets:write api-token cli-token session
+DELETE /api/assets/:id                           studio  assets:write api-token cli-token session
+POST   /api/assets/:id/publish                   studio  assets:write api-token cli-token session
+POST   /api/assets/:id/unpublish                 studio  assets:write api-token cli-token session
+GET    /api/assets/:id/manifest                  studio  optional
+OPTIONS /api/assets/:id/manifest                 studio  optional
+GET    /api/assets/:id/file                      studio  optional
+OPTIONS /api/assets/:id/file                     studio  optional
+GET    /api/assets/:id/thumbnail                 studio  optional
+OPTIONS /api/assets/:id/thumbnail                studio  optional
+GET    /assets/:id/file                          portal  optional
+GET    /assets/:id/thumbnail                     portal  optional
+
 GET    /auth/service/start                       game    none
 GET    /auth/service/callback                    game    none
 GET    /auth/service/session                     game    none
@@ -173,6 +194,7 @@ GET    /auth/service/logout                      game    none
 POST   /auth/service/logout                      game    none
 GET    /__service/auth-widget.js                 game    none
 GET    /__service/assets/:file                   game    none
+OPTIONS /__service/assets/:file                  game    none
 GET    /__service/multiplayer.js                 game    none
 GET    /mp                                       game    none
 GET    /mp/rooms                                 game    none
@@ -222,7 +244,8 @@ const lineOf = (
 ) => [entry.method, entry.url, entry.origin, auth, [...kinds].sort().join(' '), page ? 'page' : ''].join(' ').trim()
 
 const named = ({ method, path }: Line) => `${method} ${path}`
-const isUnsafe = ({ method }: Line) => method !== 'GET'
+// RFC 9110 section 9.2.1; HEAD is declared with GET.
+const isUnsafe = ({ method }: Line) => method !== 'GET' && method !== 'OPTIONS'
 
 t.test('every route is written down here, with its origin, its auth and the principals it takes', async (t) => {
   const { app } = await startPlatform(t)
@@ -266,11 +289,17 @@ async function inhabit(t: Test) {
   const token = (await owner.get('/api/tokens')).body.tokens.at(-1)
   const [session] = await platform.app.identity.sessions.list(owner.id)
   const file = (await platform.stranger.get('/')).text.match(/\/_assets\/([^"]+)/)?.[1]
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-routes-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'pong.glb'), await sheet(2))
+  const file3d = { path: join(folder, 'pong.glb'), name: 'pong.glb' }
+  const asset = await platform.app.assets.create(owner.id, { title: 'Pong' }, file3d)
   const ids: [prefix: RegExp, id: string | undefined][] = [
     [/^\/api\/oauth\/apps/, application.id],
     [/^\/(api|settings)\/tokens/, token.id],
     [/^\/settings\/sessions/, session?.id],
     [/^\/api\/games/, game.id],
+    [/^(\/api)?\/assets/, asset.id],
     [/^\/admin\/(players|invitations)/, owner.id],
   ]
   const things: Record<string, string | undefined> = {
