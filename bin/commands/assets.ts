@@ -267,7 +267,10 @@ async function fetchFile(
   )
   if (saved.file === '-') return
   const served = answer.headers['x-service-variant']
-  terminal.result({ ...saved, variant: served ?? null }, () => `Saved ${saved.file} (${formatBytes(saved.bytes)})`)
+  terminal.result({ ...saved, variant: served ?? null }, () => {
+    const instead = query.variant === 'lod' && served === 'source' ? '; it has no LOD, so this is the source' : ''
+    return `Saved ${saved.file} (${formatBytes(saved.bytes)}${instead})`
+  })
 }
 
 const EXTENSIONS: [RegExp, string][] = [

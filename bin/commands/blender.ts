@@ -199,9 +199,7 @@ async function follow(client: Client, { api, origin }: Place, id: string): Promi
     `The job ${id} ${job.status === 'cancelled' ? 'was cancelled' : `failed: ${job.error?.message ?? 'no reason was given'}`}`,
     {
       code: job.error?.code ?? job.status,
-      ...(job.status === 'failed'
-        ? { hint: `Mend the script or the parameters, and go on: gameyard blender revise ${id} --script FILE` }
-        : {}),
+      ...(job.status === 'failed' ? { hint: 'Mend the script or the parameters, and submit it again.' } : {}),
     },
   )
 }

@@ -132,7 +132,7 @@ export class Api {
     const problem = problemIn(text)
     if (!problem) return this.#notOurs(answer)
     const { code, message, details } = problem
-    const hint = this.#hintFor(status, code)
+    const hint = this.#hintFor(status, { code, message })
     if (status === 401) return new CliError(`The token was not accepted by ${this.baseUrl}: ${message}`, { code, hint })
     if (status >= 500 && code === 'internal') {
       const id = headers['x-request-id']
@@ -144,12 +144,16 @@ export class Api {
     return new CliError(message, { code, details: details ?? [], ...(hint ? { hint } : {}) })
   }
 
-  #hintFor(status: number, code: string): string {
+  #hintFor(status: number, { code, message }: Problem): string {
     const { baseUrl, tokenFrom } = this.connection
     if (status === 401) {
       return tokenFrom === 'environment'
         ? `It was revoked, has expired, or is mistyped. SERVICE_API_TOKEN wants one of ${baseUrl}/settings/tokens.`
         : 'It was revoked or has expired. Sign in again: gameyard login'
+    }
+    // What an address says that no plugin has taken.
+    if (status === 404 && message === 'There is no such address.') {
+      return 'This platform does not have what you asked for: it is turned off there, or older than this program.'
     }
     if (code === 'missing_scope') {
       return `Make a token that has it at ${baseUrl}/settings/tokens, or sign in with full access: gameyard login`

@@ -23,7 +23,7 @@ export function stateFolder(env: NodeJS.ProcessEnv, platform = process.platform,
  * the machine go down in the middle.
  */
 export async function writePrivately(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(file))
   const temporary = `${file}.${process.pid}.tmp`
   try {
     const handle = await open(temporary, 'w', 0o600)
@@ -38,4 +38,13 @@ export async function writePrivately(file: string, text: string): Promise<void> 
     await rm(temporary, { force: true }).catch(() => {})
     throw error
   }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(async (error) => {
+    if (error.code !== 'ENOENT') throw error
+    // Node says so when a folder above is on a read-only file system; the one step at a time says what is the matter.
+    await makeFolder(dirname(folder))
+    await mkdir(folder, { mode: 0o700 })
+  })
 }

@@ -26,7 +26,7 @@ export interface UploadProgress {
 /** Side by side: more would not be faster on one connection to the internet, and small files wait for answers. */
 const CONCURRENCY = 8
 /** How long a platform may be away, restarted perhaps, before the deploy gives up, in milliseconds. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 15_000
 
 /** Sends files side by side. Each is sent again when the connection breaks, as long as there is patience. */
 export async function uploadFiles(

@@ -28,7 +28,7 @@ export async function serveFile(
   }
   if (!found) {
     response.writeHead(404, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
-    response.end(`There is no ${path} in ${root}, and no index.html to show instead.\n`)
+    response.end(`There is no ${path} here.\n`)
     return
   }
   const coding = /\.(br|gz)$/.exec(found.file)?.[1]

@@ -21,7 +21,7 @@ export interface DevServer {
 
 /** A play of the game on this machine: its files from a folder, everything of the platform from the platform. */
 export async function startDevServer({ folder, port, game, changed }: DevOptions): Promise<DevServer> {
-  const reload = new LiveReload(folder, changed)
+  let reload: LiveReload | null = null
   let own = ''
   let proxy: PlatformProxy | null = null
   const widget =
@@ -38,7 +38,7 @@ export async function startDevServer({ folder, port, game, changed }: DevOptions
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url ?? '/', own)
     const { method = 'GET' } = request
-    if (pathname === RELOAD_PATH) return reload.listen(response)
+    if (pathname === RELOAD_PATH) return reload?.listen(response)
     if (isPlatformPath(pathname)) {
       if (!proxy || !game) {
         response.writeHead(404, { 'content-type': 'application/json' })
@@ -71,6 +71,7 @@ export async function startDevServer({ folder, port, game, changed }: DevOptions
     else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
   })
   const chosen = await listen(server, port)
+  reload = new LiveReload(folder, changed)
   // The game's own host name where it leads to this machine: then a session there is one here.
   const hostname = game && isLocal(new URL(game.url).hostname) ? new URL(game.url).hostname : 'localhost'
   own = `http://${hostname}:${chosen}`
@@ -78,7 +79,7 @@ export async function startDevServer({ folder, port, game, changed }: DevOptions
   return {
     url: `${own}/`,
     async close() {
-      reload.close()
+      reload?.close()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
 import { start, temporaryFolder } from '../../bin/program.ts'
@@ -90,6 +90,9 @@ export function machine(t: Test, env: Record<string, string> = {}): Machine {
   }
 }
 
+/** The process of the last `gameyard` that was typed into a terminal. */
+export const typedProcess = ({ env }: Machine): number => Number(readFileSync(join(env.HOME as string, 'pid'), 'utf8'))
+
 /** The machine's terminal, with `gameyard` in its path. Null where there is no tmux. */
 export async function terminalOf(
   t: Test,
@@ -98,7 +101,15 @@ export async function terminalOf(
 ): Promise<Terminal | null> {
   const folder = temporaryFolder(t)
   const quoted = program.map((part) => `'${part}'`).join(' ')
-  writeFileSync(join(folder, 'gameyard'), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 })
+  writeFileSync(join(folder, 'gameyard'), `#!/bin/sh\necho $$ > "$HOME/pid"\nexec ${quoted} "$@"\n`, { mode: 0o755 })
   const PATH = `${folder}:${process.env.PATH}`
   return openTerminal(t, { cwd, env: { ...env, PATH, LANG: 'C.UTF-8', TERM: 'tmux-256color' } })
+}
+
+/** Writes a build of many small files, each with bytes of its own. */
+export function writeBuild(folder: string, count: number): void {
+  mkdirSync(join(folder, 'levels'), { recursive: true })
+  writeFileSync(join(folder, 'index.html'), '<title>Long</title>It is all there.')
+  for (let level = 1; level < count; level++)
+    writeFileSync(join(folder, `levels/${level}.txt`), `level ${level}\n`.repeat(50))
 }
