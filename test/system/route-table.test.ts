@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { PrincipalKind } from '../../core/auth.ts'
 import type { RouteEntry } from '../../core/routes.ts'
+import { WorkerRow } from '../../plugins/blender/entities.ts'
 import { exchange, obtainCode, registerApp } from '../kit/oauth.ts'
-import { type Answer, Client, type RequestOptions, startPlatform } from '../kit/platform.ts'
+import { type Answer, Client, type Platform, type RequestOptions, startPlatform } from '../kit/platform.ts'
 
 /**
  * Written by hand from the specification and the contracts, so that a new route is a line here before it is public.
@@ -123,6 +124,11 @@ POST   /settings/tokens                          portal  session page
 POST   /settings/tokens/:id/revoke               portal  session page
 
 POST   /api/games                                portal  games:write api-token cli-token session
+POST   /api/ai/generate                          portal  ai:generate api-token cli-token oauth-token
+GET    /api/ai/credits                           portal  ai:generate api-token cli-token oauth-token
+OPTIONS /api/ai/generate                         portal  none
+OPTIONS /api/ai/credits                          portal  none
+
 GET    /api/games                                portal  games:read api-token cli-token session
 GET    /api/games/:id                            portal  games:read api-token cli-token session
 PATCH  /api/games/:id                            portal  games:write api-token cli-token session
@@ -165,6 +171,19 @@ GET    /api/games/:id/deploys                    portal  games:read api-token cl
 PUT    /api/deploy/:deployId/files/:sha256       portal  none
 GET    /games/:slug/deploys                      portal  session page
 POST   /games/:slug/deploys/:deployId/rollback   portal  session page
+
+GET    /api/blender/health                       studio  assets:read api-token cli-token session
+GET    /api/blender/v1/capabilities              studio  assets:read api-token cli-token session
+GET    /api/blender/v1/templates                 studio  assets:read api-token cli-token session
+GET    /api/blender/v1/library                   studio  assets:read api-token cli-token session
+GET    /api/blender/v1/library/:id               studio  assets:read api-token cli-token session
+GET    /api/blender/v1/jobs                      studio  assets:read api-token cli-token session
+POST   /api/blender/v1/jobs                      studio  assets:generate api-token cli-token session
+GET    /api/blender/v1/jobs/:id                  studio  assets:read api-token cli-token session
+POST   /api/blender/v1/jobs/:id/cancel           studio  assets:write api-token cli-token session
+POST   /api/blender/v1/jobs/:id/actions          studio  assets:generate api-token cli-token session
+GET    /api/blender/v1/jobs/:id/artifacts        studio  assets:read api-token cli-token session
+GET    /api/blender/v1/jobs/:id/artifacts/:name  studio  assets:read api-token cli-token session
 
 GET    /auth/service/start                       game    none
 GET    /auth/service/callback                    game    none
@@ -254,9 +273,16 @@ t.test('every route is written down here, with its origin, its auth and the prin
   }
 })
 
+/** A Blender job that waits: nobody runs it, and it needs no Blender. */
+async function queuedJob(app: Platform['app'], ownerId: string): Promise<string> {
+  const worker = { id: 'wrk_elsewhere', executor: 'subprocess', capacity: 1, blenderVersion: '4.2.0' }
+  await app.db.em().insert(WorkerRow, { ...worker, seenAt: app.clock.now() })
+  return (await app.blender.submit(ownerId, { name: 'A crate', template: 'prop' })).id
+}
+
 /** A world in which every route has something to be about, and every kind of credential. */
 async function inhabit(t: Test) {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { config: { blender: { driver: 'none' } } })
   const owner = await platform.signUp()
   const game = await platform.game(owner, { title: 'Pong' })
   const application = await registerApp(platform, owner)
@@ -271,11 +297,14 @@ async function inhabit(t: Test) {
   const token = (await owner.get('/api/tokens')).body.tokens.at(-1)
   const [session] = await platform.app.identity.sessions.list(owner.id)
   const file = (await platform.stranger.get('/')).text.match(/\/_assets\/([^"]+)/)?.[1]
+  const job = await queuedJob(platform.app, owner.id)
   const ids: [prefix: RegExp, id: string | undefined][] = [
     [/^\/api\/oauth\/apps/, application.id],
     [/^\/(api|settings)\/tokens/, token.id],
     [/^\/settings\/sessions/, session?.id],
     [/^\/api\/games/, game.id],
+    [/^\/api\/blender\/v1\/library/, 'coin-gold'],
+    [/^\/api\/blender/, job],
     [/^\/admin\/(players|invitations)/, owner.id],
   ]
   const things: Record<string, string | undefined> = {
@@ -287,6 +316,7 @@ async function inhabit(t: Test) {
       mediaId: 'med_nowhere',
       gameId: game.id,
       key: 'x'.repeat(22),
+      name: 'model.glb',
     },
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
@@ -392,7 +422,10 @@ t.test("another's thing is no thing, whatever the body", async (t) => {
   const other = await platform.signUp()
   const program = await platform.program(other)
   const isAdmin = ({ path }: Line) => path.startsWith('/admin/')
-  const about = lines.filter((line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line))
+  const isPublic = ({ path }: Line) => path === '/api/blender/v1/library/:id'
+  const about = lines.filter(
+    (line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line) && !isPublic(line),
+  )
   for (const line of lines.filter(isAdmin)) {
     const answer = await other.request(line.method, at(line)[0], undefined)
     t.equal(answer.status, 403, `${named(line)} is for administrators`)
