@@ -59,6 +59,8 @@ interface Running {
   leaseId: string
   abort: AbortController
   heartbeat: NodeJS.Timeout
+  /** The renewal on its way, if any. */
+  renewing: Promise<void>
   ended: Promise<void>
 }
 
@@ -255,8 +257,14 @@ export class Jobs {
   #run(row: BackgroundJob, leaseId: string, startedAt: Date): void {
     const handler = this.#handlers.get(row.name) as Handler
     const abort = new AbortController()
-    const heartbeat = setInterval(() => void this.#renew(running), (handler.leaseSeconds * 1000) / 3)
-    const running: Running = { row, handler, leaseId, abort, heartbeat, ended: Promise.resolve() }
+    const heartbeat = setInterval(
+      () => {
+        running.renewing = this.#renew(running)
+      },
+      (handler.leaseSeconds * 1000) / 3,
+    )
+    const idle = Promise.resolve()
+    const running: Running = { row, handler, leaseId, abort, heartbeat, renewing: idle, ended: idle }
     this.#running.add(running)
     const context: JobContext = { payload: row.payload, attempt: row.attempts, signal: abort.signal }
     running.ended = Promise.try(handler.run, context)
@@ -264,8 +272,9 @@ export class Jobs {
         () => this.#settle(running, (em) => this.#finish(em, running, startedAt)),
         (error) => this.#settle(running, (em) => this.#fail(em, running, startedAt, error)),
       )
-      .finally(() => {
+      .finally(async () => {
         clearInterval(heartbeat)
+        await running.renewing // whoever stops this worker may close the database next
         this.#running.delete(running)
         this.#wake()
       })
@@ -349,6 +358,7 @@ export class Jobs {
 
   async #giveBack(running: Running): Promise<void> {
     clearInterval(running.heartbeat)
+    await running.renewing
     this.#running.delete(running)
     const { name, id, attempts } = running.row
     try {

@@ -9,8 +9,7 @@ import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../opt
 type CreateOptions = ConfigOptions & { email: string; name: string }
 type ResetOptions = ConfigOptions & { email: string }
 
-export function addAdmin(program: Command): void {
-  const admin = program.command('admin').summary('make an administrator, or set a password')
+export function configure(admin: Command): void {
   withConfigOptions(admin.command('create'))
     .summary('make an administrator')
     .description('Makes an administrator. The password is asked for, or read from standard input.')

@@ -3,8 +3,7 @@ import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../opt
 
 type Options = ConfigOptions & { json?: true }
 
-export function addConfig(program: Command): void {
-  const config = program.command('config').summary('check or show the configuration')
+export function configure(config: Command): void {
   withConfigOptions(config.command('check'))
     .summary('report every mistake')
     .description('Validates the configuration: every mistake with its line, what was expected, and a hint.')

@@ -341,6 +341,22 @@ export function testDatabaseDriver({ name, create, destroy, supports }: Database
       await db.close()
       await t.rejects(inTime(db.ping()))
     })
+
+    await t.test('closing waits for no statement that is still on its way to a connection', async (t) => {
+      const connect = await create()
+      for (let delay = 0; delay < 12; delay++) {
+        const db = await openDatabase(await connect(), migrations)
+        const late = Promise.allSettled([
+          db.em().nativeUpdate(Account, { id: 'nobody' }, { balance: 1 }),
+          db.em().findOne(Account, { id: 'nobody' }),
+          db.query('select 1'),
+          db.transaction(async (em) => em.findOne(Account, { id: 'nobody' })),
+        ])
+        for (let tick = 0; tick < delay; tick++) await new Promise(setImmediate)
+        await t.resolves(inTime(db.close()), `closed ${delay} ticks later`)
+        await t.resolves(inTime(late), 'and each statement ended, one way or the other')
+      }
+    })
   })
 }
 

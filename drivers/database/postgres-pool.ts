@@ -36,14 +36,18 @@ type Connection = Awaited<ReturnType<PostgresDriver['acquireConnection']>>
 
 /**
  * Beside translating errors it gives connections back that Kysely keeps for ever: one on which a transaction could not
- * begin, and one on which it could not be rolled back because the server has gone. An outage would use up the pool.
+ * begin, one on which it could not be rolled back because the server has gone, and one that is still being made when
+ * the driver is closed. An outage would use up the pool, and closing would wait without end.
  */
 class TranslatingDriver extends PostgresDriver {
   readonly #seen = new WeakSet<DatabaseConnection>()
+  readonly #acquiring = new Set<Promise<Connection>>()
 
   override async acquireConnection(): Promise<Connection> {
+    const acquired = super.acquireConnection()
+    this.#acquiring.add(acquired)
     try {
-      const connection = await super.acquireConnection()
+      const connection = await acquired
       if (!this.#seen.has(connection)) {
         this.#seen.add(connection)
         const execute = connection.executeQuery.bind(connection)
@@ -52,7 +56,14 @@ class TranslatingDriver extends PostgresDriver {
       return connection
     } catch (error) {
       return rethrow(error)
+    } finally {
+      this.#acquiring.delete(acquired)
     }
+  }
+
+  override async destroy(): Promise<void> {
+    await Promise.allSettled(this.#acquiring)
+    await super.destroy()
   }
 
   override async beginTransaction(connection: Connection, settings: TransactionSettings): Promise<void> {

@@ -124,6 +124,11 @@ POST   /settings/tokens                          portal  session page
 POST   /settings/tokens/:id/revoke               portal  session page
 
 POST   /api/games                                portal  games:write api-token cli-token session
+POST   /api/ai/generate                          portal  ai:generate api-token cli-token oauth-token
+GET    /api/ai/credits                           portal  ai:generate api-token cli-token oauth-token
+OPTIONS /api/ai/generate                         portal  none
+OPTIONS /api/ai/credits                          portal  none
+
 GET    /api/games                                portal  games:read api-token cli-token session
 GET    /api/games/:id                            portal  games:read api-token cli-token session
 PATCH  /api/games/:id                            portal  games:write api-token cli-token session

@@ -1,0 +1,37 @@
+import { definePlugin } from '../../core/plugin.ts'
+import { Assets } from './assets.ts'
+import { AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
+import { migration } from './migrations/2026_11_21_assets.ts'
+import { Models } from './models/models.ts'
+import { AssetLimits } from './schemas.ts'
+
+export type { LocalFile } from './intake.ts'
+export type { Asset, NewAsset } from './schemas.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    assets: Assets
+  }
+}
+
+/** Assets: 3D models, packs, pictures and sounds, hosted for games to hot-link, on the Studio's origin. */
+export default definePlugin(
+  {
+    name: 'assets',
+    dependencies: ['oauth-idp', 'tokens'],
+    limits: AssetLimits,
+    entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip],
+    migrations: [migration],
+  },
+  async (app, _config, limits) => {
+    const models = new Models(app.workerPrograms)
+    app.addHook('onClose', () => models.close())
+    app.decorate(
+      'assets',
+      new Assets({
+        ...{ db: app.db, clock: app.clock, events: app.events, storage: app.storage, jobs: app.jobs },
+        ...{ origins: app.origins, log: app.log, models, limits },
+      }),
+    )
+  },
+)
