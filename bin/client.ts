@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Api } from '../clients/cli/api.ts'
 import type { Credentials } from '../clients/cli/credentials.ts'
@@ -21,7 +22,7 @@ export const withClientOptions = (command: Command): Command =>
 export interface Client {
   terminal: Terminal
   credentials: Credentials
-  /** Of the folder that the command was typed in, or one above it. */
+  /** Of the folder that the command names, else of the one it was typed in or the nearest one above. */
   project(): Promise<FoundProject | null>
   /** Origin of the platform that is meant. */
   baseUrl(): Promise<string>
@@ -36,11 +37,13 @@ export interface Client {
 }
 
 /**
- * Runs a client command to its end. What goes wrong is said in a sentence and a hint on standard error, with `--json`
+ * Runs a client command to its end. `folder` is the one that the command names, if it does.
+ *
+ * What goes wrong is said in a sentence and a hint on standard error, with `--json`
  * also as JSON on standard output, and sets the exit code.
  */
 export async function runClient(
-  { json = undefined, url }: ClientOptions,
+  { json = undefined, url, folder }: ClientOptions & { folder?: string | undefined },
   { version }: Installation,
   work: (client: Client) => Promise<void>,
 ): Promise<void> {
@@ -60,7 +63,9 @@ export async function runClient(
 
   let found: Promise<FoundProject | null> | undefined
   const project = () => {
-    found ??= import('../clients/cli/project.ts').then(({ findProject }) => findProject(cwd))
+    found ??= import('../clients/cli/project.ts').then(
+      async ({ findProject, projectIn }) => (folder && (await projectIn(resolve(cwd, folder)))) || findProject(cwd),
+    )
     return found
   }
   const surroundings = async () => ({ url, env, projectUrl: (await project())?.baseUrl })

@@ -39,7 +39,7 @@ Examples:
 Never published: .git, .env*, node_modules, and what a .gameyardignore in the folder lists.`,
     )
     .action((dir: string | undefined, options: Options) =>
-      runClient(options, installation, (client) => run(client, dir, options)),
+      runClient({ ...options, folder: dir }, installation, (client) => run(client, dir, options)),
     )
 }
 

@@ -23,17 +23,21 @@ export interface FoundProject extends Project {
 /** The gameyard.json of a folder or the nearest one above it; null when there is none. @throws CliError when it is not valid */
 export async function findProject(from: string): Promise<FoundProject | null> {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const file = join(folder, PROJECT_FILE)
-    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-      throw new CliError(`${file} can't be read: ${fileReason(error)}.`)
-    })
-    if (text !== null) {
-      const project = parse(text, file)
-      return { ...project, file, buildFolder: resolve(folder, project.folder) }
-    }
-    if (dirname(folder) === folder) return null
+    const project = await projectIn(folder)
+    if (project || dirname(folder) === folder) return project
   }
+}
+
+/** The gameyard.json of just this folder; null when there is none. @throws CliError when it is not valid */
+export async function projectIn(folder: string): Promise<FoundProject | null> {
+  const file = join(folder, PROJECT_FILE)
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw new CliError(`${file} can't be read: ${fileReason(error)}.`)
+  })
+  if (text === null) return null
+  const project = parse(text, file)
+  return { ...project, file, buildFolder: resolve(folder, project.folder) }
 }
 
 function parse(text: string, file: string): Project {

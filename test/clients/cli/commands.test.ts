@@ -1,5 +1,6 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { ask } from '../../kit/upload.ts'
@@ -111,6 +112,16 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
   t.match(await gameyard('rollback'), { code: 0, stdout: /Undo {4}gameyard rollback dep_/ })
   t.notMatch((await ask('GET', `${first.url}/new.txt`)).body, /^new$/)
   t.match(await gameyard('rollback', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
+})
+
+t.test('a build elsewhere is deployed again by its folder alone', async (t) => {
+  const yard = await startYard(t)
+  const { json } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal })
+  const elsewhere = mkdtempSync(join(tmpdir(), 'gameyard-build-'))
+  t.teardown(() => rmSync(elsewhere, { recursive: true, force: true }))
+  writeFileSync(join(elsewhere, 'index.html'), '<title>Duo</title>')
+  t.match(await json('deploy', elsewhere, '--create'), { created: true, files: 1 })
+  t.match(await json('deploy', elsewhere), { created: false, files: 1, uploaded: 0 }, 'gameyard.json is no part of it')
 })
 
 t.test('a preview is looked at first, and published afterwards', async (t) => {
