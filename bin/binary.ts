@@ -34,4 +34,4 @@ function loadAddon(): object {
 }
 
 setNativeBinding(loadAddon)
-await main(process.argv, { version: VERSION, browser: embedded('browser'), configurations: embedded('config') })
+void main(process.argv, { version: VERSION, browser: embedded('browser'), configurations: embedded('config') })

@@ -17,12 +17,12 @@ rmSync(work, { recursive: true, force: true })
 mkdirSync(work, { recursive: true })
 execFileSync(process.execPath, [join(root, 'build/browser.ts'), '--if-stale'], { stdio: 'inherit' })
 
-const main = join(work, 'main.mjs')
+const main = join(work, 'main.cjs')
 await build({
   entryPoints: [join(root, 'bin/binary.ts')],
   outfile: main,
   bundle: true,
-  format: 'esm',
+  format: 'cjs', // Node keeps compiled code for CommonJS only: a fifth of the start, a quarter of the memory
   platform: 'node',
   target: 'node26',
   keepNames: true, // MikroORM and error classes are known by name
@@ -30,13 +30,9 @@ await build({
   minifyWhitespace: true,
   legalComments: 'none',
   define: { VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version) },
-  // Bundled CommonJS packages expect what a CommonJS module has.
-  banner: {
-    js: `import { createRequire as __createRequire } from 'node:module';
-const require = __createRequire(process.execPath), __filename = process.execPath, __dirname = ${JSON.stringify('.')};`,
-  },
   external: ['*.node', 'pg-native', 'tinyglobby', 'dataloader'],
   logLevel: 'warning',
+  logOverride: { 'empty-import-meta': 'silent' }, // where it is used, the binary has another way
 })
 
 const assets: Record<string, string> = {}
@@ -65,13 +61,20 @@ writeFileSync(
   config,
   JSON.stringify({
     main,
-    mainFormat: 'module',
+    mainFormat: 'commonjs',
     output,
     executable: node,
     disableExperimentalSEAWarning: true,
-    useVfs: true,
+    useCodeCache: true,
     assets,
   }),
 )
 execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] })
+try {
+  // What was just written lies in the page cache in large pieces, which a start would map whole: 45 MB more than it uses.
+  if (platform() === 'linux')
+    execFileSync('dd', [`of=${output}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0'], { stdio: 'ignore' })
+} catch {
+  // Then it is so until the machine reads the file anew.
+}
 console.log(`dist/${output.split(/[\\/]/).at(-1)}: ${Math.round(statSync(output).size / 1e6)} MB`)

@@ -1,6 +1,7 @@
 /**
  * Builds what browsers load: styles, fonts, pictures and scripts, from the sources into `dist/browser/`, under names
- * that carry a digest of the content, with brotli and gzip forms beside them, and `manifest.json` to find them by.
+ * that carry a digest of the content, with brotli and gzip forms beside them, and `manifest.json` to find them by. The
+ * programs of the server's worker threads are built here too: each one text, with all that it imports.
  *
  *   node build/browser.ts              builds
  *   node build/browser.ts --if-stale   builds only when a source is newer than the last build
@@ -20,6 +21,7 @@ const output = join(root, 'dist/browser')
 /** Everything a page can load, by the name pages call it. */
 const styles = { styles: 'core/pages/styles/index.css' }
 const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/*/islands/*.ts']
+const workers = ['plugins/*/workers/*.ts']
 const pictures = ['core/pages/pictures/*.svg']
 const fonts = ['bricolage-grotesque', 'instrument-sans', 'jetbrains-mono']
 const watched = [
@@ -27,6 +29,8 @@ const watched = [
   'package-lock.json',
   'core/pages/{styles,islands,pictures}/**',
   ...scripts,
+  ...workers,
+  'plugins/*/models/**/*.ts',
   'clients/**/*.ts',
 ]
 
@@ -82,6 +86,32 @@ async function bundle(): Promise<Map<string, { file: string; bytes: Uint8Array }
   return files
 }
 
+/** One CommonJS text each, for Node; WebAssembly travels inside of it. */
+async function bundleWorkers(): Promise<{ name: string; file: string; bytes: Uint8Array }[]> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: find(workers),
+    bundle: true,
+    minify: true,
+    keepNames: true,
+    write: false,
+    outdir: output,
+    entryNames: '[name].[hash]',
+    format: 'cjs',
+    platform: 'node',
+    target: 'node24',
+    loader: { '.wasm': 'binary' },
+    // Of libraries that look for their files beside themselves; ours are inside.
+    define: { 'import.meta.url': '"file:///"' },
+    legalComments: 'none',
+    logLevel: 'error',
+  })
+  return outputFiles.map(({ path, contents }) => {
+    const file = `worker-${basename(path)}`
+    return { name: basename(path).replace(/\.[A-Z0-9]{8}\.js$/, ''), file, bytes: contents }
+  })
+}
+
 /** Pictures as they are, and the licence that the fonts must travel with. */
 async function plainFiles(): Promise<[string, Uint8Array][]> {
   const licences = fonts.map(async (font): Promise<[string, Uint8Array]> => {
@@ -113,7 +143,11 @@ async function main() {
   // New files first, then the manifest, then the clearing: a server that starts meanwhile finds every file of the
   // manifest that it read, because those of the build before stay for one build more.
   await mkdir(output, { recursive: true })
-  const manifest: BrowserManifest = { files: {} }
+  const manifest: BrowserManifest = { files: {}, workers: {} }
+  for (const { name, file, bytes } of await bundleWorkers()) {
+    manifest.workers[name] = file
+    await put(file, bytes)
+  }
   await Promise.all(
     [...files].map(async ([name, { file, bytes }]) => {
       const encodings: ('br' | 'gzip')[] = file.endsWith('.woff2') ? [] : ['br', 'gzip']
@@ -126,7 +160,7 @@ async function main() {
       await put(`${file}.gz`, await deflate.gzip(bytes, { level: 9 }))
     }),
   )
-  const before = await readFile(join(output, 'manifest.json'), 'utf8').catch(() => '{"files":{}}')
+  const before = await readFile(join(output, 'manifest.json'), 'utf8').catch(() => '{"files":{},"workers":{}}')
   manifest.files = Object.fromEntries(Object.entries(manifest.files).sort(([a], [b]) => (a < b ? -1 : 1)))
   await put('manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
   const wanted = new Set([...browserFileNames(manifest), ...browserFileNames(JSON.parse(before) as BrowserManifest)])

@@ -1,6 +1,6 @@
-import { registerHooks } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { constants, Script } from 'node:vm'
 
 /** Whether a name in the configuration means a file rather than a built-in or a package. */
 export const isPath = (name: string): boolean => name.startsWith('.') || isAbsolute(name)
@@ -19,33 +19,46 @@ export class ModuleMissing extends Error {}
  * @throws Error with a sentence when it is there and can't be loaded
  */
 export async function importDefault(name: string, configDir: string): Promise<unknown> {
-  const url = isPath(name) ? pathToFileURL(resolve(configDir, name)).href : locatePackage(name, configDir)
+  if (isPath(name)) {
+    const file = resolve(configDir, name)
+    return load(file, pathToFileURL(file).href, name, `there is no file ${name}`)
+  }
+  const missing = `there is no package ${name}; install it beside the configuration: npm install ${name}`
+  return load(join(configDir, 'gameyard.yaml'), name, name, '').catch((error) => {
+    if (!(error instanceof ModuleMissing)) throw error
+    return load(import.meta.filename ?? process.execPath, name, name, missing)
+  })
+}
+
+/** @param from the file whose place in the tree decides which package a name means */
+async function load(from: string, specifier: string, name: string, missing: string): Promise<unknown> {
   try {
-    const module = await import(url)
+    const module = (await importFrom(from)(specifier)) as { default?: unknown }
     return module.default
   } catch (error) {
-    const { code, url: missing, message } = error as NodeJS.ErrnoException & { url?: string }
-    if (code === 'ERR_MODULE_NOT_FOUND' && missing === url) throw new ModuleMissing(`there is no file ${name}`)
+    const { code, url, message } = error as NodeJS.ErrnoException & { url?: string }
+    // What is missing is the module itself, not one that it imports in its turn.
+    const itself = url ? url === specifier : message.startsWith(`Cannot find package '${name}'`)
+    if (code === 'ERR_MODULE_NOT_FOUND' && itself) throw new ModuleMissing(missing)
     throw new Error(`${name} can't be loaded: ${message}`)
   }
 }
 
-/** Node resolves a package from the module that imports it; the configuration file takes that part here. */
-function locatePackage(name: string, configDir: string): string {
-  const parentURL = pathToFileURL(join(configDir, 'gameyard.yaml')).href
-  const hooks = registerHooks({
-    resolve: (specifier, context, next) => next(specifier, specifier === name ? { ...context, parentURL } : context),
-  })
-  try {
-    return import.meta.resolve(name)
-  } catch {
-    // Not beside the configuration: perhaps beside Gameyard.
-  } finally {
-    hooks.deregister()
-  }
-  try {
-    return import.meta.resolve(name)
-  } catch {
-    throw new ModuleMissing(`there is no package ${name}; install it beside the configuration: npm install ${name}`)
+/** Node resolves a name from the module that imports it, and the single binary's own `import()` reads no files. */
+function importFrom(filename: string): (specifier: string) => Promise<unknown> {
+  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
+  const script = new Script('(specifier) => import(specifier)', { filename, importModuleDynamically })
+  return async (specifier) => {
+    const { emitWarning } = process
+    // That this loader is experimental concerns us, not who reads the terminal.
+    process.emitWarning = ((warning: string | Error, ...rest: []) =>
+      String(warning).includes('USE_MAIN_CONTEXT_DEFAULT_LOADER')
+        ? undefined
+        : emitWarning.call(process, warning, ...rest)) as typeof emitWarning
+    try {
+      return await script.runInThisContext()(specifier)
+    } finally {
+      process.emitWarning = emitWarning
+    }
   }
 }

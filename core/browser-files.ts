@@ -34,6 +34,8 @@ export interface BrowserFile {
 /** What `manifest.json` of the browser build holds. */
 export interface BrowserManifest {
   files: Record<string, { file: string; contentType: string; encodings: ('br' | 'gzip')[] }>
+  /** Programs of worker threads, which no browser loads: the file, by the name of the program (worker-programs.ts). */
+  workers: Record<string, string>
 }
 
 /** Names of every file that a build consists of, the manifest included: what a single binary must embed. */
@@ -43,6 +45,7 @@ export const browserFileNames = (manifest: BrowserManifest): string[] => [
     file,
     ...encodings.map((coding) => `${file}.${coding === 'br' ? 'br' : 'gz'}`),
   ]),
+  ...Object.values(manifest.workers ?? {}),
 ]
 
 /** What sending needs of Fastify's request and reply, whatever their type provider. */

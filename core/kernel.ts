@@ -18,7 +18,7 @@ import { FirstLooks } from './first-look.ts'
 import { GamePorts } from './game-ports.ts'
 import { Health, registerHealth } from './health.ts'
 import { IdempotentAnswer, idempotencyMigrations, installIdempotency } from './idempotency.ts'
-import { randomText } from './ids.ts'
+import { randomText, requestIds } from './ids.ts'
 import { BackgroundJob, Jobs, jobMigrations } from './jobs.ts'
 import { Keys } from './keys.ts'
 import { createLog } from './log.ts'
@@ -30,9 +30,10 @@ import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.t
 import { registerRateLimits } from './rate-limit.ts'
 import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
-import { registerSecurityHeaders } from './security-headers.ts'
+import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
 import { serializerCompiler, validatorCompiler } from './validation.ts'
+import { WorkerPrograms } from './worker-programs.ts'
 
 /** Something that whoever starts the program should see: a set-up link, a warning. Null when there is nothing to say. */
 export interface Announcement {
@@ -133,7 +134,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // core/request-rules.ts writes one line
     trustProxy: config.trustProxy,
-    genReqId: () => randomText(12),
+    genReqId: requestIds(),
     requestIdHeader: false,
     bodyLimit: config.limits.requestBodyBytes,
     forceCloseConnections: 'idle',
@@ -156,6 +157,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
     browserFiles,
+    workerPrograms: new WorkerPrograms(parts.browserFiles),
     ...families,
   }
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
@@ -168,7 +170,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   installIdempotency(app)
   await app.register(cookie)
   await app.register(formbody)
-  await registerSecurityHeaders(app, origins)
+  installSecurityHeaders(app, origins)
   await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
   await collectOpenapi(app, { version: parts.version, url: origins.portal })
   installErrorHandlers(app)

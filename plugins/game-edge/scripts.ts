@@ -1,14 +1,10 @@
-import { NotFound } from '../../core/errors.ts'
 import type { Routes } from '../../core/routes.ts'
 import { refuseServiceWorker } from './edge.ts'
 
 /** Short, since the address stays the same when the script changes; the entity tag makes asking again cheap. */
 export const SCRIPT_CACHE = 'public, max-age=300, must-revalidate'
 
-/**
- * `/__service/auth-widget.js`, the sign-in widget that is put into the pages of games, and `/__service/assets/…`, the
- * public 3D assets at the game's own address. Any page may read those, so their refusals too.
- */
+/** `/__service/auth-widget.js`, the sign-in widget that is put into the pages of games. */
 export const scriptRoutes: Routes = async (app) => {
   app.addHook('onRequest', refuseServiceWorker)
   app.get(
@@ -18,15 +14,6 @@ export const scriptRoutes: Routes = async (app) => {
       reply.header('cross-origin-resource-policy', 'same-origin')
       reply.header('x-content-type-options', 'nosniff')
       return app.browserFiles.send(request, reply, 'auth-widget.js', SCRIPT_CACHE)
-    },
-  )
-  app.get(
-    '/__service/assets/:file',
-    { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' }, schema: { hide: true } },
-    async (_request, reply) => {
-      reply.header('access-control-allow-origin', '*')
-      reply.header('cross-origin-resource-policy', 'cross-origin')
-      throw new NotFound('asset')
     },
   )
 }

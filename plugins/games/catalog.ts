@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Parameter } from '../../core/database.ts'
 import { InvalidRequest } from '../../core/errors.ts'
+import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/search-terms.ts'
 import { type GameReader, readGames } from './rows.ts'
 import type { CatalogQuery, Game } from './schemas.ts'
-import { tagOfTerm, termOfTag, termsOfQuery } from './search.ts'
 
 const FOUND_BY = 'g.id in (select t.game_id from game_terms t where t.term = ?)'
 /** With something to play now. */

@@ -1,43 +1,15 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
+import { termOfTag, termsOfText } from '../../core/search-terms.ts'
 import { GameTerm } from './entities.ts'
 
-/** Longest beginning of a word that is kept; longer ones are compared by this much. */
-const LONGEST = 16
-
-/** The words of a text as they are compared: compatibility forms, accents and case away. */
-const wordsOf = (text: string): string[] =>
-  text
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .match(/[\p{L}\p{N}]+/gu) ?? []
-
-/** What a search asks for: every one of these must be among a game's terms. */
-export const termsOfQuery = (query: string): string[] => [
-  ...new Set(wordsOf(query).map((word) => [...word].slice(0, LONGEST).join(''))),
-]
-
-/** The term of a tag; no word begins with `#`. */
-export const termOfTag = (tag: string): string => `#${tag}`
-
-export const tagOfTerm = (term: string): string => term.slice(1)
-
-/**
- * Writes what a game is found by. Every beginning of a word is a term of its own, so that a search is a look-up by
- * equality: an index range over text would follow another order in every database and locale.
- */
+/** Writes what a game is found by: the beginnings of the words of its title, and its tags. */
 export async function indexGame(
   em: SqlEntityManager,
   game: { id: string; title: string; tags: readonly string[] },
 ): Promise<void> {
-  const terms = new Set<string>()
-  for (const word of wordsOf(game.title)) {
-    const letters = [...word].slice(0, LONGEST)
-    letters.forEach((_, index) => void terms.add(letters.slice(0, index + 1).join('')))
-  }
   const rows = [
     ...game.tags.map((tag) => ({ term: termOfTag(tag), gameId: game.id, isTag: true })),
-    ...[...terms].map((term) => ({ term, gameId: game.id, isTag: false })),
+    ...termsOfText(game.title).map((term) => ({ term, gameId: game.id, isTag: false })),
   ]
   await em.nativeDelete(GameTerm, { gameId: game.id })
   if (rows.length > 0) await em.insertMany(GameTerm, rows)

@@ -1,10 +1,15 @@
 // Every route of the program: where it lives, whom it takes, and that it holds to it.
 import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PrincipalKind } from '../../core/auth.ts'
 import type { RouteEntry } from '../../core/routes.ts'
+import { WorkerRow } from '../../plugins/blender/entities.ts'
 import { exchange, obtainCode, registerApp } from '../kit/oauth.ts'
-import { type Answer, Client, type RequestOptions, startPlatform } from '../kit/platform.ts'
+import { type Answer, Client, type Platform, type RequestOptions, startPlatform } from '../kit/platform.ts'
+import { sheet } from '../plugins/assets/models.ts'
 
 /**
  * Written by hand from the specification and the contracts, so that a new route is a line here before it is public.
@@ -175,6 +180,35 @@ PUT    /api/deploy/:deployId/files/:sha256       portal  none
 GET    /games/:slug/deploys                      portal  session page
 POST   /games/:slug/deploys/:deployId/rollback   portal  session page
 
+GET    /api/blender/health                       studio  assets:read api-token cli-token session
+GET    /api/blender/v1/capabilities              studio  assets:read api-token cli-token session
+GET    /api/blender/v1/templates                 studio  assets:read api-token cli-token session
+GET    /api/blender/v1/library                   studio  assets:read api-token cli-token session
+GET    /api/blender/v1/library/:id               studio  assets:read api-token cli-token session
+GET    /api/blender/v1/jobs                      studio  assets:read api-token cli-token session
+POST   /api/blender/v1/jobs                      studio  assets:generate api-token cli-token session
+GET    /api/blender/v1/jobs/:id                  studio  assets:read api-token cli-token session
+POST   /api/blender/v1/jobs/:id/cancel           studio  assets:write api-token cli-token session
+POST   /api/blender/v1/jobs/:id/actions          studio  assets:generate api-token cli-token session
+GET    /api/blender/v1/jobs/:id/artifacts        studio  assets:read api-token cli-token session
+GET    /api/blender/v1/jobs/:id/artifacts/:name  studio  assets:read api-token cli-token session
+GET    /api/assets                               studio  optional
+POST   /api/assets                               studio  assets:write api-token cli-token session
+GET    /api/assets/:id                           studio  optional
+OPTIONS /api/assets/:id                          studio  optional
+PATCH  /api/assets/:id                           studio  assets:write api-token cli-token session
+DELETE /api/assets/:id                           studio  assets:write api-token cli-token session
+POST   /api/assets/:id/publish                   studio  assets:write api-token cli-token session
+POST   /api/assets/:id/unpublish                 studio  assets:write api-token cli-token session
+GET    /api/assets/:id/manifest                  studio  optional
+OPTIONS /api/assets/:id/manifest                 studio  optional
+GET    /api/assets/:id/file                      studio  optional
+OPTIONS /api/assets/:id/file                     studio  optional
+GET    /api/assets/:id/thumbnail                 studio  optional
+OPTIONS /api/assets/:id/thumbnail                studio  optional
+GET    /assets/:id/file                          portal  optional
+GET    /assets/:id/thumbnail                     portal  optional
+
 GET    /auth/service/start                       game    none
 GET    /auth/service/callback                    game    none
 GET    /auth/service/session                     game    none
@@ -182,6 +216,7 @@ GET    /auth/service/logout                      game    none
 POST   /auth/service/logout                      game    none
 GET    /__service/auth-widget.js                 game    none
 GET    /__service/assets/:file                   game    none
+OPTIONS /__service/assets/:file                  game    none
 GET    /__service/multiplayer.js                 game    none
 GET    /mp                                       game    none
 GET    /mp/rooms                                 game    none
@@ -231,7 +266,8 @@ const lineOf = (
 ) => [entry.method, entry.url, entry.origin, auth, [...kinds].sort().join(' '), page ? 'page' : ''].join(' ').trim()
 
 const named = ({ method, path }: Line) => `${method} ${path}`
-const isUnsafe = ({ method }: Line) => method !== 'GET'
+// RFC 9110 section 9.2.1; HEAD is declared with GET.
+const isUnsafe = ({ method }: Line) => method !== 'GET' && method !== 'OPTIONS'
 
 t.test('every route is written down here, with its origin, its auth and the principals it takes', async (t) => {
   const { app } = await startPlatform(t)
@@ -258,9 +294,16 @@ t.test('every route is written down here, with its origin, its auth and the prin
   }
 })
 
+/** A Blender job that waits: nobody runs it, and it needs no Blender. */
+async function queuedJob(app: Platform['app'], ownerId: string): Promise<string> {
+  const worker = { id: 'wrk_elsewhere', executor: 'subprocess', capacity: 1, blenderVersion: '4.2.0' }
+  await app.db.em().insert(WorkerRow, { ...worker, seenAt: app.clock.now() })
+  return (await app.blender.submit(ownerId, { name: 'A crate', template: 'prop' })).id
+}
+
 /** A world in which every route has something to be about, and every kind of credential. */
 async function inhabit(t: Test) {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { config: { blender: { driver: 'none' } } })
   const owner = await platform.signUp()
   const game = await platform.game(owner, { title: 'Pong' })
   const application = await registerApp(platform, owner)
@@ -275,11 +318,20 @@ async function inhabit(t: Test) {
   const token = (await owner.get('/api/tokens')).body.tokens.at(-1)
   const [session] = await platform.app.identity.sessions.list(owner.id)
   const file = (await platform.stranger.get('/')).text.match(/\/_assets\/([^"]+)/)?.[1]
+  const job = await queuedJob(platform.app, owner.id)
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-routes-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'pong.glb'), await sheet(2))
+  const file3d = { path: join(folder, 'pong.glb'), name: 'pong.glb' }
+  const asset = await platform.app.assets.create(owner.id, { title: 'Pong' }, file3d)
   const ids: [prefix: RegExp, id: string | undefined][] = [
     [/^\/api\/oauth\/apps/, application.id],
     [/^\/(api|settings)\/tokens/, token.id],
     [/^\/settings\/sessions/, session?.id],
     [/^\/api\/games/, game.id],
+    [/^\/api\/blender\/v1\/library/, 'coin-gold'],
+    [/^\/api\/blender/, job],
+    [/^(\/api)?\/assets/, asset.id],
     [/^\/admin\/(players|invitations)/, owner.id],
   ]
   const things: Record<string, string | undefined> = {
@@ -292,6 +344,7 @@ async function inhabit(t: Test) {
       gameId: game.id,
       key: 'x'.repeat(22),
       purchaseId: 'pur_nowhere',
+      name: 'model.glb',
     },
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
@@ -397,7 +450,10 @@ t.test("another's thing is no thing, whatever the body", async (t) => {
   const other = await platform.signUp()
   const program = await platform.program(other)
   const isAdmin = ({ path }: Line) => path.startsWith('/admin/')
-  const about = lines.filter((line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line))
+  const isPublic = ({ path }: Line) => path === '/api/blender/v1/library/:id'
+  const about = lines.filter(
+    (line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line) && !isPublic(line),
+  )
   for (const line of lines.filter(isAdmin)) {
     const answer = await other.request(line.method, at(line)[0], undefined)
     t.equal(answer.status, 403, `${named(line)} is for administrators`)

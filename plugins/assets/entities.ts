@@ -1,0 +1,91 @@
+import { defineEntity, p } from '@mikro-orm/core'
+import type { StoredFile } from './record.ts'
+import type { AssetSource, Kind, Visibility } from './schemas.ts'
+
+const AssetRowSchema = defineEntity({
+  name: 'AssetRow',
+  tableName: 'assets',
+  properties: {
+    id: p.string().length(30).primary(),
+    ownerId: p.string().length(30),
+    slug: p.string().length(63).unique(),
+    title: p.string().length(120),
+    description: p.text(),
+    kind: p.string().length(9).$type<Kind>(),
+    visibility: p.string().length(7).$type<Visibility>(),
+    curated: p.boolean(),
+    license: p.string().length(100).nullable(),
+    tags: p.json().$type<string[]>(),
+    /** As uploaded: one, or those of a pack in the order of their paths. They never change. */
+    files: p.json().$type<StoredFile[]>(),
+    /** In bytes; of a pack, the ZIP that it is served as. */
+    size: p.bigint('number'),
+    triangles: p.integer().nullable(),
+    rigged: p.boolean(),
+    animations: p.json().$type<string[]>(),
+    /** Digest, size and triangles of the simplified form; all null while, or because, there is none. */
+    lodSha256: p.string().length(64).nullable(),
+    lodSize: p.integer().nullable(),
+    lodTriangles: p.integer().nullable(),
+    /** Digest of the rendered picture; null shows a drawn one. */
+    thumbnailSha256: p.string().length(64).nullable(),
+    sourceKind: p.string().length(10).$type<AssetSource['kind']>(),
+    /** The job whose output it is: that is taken in once. */
+    sourceJobId: p.string().length(30).nullable().unique(),
+    createdAt: p.datetime(3),
+    updatedAt: p.datetime(3),
+  },
+  indexes: [
+    { properties: ['ownerId', 'id'] },
+    { properties: ['visibility', 'id'] },
+    { properties: ['visibility', 'kind', 'id'] },
+  ],
+})
+
+export class AssetRow extends AssetRowSchema.class {}
+AssetRowSchema.setClass(AssetRow)
+
+/** What an asset is found by: every beginning of every word of its title, and its tags as `#tag`. */
+const AssetTermSchema = defineEntity({
+  name: 'AssetTerm',
+  tableName: 'asset_terms',
+  properties: {
+    term: p.string().length(31).primary(),
+    assetId: p.string().length(30).primary(),
+    isTag: p.boolean(),
+  },
+  indexes: [{ properties: ['assetId'] }, { properties: ['isTag', 'term'] }],
+})
+
+export class AssetTerm extends AssetTermSchema.class {}
+AssetTermSchema.setClass(AssetTerm)
+
+/** The slug of a deleted or renamed asset: nobody else's file may appear under an address that games have hot-linked. */
+const FormerAssetSlugSchema = defineEntity({
+  name: 'FormerAssetSlug',
+  tableName: 'former_asset_slugs',
+  properties: {
+    slug: p.string().length(63).primary(),
+    assetId: p.string().length(30),
+    ownerId: p.string().length(30),
+  },
+})
+
+export class FormerAssetSlug extends FormerAssetSlugSchema.class {}
+FormerAssetSlugSchema.setClass(FormerAssetSlug)
+
+/** A clip that was made for a model, by what it was made from: another asset with the same bytes has it too. */
+const AssetClipSchema = defineEntity({
+  name: 'AssetClip',
+  tableName: 'asset_clips',
+  properties: {
+    assetId: p.string().length(30).primary(),
+    /** `walk@3`: the preset and the version of the program that makes it. */
+    preset: p.string().length(20).primary(),
+    sha256: p.string().length(64),
+    size: p.integer(),
+  },
+})
+
+export class AssetClip extends AssetClipSchema.class {}
+AssetClipSchema.setClass(AssetClip)

@@ -1,0 +1,169 @@
+import { ModelRefusal } from './refusal.ts'
+
+/** The parts of a glTF's JSON that are looked at before any library reads it; nothing of it is trusted. */
+export interface Gltf {
+  buffers?: { uri?: unknown; byteLength?: number }[]
+  bufferViews?: { byteLength?: number; byteStride?: number; extensions?: Record<string, Record<string, unknown>> }[]
+  images?: { uri?: unknown }[]
+  accessors?: { count?: number; type?: string; bufferView?: number; sparse?: unknown }[]
+  nodes?: { children?: unknown }[]
+  meshes?: { primitives?: unknown[] }[]
+  animations?: unknown[]
+  extensionsUsed?: unknown
+  extensionsRequired?: unknown
+}
+
+const MAGIC = 0x46546c67
+const JSON_CHUNK = 0x4e4f534a
+/** No model that a browser should load describes itself at such length. */
+const JSON_BYTES = 32 * 1024 * 1024
+const MOST_NODES = 100_000
+/** Viewers walk down the nodes by recursion. */
+const DEEPEST_NODES = 256
+const MOST_ENTRIES = 200_000
+/** Numbers in all accessors together: three for each of ten million vertices, and as much again. */
+const MOST_ELEMENTS = 60_000_000
+/** What compressed parts claim to become. */
+const MOST_UNPACKED_BYTES = 1024 ** 3
+const WIDTHS: Record<string, number> = { SCALAR: 1, VEC2: 2, VEC3: 3, VEC4: 4, MAT2: 4, MAT3: 9, MAT4: 16 }
+
+/**
+ * Extensions that we can read again, so that what is served can be measured, simplified and animated. A model that
+ * requires another one is refused: whoever hot-links it would find out in the browser.
+ */
+const REQUIRABLE = new Set([
+  'EXT_mesh_gpu_instancing',
+  'EXT_meshopt_compression',
+  'EXT_texture_avif',
+  'EXT_texture_webp',
+  'KHR_draco_mesh_compression',
+  'KHR_lights_punctual',
+  'KHR_materials_unlit',
+  'KHR_materials_variants',
+  'KHR_mesh_quantization',
+  'KHR_texture_basisu',
+  'KHR_texture_transform',
+])
+
+/**
+ * Reads the JSON of a glTF binary and checks what could make a library that reads the rest run out of memory or stack:
+ * lengths, depths and counts. No address in it is ever followed.
+ *
+ * @throws ModelRefusal
+ */
+export function readContainer(bytes: Uint8Array): Gltf {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (bytes.length < 20 || view.getUint32(0, true) !== MAGIC) throw new ModelRefusal('it does not begin with "glTF".')
+  const version = view.getUint32(4, true)
+  if (version !== 2) throw new ModelRefusal(`it has version ${version}; export it as glTF 2.0.`)
+  const length = view.getUint32(8, true)
+  if (length !== bytes.length) throw new ModelRefusal(`it announces ${length} bytes and has ${bytes.length}.`)
+  const jsonLength = view.getUint32(12, true)
+  if (view.getUint32(16, true) !== JSON_CHUNK) throw new ModelRefusal('its first chunk is not JSON.')
+  if (jsonLength > bytes.length - 20) throw new ModelRefusal('its JSON chunk is longer than the file.')
+  if (jsonLength > JSON_BYTES) throw new ModelRefusal('its JSON is larger than 32 MiB.')
+  const gltf = parse(bytes.subarray(20, 20 + jsonLength))
+  checkLists(gltf)
+  checkAddresses(gltf)
+  checkExtensions(gltf)
+  checkAmounts(gltf)
+  checkNodes(gltf)
+  return gltf
+}
+
+function parse(bytes: Uint8Array): Gltf {
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    throw new ModelRefusal('its JSON chunk is not JSON.')
+  }
+  if (!isObject(value)) throw new ModelRefusal('its JSON is not an object.')
+  return value as Gltf
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function checkLists(gltf: Gltf): void {
+  let entries = 0
+  for (const [name, list] of Object.entries(gltf)) {
+    if (!Array.isArray(list)) continue
+    entries += list.length
+    if (/^(?:extensionsUsed|extensionsRequired)$/.test(name)) continue
+    if (!list.every(isObject)) throw new ModelRefusal(`/${name} has an entry that is not an object.`)
+  }
+  if (entries > MOST_ENTRIES) throw new ModelRefusal(`it has ${entries} parts; ${MOST_ENTRIES} are the most.`)
+}
+
+function checkAddresses({ buffers = [], images = [] }: Gltf): void {
+  const check = (path: string, uri: unknown) => {
+    if (uri === undefined || (typeof uri === 'string' && uri.startsWith('data:'))) return
+    throw new ModelRefusal('it refers to a file outside of itself; export it with everything embedded.', [
+      { path, message: 'must be in the file itself' },
+    ])
+  }
+  for (const [index, { uri }] of buffers.entries()) check(`/buffers/${index}/uri`, uri)
+  for (const [index, { uri }] of images.entries()) check(`/images/${index}/uri`, uri)
+}
+
+function checkExtensions({ extensionsRequired = [] }: Gltf): void {
+  if (!Array.isArray(extensionsRequired)) throw new ModelRefusal('/extensionsRequired is not a list.')
+  for (const name of extensionsRequired) {
+    if (!REQUIRABLE.has(name) && !/^KHR_materials_[a-z_]{1,40}$/.test(String(name))) {
+      throw new ModelRefusal('it requires an extension that is not supported here.', [
+        { path: '/extensionsRequired', message: String(name).slice(0, 60) },
+      ])
+    }
+  }
+}
+
+function checkAmounts({ accessors = [], bufferViews = [], meshes = [] }: Gltf): void {
+  let elements = 0
+  for (const { count = 0, type = '' } of accessors) {
+    if (!Number.isSafeInteger(count) || count < 0) throw new ModelRefusal('an accessor has a count that is none.')
+    elements += count * (WIDTHS[type] ?? 1)
+  }
+  let primitives = 0
+  for (const mesh of meshes) primitives += Array.isArray(mesh.primitives) ? mesh.primitives.length : 0
+  if (elements > MOST_ELEMENTS || primitives > MOST_ENTRIES) {
+    throw new ModelRefusal('it claims more geometry than a browser can show.')
+  }
+  let unpacked = 0
+  for (const { extensions } of bufferViews) {
+    const claimed = isObject(extensions) ? extensions.EXT_meshopt_compression : undefined
+    if (isObject(claimed)) unpacked += Number(claimed.count ?? 0) * Number(claimed.byteStride ?? 0)
+  }
+  if (!(unpacked <= MOST_UNPACKED_BYTES)) throw new ModelRefusal('it unpacks to more than 1 GiB.')
+}
+
+/** Each node has one parent at most, so a walk from every root meets each once, and a circle has no root. */
+function checkNodes({ nodes = [] }: Gltf): void {
+  if (nodes.length > MOST_NODES) throw new ModelRefusal(`it has ${nodes.length} nodes; ${MOST_NODES} are the most.`)
+  const parents = new Array<number>(nodes.length).fill(-1)
+  for (const [index, { children }] of nodes.entries()) {
+    if (children === undefined) continue
+    if (!Array.isArray(children)) throw new ModelRefusal(`/nodes/${index}/children is not a list.`)
+    for (const child of children) {
+      if (!Number.isInteger(child) || child < 0 || child >= nodes.length || parents[child] !== -1) {
+        throw new ModelRefusal('its nodes are not a tree.', [{ path: `/nodes/${index}/children`, message: 'no tree' }])
+      }
+      parents[child] = index
+    }
+  }
+  const depths = new Array<number>(nodes.length).fill(-1)
+  for (let index = 0; index < nodes.length; index++) {
+    const path: number[] = []
+    let at = index
+    while (at !== -1 && depths[at] === -1) {
+      if (path.length > DEEPEST_NODES) {
+        throw new ModelRefusal(`its nodes are nested more than ${DEEPEST_NODES} deep, or in a circle.`)
+      }
+      path.push(at)
+      at = parents[at] as number
+    }
+    let depth = at === -1 ? 0 : (depths[at] as number)
+    for (const node of path.reverse()) depths[node] = ++depth
+    if (depth > DEEPEST_NODES) throw new ModelRefusal(`its nodes are nested more than ${DEEPEST_NODES} deep.`)
+  }
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import type { Document, Mesh } from '@gltf-transform/core'
+import { type Gltf, readContainer } from './container.ts'
+import { createIo } from './io.ts'
+import { ModelRefusal } from './refusal.ts'
+import { validate } from './validate.ts'
+
+/** What is found out about a model from its bytes. */
+export interface ModelFacts {
+  sha256: string
+  size: number
+  /** As they are drawn: a mesh that two nodes show counts twice. */
+  triangles: number
+  meshes: number
+  rigged: boolean
+  /** Names of its clips; one without a name is `animation_<index>`, as viewers call it. */
+  animations: string[]
+}
+
+/**
+ * Validates and measures a glTF binary.
+ *
+ * @throws ModelRefusal
+ */
+export async function inspectModel(bytes: Uint8Array): Promise<ModelFacts> {
+  const { document } = await readModel(bytes, { check: true })
+  const root = document.getRoot()
+  return {
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    size: bytes.length,
+    triangles: countTriangles(document),
+    meshes: root.listMeshes().length,
+    rigged: root.listSkins().length > 0,
+    animations: root.listAnimations().map((animation, index) => animation.getName() || `animation_${index}`),
+  }
+}
+
+/** Reads a glTF binary whose container is sound. @param check whether it is validated too  @throws ModelRefusal */
+export async function readModel(
+  bytes: Uint8Array,
+  { check = false } = {},
+): Promise<{ gltf: Gltf; document: Document; io: Awaited<ReturnType<typeof createIo>> }> {
+  const gltf = readContainer(bytes)
+  if (check) await validate(bytes)
+  const io = await createIo(Array.isArray(gltf.extensionsUsed) ? gltf.extensionsUsed.map(String) : [])
+  try {
+    return { gltf, io, document: await io.readBinary(bytes) }
+  } catch (error) {
+    throw new ModelRefusal('its content can’t be read.', [{ path: '/', message: String(error).slice(0, 200) }])
+  }
+}
+
+/** Triangles of every mesh as often as nodes show it; a model without a scene counts its meshes once. */
+export function countTriangles(document: Document): number {
+  const root = document.getRoot()
+  const shown = root
+    .listNodes()
+    .map((node) => node.getMesh())
+    .filter((mesh) => mesh !== null)
+  return (shown.length > 0 ? shown : root.listMeshes()).reduce((sum, mesh) => sum + trianglesOf(mesh), 0)
+}
+
+function trianglesOf(mesh: Mesh): number {
+  let triangles = 0
+  for (const primitive of mesh.listPrimitives()) {
+    const count = (primitive.getIndices() ?? primitive.getAttribute('POSITION'))?.getCount() ?? 0
+    const mode = primitive.getMode()
+    if (mode === 4) triangles += Math.floor(count / 3)
+    else if (mode === 5 || mode === 6) triangles += Math.max(0, count - 2)
+  }
+  return triangles
+}

@@ -1,0 +1,30 @@
+import { validateBytes } from 'gltf-validator'
+import { ModelRefusal } from './refusal.ts'
+
+const MOST_ISSUES = 20
+
+/**
+ * Checks a glTF binary by the Khronos validator. Warnings and hints pass.
+ *
+ * @throws ModelRefusal with the validator's errors, as JSON pointers and messages
+ */
+export async function validate(bytes: Uint8Array): Promise<void> {
+  const report = await validateBytes(bytes, { format: 'glb', maxIssues: 0, writeTimestamp: false }).catch(
+    (error: unknown) => {
+      throw new ModelRefusal('the Khronos validator can make nothing of it.', [
+        { path: '/', message: String(error).slice(0, 200) },
+      ])
+    },
+  )
+  const { numErrors, messages } = report.issues
+  if (numErrors === 0) return
+  const errors = messages.filter(({ severity }) => severity === 0)
+  const [first] = errors
+  throw new ModelRefusal(
+    `the Khronos validator finds ${numErrors === 1 ? 'an error' : `${numErrors} errors`}: ${first?.message}`,
+    errors.slice(0, MOST_ISSUES).map(({ pointer, offset, code, message }) => ({
+      path: pointer ?? (offset === undefined ? '/' : `byte ${offset}`),
+      message: `${code}: ${message}`.slice(0, 300),
+    })),
+  )
+}

@@ -1,0 +1,88 @@
+import type { Origins } from '../../core/origins.ts'
+import type { Asset, AssetSource, Kind, Visibility } from './schemas.ts'
+
+/** A file of an asset, as its row keeps it. */
+export interface StoredFile {
+  path: string
+  size: number
+  sha256: string
+  contentType: string
+  /** CRC-32, for the ZIP of a pack. */
+  crc32: number
+}
+
+/** The columns that make an asset, for `app.db.query`. */
+export const COLUMNS = `a.id, a.owner_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
+  a.tags, a.files, a.size, a.triangles, a.rigged, a.animations, a.lod_sha256, a.lod_size, a.lod_triangles,
+  a.thumbnail_sha256, a.source_kind, a.source_job_id, a.created_at, a.updated_at`
+
+/** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
+export interface PlainAsset {
+  id: string
+  owner_id: string
+  slug: string
+  title: string
+  description: string
+  kind: Kind
+  visibility: Visibility
+  curated: number
+  license: string | null
+  tags: string
+  files: string
+  size: number | string
+  triangles: number | null
+  rigged: number
+  animations: string
+  lod_sha256: string | null
+  lod_size: number | null
+  lod_triangles: number | null
+  thumbnail_sha256: string | null
+  source_kind: AssetSource['kind']
+  source_job_id: string | null
+  created_at: number
+  updated_at: number
+}
+
+/** An asset with what serving it needs and no answer shows. */
+export interface AssetRecord extends Omit<Asset, 'files'> {
+  files: StoredFile[]
+  lodSha256: string | null
+  thumbnailSha256: string | null
+}
+
+export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
+  const { lod_size: size, lod_triangles: triangles } = row
+  return {
+    id: row.id,
+    slug: row.slug,
+    title: row.title,
+    description: row.description,
+    kind: row.kind,
+    visibility: row.visibility,
+    curated: Boolean(row.curated),
+    license: row.license,
+    tags: JSON.parse(row.tags) as string[],
+    ownerId: row.owner_id,
+    files: JSON.parse(row.files) as StoredFile[],
+    variants: {
+      source: { size: Number(row.size), triangles: row.triangles },
+      ...(size === null ? {} : { lod: { size, triangles } }),
+    },
+    rigged: Boolean(row.rigged),
+    animations: JSON.parse(row.animations) as string[],
+    thumbnailUrl: `${origins.studio}/api/assets/${row.id}/thumbnail`,
+    fileUrl: `${origins.studio}/api/assets/${row.slug}/file`,
+    source: { kind: row.source_kind, ...(row.source_job_id === null ? {} : { jobId: row.source_job_id }) },
+    createdAt: new Date(row.created_at).toISOString(),
+    updatedAt: new Date(row.updated_at).toISOString(),
+    lodSha256: row.lod_sha256,
+    thumbnailSha256: row.thumbnail_sha256,
+  }
+}
+
+/** Where a piece of an asset is stored. Ids are never used twice and digests name bytes, so the blob is immutable. */
+export const blobKey = (assetId: string, sha256: string): string => `${BLOB_PREFIX}${assetId}/${sha256}`
+export const BLOB_PREFIX = 'assets/'
+
+/** The path of an asset's page on the portal. */
+export const pathOf = (asset: { slug: string }): string => `/assets/${asset.slug}`

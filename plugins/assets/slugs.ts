@@ -1,0 +1,42 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import { randomText } from '../../core/ids.ts'
+import { AssetRow, FormerAssetSlug } from './entities.ts'
+
+/** `-<number>` must fit into 63 characters too. */
+const LONGEST_MADE = 50
+/** Paths of the portal beside the pages of assets. */
+const RESERVED = new Set(['new', 'mine', 'upload'])
+const NUMBERS = 20
+
+/** A slug from a title: accents off, `[a-z0-9]` words joined by single hyphens; `asset` when nothing is left. */
+export function slugFrom(title: string): string {
+  const words = title
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/['’]/g, '')
+    .replace(/[^a-z0-9]+/g, '-')
+  const slug = words.slice(0, LONGEST_MADE).replace(/^-+|-+$/g, '')
+  if (!slug) return 'asset'
+  return RESERVED.has(slug) ? `${slug}-asset` : slug
+}
+
+/**
+ * The first of `base`, `base-2`, `base-3`, … that no asset has or, unless it was the owner's, has had. Another may take
+ * it meanwhile: then the unique key refuses the row, and the caller asks again.
+ */
+export async function freeSlug(em: SqlEntityManager, base: string, ownerId: string): Promise<string> {
+  const candidates = [base, ...Array.from({ length: NUMBERS }, (_, index) => `${base}-${index + 2}`)]
+  const taken = new Set<string>()
+  for (const { slug } of await em.find(AssetRow, { slug: { $in: candidates } }, { fields: ['slug'] })) taken.add(slug)
+  const former = { slug: { $in: candidates }, ownerId: { $ne: ownerId } }
+  for (const { slug } of await em.find(FormerAssetSlug, former, { fields: ['slug'] })) taken.add(slug)
+  return candidates.find((slug) => !taken.has(slug)) ?? `${base}-${Buffer.from(randomText(6)).toString('hex')}`
+}
+
+/** Whether an owner may give an asset this slug. */
+export async function isFree(em: SqlEntityManager, slug: string, ownerId: string): Promise<boolean> {
+  if (RESERVED.has(slug)) return false
+  if (await em.count(AssetRow, { slug })) return false
+  return (await em.count(FormerAssetSlug, { slug, ownerId: { $ne: ownerId } })) === 0
+}

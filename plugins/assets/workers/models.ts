@@ -1,0 +1,36 @@
+// The program of a worker thread that reads, measures and makes models. Each message is one task.
+
+import { readlinkSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { setPriority } from 'node:os'
+import { parentPort } from 'node:worker_threads'
+import { inspectModel } from '../models/inspect.ts'
+import { ModelRefusal } from '../models/refusal.ts'
+import type { ModelAnswer, ModelTask } from '../models/tasks.ts'
+
+// On Linux a thread has a priority of its own: players come first.
+try {
+  setPriority(Number(readlinkSync('/proc/thread-self').split('/').pop()), 10)
+} catch {}
+
+async function perform(task: ModelTask): Promise<unknown> {
+  const bytes = await readFile(task.path)
+  switch (task.task) {
+    case 'inspect':
+      return inspectModel(bytes)
+  }
+}
+
+parentPort?.on('message', async (task: ModelTask) => {
+  let answer: ModelAnswer
+  try {
+    answer = { result: await perform(task) }
+  } catch (error) {
+    // Whatever breaks while a stranger's file is read is the file's fault.
+    const { message, stack, code } = error as NodeJS.ErrnoException
+    if (error instanceof ModelRefusal) answer = { refusal: { message, details: error.details } }
+    else if (error instanceof RangeError) answer = { refusal: { message: 'it is too deep or too large.', details: [] } }
+    else answer = { failure: code ? `${code}: ${message}` : (stack ?? message) }
+  }
+  parentPort?.postMessage(answer)
+})

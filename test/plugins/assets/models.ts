@@ -1,0 +1,35 @@
+// Models for the tests, made in code.
+import { Document, NodeIO } from '@gltf-transform/core'
+
+/** A wavy sheet of `2 * n * n` triangles, with normals, as a GLB. */
+export async function sheet(n = 10, { name = 'sheet' } = {}): Promise<Buffer> {
+  const document = new Document()
+  const buffer = document.createBuffer()
+  const positions: number[] = []
+  const normals: number[] = []
+  const indices: number[] = []
+  for (let row = 0; row <= n; row++) {
+    for (let column = 0; column <= n; column++) {
+      const [x, y] = [column / n - 0.5, row / n]
+      positions.push(x, y, Math.sin(x * 6) * 0.1 * Math.cos(y * 5))
+      normals.push(0, 0, 1)
+    }
+  }
+  for (let row = 0; row < n; row++) {
+    for (let column = 0; column < n; column++) {
+      const at = row * (n + 1) + column
+      indices.push(at, at + 1, at + n + 1, at + 1, at + n + 2, at + n + 1)
+    }
+  }
+  const accessor = (type: 'VEC3' | 'SCALAR', array: Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>) =>
+    document.createAccessor().setType(type).setArray(array).setBuffer(buffer)
+  const primitive = document
+    .createPrimitive()
+    .setAttribute('POSITION', accessor('VEC3', new Float32Array(positions)))
+    .setAttribute('NORMAL', accessor('VEC3', new Float32Array(normals)))
+    .setIndices(accessor('SCALAR', new Uint32Array(indices)))
+    .setMaterial(document.createMaterial('paint').setBaseColorFactor([0.8, 0.3, 0.1, 1]))
+  const node = document.createNode(name).setMesh(document.createMesh(name).addPrimitive(primitive))
+  document.createScene().addChild(node)
+  return Buffer.from(await new NodeIO().writeBinary(document))
+}
