@@ -2,18 +2,19 @@
 import t from 'tap'
 import { startPlatform } from '../kit/platform.ts'
 import { ai } from './spec/ai.ts'
-import { aiNotConfigured } from './spec/ai-off.ts'
 import { games } from './spec/games.ts'
 import { identity } from './spec/identity.ts'
+import { payments } from './spec/payments.ts'
 import { PENDING, ROWS } from './spec/rows.ts'
 import { studio } from './spec/studio.ts'
 import { expiry } from './spec/time.ts'
+import { unset } from './spec/unset.ts'
 import { World } from './spec/world.ts'
 
 const rows = Object.entries(ROWS).flatMap(([table, names]) => names.map((name) => `${table} / ${name}`))
-const cases = { ...identity, ...games, ...ai, ...studio }
+const cases = { ...identity, ...games, ...ai, ...payments, ...studio }
 /** Cases that need a platform of their own. */
-const apart = { ...aiNotConfigured, ...expiry }
+const apart = { ...unset, ...expiry }
 
 t.test('every row has a case, and every case is a row', async (t) => {
   const written = [...Object.keys(cases), ...Object.keys(apart)]

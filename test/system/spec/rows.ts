@@ -116,9 +116,6 @@ export const ROWS: Record<string, string[]> = {
  * until it is taken off this list and its case is run.
  */
 export const PENDING: Record<string, string> = {
-  'AI and payments / POST /api/payments/checkout': 'POST /api/payments/checkout',
-  'AI and payments / POST /api/payments/webhook': 'POST /api/payments/webhook',
-  'Errors / 503 billing_not_configured': 'POST /api/payments/checkout',
   'Studio assets / GET /api/assets/{id}/animation/{preset}': 'GET /api/assets/:id/animation/:preset',
   'Blender worker API / POST /api/generations': 'POST /api/generations',
 }

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { type AiServer, aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
 import { hasPrograms, until } from '../../kit/blender.ts'
 import { PASSWORD, type Platform, startPlatform } from '../../kit/platform.ts'
+import { startStripe, stripeConfig } from '../../kit/stripe.ts'
 import { ask, type HttpAnswer } from '../../kit/upload.ts'
 import { form } from '../../plugins/assets/kit.ts'
 import { sheet } from '../../plugins/assets/models.ts'
@@ -28,22 +29,25 @@ export const sha256 = (text: string | Buffer) => createHash('sha256').update(tex
 export class World {
   readonly platform: Platform
   readonly ai: AiServer
+  readonly stripe: Awaited<ReturnType<typeof startStripe>>
   readonly portal: string
   readonly studio: string
   #made = new Map<string, Promise<unknown>>()
   #count = 0
 
-  constructor(platform: Platform, ai: AiServer) {
+  constructor(platform: Platform, ai: AiServer, stripe: World['stripe']) {
     this.platform = platform
     this.ai = ai
+    this.stripe = stripe
     this.portal = platform.app.origins.portal
     this.studio = platform.app.origins.studio
   }
 
   static async start(t: Test): Promise<World> {
     const ai = await startAiServer(t, openai('Hello, player!'))
-    const platform = await startPlatform(t, { listen: true, config: { ai: aiConfig(ai) } })
-    return new World(platform, ai)
+    const stripe = await startStripe(t)
+    const config = { ai: aiConfig(ai), payments: stripeConfig(stripe.url) }
+    return new World(await startPlatform(t, { listen: true, config }), ai, stripe)
   }
 
   /** A request to the portal, or to the origin that the address names. */
