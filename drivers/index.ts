@@ -4,7 +4,8 @@ import { blender } from './blender/index.ts'
 import { bus } from './bus/index.ts'
 import { database } from './database/index.ts'
 import { mail } from './mail/index.ts'
+import { payments } from './payments/index.ts'
 import { storage } from './storage/index.ts'
 
 /** Every driver family, with its built-in drivers. */
-export const families: DriverFamily[] = [database, storage, bus, mail, ai, aiObject, aiImage, blender]
+export const families: DriverFamily[] = [database, storage, bus, mail, ai, aiObject, aiImage, payments, blender]

@@ -2,19 +2,7 @@ import type { paths } from './openapi.ts'
 
 export type { paths } from './openapi.ts'
 
-type Operation<Path extends string, Method> = Path extends keyof paths
-  ? Method extends keyof paths[Path]
-    ? paths[Path][Method]
-    : Unknown
-  : Unknown
-
-// biome-ignore lint/suspicious/noExplicitAny: a platform without the plugin describes none of its routes
-type Any = any
-type Unknown = {
-  responses: { 200: { content: { 'application/json': Any } } }
-  requestBody: { content: { 'application/json': Any } }
-  parameters: { query: Any }
-}
+type Operation<Path extends keyof paths, Method> = Method extends keyof paths[Path] ? paths[Path][Method] : never
 
 type JsonOf<Responses> = {
   [Status in keyof Responses]: Status extends 200 | 201 | 202
@@ -25,11 +13,11 @@ type JsonOf<Responses> = {
 }[keyof Responses]
 
 /** What an operation of the platform answers with. */
-export type Answer<Path extends string, Method> =
+export type Answer<Path extends keyof paths, Method> =
   Operation<Path, Method> extends { responses: infer Responses } ? JsonOf<Responses> : never
 
 /** What it takes as its body. */
-export type Body<Path extends string, Method> =
+export type Body<Path extends keyof paths, Method> =
   Operation<Path, Method> extends { requestBody?: infer Request }
     ? NonNullable<Request> extends { content: { 'application/json': infer Fields } }
       ? Fields
@@ -37,5 +25,5 @@ export type Body<Path extends string, Method> =
     : never
 
 /** What it takes as its query, but for the cursor, which lists keep to themselves. */
-export type Query<Path extends string, Method> =
+export type Query<Path extends keyof paths, Method> =
   Operation<Path, Method> extends { parameters: { query?: infer Fields } } ? Omit<NonNullable<Fields>, 'cursor'> : never

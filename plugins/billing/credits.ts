@@ -114,9 +114,7 @@ export class Credits {
     const { db, clock } = this.#parts
     return db.groupCommit(async (statements) => {
       await ledger.open(statements, playerId)
-      // Written before it is read: what is available can't change until this transaction ends.
-      await statements.execute('update credit_accounts set held = held where player_id = ?', [playerId])
-      const { available } = plain(await ledger.read(statements, playerId))
+      const { available } = await ledger.lock(statements, playerId)
       if (available + amount < 0)
         throw new InsufficientCredits(-amount, available).with({ body: { balance: available, required: -amount } })
       await ledger.enter(statements, { playerId, amount, ...options }, clock.now())

@@ -55,3 +55,52 @@ const CreditHoldSchema = defineEntity({
 })
 export class CreditHold extends CreditHoldSchema.class {}
 CreditHoldSchema.setClass(CreditHold)
+
+const CreditPurchaseSchema = defineEntity({
+  name: 'CreditPurchase',
+  tableName: 'credit_purchases',
+  properties: {
+    id: p.string().length(30).primary(),
+    playerId: p.string().length(30).index(),
+    packId: p.string().length(40),
+    credits: p.integer(),
+    /** What is to be paid, in the smallest unit of the currency. */
+    price: p.integer(),
+    currency: p.string().length(3),
+    paidAt: p.datetime(3).nullable(),
+    createdAt: p.datetime(3),
+  },
+})
+/** What a player set out to buy, at the price of that moment. */
+export class CreditPurchase extends CreditPurchaseSchema.class {}
+CreditPurchaseSchema.setClass(CreditPurchase)
+
+const CreditPaymentSchema = defineEntity({
+  name: 'CreditPayment',
+  tableName: 'credit_payments',
+  properties: {
+    /** The processor's. */
+    id: p.string().length(255).primary(),
+    /** Null while only its refund is known. */
+    purchaseId: p.string().length(30).nullable(),
+    /** Of `amount`, how much was paid back. */
+    refunded: p.bigint('number'),
+    amount: p.bigint('number'),
+    /** Credits taken back so far. */
+    taken: p.integer(),
+    /** Credits to be taken back as soon as the player has them. */
+    owed: p.integer().index(),
+  },
+})
+/** A payment: where its completion and its refunds meet, whichever is told first. */
+export class CreditPayment extends CreditPaymentSchema.class {}
+CreditPaymentSchema.setClass(CreditPayment)
+
+const PaymentEventSchema = defineEntity({
+  name: 'PaymentEventRow',
+  tableName: 'credit_payment_events',
+  properties: { id: p.string().length(255).primary(), receivedAt: p.datetime(3) },
+})
+/** An event of the processor that was dealt with: it never is again. */
+export class PaymentEventRow extends PaymentEventSchema.class {}
+PaymentEventSchema.setClass(PaymentEventRow)

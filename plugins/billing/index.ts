@@ -1,7 +1,10 @@
 import { definePlugin } from '../../core/plugin.ts'
+import type {} from '../../drivers/payments/interface.ts'
 import { Credits } from './credits.ts'
-import { CreditAccount, CreditEntry, CreditHold } from './entities.ts'
+import { CreditAccount, CreditEntry, CreditHold, CreditPayment, CreditPurchase, PaymentEventRow } from './entities.ts'
 import { migration } from './migrations/2026_11_21_credits.ts'
+import { Purchases } from './purchases.ts'
+import { routes } from './routes.ts'
 import { BillingConfig } from './schemas.ts'
 
 export { InsufficientCredits } from './errors.ts'
@@ -10,6 +13,7 @@ export { type Balance, LedgerEntry } from './schemas.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     credits: Credits
+    purchases: Purchases
   }
 }
 
@@ -19,11 +23,14 @@ export default definePlugin(
     name: 'billing',
     dependencies: ['oauth-idp'],
     config: BillingConfig,
-    entities: [CreditAccount, CreditEntry, CreditHold],
+    entities: [CreditAccount, CreditEntry, CreditHold, CreditPurchase, CreditPayment, PaymentEventRow],
     migrations: [migration],
   },
   async (app, config) => {
     app.decorate('credits', new Credits(app, config))
+    app.decorate('purchases', new Purchases(app))
     app.jobs.every('billing/holds', 10, () => app.credits.releaseExpired())
+    app.jobs.every('billing/refunds', 60, () => app.purchases.collect())
+    await app.register(routes)
   },
 )

@@ -72,6 +72,12 @@ export async function enter(statements: Statements, entry: NewEntry, now: Date):
   return true
 }
 
+/** Makes what is read of an account hold until the transaction ends. @returns the account; it must be open */
+export async function lock(statements: Statements, playerId: string): Promise<Balance> {
+  await statements.execute('update credit_accounts set held = held where player_id = ?', [playerId])
+  return (await read(statements, playerId)) ?? EMPTY
+}
+
 /** Sets credits aside. @returns false when fewer are available; nothing is changed then */
 export async function hold(
   statements: Statements,

@@ -43,3 +43,18 @@ export interface Balance {
   /** What can be spent now; answers call this the balance. */
   available: number
 }
+
+export const PackList = Type.Object({
+  packs: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      credits: Type.Integer(),
+      price: Type.Integer({ description: 'In the smallest unit of the currency: 500 are 5.00 EUR.' }),
+      currency: Type.String(),
+    }),
+  ),
+})
+
+export const NewCheckout = Type.Object({ packId: Type.String({ minLength: 1, maxLength: 40 }) })
+export const Checkout = Type.Object({ url: Type.String({ description: 'Where the pack is paid.' }) })
+export const PurchaseState = Type.Object({ credits: Type.Integer(), paid: Type.Boolean() })

@@ -132,6 +132,10 @@ POST   /api/ai/generate                          portal  ai:generate api-token c
 GET    /api/ai/credits                           portal  ai:generate api-token cli-token oauth-token
 OPTIONS /api/ai/generate                         portal  none
 OPTIONS /api/ai/credits                          portal  none
+GET    /api/payments/packs                       portal  none
+POST   /api/payments/checkout                    portal  session
+GET    /api/payments/purchases/:purchaseId               portal  session
+POST   /api/payments/webhook                     portal  none
 
 GET    /api/games                                portal  games:read api-token cli-token session
 GET    /api/games/:id                            portal  games:read api-token cli-token session
@@ -344,6 +348,7 @@ async function inhabit(t: Test) {
       mediaId: 'med_nowhere',
       gameId: game.id,
       key: 'x'.repeat(22),
+      purchaseId: 'pur_nowhere',
       name: 'model.glb',
     },
   }
