@@ -33,10 +33,12 @@ export const CreditsPage = ({ balance, packs, purchase, cancelled, ...list }: Cr
   <${PageHeader} title="Credits" lede="Games and your own programs spend them on AI generation, with a token that you give them." />
   ${purchase && html`<${PurchaseNotice} purchase=${purchase} />`}
   ${cancelled && html`<${Notice}>The purchase was cancelled. Nothing was paid.<//>`}
-  <${Stats} items=${[
-    { label: 'Available', value: balance.available },
-    ...(balance.held > 0 ? [{ label: 'Held for what is under way', value: balance.held }] : []),
-  ]} />
+  <${Section} title="Your balance">
+    <${Stats} items=${[
+      { label: 'Available', value: balance.available },
+      ...(balance.held > 0 ? [{ label: 'Held for what is under way', value: balance.held }] : []),
+    ]} />
+  <//>
   ${packs.length > 0 && html`<${Packs} packs=${packs} />`}
   <${Section} title="What became of them"><${Ledger} ...${list} /><//>`
 

@@ -222,6 +222,11 @@ GET    /auth/service/session                     game    none
 GET    /auth/service/logout                      game    none
 POST   /auth/service/logout                      game    none
 GET    /__service/auth-widget.js                 game    none
+GET    /__service/mount.js                       game    none
+GET    /__service/:file                          game    none
+GET    /widget.js                                portal  none
+GET    /mount.js                                 portal  none
+GET    /scripts.json                             portal  none
 GET    /__service/assets/:file                   game    none
 OPTIONS /__service/assets/:file                  game    none
 GET    /__service/multiplayer.js                 game    none

@@ -89,7 +89,7 @@ export const fileRoutes: Routes = async (app) => {
       .send()
   }
 
-  const shared = { auth: 'optional', quiet: true, rateLimit: false } as const
+  const shared = { auth: 'optional', quiet: true, rateLimit: false, ownSecurityHeaders: true } as const
   for (const [door, origin, base] of [
     ['studio', 'studio', '/api/assets'],
     ['page', 'portal', '/assets'],
@@ -101,7 +101,6 @@ export const fileRoutes: Routes = async (app) => {
       url: `${base}/:id/file`,
       config: shared,
       constraints: { origin },
-      helmet: false,
       schema: {
         ...(door === 'studio'
           ? { summary: 'The hosted file, for hot-linking; `X-Service-Variant` says which variant', tags: ['assets'] }
@@ -117,7 +116,6 @@ export const fileRoutes: Routes = async (app) => {
       url: `${base}/:id/thumbnail`,
       config: shared,
       constraints: { origin },
-      helmet: false,
       schema: {
         ...(door === 'studio' ? { summary: 'A picture of an asset', tags: ['assets'] } : { hide: true }),
         params: AssetParams,
@@ -128,7 +126,7 @@ export const fileRoutes: Routes = async (app) => {
   for (const address of ['', '/file', '/manifest', '/thumbnail']) {
     app.options(
       `/api/assets/:id${address}`,
-      { config: shared, constraints: { origin: 'studio' }, helmet: false, schema: { hide: true } },
+      { config: shared, constraints: { origin: 'studio' }, schema: { hide: true } },
       preflight,
     )
   }
