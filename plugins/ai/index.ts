@@ -5,6 +5,7 @@ import type {} from '../games/index.ts'
 import { GenerationRow } from './entities.ts'
 import { Generations } from './generations.ts'
 import { migration } from './migrations/2026_11_21_ai.ts'
+import { pages } from './pages/routes.ts'
 import { routes } from './routes.ts'
 import { AiLimits } from './schemas.ts'
 
@@ -36,6 +37,9 @@ export default definePlugin(
     }
     const { db, clock, log, credits, games, identity } = app
     app.decorate('ai', new Generations({ db, clock, log, credits, games, identity, providers, limits }))
+    app.games.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })
+    app.site.navigation.push({ label: 'Playground', href: '/playground', place: 'account', order: 45 })
     await app.register(routes(limits))
+    await app.register(pages(limits))
   },
 )

@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { callerOf } from '../../core/auth.ts'
 import { allowAnyOrigin } from '../../core/cors.ts'
 import { InvalidRequest, isPlatformError } from '../../core/errors.ts'
 import type { Routes } from '../../core/routes.ts'
 import { type AiLimits, CreditsView, GenerateRequest, Generation } from './schemas.ts'
+import { whileListening } from './while-listening.ts'
 
 const constraints = { origin: 'portal' } as const
 // Never a session: any page on the web may call these, and only a token is something that it was given.
@@ -75,15 +76,6 @@ export const routes =
       },
     )
   }
-
-/** Aborts when the caller goes away before the answer is out. */
-function whileListening(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new DOMException('The caller has gone away.', 'AbortError'))
-  })
-  return gone.signal
-}
 
 /** Pieces as server-sent events: `data: { delta }` each, then `event: done` with the answer, or `event: error`. */
 async function* events(pieces: AsyncGenerator<string, Generation>): AsyncGenerator<string> {

@@ -132,6 +132,13 @@ POST   /api/ai/generate                          portal  ai:generate api-token c
 GET    /api/ai/credits                           portal  ai:generate api-token cli-token oauth-token
 OPTIONS /api/ai/generate                         portal  none
 OPTIONS /api/ai/credits                          portal  none
+GET    /credits                                  portal  session page
+POST   /credits/buy                              portal  session page
+GET    /admin/credits                            portal  session page
+POST   /admin/credits                            portal  session page
+GET    /playground                               portal  session page
+POST   /playground                               portal  session page
+GET    /games/:slug/ai                           portal  session page
 GET    /api/payments/packs                       portal  none
 POST   /api/payments/checkout                    portal  session
 GET    /api/payments/purchases/:purchaseId               portal  session
