@@ -54,10 +54,6 @@ export async function runClient(
   const stop = new AbortController()
   const onSignal = () => stop.abort()
   process.once('SIGINT', onSignal)
-  // A reader such as `head` that has seen enough is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-  })
   const terminal = new Terminal({ json: json === true })
   const credentials = new Credentials(configFolder(env))
   const userAgent = `gameyard/${version} (${process.platform}; Node ${process.versions.node})`

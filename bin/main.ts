@@ -8,6 +8,10 @@ import { type Installation, packageInstallation } from './installation.ts'
  * @param argv as `process.argv`: the arguments begin at the third
  */
 export async function main(argv: string[], installation: Installation = packageInstallation()): Promise<void> {
+  // A reader such as `head` that has seen enough is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+  })
   try {
     const program = await createProgram(installation, namedIn(argv.slice(2)))
     await program.parseAsync(argv)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const CHECKS = {
-  types: ['../typescript/bin/tsc', '--pretty', 'false'],
+  types: ['../typescript/lib/tsc.js', '--pretty', 'false'],
   'format and lint': ['biome', 'check', '--error-on-warnings', '--max-diagnostics=100'],
   'unused code': ['knip', '--no-progress'],
 }

@@ -16,6 +16,7 @@ const { version } = readJson('package.json') as { version: string }
 /** What a package is compiled against, beside the language: Node's own names in the SDK would be a mistake. */
 const packages: Record<string, { lib: string[]; types: string[] }> = {
   adapter: { lib: ['es2023', 'dom', 'dom.iterable'], types: ['node'] },
+  browser: { lib: ['es2024', 'esnext', 'dom', 'dom.iterable'], types: [] },
   sdk: { lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] },
 }
 
@@ -52,7 +53,7 @@ function compile(name: string, { lib, types }: { lib: string[]; types: string[] 
       include: [join(root, 'clients', name)],
     }),
   )
-  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', config], { stdio: 'inherit' })
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/lib/tsc.js'), '-p', config], { stdio: 'inherit' })
   rmSync(config)
   for (const path of globSync('**/*.d.ts', { cwd: to })) {
     const text = readFileSync(join(to, path), 'utf8')

@@ -5,7 +5,7 @@ import type { Origins } from './origins.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** On the game origin: the route sets what it needs itself. */
+    /** The route sets what it needs itself, as all on the game origin do: what is served to other people's pages. */
     ownSecurityHeaders?: boolean
   }
 }

@@ -82,7 +82,8 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
             yield part.delta
           }
           if (part.type === 'finish') {
-            finished = part.finishReason.unified !== 'error'
+            // The SDK ends streams that broke off as well; only one that the provider ended has a reason of its own.
+            finished = part.finishReason.raw !== undefined && part.finishReason.unified !== 'error'
             outputTokens = part.usage.outputTokens.total ?? null
           }
         }

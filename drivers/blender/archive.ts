@@ -7,11 +7,16 @@ import { pipeline } from 'node:stream/promises'
 import tar from 'tar-stream'
 import type { InputFile } from './interface.ts'
 
-/** Writes files as a tar archive, below `folder`; folders are listed before what is in them. Ends the stream. */
-export async function packFiles(files: InputFile[], to: Writable, folder = ''): Promise<void> {
+/**
+ * Writes files as a tar archive, below `folder`; folders are listed before what is in them. Ends the stream.
+ *
+ * @param writable empty folders beside it that anybody may write to
+ */
+export async function packFiles(files: InputFile[], to: Writable, folder = '', writable: string[] = []): Promise<void> {
   const pack = tar.pack()
   const sent = pipeline(pack, to)
   sent.catch(() => {}) // awaited below; until then the loop may be busy with a file
+  for (const name of writable) pack.entry({ name, type: 'directory', mode: 0o777 })
   const seen = new Set<string>()
   for (const { path, content } of files) {
     const name = folder + path
@@ -57,7 +62,7 @@ export async function unpackArtifacts(
   try {
     for await (const entry of extract) {
       const { type, size = 0 } = entry.header
-      const name = entry.header.name.replace(/^(\.\/)?(job\/)?(out\/)?/, '')
+      const name = entry.header.name.replace(/\/$/, '')
       if (names.includes(name)) {
         if (type !== 'file' || found.has(name)) throw new RefusedArtifact(name, 'kind')
         if (size > artifactBytes) throw new RefusedArtifact(name, 'size')

@@ -6,6 +6,7 @@ export const blender: DriverFamily = {
   default: 'subprocess',
   builtins: {
     subprocess: () => import('./subprocess.ts'),
+    docker: () => import('./docker.ts'),
     none: () => import('./none.ts'),
   },
 }

@@ -93,9 +93,9 @@ export function assertRun({ id, files, main, artifacts }: BlenderRun): void {
   const name = /^[A-Za-z0-9_-]{1,80}$/
   const path = /^(?!\.)[A-Za-z0-9._-]+(\/(?!\.)[A-Za-z0-9._-]+)*$/
   const paths = files.map((file) => file.path)
-  const wrong =
-    (!name.test(id) && id) || [...paths, ...artifacts].find((candidate) => !path.test(candidate)) || undefined
-  if (wrong !== undefined) throw new TypeError(`${JSON.stringify(wrong)} is no name for a file of a run.`)
+  const wrong = [...paths, ...artifacts].find((candidate) => !path.test(candidate))
+  if (!name.test(id) || wrong !== undefined)
+    throw new TypeError(`${JSON.stringify(wrong ?? id)} is no name for a file or a run.`)
   if (!paths.includes(main)) throw new TypeError(`${main} is not among the files of the run.`)
 }
 

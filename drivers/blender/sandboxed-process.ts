@@ -43,7 +43,7 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
   signal.addEventListener('abort', cancel)
   const excess = (what: string) => () => end({ ending: 'limit_exceeded', what })
   const watching = setInterval(async () => {
-    if (child.pid && (await memoryOf(child.pid)) > options.memoryBytes) excess('memory')()
+    if (child.pid && (await memoryOf(child.pid, options.memoryBytes)) > options.memoryBytes) excess('memory')()
   }, LOOK_MS)
   let complaint = ''
   try {

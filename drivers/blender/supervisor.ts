@@ -24,3 +24,22 @@ for name in $names; do if [ -e "$name" ] || [ -L "$name" ]; then set -- "$@" "$n
 [ $# -eq 0 ] || tar --no-recursion -cf - "$@" >&3
 exit $code
 `
+
+/**
+ * The same in a container, whose files come and go by the engine's archive API: waits for a line on its standard input,
+ * runs the command, prints `marker` and the exit code, and stays until it is removed.
+ *
+ * Arguments: the marker, the command.
+ */
+export const WAITING = `
+read -r go
+exec </dev/null
+marker=$1
+shift
+cd /job/out
+"$@" 2>&1
+code=$?
+${END_THE_REST}
+printf '\\n%s %s\\n' "$marker" "$code"
+exec sleep 600
+`

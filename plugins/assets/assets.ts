@@ -6,15 +6,20 @@ import type { FastifyInstance } from 'fastify'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { isId, newId } from '../../core/ids.ts'
 import { ShortCache } from '../../core/short-cache.ts'
+import type { Spool } from '../../core/spool.ts'
 import { BlobNotFound, type Range } from '../../drivers/storage/interface.ts'
+import { Changes } from './changes.ts'
 import { AssetRow } from './entities.ts'
 import { AssetRefused } from './errors.ts'
-import { type Intake, type Limits, type LocalFile, takeIn } from './intake.ts'
+import { type Intake, type LocalFile, takeIn } from './intake.ts'
+import { Library } from './library.ts'
+import type { Limits } from './limits.ts'
 import type { Models } from './models/models.ts'
 import { type AssetRecord, BLOB_PREFIX, blobKey } from './record.ts'
 import { readAssets } from './rows.ts'
 import type { Asset, AssetSource, NewAsset, Variant } from './schemas.ts'
 import { indexAsset } from './search.ts'
+import { Delivery, type Piece } from './serving/delivery.ts'
 import { freeSlug, slugFrom } from './slugs.ts'
 
 declare module '../../core/events.ts' {
@@ -29,18 +34,12 @@ declare module '../../core/events.ts' {
 export type AssetsParts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'origins' | 'log'> & {
   models: Models
   limits: Limits
+  spool: Spool
 }
 
 /** A file of an asset, ready to be read. */
-export interface OpenedFile {
+export interface OpenedFile extends Piece {
   stream: Readable
-  path: string
-  contentType: string
-  /** In bytes, of the whole file. */
-  size: number
-  sha256: string
-  /** The variant that it is. */
-  variant: 'source' | 'lod'
 }
 
 /** `auto` gives the simplified form of what is larger. */
@@ -52,11 +51,17 @@ const SLUG_TRIES = 5
 
 /** 3D models, packs of them, pictures and sounds, hosted for games to hot-link. */
 export class Assets {
+  readonly library: Library
+  readonly changes: Changes
+  readonly delivery: Delivery
   readonly #parts: AssetsParts
   readonly #records: ShortCache<AssetRecord>
 
   constructor(parts: AssetsParts) {
     this.#parts = parts
+    this.library = new Library(parts)
+    this.changes = new Changes(parts, this)
+    this.delivery = new Delivery(parts)
     this.#records = new ShortCache(parts.clock)
     const forget = ({ assetId }: { assetId: string }) => this.#records.dropWhere(({ id }) => id === assetId)
     parts.events.on('asset.changed', forget)
@@ -127,16 +132,17 @@ export class Assets {
    *
    * @throws NotFound for a pack, which has files only
    */
-  choose(asset: AssetRecord, variant: Variant): Omit<OpenedFile, 'stream'> {
+  choose(asset: AssetRecord, variant: Variant): Piece {
     const [source] = asset.files
     if (!source || asset.kind === 'pack') throw new NotFound('file')
     const { lod } = asset.variants
     const wanted = variant === 'lod' || (variant === 'auto' && source.size > AUTO_BYTES)
     if (wanted && lod && asset.lodSha256) {
-      const { path, contentType } = source
-      return { path, contentType, size: lod.size, sha256: asset.lodSha256, variant: 'lod' }
+      const { path: name, contentType } = source
+      return { name, contentType, size: lod.size, sha256: asset.lodSha256, variant: 'lod' }
     }
-    return { ...source, variant: 'source' }
+    const { path: name, contentType, size, sha256 } = source
+    return { name, contentType, size, sha256, variant: 'source' }
   }
 
   /**
@@ -183,6 +189,13 @@ export class Assets {
     }
     await events.emit('asset.changed', { assetId })
     if (before.thumbnailSha256) await this.#parts.storage.delete(blobKey(assetId, before.thumbnailSha256))
+  }
+
+  /** What a stored piece of an asset is, by its digest. @throws NotFound when it has been deleted */
+  async sizeOf(assetId: string, sha256: string): Promise<{ sha256: string; size: number }> {
+    const head = await this.#parts.storage.head(blobKey(assetId, sha256))
+    if (!head) throw new NotFound('asset')
+    return { sha256, size: head.size }
   }
 
   /** Stores a piece of an asset that is in memory. */

@@ -1,3 +1,4 @@
+import mime from 'mime'
 import type { Kind } from './schemas.ts'
 
 /** What a file's first bytes say that it is. */
@@ -52,4 +53,16 @@ function isMpegAudio(head: Buffer): boolean {
     third >> 4 !== 0 &&
     (third & 0x0c) !== 0x0c
   )
+}
+
+/** Of files in packs; every other one is bytes, so that nothing in a pack is ever a page, a script or a style. */
+const IN_PACKS = /^(?:image\/(?!svg)|audio\/|video\/|font\/|model\/|text\/(?:plain|markdown|csv)$|application\/json$)/
+
+/** The media type under which a file of a pack is served: what its bytes are, else by its name, if that is harmless. */
+export function typeInPack(path: string, head: Buffer): string {
+  const known = sniff(head)
+  if (known && known.kind !== 'zip') return known.contentType
+  const named = mime.getType(path) ?? 'application/octet-stream'
+  if (!IN_PACKS.test(named)) return 'application/octet-stream'
+  return /^(?:text\/|application\/json)/.test(named) ? `${named}; charset=utf-8` : named
 }

@@ -1,12 +1,18 @@
+import { join } from 'node:path'
 import { definePlugin } from '../../core/plugin.ts'
+import { Spool } from '../../core/spool.ts'
 import { Assets } from './assets.ts'
+import { registerChores } from './chores.ts'
 import { AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
 import { migration } from './migrations/2026_11_21_assets.ts'
 import { Models } from './models/models.ts'
+import { routes } from './routes.ts'
 import { AssetLimits } from './schemas.ts'
+import { fileRoutes } from './serving/routes.ts'
 
 export type { LocalFile } from './intake.ts'
 export type { Asset, NewAsset } from './schemas.ts'
+export { CORS, PREFLIGHT } from './serving/headers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -25,13 +31,18 @@ export default definePlugin(
   },
   async (app, _config, limits) => {
     const models = new Models(app.workerPrograms)
+    const spool = new Spool(join(app.config.dataDir, 'uploads'))
+    await spool.prepare()
     app.addHook('onClose', () => models.close())
     app.decorate(
       'assets',
       new Assets({
         ...{ db: app.db, clock: app.clock, events: app.events, storage: app.storage, jobs: app.jobs },
-        ...{ origins: app.origins, log: app.log, models, limits },
+        ...{ origins: app.origins, log: app.log, models, limits, spool },
       }),
     )
+    registerChores(app)
+    await app.register(routes({ spool, limits }))
+    await app.register(fileRoutes)
   },
 )

@@ -1,16 +1,17 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
-import type { Static, TObject } from 'typebox'
 import { PayloadTooLarge } from '../../core/errors.ts'
+import type { Spool } from '../../core/spool.ts'
 import { AssetRefused } from './errors.ts'
 import { HEAD_BYTES, sniff } from './file-type.ts'
 import { digestFile, headOf } from './files.ts'
+import type { Limits } from './limits.ts'
 import type { Models } from './models/models.ts'
+import { unpack } from './packs/contents.ts'
+import { zipSize } from './packs/zip.ts'
 import { blobKey, type StoredFile } from './record.ts'
-import type { AssetLimits, Kind } from './schemas.ts'
-
-export type Limits = Static<TObject<typeof AssetLimits>>
+import type { Kind } from './schemas.ts'
 
 /** What an upload turned out to be: the columns of its row that come from its bytes. */
 export interface Intake {
@@ -31,6 +32,7 @@ export interface LocalFile {
 interface Parts extends Pick<FastifyInstance, 'storage'> {
   models: Models
   limits: Limits
+  spool: Spool
 }
 
 /**
@@ -38,12 +40,19 @@ interface Parts extends Pick<FastifyInstance, 'storage'> {
  *
  * @throws AssetRefused, InvalidModel, PayloadTooLarge, StorageFull; something may have been stored by then
  */
-export async function takeIn({ storage, models, limits }: Parts, assetId: string, file: LocalFile): Promise<Intake> {
+export async function takeIn(parts: Parts, assetId: string, file: LocalFile): Promise<Intake> {
+  const { storage, models, limits } = parts
   const { size: bytes } = await stat(file.path)
-  if (bytes > limits.assetBytes) throw new PayloadTooLarge(`An asset has at most ${limits.assetBytes} bytes.`)
   const type = sniff(await headOf(file.path, HEAD_BYTES))
-  if (!type || type.kind === 'zip') {
+  const most = type?.kind === 'zip' ? limits.assetPackBytes : limits.assetBytes
+  if (bytes > most)
+    throw new PayloadTooLarge(`${type?.kind === 'zip' ? 'A pack' : 'An asset'} has at most ${most} bytes.`)
+  if (!type) {
     throw new AssetRefused('This is not a glTF binary (.glb), nor a picture, a sound or a ZIP archive of such.')
+  }
+  if (type.kind === 'zip') {
+    const { files, triangles } = await unpack(parts, assetId, file.path)
+    return { kind: 'pack', files, size: zipSize(files), triangles, rigged: false, animations: [] }
   }
   const facts = type.kind === 'model' ? await models.run({ task: 'inspect', path: file.path }) : null
   const digest = await digestFile(file.path)
@@ -57,7 +66,7 @@ export async function takeIn({ storage, models, limits }: Parts, assetId: string
   }
   const clipsOnly = facts !== null && facts.meshes === 0 && facts.animations.length > 0
   return {
-    kind: clipsOnly ? 'animation' : (type.kind as Kind),
+    kind: clipsOnly ? 'animation' : type.kind,
     files: [{ path: nameOf(file.name, type.extension), contentType: type.contentType, ...digest }],
     size: digest.size,
     triangles: facts?.triangles ?? null,

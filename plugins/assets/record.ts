@@ -83,3 +83,6 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
 /** Where a piece of an asset is stored. Ids are never used twice and digests name bytes, so the blob is immutable. */
 export const blobKey = (assetId: string, sha256: string): string => `${BLOB_PREFIX}${assetId}/${sha256}`
 export const BLOB_PREFIX = 'assets/'
+
+/** The path of an asset's page on the portal. */
+export const pathOf = (asset: { slug: string }): string => `/assets/${asset.slug}`

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { PageQuery, pageOf } from '../../core/pagination.ts'
 
 export const KINDS = ['model', 'pack', 'image', 'audio', 'animation'] as const
 export type Kind = (typeof KINDS)[number]
@@ -15,6 +16,17 @@ export type Variant = (typeof VARIANTS)[number]
 
 const Nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
+
+const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' })
+const Description = Type.String({ maxLength: 20_000 })
+/** An SPDX expression: identifiers, `WITH`, `AND`, `OR` and brackets. */
+const License = Type.String({
+  maxLength: 100,
+  pattern: '^[A-Za-z0-9.+()-]+(?: [A-Za-z0-9.+()-]+)*$',
+  description: 'An SPDX identifier or expression, such as CC0-1.0 or CC-BY-4.0.',
+})
+const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$' })
+const Tags = Type.Array(Tag, { maxItems: 10 })
 
 const Size = Type.Integer({ description: 'In bytes.' })
 const VariantSize = Type.Object({ size: Size, triangles: Nullable(Type.Integer()) })
@@ -69,6 +81,69 @@ export interface NewAsset {
   source?: AssetSource
 }
 
+/** The fields of the form that carries an upload; tags are one text, separated by commas or spaces. */
+export const UploadFields = Type.Object(
+  {
+    title: Type.Optional(Title),
+    description: Type.Optional(Description),
+    kind: Type.Optional(Kind),
+    visibility: Type.Optional(Visibility),
+    license: Type.Optional(Type.Union([License, Type.Literal('')])),
+    tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
+  },
+  { additionalProperties: false },
+)
+export type UploadFields = Static<typeof UploadFields>
+
+export const AssetChanges = Type.Partial(
+  Type.Object({
+    title: Title,
+    description: Description,
+    visibility: Visibility,
+    license: Nullable(License),
+    tags: Tags,
+    slug: Type.String({ pattern: '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$' }),
+  }),
+  { additionalProperties: false },
+)
+export type AssetChanges = Static<typeof AssetChanges>
+
+export const AssetParams = Type.Object({
+  id: Type.String({ maxLength: 63, description: 'The id or slug of an asset.' }),
+})
+
+export const AssetQuery = Type.Object({
+  ...PageQuery.properties,
+  q: Type.Optional(Type.String({ maxLength: 200, description: 'Words of the title, or beginnings of them.' })),
+  kind: Type.Optional(Kind),
+  tag: Type.Optional(Tag),
+  owner: Type.Optional(Type.Literal('me', { description: 'Your own, private ones too; needs assets:read.' })),
+  curated: Type.Optional(Type.Boolean()),
+  rigged: Type.Optional(Type.Boolean()),
+})
+export type AssetQuery = Static<typeof AssetQuery>
+
+export const AssetList = pageOf('assets', Asset)
+
+/** What a program loads an asset by. */
+export const AssetManifest = Type.Object({
+  id: Type.String(),
+  slug: Type.String(),
+  kind: Kind,
+  license: Nullable(Type.String()),
+  rigged: Type.Boolean(),
+  animations: Type.Array(Type.String()),
+  url: Type.String(),
+  variants: Type.Object({
+    source: Type.Object({ ...VariantSize.properties, url: Type.String() }),
+    lod: Type.Optional(Type.Object({ ...VariantSize.properties, url: Type.String() })),
+  }),
+  files: Type.Array(Type.Object({ ...AssetFile.properties, url: Type.String() })),
+  presets: Type.Array(Type.Object({ preset: Type.String(), url: Type.String() })),
+  thumbnailUrl: Type.String(),
+})
+export type AssetManifest = Static<typeof AssetManifest>
+
 /** Numbers under `limits`. */
 export const AssetLimits = {
   assetBytes: Type.Integer({
@@ -79,6 +154,7 @@ export const AssetLimits = {
   assetPackBytes: Type.Integer({
     default: 1024 ** 3,
     minimum: 1,
+    maximum: 4_000_000_000,
     description: 'The files of an asset pack together, in bytes.',
   }),
   assetPackFiles: Type.Integer({ default: 1000, minimum: 1, maximum: 10_000, description: 'Files of an asset pack.' }),

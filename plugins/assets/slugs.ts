@@ -33,3 +33,10 @@ export async function freeSlug(em: SqlEntityManager, base: string, ownerId: stri
   for (const { slug } of await em.find(FormerAssetSlug, former, { fields: ['slug'] })) taken.add(slug)
   return candidates.find((slug) => !taken.has(slug)) ?? `${base}-${Buffer.from(randomText(6)).toString('hex')}`
 }
+
+/** Whether an owner may give an asset this slug. */
+export async function isFree(em: SqlEntityManager, slug: string, ownerId: string): Promise<boolean> {
+  if (RESERVED.has(slug)) return false
+  if (await em.count(AssetRow, { slug })) return false
+  return (await em.count(FormerAssetSlug, { slug, ownerId: { $ne: ownerId } })) === 0
+}

@@ -8,7 +8,7 @@ import { FAILURES, type FailureCode, QueueFull } from './errors.ts'
 import type { Artifact } from './schemas.ts'
 
 /** Runs of one job at most: one, and one more when its worker was lost. */
-const ATTEMPTS = 2
+export const ATTEMPTS = 2
 /** What is kept of a run's output. */
 export const LOG_CHARACTERS = 65_536
 
@@ -167,11 +167,9 @@ export class Queue {
     })
   }
 
-  /** Puts a job back where it was, as if the run had not been. */
-  async giveBack({ job, leaseId }: Claim): Promise<void> {
-    await this.#db
-      .em()
-      .nativeUpdate(JobRow, { id: job.id, leaseId, status: 'running' }, { ...AGAIN, attempts: job.attempts - 1 })
+  /** Puts a job back where it was, by default as if the run had not been. */
+  async giveBack({ job, leaseId }: Claim, attempts = job.attempts - 1): Promise<void> {
+    await this.#db.em().nativeUpdate(JobRow, { id: job.id, leaseId, status: 'running' }, { ...AGAIN, attempts })
   }
 
   /**

@@ -5,7 +5,7 @@ import { newId } from '../../core/ids.ts'
 import type { Availability, BlenderExecutor } from '../../drivers/blender/interface.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
 import { JobRow, WorkerRow } from './entities.ts'
-import type { Claim, Queue } from './queue.ts'
+import { ATTEMPTS, type Claim, type Outcome, type Queue } from './queue.ts'
 import { runJob } from './run-job.ts'
 import type { BlenderLimits } from './schemas.ts'
 
@@ -215,16 +215,25 @@ export class Worker {
         await queue.giveBack(claim) // nothing, unless the process stops: a cancelled job has no lease
         return
       }
-      if (!(await queue.finish(claim, outcome))) return
-      log.info({ job: job.id, status: outcome.status }, 'a Blender job ended')
-      const ended = await db.em().findOne(JobRow, { id: job.id })
-      if (ended) await changed(ended)
+      await this.#end(claim, outcome)
     } catch (error) {
-      log.error({ err: error, job: job.id }, 'a Blender job is given back: it could not be run here')
-      this.#known = null
+      log.error({ err: error, job: job.id }, 'a Blender job could not be run here')
       this.#restUntil = performance.now() + REST_MS
-      await queue.giveBack(claim)
+      this.#known = null
+      const ours = (error as { code?: string }).code === 'storage_unavailable' || !(await this.availability()).available
+      // Nobody's script is to blame: as if it had not been begun. Else it may be what this script does to us.
+      if (ours) await queue.giveBack(claim)
+      else if (job.attempts < ATTEMPTS) await queue.giveBack(claim, job.attempts)
+      else await this.#end(claim, { status: 'failed', code: 'crashed', log: '' })
     }
+  }
+
+  async #end(claim: Claim, outcome: Outcome): Promise<void> {
+    const { queue, changed, log, db } = this.#parts
+    if (!(await queue.finish(claim, outcome))) return
+    log.info({ job: claim.job.id, status: outcome.status }, 'a Blender job ended')
+    const ended = await db.em().findOne(JobRow, { id: claim.job.id })
+    if (ended) await changed(ended)
   }
 
   /** Writes progress down, not more often than anybody can see. */

@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '../../core/errors.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../core/errors.ts'
+import { shownPath } from '../../core/file-path.ts'
 import { isMediaType } from './media-type.ts'
 import { problemOf } from './paths.ts'
 import type { DeployLimits, NewFile } from './schemas.ts'
@@ -42,15 +43,8 @@ export function checkFiles(files: readonly NewFile[], limits: DeployLimits): voi
   const [first] = details
   if (first) {
     const more = details.length > 1 ? ` (and ${details.length - 1} more)` : ''
-    throw new InvalidRequest(`The file ${shown(first.path)} ${first.message}${more}.`).with({
-      details: details.slice(0, SHOWN).map((detail) => ({ ...detail, path: shown(detail.path) })),
+    throw new InvalidRequest(`The file ${shownPath(first.path)} ${first.message}${more}.`).with({
+      details: details.slice(0, SHOWN).map((detail) => ({ ...detail, path: shownPath(detail.path) })),
     })
   }
 }
-
-/** A path as an answer repeats it: control characters visible, cut where it is too long. */
-export const shown = (path: string): string => {
-  const text = path.toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped)
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text
-}
-const escaped = (character: string) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`

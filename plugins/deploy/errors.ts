@@ -16,7 +16,6 @@ export const UploadRefused = defineError(
 )
 export const LengthRequired = defineError('invalid_request', 411, 'Send the size of the file as Content-Length.')
 export const SizeMismatch = defineError('digest_mismatch', 422, 'The file %s was announced with %s bytes, not %s.')
-export const UploadCut = defineError('invalid_request', 400, 'The upload was cut off, or came too slowly.')
 export const BlobBusy = defineError(
   'blob_busy',
   503,

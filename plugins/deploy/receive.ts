@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { PayloadTooLarge } from '../../core/errors.ts'
+import { UploadCut } from '../../core/spool.ts'
 import { DigestMismatch, type Storage } from '../../drivers/storage/interface.ts'
 import type { Deploys } from './deploys.ts'
-import { LengthRequired, SizeMismatch, UploadCut, UploadRefused } from './errors.ts'
+import { LengthRequired, SizeMismatch, UploadRefused } from './errors.ts'
 import type { DeployLimits } from './schemas.ts'
 
 /** An upload may take this long, and beyond it must keep up this rate: nobody holds a file open for ever. */

@@ -1,4 +1,5 @@
 import { definePlugin } from '../../core/plugin.ts'
+import { assetRoutes } from './assets.ts'
 import { Edge } from './edge.ts'
 import { SiteOwner } from './entities.ts'
 import { blobsOf } from './files/blobs.ts'
@@ -22,7 +23,7 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'game-edge',
-    dependencies: ['oauth-idp', 'games', 'deploy'],
+    dependencies: ['oauth-idp', 'games', 'deploy', 'assets'],
     config: GameEdgeConfig,
     entities: [SiteOwner],
     migrations: [migration],
@@ -31,6 +32,7 @@ export default definePlugin(
     app.decorate('edge', new Edge(app))
     await app.register(signInRoutes)
     await app.register(scriptRoutes)
+    await app.register(assetRoutes)
     await app.register(fileRoutes(await blobsOf(app, config), config.cacheBytes))
   },
 )

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, Frame, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
-import { type FreshProject, freshProject, packClient } from '../kit/packages.ts'
+import { type FreshProject, freshProject, packClient, plainEnvironment } from '../kit/packages.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { freePort } from '../kit/server.ts'
 import { startTlsProxy, type TlsProxy } from '../kit/tls-proxy.ts'
@@ -80,11 +80,12 @@ function buildNext(t: Test): App {
   return { project, command, ready: /Ready in/ }
 }
 
-/** Without what this process was started with, and without secrets: `next build` has none either. */
-function environment(own: Record<string, string>): NodeJS.ProcessEnv {
-  const outer = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_|TAP|npm_)/.test(name))
-  return { ...Object.fromEntries(outer), NODE_ENV: 'production', ...own }
-}
+/** Without secrets, which `next build` has none of either. */
+const environment = (own: Record<string, string>): NodeJS.ProcessEnv => ({
+  ...plainEnvironment(),
+  NODE_ENV: 'production',
+  ...own,
+})
 
 async function start(t: Test, app: App, port: number, own: Record<string, string>): Promise<void> {
   const child: ChildProcess = spawn(process.execPath, app.command(port), {

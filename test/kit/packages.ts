@@ -19,7 +19,11 @@ export interface Packed {
 
 /** Builds the packages where a source is newer, and packs one as `npm publish` would. */
 export function packClient(t: Test, name: string): Packed {
-  execFileSync(process.execPath, [join(root, 'build/clients.ts'), '--if-stale'], { stdio: ['ignore', 'ignore', 2] })
+  const env = plainEnvironment()
+  execFileSync(process.execPath, [join(root, 'build/clients.ts'), '--if-stale'], {
+    env,
+    stdio: ['ignore', 'ignore', 2],
+  })
   const folder = temporaryFolder(t)
   const said = npm(['pack', '--json', '--pack-destination', folder, join(root, 'dist/clients', name)], folder)
   const [packed] = JSON.parse(said) as { name: string; filename: string; files: { path: string }[]; size: number }[]
@@ -100,12 +104,15 @@ function copy(from: string, to: string): void {
   }
 }
 
+/** Without what the test runner and an outer npm say of themselves: it would rule the programs inside. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|TAP|SERVICE_)/.test(name)))
+}
+
 function npm(arguments_: string[], cwd: string): string {
-  // Without what an outer `npm test` says of itself: it would rule the one inside.
-  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|TAP)/.test(name))
   return execFileSync('npm', arguments_, {
     cwd,
-    env: Object.fromEntries(own),
+    env: plainEnvironment(),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,11 +1,15 @@
 // Every route of the program: where it lives, whom it takes, and that it holds to it.
 import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PrincipalKind } from '../../core/auth.ts'
 import type { RouteEntry } from '../../core/routes.ts'
 import { WorkerRow } from '../../plugins/blender/entities.ts'
 import { exchange, obtainCode, registerApp } from '../kit/oauth.ts'
 import { type Answer, Client, type Platform, type RequestOptions, startPlatform } from '../kit/platform.ts'
+import { sheet } from '../plugins/assets/models.ts'
 
 /**
  * Written by hand from the specification and the contracts, so that a new route is a line here before it is public.
@@ -184,6 +188,22 @@ POST   /api/blender/v1/jobs/:id/cancel           studio  assets:write api-token 
 POST   /api/blender/v1/jobs/:id/actions          studio  assets:generate api-token cli-token session
 GET    /api/blender/v1/jobs/:id/artifacts        studio  assets:read api-token cli-token session
 GET    /api/blender/v1/jobs/:id/artifacts/:name  studio  assets:read api-token cli-token session
+GET    /api/assets                               studio  optional
+POST   /api/assets                               studio  assets:write api-token cli-token session
+GET    /api/assets/:id                           studio  optional
+OPTIONS /api/assets/:id                          studio  optional
+PATCH  /api/assets/:id                           studio  assets:write api-token cli-token session
+DELETE /api/assets/:id                           studio  assets:write api-token cli-token session
+POST   /api/assets/:id/publish                   studio  assets:write api-token cli-token session
+POST   /api/assets/:id/unpublish                 studio  assets:write api-token cli-token session
+GET    /api/assets/:id/manifest                  studio  optional
+OPTIONS /api/assets/:id/manifest                 studio  optional
+GET    /api/assets/:id/file                      studio  optional
+OPTIONS /api/assets/:id/file                     studio  optional
+GET    /api/assets/:id/thumbnail                 studio  optional
+OPTIONS /api/assets/:id/thumbnail                studio  optional
+GET    /assets/:id/file                          portal  optional
+GET    /assets/:id/thumbnail                     portal  optional
 
 GET    /auth/service/start                       game    none
 GET    /auth/service/callback                    game    none
@@ -191,7 +211,13 @@ GET    /auth/service/session                     game    none
 GET    /auth/service/logout                      game    none
 POST   /auth/service/logout                      game    none
 GET    /__service/auth-widget.js                 game    none
+GET    /__service/mount.js                       game    none
+GET    /__service/:file                          game    none
+GET    /widget.js                                portal  none
+GET    /mount.js                                 portal  none
+GET    /scripts.json                             portal  none
 GET    /__service/assets/:file                   game    none
+OPTIONS /__service/assets/:file                  game    none
 GET    /__service/multiplayer.js                 game    none
 GET    /mp                                       game    none
 GET    /mp/rooms                                 game    none
@@ -241,7 +267,8 @@ const lineOf = (
 ) => [entry.method, entry.url, entry.origin, auth, [...kinds].sort().join(' '), page ? 'page' : ''].join(' ').trim()
 
 const named = ({ method, path }: Line) => `${method} ${path}`
-const isUnsafe = ({ method }: Line) => method !== 'GET'
+// RFC 9110 section 9.2.1; HEAD is declared with GET.
+const isUnsafe = ({ method }: Line) => method !== 'GET' && method !== 'OPTIONS'
 
 t.test('every route is written down here, with its origin, its auth and the principals it takes', async (t) => {
   const { app } = await startPlatform(t)
@@ -293,6 +320,11 @@ async function inhabit(t: Test) {
   const [session] = await platform.app.identity.sessions.list(owner.id)
   const file = (await platform.stranger.get('/')).text.match(/\/_assets\/([^"]+)/)?.[1]
   const job = await queuedJob(platform.app, owner.id)
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-routes-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'pong.glb'), await sheet(2))
+  const file3d = { path: join(folder, 'pong.glb'), name: 'pong.glb' }
+  const asset = await platform.app.assets.create(owner.id, { title: 'Pong' }, file3d)
   const ids: [prefix: RegExp, id: string | undefined][] = [
     [/^\/api\/oauth\/apps/, application.id],
     [/^\/(api|settings)\/tokens/, token.id],
@@ -300,6 +332,7 @@ async function inhabit(t: Test) {
     [/^\/api\/games/, game.id],
     [/^\/api\/blender\/v1\/library/, 'coin-gold'],
     [/^\/api\/blender/, job],
+    [/^(\/api)?\/assets/, asset.id],
     [/^\/admin\/(players|invitations)/, owner.id],
   ]
   const things: Record<string, string | undefined> = {

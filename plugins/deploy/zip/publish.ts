@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, isPlatformError } from '../../../core/errors.ts'
+import { Archive, type ArchivedFile } from '../../../core/zip-archive.ts'
 import { forEach } from '../concurrently.ts'
 import type { DeployLimits } from '../schemas.ts'
-import { Archive, type ArchivedFile } from './archive.ts'
+import { contentsOf } from './contents.ts'
 
 /** Files that are unpacked side by side. */
 const CONCURRENCY = 4
@@ -27,7 +28,7 @@ export async function publishArchive(
 ): Promise<Published> {
   const archive = await Archive.open(file)
   try {
-    const { files, skipped } = await archive.files(limits)
+    const { files, skipped } = await contentsOf(archive, limits)
     if (!files.some(({ path }) => path === 'index.html')) {
       throw new InvalidRequest('There is no index.html at the root of the archive.')
     }

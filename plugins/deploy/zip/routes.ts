@@ -1,14 +1,14 @@
+import { join } from 'node:path'
 import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/auth.ts'
 import { InvalidRequest, isPlatformError, PayloadTooLarge } from '../../../core/errors.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { UploadCut } from '../errors.ts'
+import { Spool, UploadCut } from '../../../core/spool.ts'
 import { showDeploys } from '../pages.ts'
 import type { DeployLimits } from '../schemas.ts'
 import { publishArchive } from './publish.ts'
-import { Spool } from './spool.ts'
 
 const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const LONGEST_MESSAGE = 500
@@ -17,7 +17,7 @@ const LONGEST_MESSAGE = 500
 export const zipRoutes =
   (limits: DeployLimits): Routes =>
   async (app) => {
-    const spool = new Spool(app.config.dataDir)
+    const spool = new Spool(join(app.config.dataDir, 'archives'))
     await spool.prepare()
     await app.register(multipart, {
       limits: { fileSize: limits.deployBytes, files: 1, fields: 1, fieldSize: 4 * LONGEST_MESSAGE, parts: 2 },

@@ -1,5 +1,5 @@
+import type { Ready } from '../../../core/send-file.ts'
 import type { Coding } from './codings.ts'
-import type { Ready } from './send.ts'
 
 /** A form of a small file, ready to go out: bytes and headers made once. */
 export type HotForm = Ready

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import type { ByteRange } from '../../../core/http.ts'
+import type { ByteRange } from './http.ts'
 
 const PIECE_BYTES = 512 * 1024
 const SMALL_PIECE_BYTES = 64 * 1024

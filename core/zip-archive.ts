@@ -2,13 +2,10 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
-import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
-import { shown } from '../check-files.ts'
-import { problemOf } from '../paths.ts'
-import type { DeployLimits } from '../schemas.ts'
-import { IGNORE_FILE, isLitter, leftOut } from './left-out.ts'
+import { InvalidRequest, PayloadTooLarge } from './errors.ts'
+import { faultOfPath, shownPath } from './file-path.ts'
 
-/** A file of an archive that is to be published. */
+/** A file of an archive. */
 export interface ArchivedFile {
   path: string
   /** As the archive announces it; `read` holds it to that. */
@@ -16,12 +13,9 @@ export interface ArchivedFile {
   entry: Entry
 }
 
-/** Folders and litter count too: so many entries for each file that a deploy may have. */
-const ENTRIES_PER_FILE = 4
-/** No build shrinks to less than a two-hundredth; up to the slack it may, since that can't hurt. */
+/** Nothing people zip shrinks to less than a two-hundredth; up to the slack it may, since that can't hurt. */
 const MOST_RATIO = 200
 const RATIO_SLACK_BYTES = 64 * 1024 * 1024
-const IGNORE_FILE_BYTES = 65_536
 /** A local header without its name. */
 const HEADER_BYTES = 30
 
@@ -54,31 +48,31 @@ export class Archive {
   }
 
   /**
-   * The files to publish, relative to the folder with the `index.html`, and how many were left out.
+   * Every file, in the order of the archive; folders are left out.
    *
+   * @param most entries that are read, folders included
+   * @param isLitter picks entries whose names are not looked at, since nobody meant them
    * @throws InvalidRequest, PayloadTooLarge saying what is wrong with the archive
    */
-  async files(limits: DeployLimits): Promise<{ files: ArchivedFile[]; skipped: number }> {
-    const entries = await this.#entries(limits)
+  async files({ most, isLitter }: { most: number; isLitter: (path: string) => boolean }): Promise<ArchivedFile[]> {
+    const entries = await this.#entries(most, isLitter)
     checkLayout(entries, this.#directoryAt)
-    const all = entries.filter(({ path }) => !path.endsWith('/'))
-    const root = rootOf(all.map(({ path }) => path))
-    const inside = all.filter(({ path }) => path.startsWith(root))
-    const listed = inside.find(({ path }) => path === root + IGNORE_FILE)
-    const isLeftOut = leftOut(listed ? await this.#text(listed) : '')
-    const files = inside
-      .map((file) => ({ ...file, path: file.path.slice(root.length) }))
-      .filter(({ path }) => !isLeftOut(path))
-    if (files.length > limits.filesPerDeploy) {
-      throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
+    return entries.filter(({ path }) => !path.endsWith('/'))
+  }
+
+  /**
+   * Checks what these files come to when they are unpacked.
+   *
+   * @throws PayloadTooLarge over `mostBytes`; InvalidRequest for a bomb
+   */
+  checkTotal(files: readonly ArchivedFile[], { what, mostBytes }: { what: string; mostBytes: number }): void {
+    const total = files.reduce((sum, { size }) => sum + size, 0)
+    if (total > mostBytes) {
+      throw new PayloadTooLarge(`The files have ${total} bytes together; ${what} has at most ${mostBytes}.`)
     }
-    for (const { size, path } of files) {
-      if (size > limits.deployFileBytes) {
-        throw new PayloadTooLarge(`${shown(path)} has ${size} bytes; a file has at most ${limits.deployFileBytes}.`)
-      }
+    if (total > this.#zip.fileSize * MOST_RATIO + RATIO_SLACK_BYTES) {
+      throw new InvalidRequest(`The archive is taken for a bomb: ${this.#zip.fileSize} bytes unpack to ${total}.`)
     }
-    checkSizes(files, this.#zip.fileSize, limits)
-    return { files, skipped: all.length - files.length }
   }
 
   /** The bytes of a file. Fails with InvalidRequest when they are not those that the archive announced. */
@@ -107,14 +101,8 @@ export class Archive {
     return hash.digest('hex')
   }
 
-  async #text(file: ArchivedFile): Promise<string> {
-    if (file.size > IGNORE_FILE_BYTES) throw new InvalidRequest(`${IGNORE_FILE} is larger than 64 KiB.`)
-    return Buffer.concat(await this.read(file).toArray()).toString()
-  }
-
   /** Every entry, its name checked. */
-  async #entries(limits: DeployLimits): Promise<ArchivedFile[]> {
-    const most = limits.filesPerDeploy * ENTRIES_PER_FILE
+  async #entries(most: number, isLitter: (path: string) => boolean): Promise<ArchivedFile[]> {
     if (this.#zip.entryCount > most) {
       throw new PayloadTooLarge(`The archive has ${this.#zip.entryCount} entries; at most ${most} are read.`)
     }
@@ -124,14 +112,14 @@ export class Archive {
       for await (const entry of this.#zip.eachEntry()) {
         // Macs write names decomposed.
         const path = entry.fileName.normalize('NFC')
-        checkEntry(entry, path)
+        checkEntry(entry, path, isLitter(path))
         const key = path.toLowerCase()
         const same = names.get(key)
         if (same !== undefined) {
           throw new InvalidRequest(
             same === path
-              ? `The archive has ${shown(path)} twice.`
-              : `The archive has ${shown(same)} and ${shown(path)}, which many disks take for one file.`,
+              ? `The archive has ${shownPath(path)} twice.`
+              : `The archive has ${shownPath(same)} and ${shownPath(path)}, which many disks take for one file.`,
           )
         }
         names.set(key, path)
@@ -149,8 +137,8 @@ const REGULAR = 0o100000
 const FOLDER = 0o040000
 const SYMBOLIC_LINK = 0o120000
 
-function checkEntry(entry: Entry, path: string): void {
-  const refuse = (problem: string) => new InvalidRequest(`The archive's entry ${shown(path)} ${problem}.`)
+function checkEntry(entry: Entry, path: string, isLitter: boolean): void {
+  const refuse = (problem: string) => new InvalidRequest(`The archive's entry ${shownPath(path)} ${problem}.`)
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE
   if (type === SYMBOLIC_LINK) throw refuse('is a symbolic link; put the file itself there')
   if (type !== 0 && type !== REGULAR && type !== FOLDER) throw refuse('is a device or the like')
@@ -159,10 +147,9 @@ function checkEntry(entry: Entry, path: string): void {
   const isFolder = path.endsWith('/')
   if (isFolder && entry.uncompressedSize > 0) throw refuse('is a folder with content of its own')
   if (!isFolder && type === FOLDER) throw refuse('is a folder by its mode and a file by its name')
-  if (isLitter(path)) return
-  const problem = problemOf(isFolder ? path.slice(0, -1) : path)
-  // Secrets and the platform's own prefixes are looked at again when it is known which folder is the root.
-  if (problem && !/^(?:is reserved|belongs to|is an environment)/.test(problem)) throw refuse(problem)
+  if (isLitter) return
+  const fault = faultOfPath(isFolder ? path.slice(0, -1) : path)
+  if (fault) throw refuse(fault)
 }
 
 /** Entries that share bytes turn kilobytes into gigabytes. */
@@ -176,28 +163,9 @@ function checkLayout(entries: readonly ArchivedFile[], directoryAt: number): voi
     .sort((a, b) => a.start - b.start)
   for (const [index, { path, end }] of parts.entries()) {
     if (end > (parts[index + 1]?.start ?? directoryAt)) {
-      throw new InvalidRequest(`The archive is broken or malicious: ${shown(path)} overlaps what follows it.`)
+      throw new InvalidRequest(`The archive is broken or malicious: ${shownPath(path)} overlaps what follows it.`)
     }
   }
-}
-
-function checkSizes(files: readonly ArchivedFile[], archiveBytes: number, limits: DeployLimits): void {
-  const total = files.reduce((sum, { size }) => sum + size, 0)
-  if (total > limits.deployBytes) {
-    throw new PayloadTooLarge(`The files have ${total} bytes together; a deploy has at most ${limits.deployBytes}.`)
-  }
-  if (total > archiveBytes * MOST_RATIO + RATIO_SLACK_BYTES) {
-    throw new InvalidRequest(`The archive is taken for a bomb: ${archiveBytes} bytes unpack to ${total}.`)
-  }
-}
-
-/** The one folder that everything is in, when the `index.html` is in there: people zip the folder, not what it holds. */
-function rootOf(paths: readonly string[]): string {
-  const meant = paths.filter((path) => !isLitter(path))
-  if (meant.includes('index.html')) return ''
-  const [first = ''] = meant
-  const root = first.slice(0, first.indexOf('/') + 1)
-  return root && meant.includes(`${root}index.html`) && meant.every((path) => path.startsWith(root)) ? root : ''
 }
 
 /** The library's errors speak of the archive only; its file may have bytes in a name that no page should repeat. */
@@ -205,7 +173,7 @@ function refusal(error: unknown, path?: string): unknown {
   if (error instanceof InvalidRequest || error instanceof PayloadTooLarge) return error
   const { message, code, syscall } = error as NodeJS.ErrnoException
   if (syscall) return error
-  const what = path === undefined ? 'The archive' : `The archive's entry ${shown(path)}`
-  const why = code?.startsWith('Z_') ? 'its compressed data is broken' : shown(message)
+  const what = path === undefined ? 'The archive' : `The archive's entry ${shownPath(path)}`
+  const why = code?.startsWith('Z_') ? 'its compressed data is broken' : shownPath(message)
   return new InvalidRequest(`${what} can't be unpacked: ${why}.`).with({ cause: error })
 }

@@ -4,25 +4,34 @@ import { mkdir, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { StorageFull } from '../../../core/errors.ts'
-import { UploadCut } from '../errors.ts'
+import { defineError, StorageFull } from './errors.ts'
+
+export const UploadCut = defineError('invalid_request', 400, 'The upload was cut off, or came too slowly.')
 
 /** Without a byte for so long, an upload is given up. */
 const IDLE_MS = 30_000
 
-/** Where archives wait on the disk while they are read: a zip's directory stands at its end. */
+/** Where uploads wait on the disk while they are looked at. */
 export class Spool {
   readonly #folder: string
 
-  /** @param dataDir the platform's data folder: a temporary folder may be small, and in memory */
-  constructor(dataDir: string) {
-    this.#folder = join(dataDir, 'archives')
+  /**
+   * @param folder nobody else's, inside the platform's data folder: a folder for temporary files may be small, and in
+   *   memory
+   */
+  constructor(folder: string) {
+    this.#folder = folder
   }
 
   /** Makes the folder, and removes what a process that died left in it. */
   async prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     for (const name of await readdir(this.#folder)) await this.remove(join(this.#folder, name))
+  }
+
+  /** The path of a new file, which the caller writes; for `remove` in any case. */
+  reserve(): string {
+    return join(this.#folder, randomUUID())
   }
 
   /**
@@ -32,7 +41,7 @@ export class Spool {
    * @throws StorageFull; UploadCut when it breaks off or stands still: nothing is kept
    */
   async take(body: Readable): Promise<string> {
-    const path = join(this.#folder, `${randomUUID()}.zip`)
+    const path = this.reserve()
     let bytes = 0
     let idle: NodeJS.Timeout | undefined
     const stillThere = () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ByteRange, ifRangeHolds, matchesEtag, parseRange } from '../../../core/http.ts'
+import { type ByteRange, ifRangeHolds, matchesEtag, parseRange } from './http.ts'
 
 /** What goes before the bytes of a file, made once a file: pairs for `writeHead`. */
 export interface Head {

@@ -1,0 +1,147 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import { Conflict, NotFound } from '../../core/errors.ts'
+import type { Assets, AssetsParts } from './assets.ts'
+import { AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
+import { CuratedAsset } from './errors.ts'
+import { type AssetRecord, BLOB_PREFIX } from './record.ts'
+import type { AssetChanges } from './schemas.ts'
+import { indexAsset } from './search.ts'
+import { isFree } from './slugs.ts'
+
+/** Uploads that are stored and not yet written down are not older than this. */
+const UNDER_WAY_MS = 24 * 3_600_000
+
+/** What happens to assets after they were made. */
+export class Changes {
+  readonly #parts: AssetsParts
+  readonly #assets: Assets
+
+  constructor(parts: AssetsParts, assets: Assets) {
+    this.#parts = parts
+    this.#assets = assets
+  }
+
+  /**
+   * Changes an asset of one's own. Under a new slug it is still found by the old one.
+   *
+   * @throws NotFound when it is not the player's; Conflict for a slug that is taken
+   * @throws CuratedAsset when it is curated and would become private
+   */
+  async update(playerId: string, idOrSlug: string, changes: AssetChanges): Promise<AssetRecord> {
+    const { id } = await this.#assets.mustOwn(playerId, idOrSlug)
+    await this.#change(id, async (em, row) => {
+      const { slug, title, tags, visibility, description, license } = changes
+      if (visibility === 'private' && row.curated) throw new CuratedAsset('it stays public.')
+      if (slug !== undefined && slug !== row.slug) {
+        if (!(await isFree(em, slug, playerId))) throw new Conflict(`The address ${slug} is taken; choose another.`)
+        await rest(em, row)
+        row.slug = slug
+      }
+      if (title !== undefined) row.title = title.trim()
+      if (tags) row.tags = [...new Set(tags)]
+      if (description !== undefined) row.description = description
+      if (license !== undefined) row.license = license
+      if (visibility) row.visibility = visibility
+      if (title !== undefined || tags) await indexAsset(em, row)
+    })
+    return this.#assets.get(id)
+  }
+
+  /** @param curated an administrator vouches for it: it stays as it is, and public  @throws NotFound, Conflict */
+  async curate(idOrSlug: string, curated: boolean): Promise<AssetRecord> {
+    const { id } = await this.#assets.get(idOrSlug)
+    await this.#change(id, async (_em, row) => {
+      if (curated && row.visibility === 'private') throw new Conflict('Only a public asset can be curated.')
+      row.curated = curated
+    })
+    return this.#assets.get(id)
+  }
+
+  /**
+   * Removes an asset, its files last. Its slug is nobody else's from now on: what games hot-linked is gone, and never
+   * something different.
+   *
+   * @throws NotFound when it is not the player's
+   * @throws CuratedAsset since games count on curated ones: an administrator has to release it first
+   */
+  async remove(playerId: string, idOrSlug: string): Promise<void> {
+    const { id } = await this.#assets.mustOwn(playerId, idOrSlug)
+    await this.#remove(id, (row) => {
+      if (row.curated) throw new CuratedAsset('an administrator has to release it first.')
+    })
+  }
+
+  /** The assets of a player who is gone, but for curated ones, which games count on. */
+  async removeAll(ownerId: string): Promise<void> {
+    const rows = await this.#parts.db.query<{ id: string }>(
+      'select id from assets where owner_id = ? and curated = ?',
+      [ownerId, false],
+    )
+    for (const { id } of rows) await this.#remove(id, () => {}).catch(unlessGone)
+  }
+
+  /** Removes stored bytes that no asset has: of uploads that ended between storing and writing down, and of removals. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { db, clock, storage } = this.#parts
+    const before = clock.now().getTime() - UNDER_WAY_MS
+    let assetId = ''
+    let kept = new Set<string>()
+    for await (const { key, modifiedAt } of storage.list(BLOB_PREFIX)) {
+      if (signal.aborted) return
+      const [, owner = '', sha256 = ''] = key.split('/')
+      if (owner !== assetId) {
+        assetId = owner
+        kept = await this.#digestsOf(assetId)
+      }
+      if (!kept.has(sha256) && modifiedAt.getTime() < before) await storage.delete(key)
+    }
+    await db.execute('delete from asset_clips where asset_id not in (select id from assets)')
+  }
+
+  async #digestsOf(assetId: string): Promise<Set<string>> {
+    const { db } = this.#parts
+    const row = await db.em().findOne(AssetRow, { id: assetId })
+    if (!row) return new Set()
+    const clips = await db.em().find(AssetClip, { assetId })
+    const digests = [...row.files, ...clips].map(({ sha256 }) => sha256)
+    return new Set([...digests, row.lodSha256 ?? '', row.thumbnailSha256 ?? ''])
+  }
+
+  /** Changes a row, one change after the other, and tells everyone. @throws NotFound */
+  async #change(id: string, change: (em: SqlEntityManager, row: AssetRow) => Promise<void>): Promise<void> {
+    const { db, clock, events } = this.#parts
+    await db.transaction(async (em) => {
+      await em.nativeUpdate(AssetRow, { id }, { updatedAt: clock.now() })
+      const row = await em.findOne(AssetRow, { id })
+      if (!row) throw new NotFound('asset')
+      await change(em, row)
+      await em.flush()
+    })
+    await events.emit('asset.changed', { assetId: id })
+  }
+
+  async #remove(id: string, check: (row: AssetRow) => void): Promise<void> {
+    const { db, clock, events } = this.#parts
+    await db.transaction(async (em) => {
+      await em.nativeUpdate(AssetRow, { id }, { updatedAt: clock.now() })
+      const row = await em.findOne(AssetRow, { id })
+      if (!row) throw new NotFound('asset')
+      check(row)
+      await rest(em, row)
+      await em.nativeDelete(AssetTerm, { assetId: id })
+      await em.nativeDelete(AssetClip, { assetId: id })
+      await em.nativeDelete(AssetRow, { id })
+    })
+    await events.emit('asset.deleted', { assetId: id })
+    await this.#assets.removeBlobs(id)
+  }
+}
+
+/** Keeps a slug from others. */
+async function rest(em: SqlEntityManager, { slug, id, ownerId }: AssetRow): Promise<void> {
+  await em.upsert(FormerAssetSlug, { slug, assetId: id, ownerId })
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof NotFound)) throw error
+}

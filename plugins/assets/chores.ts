@@ -1,0 +1,8 @@
+import type { FastifyInstance } from 'fastify'
+
+/** What assets do by themselves. */
+export function registerChores(app: FastifyInstance): void {
+  const { changes } = app.assets
+  app.events.on('player.deleted', ({ playerId }) => changes.removeAll(playerId))
+  app.jobs.every('assets/sweep', 24 * 3600, ({ signal }) => changes.sweep(signal))
+}

@@ -1,0 +1,54 @@
+import type { Parameter } from '../../core/database.ts'
+import { cutPage } from '../../core/pagination.ts'
+import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/search-terms.ts'
+import type { AssetRecord } from './record.ts'
+import { type AssetReader, readAssets } from './rows.ts'
+import type { AssetQuery } from './schemas.ts'
+
+const FOUND_BY = 'a.id in (select t.asset_id from asset_terms t where t.term = ?)'
+
+/** Assets to search and to browse. */
+export class Library {
+  readonly #parts: AssetReader
+
+  constructor(parts: AssetReader) {
+    this.#parts = parts
+  }
+
+  /**
+   * One page of public assets, newest first, or, with `ownerId`, of all that a player owns.
+   *
+   * @param query `owner` is what the caller has turned into `ownerId`
+   */
+  async page(
+    query: Omit<AssetQuery, 'owner'>,
+    ownerId: string | null = null,
+  ): Promise<{ assets: AssetRecord[]; nextCursor: string | null }> {
+    const { q, tag, kind, curated, rigged, limit, cursor } = query
+    const where = [ownerId === null ? "a.visibility = 'public'" : 'a.owner_id = ?']
+    const values: Parameter[] = ownerId === null ? [] : [ownerId]
+    const narrow = (condition: string, value: Parameter | undefined) => {
+      if (value === undefined) return
+      where.push(condition)
+      values.push(value)
+    }
+    for (const term of [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tag)] : [])]) narrow(FOUND_BY, term)
+    narrow('a.kind = ?', kind)
+    narrow('a.curated = ?', curated)
+    narrow('a.rigged = ?', rigged)
+    narrow('a.id < ?', cursor)
+    const found = await readAssets(this.#parts, { where: where.join(' and '), values, limit: limit + 1 })
+    const { page, nextCursor } = cutPage(found, limit)
+    return { assets: page, nextCursor }
+  }
+
+  /** The tags that most public assets have, with how many. */
+  async tags(): Promise<{ tag: string; assets: number }[]> {
+    const rows = await this.#parts.db.query<{ term: string; assets: number }>(
+      `select t.term, count(*) as assets from asset_terms t join assets a on a.id = t.asset_id
+       where t.is_tag = ? and a.visibility = 'public' group by t.term order by assets desc, t.term limit 16`,
+      [true],
+    )
+    return rows.map(({ term, assets }) => ({ tag: tagOfTerm(term), assets: Number(assets) }))
+  }
+}

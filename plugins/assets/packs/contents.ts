@@ -1,0 +1,111 @@
+import { createReadStream } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import { shownPath } from '../../../core/file-path.ts'
+import type { Spool } from '../../../core/spool.ts'
+import { Archive, type ArchivedFile } from '../../../core/zip-archive.ts'
+import { InvalidModel } from '../errors.ts'
+import { GLB, HEAD_BYTES, sniff, typeInPack } from '../file-type.ts'
+import { digestFile, headOf } from '../files.ts'
+import type { Limits } from '../limits.ts'
+import type { Models } from '../models/models.ts'
+import { blobKey, type StoredFile } from '../record.ts'
+
+/** Folders and litter count too: so many entries for each file that a pack may have. */
+const ENTRIES_PER_FILE = 4
+/** What operating systems leave in archives without anybody asking. */
+const LITTER = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
+
+interface Parts extends Pick<FastifyInstance, 'storage'> {
+  models: Models
+  limits: Limits
+  spool: Spool
+}
+
+/** A pack's files, in the order of their paths, and what its models come to together. */
+export interface PackContents {
+  files: StoredFile[]
+  triangles: number | null
+}
+
+/**
+ * Unpacks an archive, file by file: each is looked at as if it had been uploaded alone, and stored.
+ *
+ * @throws InvalidRequest, InvalidModel, PayloadTooLarge, StorageFull; something may have been stored by then
+ */
+export async function unpack(parts: Parts, assetId: string, path: string): Promise<PackContents> {
+  const archive = await Archive.open(path)
+  try {
+    const files: StoredFile[] = []
+    const stored = new Set<string>()
+    let triangles: number | null = null
+    for (const file of await filesOf(archive, parts.limits)) {
+      const taken = await take(parts, assetId, { archive, file, stored })
+      files.push(taken.file)
+      if (taken.triangles !== null) triangles = (triangles ?? 0) + taken.triangles
+    }
+    return { files, triangles }
+  } finally {
+    archive.close()
+  }
+}
+
+async function filesOf(archive: Archive, limits: Limits): Promise<ArchivedFile[]> {
+  const isLitter = (path: string) => LITTER.test(path)
+  const all = await archive.files({ most: limits.assetPackFiles * ENTRIES_PER_FILE, isLitter })
+  const meant = all.filter(({ path }) => !isLitter(path))
+  if (meant.length === 0) throw new InvalidRequest('The archive has no files.')
+  if (meant.length > limits.assetPackFiles) {
+    throw new PayloadTooLarge(`A pack has at most ${limits.assetPackFiles} files, not ${meant.length}.`)
+  }
+  for (const { path, size } of meant) {
+    if (size > limits.assetBytes) {
+      throw new PayloadTooLarge(`${shownPath(path)} has ${size} bytes; a file has at most ${limits.assetBytes}.`)
+    }
+  }
+  archive.checkTotal(meant, { what: 'a pack', mostBytes: limits.assetPackBytes })
+  const root = rootOf(meant.map(({ path }) => path))
+  return meant
+    .map((file) => ({ ...file, path: file.path.slice(root.length) }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** The one folder that everything is in: people zip the folder, not what it holds. */
+function rootOf(paths: readonly string[]): string {
+  const first = paths[0] as string
+  const root = first.slice(0, first.indexOf('/') + 1)
+  return root !== '' && paths.every((path) => path.startsWith(root)) ? root : ''
+}
+
+async function take(
+  { storage, models, spool }: Parts,
+  assetId: string,
+  { archive, file, stored }: { archive: Archive; file: ArchivedFile; stored: Set<string> },
+): Promise<{ file: StoredFile; triangles: number | null }> {
+  const path = await spool.take(archive.read(file))
+  try {
+    const head = await headOf(path, HEAD_BYTES)
+    const isModel = sniff(head) === GLB
+    const facts = isModel ? await inspect(models, path, file.path) : null
+    const digest = await digestFile(path)
+    if (!stored.has(digest.sha256)) {
+      const body = createReadStream(path)
+      await storage.put(blobKey(assetId, digest.sha256), body, digest).finally(() => body.destroy())
+      stored.add(digest.sha256)
+    }
+    const contentType = typeInPack(file.path, head)
+    return { file: { path: file.path, contentType, ...digest }, triangles: facts?.triangles ?? null }
+  } finally {
+    await spool.remove(path)
+  }
+}
+
+async function inspect(models: Models, local: string, path: string) {
+  try {
+    return await models.run({ task: 'inspect', path: local })
+  } catch (error) {
+    if (!(error instanceof InvalidModel)) throw error
+    const reason = error.message.replace(/^This is/, `${shownPath(path)} is`)
+    throw new InvalidRequest(reason).with({ details: error.details ?? [] })
+  }
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import type { StoredFile } from '../record.ts'
+
+/** A part of the archive: bytes that are made here, or a file that is in the storage. */
+export type ZipPart = { start: number; size: number } & ({ bytes: Buffer } | { file: StoredFile })
+
+/** An archive as it will be sent: where everything stands in it is known beforehand. */
+export interface ZipLayout {
+  parts: ZipPart[]
+  size: number
+  /** Of what is in it: the same files give the same archive, byte for byte. */
+  digest: string
+}
+
+const LOCAL_BYTES = 30
+const CENTRAL_BYTES = 46
+const END_BYTES = 22
+/** 2.0, which every reader knows; the flag says that names are UTF-8. */
+const VERSION = 20
+const UTF8 = 0x0800
+/** 1 January 1980, the first day that the format knows. */
+const DATE = 0x0021
+
+/**
+ * Lays a ZIP archive out (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16): files stored as they are, in their order,
+ * with a fixed date. Checksums and sizes are known, so nothing follows the files but the directory.
+ *
+ * @param files together under 4 GiB and at most 65,535, so that no ZIP64 is needed
+ */
+export function layOut(files: readonly StoredFile[]): ZipLayout {
+  const parts: ZipPart[] = []
+  const directory: Buffer[] = []
+  const hash = createHash('sha256')
+  let at = 0
+  const add = (size: number, what: { bytes: Buffer } | { file: StoredFile }) => {
+    parts.push({ start: at, size, ...what })
+    at += size
+  }
+  for (const file of files) {
+    const name = Buffer.from(file.path)
+    hash.update(`${file.path}\0${file.sha256}\0`)
+    directory.push(centralHeader(file, name, at))
+    add(LOCAL_BYTES + name.length, { bytes: localHeader(file, name) })
+    if (file.size > 0) add(file.size, { file })
+  }
+  const central = Buffer.concat(directory)
+  const bytes = Buffer.concat([central, endRecord(files.length, central.length, at)])
+  add(bytes.length, { bytes })
+  return { parts, size: at, digest: hash.digest('hex') }
+}
+
+/** The size of an archive of these files, without making it. */
+export const zipSize = (files: readonly Pick<StoredFile, 'path' | 'size'>[]): number =>
+  files.reduce(
+    (sum, { path, size }) => sum + LOCAL_BYTES + CENTRAL_BYTES + 2 * Buffer.byteLength(path) + size,
+    END_BYTES,
+  )
+
+/** The parts of an archive within a range of its bytes, each with what of it is wanted, both ends included. */
+export function* within({ parts }: ZipLayout, start: number, end: number) {
+  for (const part of parts) {
+    const last = part.start + part.size - 1
+    if (last < start) continue
+    if (part.start > end) return
+    yield { part, from: Math.max(0, start - part.start), to: Math.min(last, end) - part.start }
+  }
+}
+
+function localHeader({ crc32, size }: StoredFile, name: Buffer): Buffer {
+  const header = Buffer.alloc(LOCAL_BYTES + name.length)
+  header.writeUInt32LE(0x04034b50, 0)
+  header.writeUInt16LE(VERSION, 4)
+  header.writeUInt16LE(UTF8, 6)
+  header.writeUInt16LE(DATE, 12)
+  header.writeUInt32LE(crc32, 14)
+  header.writeUInt32LE(size, 18)
+  header.writeUInt32LE(size, 22)
+  header.writeUInt16LE(name.length, 26)
+  name.copy(header, LOCAL_BYTES)
+  return header
+}
+
+function centralHeader({ crc32, size }: StoredFile, name: Buffer, offset: number): Buffer {
+  const header = Buffer.alloc(CENTRAL_BYTES + name.length)
+  header.writeUInt32LE(0x02014b50, 0)
+  header.writeUInt16LE(VERSION, 4)
+  header.writeUInt16LE(VERSION, 6)
+  header.writeUInt16LE(UTF8, 8)
+  header.writeUInt16LE(DATE, 14)
+  header.writeUInt32LE(crc32, 16)
+  header.writeUInt32LE(size, 20)
+  header.writeUInt32LE(size, 24)
+  header.writeUInt16LE(name.length, 28)
+  header.writeUInt32LE(offset, 42)
+  name.copy(header, CENTRAL_BYTES)
+  return header
+}
+
+function endRecord(count: number, size: number, offset: number): Buffer {
+  const record = Buffer.alloc(END_BYTES)
+  record.writeUInt32LE(0x06054b50, 0)
+  record.writeUInt16LE(count, 8)
+  record.writeUInt16LE(count, 10)
+  record.writeUInt32LE(size, 12)
+  record.writeUInt32LE(offset, 16)
+  return record
+}

@@ -1,0 +1,65 @@
+import type { AssetRecord } from '../record.ts'
+
+/**
+ * From where an asset is asked for: hot-linked from the Studio's origin, through a game's own origin, or by a page of
+ * the portal.
+ */
+export type Door = 'studio' | 'proxy' | 'page'
+
+const PUBLIC = 'public, max-age=86400'
+const CURATED = 'public, max-age=31536000, immutable'
+
+/** What of an answer scripts of other origins may read beside its body. */
+const EXPOSED = 'X-Service-Variant, ETag, Content-Length, Content-Range, Accept-Ranges'
+
+/** Any page may read what has these, and no credentials of the browser go with it. */
+export const CORS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': EXPOSED,
+  'cross-origin-resource-policy': 'cross-origin',
+}
+
+/** The answer to a preflight: reading is all that there is. */
+export const PREFLIGHT = {
+  ...CORS,
+  'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+  'access-control-allow-headers': 'Authorization, Range, If-Range, If-None-Match',
+  'access-control-max-age': '86400',
+}
+
+/** `Cache-Control` of the specification; a curated pack never changes, so its files may be kept for good. */
+export function cachingOf(asset: Pick<AssetRecord, 'visibility' | 'curated' | 'kind'>, door: Door): string {
+  if (asset.visibility === 'private') return 'private, no-store'
+  return asset.curated && asset.kind === 'pack' && door !== 'proxy' ? CURATED : PUBLIC
+}
+
+/**
+ * Headers of an asset's bytes, as pairs for `writeHead`; the entity tag, length and range come on top. People made
+ * these files: whatever a browser takes them for, nothing in them runs (contracts, section 2).
+ *
+ * @param shared whether scripts of other origins may read it: public ones, and private ones whose owner sent a token
+ */
+export function headersOf(
+  asset: AssetRecord,
+  { contentType, name, variant }: { contentType: string; name: string; variant: string | null },
+  { door, shared }: { door: Door; shared: boolean },
+): string[] {
+  const displays = /^(?:image|audio|video|model)\//.test(contentType)
+  return [
+    ...['content-type', contentType],
+    ...['cache-control', cachingOf(asset, door)],
+    ...['x-content-type-options', 'nosniff'],
+    ...['content-security-policy', "sandbox; default-src 'none'"],
+    ...['accept-ranges', 'bytes'],
+    ...['content-disposition', disposition(displays ? 'inline' : 'attachment', name)],
+    ...(variant === null ? [] : ['x-service-variant', variant]),
+    ...(shared ? Object.entries(CORS).flat() : ['cross-origin-resource-policy', 'same-origin']),
+  ]
+}
+
+/** RFC 6266: a plain name for old readers, the real one for the others. */
+function disposition(kind: 'inline' | 'attachment', name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
+  const encoded = encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
+  return `${kind}; filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${encoded}`}`
+}

@@ -1,0 +1,140 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { InvalidRequest, NotFound } from '../../../core/errors.ts'
+import type { Routes } from '../../../core/routes.ts'
+import type { AssetRecord } from '../record.ts'
+import { AssetParams, Variant } from '../schemas.ts'
+import { drawnThumbnail } from '../thumbnail.ts'
+import type { Audience } from './delivery.ts'
+import { CORS, type Door, PREFLIGHT } from './headers.ts'
+
+const FileQuery = Type.Object({
+  variant: Type.Optional(Variant),
+  path: Type.Optional(
+    Type.String({ maxLength: 512, description: 'A file of a pack; without it, the whole as a ZIP.' }),
+  ),
+})
+type FileQuery = { variant?: Variant; path?: string }
+
+const PICTURE = { contentType: 'image/png', variant: null }
+const DRAWN = {
+  'content-type': 'image/svg+xml',
+  'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+  'x-content-type-options': 'nosniff',
+}
+
+/** Who asks: a token counts with `assets:read` only, and a browser session where our own pages ask. */
+export function viewerOf(request: FastifyRequest): string | null {
+  const { principal } = request
+  if (!principal) return null
+  return principal.scopes === 'all' || principal.scopes.has('assets:read') ? principal.playerId : null
+}
+
+/** The asset of an address, for whoever asks, and how it may be answered. @throws NotFound */
+async function seen(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  door: Door,
+): Promise<{ asset: AssetRecord; audience: Audience }> {
+  const { id } = request.params as { id: string }
+  const asset = await request.server.assets.find(id, viewerOf(request))
+  if (!asset) throw new NotFound('asset')
+  const shared = asset.visibility === 'public' || (request.principal !== null && request.principal.kind !== 'session')
+  // For the refusals too, such as of a path that a pack does not have.
+  if (shared) reply.headers(CORS)
+  return { asset, audience: { door, shared } }
+}
+
+/**
+ * Files of assets: hot-linked from the Studio's origin by anybody, and asked for by the portal's own pages, where the
+ * browser session of an owner counts. A private asset is no asset to everyone else.
+ */
+export const fileRoutes: Routes = async (app) => {
+  const file = (door: Door) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const { asset, audience } = await seen(request, reply, door)
+    const { variant, path } = request.query as FileQuery
+    if (asset.kind === 'pack') {
+      if (path === undefined) await app.assets.delivery.sendZip(request.raw, reply, { asset, audience })
+      else await app.assets.delivery.send(request.raw, reply, { asset, audience, piece: fileIn(asset, path) })
+      return reply
+    }
+    if (path !== undefined && path !== asset.files[0]?.path) {
+      throw new InvalidRequest('This asset is one file, not a pack; leave `path` out.')
+    }
+    const piece = app.assets.choose(asset, variant ?? 'auto')
+    await app.assets.delivery.send(request.raw, reply, { asset, audience, piece })
+    return reply
+  }
+
+  const thumbnail = (door: Door) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const { asset, audience } = await seen(request, reply, door)
+    const { thumbnailSha256: sha256 } = asset
+    if (sha256 === null) {
+      reply.headers({
+        ...DRAWN,
+        'cache-control': asset.visibility === 'public' ? 'public, max-age=60' : 'private, no-store',
+      })
+      return drawnThumbnail(asset)
+    }
+    const piece = { ...(await app.assets.sizeOf(asset.id, sha256)), ...PICTURE, name: `${asset.slug}.png` }
+    await app.assets.delivery.send(request.raw, reply, { asset, audience, piece })
+    return reply
+  }
+
+  const preflight = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { audience } = await seen(request, reply, 'studio')
+    return reply
+      .code(204)
+      .headers(audience.shared ? PREFLIGHT : {})
+      .send()
+  }
+
+  const shared = { auth: 'optional', quiet: true, rateLimit: false, ownSecurityHeaders: true } as const
+  for (const [door, origin, base] of [
+    ['studio', 'studio', '/api/assets'],
+    ['page', 'portal', '/assets'],
+  ] as const) {
+    app.route({
+      // Fastify's own HEAD routes would read the file to its end.
+      method: ['GET', 'HEAD'],
+      exposeHeadRoute: false,
+      url: `${base}/:id/file`,
+      config: shared,
+      constraints: { origin },
+      schema: {
+        ...(door === 'studio'
+          ? { summary: 'The hosted file, for hot-linking; `X-Service-Variant` says which variant', tags: ['assets'] }
+          : { hide: true }),
+        params: AssetParams,
+        querystring: FileQuery,
+      },
+      handler: file(door),
+    })
+    app.route({
+      method: ['GET', 'HEAD'],
+      exposeHeadRoute: false,
+      url: `${base}/:id/thumbnail`,
+      config: shared,
+      constraints: { origin },
+      schema: {
+        ...(door === 'studio' ? { summary: 'A picture of an asset', tags: ['assets'] } : { hide: true }),
+        params: AssetParams,
+      },
+      handler: thumbnail(door),
+    })
+  }
+  for (const address of ['', '/file', '/manifest', '/thumbnail']) {
+    app.options(
+      `/api/assets/:id${address}`,
+      { config: shared, constraints: { origin: 'studio' }, schema: { hide: true } },
+      preflight,
+    )
+  }
+}
+
+/** @throws NotFound */
+function fileIn(asset: AssetRecord, path: string) {
+  const file = asset.files.find((candidate) => candidate.path === path)
+  if (!file) throw new NotFound('file in this pack')
+  return { ...file, name: path.split('/').at(-1) as string, variant: 'source' as const }
+}

@@ -1,0 +1,38 @@
+import { Ajv } from 'ajv'
+import { InvalidRequest } from '../../../core/errors.ts'
+import { UploadFields } from '../schemas.ts'
+
+let check: ReturnType<Ajv['compile']> | undefined
+
+/**
+ * The text fields of an upload form, checked. Tags are one text, separated by commas or spaces, or several; a field
+ * that is left empty is not there.
+ *
+ * @throws InvalidRequest naming the field
+ */
+export function fieldsOf(texts: ReadonlyMap<string, readonly string[]>): UploadFields {
+  const fields: Record<string, unknown> = {}
+  for (const [name, values] of texts) {
+    const filled = values.map((value) => value.trim()).filter((value) => value !== '')
+    if (filled.length === 0) continue
+    if (name === 'tags')
+      fields.tags = [
+        ...new Set(
+          filled
+            .join(' ')
+            .toLowerCase()
+            .split(/[\s,]+/),
+        ),
+      ]
+    else if (filled.length > 1) throw new InvalidRequest(`The form has the field ${name} twice.`)
+    else fields[name] = filled[0]
+  }
+  check ??= new Ajv({ allErrors: true }).compile(UploadFields)
+  if (check(fields)) return fields
+  const details = (check.errors ?? []).map(({ instancePath, message, params }) => ({
+    path: instancePath.slice(1).replaceAll('/', '.') || String(params.additionalProperty ?? '(form)'),
+    message: message ?? 'is not valid',
+  }))
+  const [first] = details
+  throw new InvalidRequest(`The form is not valid: ${first?.path} ${first?.message}.`).with({ details })
+}

@@ -1,0 +1,68 @@
+import type { FastifyRequest } from 'fastify'
+import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import { type Spool, UploadCut } from '../../../core/spool.ts'
+import type { LocalFile } from '../intake.ts'
+import type { Limits } from '../limits.ts'
+import type { UploadFields } from '../schemas.ts'
+import { fieldsOf } from './fields.ts'
+
+/** What multipart adds to the file itself. */
+const ENVELOPE_BYTES = 128 * 1024
+
+/** @throws PayloadTooLarge for an announced length that no upload may have, before a byte of it is read */
+export function checkLength(request: FastifyRequest, limits: Limits): void {
+  const most = Math.max(limits.assetBytes, limits.assetPackBytes)
+  if (Number(request.headers['content-length'] ?? 0) > most + ENVELOPE_BYTES) {
+    throw new PayloadTooLarge(`An upload has at most ${most} bytes.`).with({ headers: { connection: 'close' } })
+  }
+}
+
+/**
+ * Reads an upload form: fields in any order, and one file, which is written to the disk as it comes.
+ *
+ * @param work is given the fields and the file, which is removed afterwards, whatever happens
+ * @throws InvalidRequest, PayloadTooLarge, UploadCut, StorageFull
+ */
+export async function receive<Result>(
+  request: FastifyRequest,
+  { spool, limits }: { spool: Spool; limits: Limits },
+  work: (fields: UploadFields, file: LocalFile) => Promise<Result>,
+): Promise<Result> {
+  if (!request.isMultipart()) throw new InvalidRequest('Send multipart/form-data with a `file`.')
+  const texts = new Map<string, string[]>()
+  let file: LocalFile | null = null
+  try {
+    for await (const part of parts(request)) {
+      if (part.type === 'field') {
+        texts.set(part.fieldname, [...(texts.get(part.fieldname) ?? []), String(part.value)])
+        continue
+      }
+      if (file) throw new InvalidRequest('Send one file; put several into a ZIP archive.')
+      const { file: body, filename } = part
+      request.raw.once('close', () => {
+        if (!request.raw.complete) body.destroy(new UploadCut())
+      })
+      file = { path: await spool.take(body), name: filename }
+      // It ends at the limit as if that were its end.
+      if (body.truncated) throw new PayloadTooLarge(`An asset has at most ${limits.assetBytes} bytes.`)
+    }
+    if (!file) throw new InvalidRequest('There is no file in this form.')
+    return await work(fieldsOf(texts), file)
+  } finally {
+    if (file) await spool.remove(file.path)
+  }
+}
+
+/** The library's own complaints are about the form, and so the sender's. */
+async function* parts(request: FastifyRequest) {
+  try {
+    yield* request.parts()
+  } catch (error) {
+    const { statusCode = 500, code } = error as { statusCode?: number; code?: string }
+    if (error instanceof PayloadTooLarge || error instanceof InvalidRequest || error instanceof UploadCut) throw error
+    if (statusCode < 500 || !code || /^(?:ERR_STREAM|ECONNRESET)/.test(code)) {
+      throw new InvalidRequest('The form did not arrive whole.').with({ cause: error })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,54 @@
+import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import { shownPath } from '../../../core/file-path.ts'
+import type { Archive, ArchivedFile } from '../../../core/zip-archive.ts'
+import type { DeployLimits } from '../schemas.ts'
+import { IGNORE_FILE, isLitter, leftOut } from './left-out.ts'
+
+/** Folders and litter count too: so many entries for each file that a deploy may have. */
+const ENTRIES_PER_FILE = 4
+const IGNORE_FILE_BYTES = 65_536
+
+/**
+ * The files of an archive to publish, relative to the folder with the `index.html`, and how many were left out. Secrets
+ * and the platform's own prefixes are looked at when the deploy is announced, now that it is known which folder is the
+ * root.
+ *
+ * @throws InvalidRequest, PayloadTooLarge saying what is wrong with the archive
+ */
+export async function contentsOf(
+  archive: Archive,
+  limits: DeployLimits,
+): Promise<{ files: ArchivedFile[]; skipped: number }> {
+  const all = await archive.files({ most: limits.filesPerDeploy * ENTRIES_PER_FILE, isLitter })
+  const root = rootOf(all.map(({ path }) => path))
+  const inside = all.filter(({ path }) => path.startsWith(root))
+  const listed = inside.find(({ path }) => path === root + IGNORE_FILE)
+  const isLeftOut = leftOut(listed ? await textOf(archive, listed) : '')
+  const files = inside
+    .map((file) => ({ ...file, path: file.path.slice(root.length) }))
+    .filter(({ path }) => !isLeftOut(path))
+  if (files.length > limits.filesPerDeploy) {
+    throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
+  }
+  for (const { size, path } of files) {
+    if (size > limits.deployFileBytes) {
+      throw new PayloadTooLarge(`${shownPath(path)} has ${size} bytes; a file has at most ${limits.deployFileBytes}.`)
+    }
+  }
+  archive.checkTotal(files, { what: 'a deploy', mostBytes: limits.deployBytes })
+  return { files, skipped: all.length - files.length }
+}
+
+async function textOf(archive: Archive, file: ArchivedFile): Promise<string> {
+  if (file.size > IGNORE_FILE_BYTES) throw new InvalidRequest(`${IGNORE_FILE} is larger than 64 KiB.`)
+  return Buffer.concat(await archive.read(file).toArray()).toString()
+}
+
+/** The one folder that everything is in, when the `index.html` is in there: people zip the folder, not what it holds. */
+function rootOf(paths: readonly string[]): string {
+  const meant = paths.filter((path) => !isLitter(path))
+  if (meant.includes('index.html')) return ''
+  const [first = ''] = meant
+  const root = first.slice(0, first.indexOf('/') + 1)
+  return root && meant.includes(`${root}index.html`) && meant.every((path) => path.startsWith(root)) ? root : ''
+}

@@ -1,0 +1,42 @@
+import Type from 'typebox'
+import { NotFound } from '../../core/errors.ts'
+import type { Routes } from '../../core/routes.ts'
+import { CORS, PREFLIGHT } from '../assets/index.ts'
+import { refuseServiceWorker } from './edge.ts'
+
+const FileParams = Type.Object({ file: Type.String({ maxLength: 70 }) })
+const FileQuery = Type.Object({ variant: Type.Optional(Type.Enum(['auto', 'source', 'lod'])) })
+
+/**
+ * `/__service/assets/{id-or-slug}.glb`: public models at the game's own address, so that a game needs no other origin.
+ * Any page may read them, so their refusals too. Nobody's credentials are looked at: what is private is not there.
+ */
+export const assetRoutes: Routes = async (app) => {
+  const shared = { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' } } as const
+  app.addHook('onRequest', refuseServiceWorker)
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers(CORS)
+  })
+  app.route({
+    // Fastify's own HEAD routes would read the file to its end.
+    method: ['GET', 'HEAD'],
+    exposeHeadRoute: false,
+    url: '/__service/assets/:file',
+    ...shared,
+    schema: { hide: true, params: FileParams, querystring: FileQuery },
+    handler: async (request, reply) => {
+      const { file } = request.params as { file: string }
+      const { variant = 'auto' } = request.query as { variant?: 'auto' | 'source' | 'lod' }
+      const asset = file.endsWith('.glb') ? await app.assets.find(file.slice(0, -4), null) : null
+      if (!asset || (asset.kind !== 'model' && asset.kind !== 'animation')) throw new NotFound('asset')
+      const piece = app.assets.choose(asset, variant)
+      await app.assets.delivery.send(request.raw, reply, { asset, piece, audience: { door: 'proxy', shared: true } })
+      return reply
+    },
+  })
+  app.options(
+    '/__service/assets/:file',
+    { ...shared, schema: { hide: true, params: FileParams } },
+    async (_request, reply) => reply.code(204).headers(PREFLIGHT).send(),
+  )
+}
