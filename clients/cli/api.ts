@@ -133,7 +133,7 @@ export class Api {
     if (!problem) return this.#notOurs(answer)
     const { code, message, details } = problem
     const hint = this.#hintFor(status, { code, message })
-    if (status === 401) return new CliError(`The token was not accepted by ${this.baseUrl}: ${message}`, { code, hint })
+    if (status === 401) return new CliError(`${this.baseUrl} does not accept the token.`, { code, hint })
     if (status >= 500 && code === 'internal') {
       const id = headers['x-request-id']
       return new CliError(`The platform failed: ${message}`, {
@@ -148,8 +148,8 @@ export class Api {
     const { baseUrl, tokenFrom } = this.connection
     if (status === 401) {
       return tokenFrom === 'environment'
-        ? `It was revoked, has expired, or is mistyped. SERVICE_API_TOKEN wants one of ${baseUrl}/settings/tokens.`
-        : 'It was revoked or has expired. Sign in again: gameyard login'
+        ? `It was revoked, has expired, or is mistyped. Put another into SERVICE_API_TOKEN: ${baseUrl}/settings/tokens`
+        : 'It was revoked, has expired, or is mistyped. Sign in again: gameyard login'
     }
     // What an address says that no plugin has taken.
     if (status === 404 && message === 'There is no such address.') {

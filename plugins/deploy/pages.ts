@@ -191,7 +191,12 @@ const isPreview = ({ state, liveAt }: Deploy): boolean => state === 'superseded'
 const instructions = (portal: string, game: Game): View => html`
   <${Steps} items=${[
     {
-      title: 'Get a token',
+      title: 'Deploy with one command',
+      body: html`<p>The program that runs this platform is also its command line. Sign in once; from then on:</p>
+        <${CodeBlock} title="Terminal" code=${`gameyard login --url ${portal}\ngameyard deploy dist --game ${game.slug}`} />`,
+    },
+    {
+      title: 'Or without it: get a token',
       body: html`<p>Make one in <a href="/settings/tokens">your settings</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
         <${CodeBlock} code="export SERVICE_API_TOKEN=svc_api_…" />`,
     },

@@ -30,7 +30,7 @@ t.test('a token of the settings signs this machine in, and logout takes it away'
   const token = await yard.token()
   const last = token.endsWith('a') ? 'b' : 'a'
   const wrong = await withInput(`${token.slice(0, -1)}${last}`, 'login', '--with-token', '--url', portal)
-  t.match(wrong, { code: 1, stderr: /was not accepted by http[\s\S]*gameyard login/ })
+  t.match(wrong, { code: 1, stderr: /does not accept the token\.[\s\S]*gameyard login/ })
   const file = join(configFolder, 'credentials.json')
   t.notOk(existsSync(file), 'a wrong token is not kept')
 
