@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
-import type { Artifact, JobAction, JobStatus } from './schemas.ts'
+import type { Artifact, GenerationStatus, JobAction, JobStatus } from './schemas.ts'
 
 const JobRowSchema = defineEntity({
   name: 'BlenderJobRow',
@@ -32,7 +32,10 @@ const JobRowSchema = defineEntity({
     errorCode: p.string().length(40).nullable(),
     errorMessage: p.text().nullable(),
     artifacts: p.json<Artifact[]>(),
+    /** What came of it, or what the picture is of. */
     assetId: p.string().length(30).nullable(),
+    /** The generation it belongs to. */
+    generationId: p.string().length(30).nullable(),
   },
   indexes: [
     { properties: ['status', 'turn', 'id'] },
@@ -87,3 +90,31 @@ const WorkerRowSchema = defineEntity({
 
 export class WorkerRow extends WorkerRowSchema.class {}
 WorkerRowSchema.setClass(WorkerRow)
+
+/** A request for an asset: a job or several, then the asset. */
+const GenerationRowSchema = defineEntity({
+  name: 'BlenderGenerationRow',
+  tableName: 'blender_generations',
+  properties: {
+    id: p.string().length(30).primary(),
+    ownerId: p.string().length(30).index(),
+    /** `writing`: the model writes a script. */
+    status: p.string().length(10).$type<GenerationStatus>(),
+    name: p.string().length(120),
+    template: p.string().length(40).nullable(),
+    parameters: p.json<Record<string, unknown>>(),
+    starters: p.json<string[]>(),
+    visibility: p.string().length(10).$type<'public' | 'private'>(),
+    prompt: p.text().nullable(),
+    /** How often the model has written: once, and once more a repair. */
+    round: p.integer(),
+    jobId: p.string().length(30).nullable(),
+    assetId: p.string().length(30).nullable(),
+    errorCode: p.string().length(40).nullable(),
+    errorMessage: p.text().nullable(),
+    createdAt: p.datetime(3),
+  },
+})
+
+export class GenerationRow extends GenerationRowSchema.class {}
+GenerationRowSchema.setClass(GenerationRow)

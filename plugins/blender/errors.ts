@@ -11,6 +11,12 @@ export const NotCancellable = defineError('conflict', 409, 'This job is over: %s
 
 export const RangeNotSatisfiable = defineError('range_not_satisfiable', 416, 'The file has %s bytes.')
 
+export const UnsupportedProvider = defineError(
+  'unsupported_provider',
+  400,
+  'Only the provider blender makes assets here, not %s.',
+)
+
 /** Why a job failed: `error.code` of a job, and what to say when nobody knows better. */
 export const FAILURES = {
   script_error: 'The script failed.',

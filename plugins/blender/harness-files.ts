@@ -1,29 +1,35 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { getAsset, getAssetKeys, isSea } from 'node:sea'
 import type { InputFile } from '../../drivers/blender/interface.ts'
 
-/** Beside this file; in a bundle, where the build has put it. */
-const folder = [join(import.meta.dirname, 'harness'), join(import.meta.dirname, 'plugins/blender/harness')]
+/** Beside this file; in the single binary, where there is no such folder, assets under this name (build/binary.ts). */
+const folder = isSea() ? '' : join(import.meta.dirname, 'harness')
+const prefix = 'plugins/blender/harness/'
 
-const root = (): string => folder.find((path) => existsSync(path)) ?? (folder[0] as string)
+/** One of the harness's files, such as `starters/catalog.json`. */
+export const harnessText = (name: string): string =>
+  isSea() ? getAsset(prefix + name, 'utf8') : readFileSync(join(folder, name), 'utf8')
 
-/** The Python that runs inside Blender, as files of a run; read when the first job needs it. */
-export function harnessFiles(): InputFile[] {
-  const from = root()
-  return readdirSync(from, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.py'))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .map((file) => ({ path: `harness/${relative(from, file)}`, content: readFileSync(file) }))
+function harnessNames(): string[] {
+  if (isSea())
+    return getAssetKeys()
+      .filter((key) => key.startsWith(prefix))
+      .map((key) => key.slice(prefix.length))
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
 }
+
+/** The Python that runs inside Blender, as files of a run. */
+export const harnessFiles = (): InputFile[] =>
+  harnessNames()
+    .filter((name) => name.endsWith('.py'))
+    .map((name) => ({ path: `harness/${name}`, content: harnessText(name) }))
 
 /** The harness's JSON files of a folder, parsed, in the order of their names. */
-export function harnessRecords<Record>(name: string): Record[] {
-  const from = join(root(), name)
-  return readdirSync(from)
-    .filter((file) => file.endsWith('.json'))
+export const harnessRecords = <Record>(name: string): Record[] =>
+  harnessNames()
+    .filter((file) => file.startsWith(`${name}/`) && file.endsWith('.json'))
     .sort()
-    .map((file) => JSON.parse(readFileSync(join(from, file), 'utf8')))
-}
-
-/** One of the harness's files. */
-export const harnessText = (name: string): string => readFileSync(join(root(), name), 'utf8')
+    .map((file) => JSON.parse(harnessText(file)))

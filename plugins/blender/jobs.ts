@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream'
+import { json } from 'node:stream/consumers'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { isId, newId } from '../../core/ids.ts'
@@ -7,10 +9,12 @@ import type { Range, Storage } from '../../drivers/storage/interface.ts'
 import { artifactKey } from './artifacts.ts'
 import { JobRow, JobText, WorkerRow } from './entities.ts'
 import { BlenderNotConfigured, NotCancellable, NotCompleted } from './errors.ts'
+import type { Inspection } from './job-page.ts'
 import type { Library } from './library.ts'
 import type { Queue } from './queue.ts'
 import type { Artifact, BlenderLimits, Health, Job, JobQuery, JobStatus, NewAction, NewJob } from './schemas.ts'
 import { assertSize, type Templates } from './templates.ts'
+import type { JobWatch } from './watch.ts'
 import { WORKER_LIVES_MS, type Worker } from './worker.ts'
 
 declare module '../../core/events.ts' {
@@ -24,10 +28,19 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events'> & {
   storage: Storage
   queue: Queue
   worker: Worker
+  watch: JobWatch
   executorName: string
   templates: Templates
   library: Library
   limits: BlenderLimits
+}
+
+/** What a job is for beyond itself. */
+interface Further {
+  purpose: JobRow['purpose']
+  generationId?: string
+  /** Runs in the transaction that queues it. */
+  with?(em: SqlEntityManager, jobId: string): Promise<unknown>
 }
 
 /** Blender jobs of players: the plugin's face, as `app.blender`. */
@@ -47,10 +60,25 @@ export class BlenderJobs {
   /**
    * Queues a job.
    *
-   * @param purpose what its result is for
    * @throws BlenderNotConfigured, QueueFull, InvalidRequest; NotFound and NotCompleted of the source
    */
-  async submit(ownerId: string, request: NewJob, purpose: JobRow['purpose'] = 'job'): Promise<Job> {
+  async submit(ownerId: string, request: NewJob, further: Further = { purpose: 'job' }): Promise<Job> {
+    const fields = await this.check(ownerId, request)
+    await this.#mustHaveWorker()
+    const { clock, queue } = this.#parts
+    const id = newId('job', clock.now())
+    const { purpose, generationId, with: also } = further
+    await queue.submit(
+      { ...fields, id, ownerId, purpose, ...(generationId ? { generationId } : {}) },
+      also && ((em) => also(em, id)),
+    )
+    const job = await this.#mustOwn(ownerId, id)
+    await this.changed(job)
+    return this.#toJob(job)
+  }
+
+  /** What a request comes to, with all defaults. @throws as `submit`, but for what depends on the moment */
+  async check(ownerId: string, request: NewJob) {
     const { name, sourceJobId = null, template = null, starterAssets = [], script = null } = request
     const action = request.action ?? (sourceJobId ? 'revise' : 'create')
     if (action === 'create' && sourceJobId)
@@ -69,27 +97,7 @@ export class BlenderJobs {
     if (unknown !== undefined)
       throw new InvalidRequest(`There is no starter ${unknown}; GET /api/blender/v1/library lists them.`)
     const parameters = await this.#parametersOf(ownerId, template, sourceJobId, request.parameters ?? {})
-    await this.#mustHaveWorker()
-    const { clock, queue } = this.#parts
-    const id = newId('job', clock.now())
-    await queue.submit({
-      ...{
-        id,
-        ownerId,
-        purpose,
-        name: name.trim(),
-        action,
-        template,
-        parameters,
-        starterAssets,
-        faceLimit,
-        sourceJobId,
-        script,
-      },
-    })
-    const job = await this.#mustOwn(ownerId, id)
-    await this.changed(job)
-    return this.#toJob(job)
+    return { name: name.trim(), action, template, parameters, starterAssets, faceLimit, sourceJobId, script }
   }
 
   /** Queues further work on a completed job. @throws as `submit` */
@@ -160,6 +168,19 @@ export class BlenderJobs {
     const artifact = job.artifacts.find((candidate) => candidate.name === name)
     if (!artifact) throw new NotFound('artifact')
     return { artifact, read: (range) => this.#parts.storage.get(artifactKey(id, artifact), range) }
+  }
+
+  /** What its inspection says; null when there is none. @throws NotFound when the job is not the player's */
+  async inspection(ownerId: string, id: string): Promise<Inspection | null> {
+    const job = await this.#mustOwn(ownerId, id)
+    if (!job.artifacts.some(({ name }) => name === 'inspection.json')) return null
+    const { read } = await this.openArtifact(ownerId, id, 'inspection.json')
+    return (await json(await read())) as Inspection
+  }
+
+  /** The job as server-sent events, until it is over. */
+  follow(ownerId: string, id: string): AsyncGenerator<string> {
+    return this.#parts.watch.follow(id, () => this.get(ownerId, id))
   }
 
   /** Who runs jobs, how many, and whether anybody does. */

@@ -25,7 +25,7 @@ export type QueuedJob = Pick<
   | 'starterAssets'
   | 'faceLimit'
   | 'sourceJobId'
-> & { script: string | null }
+> & { script: string | null; assetId?: string; generationId?: string }
 
 /** A job that this process runs until its lease ends. */
 export interface Claim {
@@ -51,6 +51,8 @@ export type Outcome =
 export class Queue {
   readonly #db: Database
   readonly #clock: Clock
+  /** Told of a job's end, in the transaction that ends it. */
+  onEnd: (em: SqlEntityManager, job: JobRow) => Promise<void> = async () => {}
   readonly #limits: { queuedPerOwner: number; runningPerOwner: number; leaseSeconds: number }
 
   constructor(
@@ -63,13 +65,14 @@ export class Queue {
   }
 
   /** @throws QueueFull */
-  async submit({ script, ...job }: QueuedJob, further?: (em: SqlEntityManager) => Promise<void>): Promise<void> {
+  async submit({ script, ...job }: QueuedJob, further?: (em: SqlEntityManager) => Promise<unknown>): Promise<void> {
     const { queuedPerOwner } = this.#limits
     await this.#db.transaction(async (em) => {
       const now = await this.#holdTurn(em)
       const waiting = { ownerId: job.ownerId, status: 'queued' as const }
       const [last] = await em.find(JobRow, waiting, { orderBy: { turn: 'desc' }, limit: 1, fields: ['turn'] })
-      if (last && (await em.count(JobRow, waiting)) >= queuedPerOwner) throw new QueueFull(queuedPerOwner)
+      const own = job.purpose === 'job' || job.purpose === 'generation'
+      if (own && last && (await em.count(JobRow, waiting)) >= queuedPerOwner) throw new QueueFull(queuedPerOwner)
       await em.insert(JobRow, {
         ...job,
         status: 'queued',
@@ -85,7 +88,8 @@ export class Queue {
         errorCode: null,
         errorMessage: null,
         artifacts: [],
-        assetId: null,
+        assetId: job.assetId ?? null,
+        generationId: job.generationId ?? null,
       })
       await em.insert(JobText, { jobId: job.id, script, log: '' })
       await further?.(em)
@@ -163,6 +167,7 @@ export class Queue {
       )
       if (changed === 0) return false
       await em.nativeUpdate(JobText, { jobId: job.id }, { log: outcome.log.slice(-LOG_CHARACTERS) })
+      await this.onEnd(em, job)
       return true
     })
   }
@@ -198,20 +203,23 @@ export class Queue {
             failure('worker_lost'),
           )
       }
+      for (const row of rows) if (row.status === 'failed') await this.onEnd(em, row)
       return rows
     })
   }
 
   /** Ends a job that waits or runs, at once; its worker notices. @returns false when it is over already */
   async cancel(jobId: string): Promise<boolean> {
-    const cancelled = await this.#db
-      .em()
-      .nativeUpdate(
+    return this.#db.transaction(async (em) => {
+      const cancelled = await em.nativeUpdate(
         JobRow,
         { id: jobId, status: { $in: ['queued', 'running'] } },
         { status: 'cancelled', stage: null, finishedAt: this.#clock.now(), leaseId: null, leaseEndsAt: null },
       )
-    return cancelled === 1
+      if (cancelled === 0) return false
+      await this.onEnd(em, await em.findOneOrFail(JobRow, { id: jobId }))
+      return true
+    })
   }
 
   /** Places in the order, 1 being next, of those of an owner's jobs that wait. */

@@ -9,16 +9,19 @@ import {
   ArtifactList,
   ArtifactParams,
   Capabilities,
+  Generation,
   Health,
   Job,
   JobList,
   JobParams,
   JobQuery,
   NewAction,
+  NewGeneration,
   NewJob,
   TemplateList,
 } from './schemas.ts'
 import { sendArtifact } from './send-artifact.ts'
+import { sendEvents } from './send-events.ts'
 
 const constraints = { origin: 'studio' } as const
 // The pages call these too, with the browser session.
@@ -164,6 +167,17 @@ export const routes: Routes = async (app) => {
   )
 
   app.get(
+    '/api/blender/v1/jobs/:id/events',
+    {
+      config: reads,
+      constraints,
+      onRequest: owned,
+      schema: { summary: 'A job as server-sent events, until it is over', tags, params: JobParams },
+    },
+    async (request, reply) => sendEvents(reply, blender.follow(callerOf(request).playerId, request.params.id)),
+  )
+
+  app.get(
     '/api/blender/v1/jobs/:id/artifacts',
     {
       config: reads,
@@ -189,5 +203,26 @@ export const routes: Routes = async (app) => {
       const { id, name } = request.params
       return sendArtifact(request, reply, await blender.openArtifact(callerOf(request).playerId, id, name))
     },
+  )
+
+  app.post(
+    '/api/generations',
+    {
+      config: { ...submits, idempotent: true },
+      constraints,
+      schema: { summary: 'Have an asset made', tags, body: NewGeneration, response: { 202: Generation } },
+    },
+    async (request, reply) =>
+      reply.code(202).send(await app.generatedAssets.start(callerOf(request).playerId, request.body)),
+  )
+
+  app.get(
+    '/api/generations/:id',
+    {
+      config: reads,
+      constraints,
+      schema: { summary: 'How far an asset is', tags, params: JobParams, response: { 200: Generation } },
+    },
+    async (request) => app.generatedAssets.get(callerOf(request).playerId, request.params.id),
   )
 }

@@ -150,3 +150,35 @@ export const Template = Type.Object({
 })
 export type Template = Static<typeof Template>
 export const TemplateList = Type.Object({ templates: Type.Array(Template) })
+
+export const NewGeneration = Type.Object({
+  provider: Type.String({ maxLength: 40, description: '`blender`.' }),
+  name: Name,
+  template: Type.Optional(Id),
+  starters: Type.Optional(Type.Array(Id, { maxItems: 20 })),
+  parameters: Type.Optional(Parameters),
+  script: Type.Optional(Script),
+  prompt: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4000,
+      description: 'What to make: a model writes the script, paid with credits.',
+    }),
+  ),
+  visibility: Type.Optional(OneOf(['public', 'private'])),
+})
+export type NewGeneration = Static<typeof NewGeneration>
+
+const GENERATION_STATUSES = ['writing', 'queued', 'running', 'completed', 'failed', 'cancelled'] as const
+export type GenerationStatus = (typeof GENERATION_STATUSES)[number]
+export const Generation = Type.Object({
+  id: Type.String(),
+  status: OneOf(GENERATION_STATUSES),
+  name: Type.String(),
+  jobId: Nullable(Type.String()),
+  assetId: Nullable(Type.String()),
+  rounds: Type.Integer({ description: 'How often the model wrote a script, repairs included.' }),
+  error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+  createdAt: Time,
+})
+export type Generation = Static<typeof Generation>

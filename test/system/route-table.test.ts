@@ -216,6 +216,18 @@ OPTIONS /api/assets/:id/thumbnail                studio  optional
 GET    /assets/:id/file                          portal  optional
 GET    /assets/:id/thumbnail                     portal  optional
 
+GET    /api/blender/v1/jobs/:id/events           studio  assets:read api-token cli-token session
+GET    /blender                                  portal  session page
+GET    /blender/new                              portal  session page
+POST   /blender/new                              portal  session page
+GET    /blender/jobs/:id                         portal  session page
+GET    /blender/jobs/:id/events                  portal  session page
+GET    /blender/jobs/:id/files/:name             portal  session page
+POST   /blender/jobs/:id/cancel                  portal  session page
+POST   /blender/jobs/:id/revise                  portal  session page
+POST   /api/generations                          studio  assets:generate api-token cli-token session
+GET    /api/generations/:id                      studio  assets:read api-token cli-token session
+
 GET    /auth/service/start                       game    none
 GET    /auth/service/callback                    game    none
 GET    /auth/service/session                     game    none
@@ -306,11 +318,13 @@ t.test('every route is written down here, with its origin, its auth and the prin
   }
 })
 
-/** A Blender job that waits: nobody runs it, and it needs no Blender. */
-async function queuedJob(app: Platform['app'], ownerId: string): Promise<string> {
+/** A Blender job that is over, so that its stream of events ends too; it needs no Blender. */
+async function cancelledJob(app: Platform['app'], ownerId: string): Promise<string> {
   const worker = { id: 'wrk_elsewhere', executor: 'subprocess', capacity: 1, blenderVersion: '4.2.0' }
   await app.db.em().insert(WorkerRow, { ...worker, seenAt: app.clock.now() })
-  return (await app.blender.submit(ownerId, { name: 'A crate', template: 'prop' })).id
+  const { id } = await app.blender.submit(ownerId, { name: 'A crate', template: 'prop' })
+  await app.blender.cancel(ownerId, id)
+  return id
 }
 
 /** A world in which every route has something to be about, and every kind of credential. */
@@ -330,20 +344,23 @@ async function inhabit(t: Test) {
   const token = (await owner.get('/api/tokens')).body.tokens.at(-1)
   const [session] = await platform.app.identity.sessions.list(owner.id)
   const file = (await platform.stranger.get('/')).text.match(/\/_assets\/([^"]+)/)?.[1]
-  const job = await queuedJob(platform.app, owner.id)
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-routes-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'pong.glb'), await sheet(2))
   const file3d = { path: join(folder, 'pong.glb'), name: 'pong.glb' }
   const asset = await platform.app.assets.create(owner.id, { title: 'Pong' }, file3d)
+  const job = await cancelledJob(platform.app, owner.id)
+  const making = { provider: 'blender', name: 'A crate', template: 'prop' }
+  const generation = await platform.app.generatedAssets.start(owner.id, making)
   const ids: [prefix: RegExp, id: string | undefined][] = [
     [/^\/api\/oauth\/apps/, application.id],
     [/^\/(api|settings)\/tokens/, token.id],
     [/^\/settings\/sessions/, session?.id],
     [/^\/api\/games/, game.id],
     [/^\/api\/blender\/v1\/library/, 'coin-gold'],
-    [/^\/api\/blender/, job],
     [/^(\/api)?\/assets/, asset.id],
+    [/^(\/api)?\/blender/, job],
+    [/^\/api\/generations/, generation.id],
     [/^\/admin\/(players|invitations)/, owner.id],
   ]
   const things: Record<string, string | undefined> = {

@@ -10,7 +10,7 @@ t.test(
   'a template becomes a model, a picture, an inspection and a scene, and further work goes on from it',
   async (t) => {
     if (!hasPrograms(t, 'blender', 'bwrap')) return
-    const platform = await startPlatform(t)
+    const platform = await startPlatform(t, { config: { blender: { driver: 'subprocess' } } })
     const owner = await platform.signUp()
     const program = await platform.program(owner)
     const health = await program.get('/api/blender/health')
@@ -72,7 +72,9 @@ job.warn('made in a test')
 
 t.test('a script that fails says where; too many faces, nothing at all, and cancelling', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
-  const platform = await startPlatform(t, { config: { limits: { blenderTimeoutSeconds: 60 } } })
+  const platform = await startPlatform(t, {
+    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 60 } },
+  })
   const owner = await platform.signUp()
   const program = await platform.program(owner)
   const fail = async (fields: object) => {
@@ -106,7 +108,7 @@ t.test('a script that fails says where; too many faces, nothing at all, and canc
 
 t.test('bad requests are refused, each with its reason', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { config: { blender: { driver: 'subprocess' } } })
   const program = await platform.program(await platform.signUp())
   const other = await platform.program(await platform.signUp())
   for (const [body, message] of [
