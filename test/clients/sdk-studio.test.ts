@@ -17,7 +17,7 @@ import { type PlatformOptions, startPlatform } from '../kit/platform.ts'
 import { sheet } from '../plugins/assets/models.ts'
 
 async function yard(t: Test, config: PlatformOptions['config'] = {}) {
-  const platform = await startPlatform(t, { listen: true, config })
+  const platform = await startPlatform(t, { listen: true, config: { blender: { driver: 'subprocess' }, ...config } })
   const owner = await platform.signUp({ name: 'Ada' })
   const { token } = await platform.program(owner)
   const client = createClient({ baseUrl: platform.portal, token: token as string })

@@ -117,5 +117,4 @@ export const ROWS: Record<string, string[]> = {
  */
 export const PENDING: Record<string, string> = {
   'Studio assets / GET /api/assets/{id}/animation/{preset}': 'GET /api/assets/:id/animation/:preset',
-  'Blender worker API / POST /api/generations': 'POST /api/generations',
 }

@@ -205,4 +205,25 @@ export const studio: Cases = {
     }
     t.equal((await w.get(`${w.studio}${JOBS}/${job.done.id}/artifacts/passwd`, { token: job.token })).status, 404)
   },
+  'Blender worker API / POST /api/generations': async (t, w) => {
+    const path = `${w.studio}/api/generations`
+    const body = { provider: 'blender', name: 'A crate', template: 'prop', visibility: 'public' }
+    t.equal((await w.post(path, { token: await reads(w), body })).status, 403)
+    const token = await w.token('assets:generate')
+    t.match(await w.post(path, { token, body: { ...body, provider: 'clay' } }), {
+      status: 400,
+      body: { error: { code: 'unsupported_provider' } },
+    })
+    const job = await w.completedJob(t)
+    if (!job) return
+    const started = await w.post(path, { token, body })
+    t.match(started, { status: 202, body: { id: /^gen_/, status: String, jobId: /^job_/, assetId: null } })
+    for (let tries = 0; tries < 1200; tries++) {
+      const { body: now } = await w.get(`${path}/${started.body.id}`, { token: await reads(w) })
+      if (now.status === 'failed') return t.fail(JSON.stringify(now))
+      if (now.assetId) return t.match(String((await file(w, now.assetId)).body), /^glTF/, 'a normal asset')
+      await new Promise((done) => setTimeout(done, 50))
+    }
+    return t.fail('no asset in time')
+  },
 }

@@ -46,7 +46,7 @@ export class World {
   static async start(t: Test): Promise<World> {
     const ai = await startAiServer(t, openai('Hello, player!'))
     const stripe = await startStripe(t)
-    const config = { ai: aiConfig(ai), payments: stripeConfig(stripe.url) }
+    const config = { ai: aiConfig(ai), payments: stripeConfig(stripe.url), blender: { driver: 'subprocess' } }
     return new World(await startPlatform(t, { listen: true, config }), ai, stripe)
   }
 
