@@ -105,6 +105,8 @@ async function bundleWorkers(): Promise<{ name: string; file: string; bytes: Uin
     platform: 'node',
     target: 'node24',
     loader: { '.wasm': 'binary' },
+    // The form for Node wants a native library; what we use of its only user needs neither.
+    alias: { 'ndarray-pixels': join(root, 'node_modules/ndarray-pixels/dist/ndarray-pixels-browser.js') },
     // Of libraries that look for their files beside themselves; ours are inside.
     define: { 'import.meta.url': '"file:///"' },
     legalComments: 'none',

@@ -9,12 +9,14 @@ import { ShortCache } from '../../core/short-cache.ts'
 import type { Spool } from '../../core/spool.ts'
 import { BlobNotFound, type Range } from '../../drivers/storage/interface.ts'
 import { Changes } from './changes.ts'
+import { Clips } from './clips.ts'
 import { AssetRow } from './entities.ts'
 import { AssetRefused } from './errors.ts'
 import { type Intake, type LocalFile, takeIn } from './intake.ts'
 import { Library } from './library.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './models/models.ts'
+import { Preparation } from './preparation.ts'
 import { type AssetRecord, BLOB_PREFIX, blobKey } from './record.ts'
 import { readAssets } from './rows.ts'
 import type { Asset, AssetSource, NewAsset, Variant } from './schemas.ts'
@@ -53,7 +55,9 @@ const SLUG_TRIES = 5
 export class Assets {
   readonly library: Library
   readonly changes: Changes
+  readonly clips: Clips
   readonly delivery: Delivery
+  readonly preparation: Preparation
   readonly #parts: AssetsParts
   readonly #records: ShortCache<AssetRecord>
 
@@ -61,7 +65,9 @@ export class Assets {
     this.#parts = parts
     this.library = new Library(parts)
     this.changes = new Changes(parts, this)
+    this.clips = new Clips(parts, this)
     this.delivery = new Delivery(parts)
+    this.preparation = new Preparation(parts, this)
     this.#records = new ShortCache(parts.clock)
     const forget = ({ assetId }: { assetId: string }) => this.#records.dropWhere(({ id }) => id === assetId)
     parts.events.on('asset.changed', forget)
@@ -69,7 +75,7 @@ export class Assets {
   }
 
   /**
-   * Takes a file in: looks at its bytes, stores them, and queues what is made of them (a simplified form). A job's
+   * Takes a file in: looks at its bytes, stores them, and queues what is made of them (a picture, a simplified form). A job's
    * output is taken in once: asked again with the same `source.jobId`, it answers with the asset that there is.
    *
    * @param file is copied, and stays the caller's
@@ -233,7 +239,7 @@ export class Assets {
         ...{ createdAt: now, updatedAt: now },
       })
       await indexAsset(em, { id, title, tags })
-      if (intake.kind === 'model') await jobs.enqueue(em, { name: 'assets/lod', key: id, payload: { assetId: id } })
+      if (intake.kind === 'model') await jobs.enqueue(em, { name: 'assets/prepare', key: id, payload: { assetId: id } })
     }
     for (let tries = 1; ; tries++) {
       try {

@@ -6,6 +6,7 @@ import { registerChores } from './chores.ts'
 import { AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
 import { migration } from './migrations/2026_11_21_assets.ts'
 import { Models } from './models/models.ts'
+import { pages } from './pages/routes.ts'
 import { routes } from './routes.ts'
 import { AssetLimits } from './schemas.ts'
 import { fileRoutes } from './serving/routes.ts'
@@ -44,5 +45,10 @@ export default definePlugin(
     registerChores(app)
     await app.register(routes({ spool, limits }))
     await app.register(fileRoutes)
+    await app.register(pages({ spool, limits }))
+    app.site.navigation.push(
+      { label: 'Assets', href: '/assets', place: 'main', order: 30 },
+      { label: 'My assets', href: '/assets/mine', place: 'account', order: 30 },
+    )
   },
 )

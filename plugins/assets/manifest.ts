@@ -1,3 +1,4 @@
+import { PRESET_NAMES } from './clips.ts'
 import type { AssetRecord } from './record.ts'
 import type { AssetManifest } from './schemas.ts'
 
@@ -16,6 +17,10 @@ export function manifestOf(asset: AssetRecord): AssetManifest {
       ...{ path, size, sha256, contentType },
       url: kind === 'pack' ? `${url}?path=${encodeURIComponent(path)}` : of('source'),
     })),
-    presets: [],
+    presets: asset.rigged ? PRESET_NAMES.map((preset) => ({ preset, url: clipUrl(asset, preset) })) : [],
   }
 }
+
+/** Where a model with a clip is asked for. */
+export const clipUrl = ({ fileUrl }: AssetRecord, preset: string): string =>
+  `${fileUrl.slice(0, -'/file'.length)}/animation/${preset}`

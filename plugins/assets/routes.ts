@@ -7,35 +7,23 @@ import { cacheControl } from '../../core/http.ts'
 import type { Routes } from '../../core/routes.ts'
 import type { Spool } from '../../core/spool.ts'
 import type { Limits } from './limits.ts'
-import { manifestOf } from './manifest.ts'
-import { Asset, AssetChanges, AssetList, AssetManifest, AssetParams, AssetQuery, type UploadFields } from './schemas.ts'
+import { clipUrl, manifestOf } from './manifest.ts'
+import { Asset, AssetChanges, AssetList, AssetManifest, AssetParams, AssetQuery, Clip, NewClip } from './schemas.ts'
 import { CORS } from './serving/headers.ts'
 import { viewerOf } from './serving/routes.ts'
+import { uploadForms } from './upload/limits.ts'
 import { checkLength, receive } from './upload/receive.ts'
+import { titleOf } from './upload/title.ts'
 
 const constraints = { origin: 'studio' } as const
 // The portal's own pages call these too, with the browser session, where Studio and portal are one origin.
 const writes = { auth: { scope: 'assets:write', accepts: ['api-token', 'cli-token', 'session'] } } as const
 
-/** A title for an upload that came without one: the name of its file. */
-export const titleOf = (fields: UploadFields, name: string): string =>
-  fields.title ??
-  (name
-    .replace(/\.[^.]*$/, '')
-    .replace(/[_-]+/g, ' ')
-    .trim()
-    .slice(0, 120) ||
-    'Untitled')
-
 /** Assets by API: list, upload, read, change, publish, delete. */
 export const routes =
   ({ spool, limits }: { spool: Spool; limits: Limits }): Routes =>
   async (app) => {
-    const most = Math.max(limits.assetBytes, limits.assetPackBytes)
-    await app.register(multipart, {
-      limits: { fileSize: most, files: 2, fields: 20, fieldSize: 20_000, parts: 22, headerPairs: 20 },
-      throwFileSizeLimit: false,
-    })
+    await app.register(multipart, uploadForms(limits))
 
     /** Another's asset is none, whatever the body says: so before it is read. */
     const owned = async (request: FastifyRequest) => {
@@ -172,6 +160,29 @@ export const routes =
         async (request) => app.assets.changes.update(callerOf(request).playerId, request.params.id, { visibility }),
       )
     }
+
+    app.post(
+      '/api/assets/:id/animations',
+      {
+        config: writes,
+        constraints,
+        onRequest: owned,
+        schema: {
+          summary: 'Make a clip for a rigged model, so that it is there when it is first asked for',
+          tags: ['assets'],
+          params: AssetParams,
+          body: NewClip,
+          response: { 201: Clip },
+        },
+      },
+      async (request, reply) => {
+        const { preset } = request.body
+        const asset = await app.assets.mustOwn(callerOf(request).playerId, request.params.id)
+        const { size } = await app.assets.clips.get(asset, preset)
+        reply.code(201)
+        return { preset, size, url: clipUrl(asset, preset) }
+      },
+    )
 
     app.delete(
       '/api/assets/:id',

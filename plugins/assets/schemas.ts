@@ -144,6 +144,9 @@ export const AssetManifest = Type.Object({
 })
 export type AssetManifest = Static<typeof AssetManifest>
 
+export const NewClip = Type.Object({ preset: Type.String({ maxLength: 20 }) })
+export const Clip = Type.Object({ preset: Type.String(), size: Size, url: Type.String() })
+
 /** Numbers under `limits`. */
 export const AssetLimits = {
   assetBytes: Type.Integer({

@@ -213,6 +213,20 @@ GET    /api/assets/:id/file                      studio  optional
 OPTIONS /api/assets/:id/file                     studio  optional
 GET    /api/assets/:id/thumbnail                 studio  optional
 OPTIONS /api/assets/:id/thumbnail                studio  optional
+GET    /api/assets/:id/animation/:preset         studio  optional
+OPTIONS /api/assets/:id/animation/:preset        studio  optional
+POST   /api/assets/:id/animations                studio  assets:write api-token cli-token session
+GET    /assets/:id/animation/:preset             portal  optional
+GET    /assets                                   portal  optional page
+GET    /assets/mine                              portal  session page
+GET    /assets/new                               portal  session page
+POST   /assets/new                               portal  session page
+GET    /assets/:slug                             portal  optional page
+POST   /assets/:slug/publish                     portal  session page
+POST   /assets/:slug/unpublish                   portal  session page
+POST   /assets/:slug/delete                      portal  session page
+POST   /admin/assets/:slug/curate                portal  session page
+POST   /admin/assets/:slug/release               portal  session page
 GET    /assets/:id/file                          portal  optional
 GET    /assets/:id/thumbnail                     portal  optional
 
@@ -374,6 +388,7 @@ async function inhabit(t: Test) {
       key: 'x'.repeat(22),
       purchaseId: 'pur_nowhere',
       name: 'model.glb',
+      preset: 'walk',
     },
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {

@@ -2,7 +2,11 @@ declare module 'draco3dgltf/draco_decoder_gltf_nodejs.js' {
   export default function createDecoderModule(options: { wasmBinary: Uint8Array }): Promise<unknown>
 }
 
-declare module 'draco3dgltf/draco_decoder_gltf.wasm' {
+declare module 'draco3dgltf/draco_encoder_gltf_nodejs.js' {
+  export default function createEncoderModule(options: { wasmBinary: Uint8Array }): Promise<unknown>
+}
+
+declare module '*.wasm' {
   const bytes: Uint8Array
   export default bytes
 }
@@ -21,4 +25,9 @@ declare module 'gltf-validator' {
     info: { totalTriangleCount?: number; totalVertexCount?: number }
   }
   export function validateBytes(bytes: Uint8Array, options?: Record<string, unknown>): Promise<Report>
+}
+
+declare module 'draco3dgltf' {
+  const draco: { createDecoderModule(): Promise<unknown>; createEncoderModule(): Promise<unknown> }
+  export default draco
 }

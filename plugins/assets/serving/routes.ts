@@ -81,6 +81,13 @@ export const fileRoutes: Routes = async (app) => {
     return reply
   }
 
+  const animation = (door: Door) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const { asset, audience } = await seen(request, reply, door)
+    const piece = await app.assets.clips.get(asset, (request.params as { preset: string }).preset)
+    await app.assets.delivery.send(request.raw, reply, { asset, audience, piece })
+    return reply
+  }
+
   const preflight = async (request: FastifyRequest, reply: FastifyReply) => {
     const { audience } = await seen(request, reply, 'studio')
     return reply
@@ -122,8 +129,27 @@ export const fileRoutes: Routes = async (app) => {
       },
       handler: thumbnail(door),
     })
+    app.route({
+      method: ['GET', 'HEAD'],
+      exposeHeadRoute: false,
+      url: `${base}/:id/animation/:preset`,
+      // Making one takes a while, so these count against the limit of requests.
+      config: { auth: 'optional', quiet: true },
+      constraints: { origin },
+      helmet: false,
+      schema: {
+        ...(door === 'studio'
+          ? {
+              summary: 'The rigged model with a clip: idle, walk, run, jump, wave, dance, sit or death',
+              tags: ['assets'],
+            }
+          : { hide: true }),
+        params: Type.Object({ ...AssetParams.properties, preset: Type.String({ maxLength: 20 }) }),
+      },
+      handler: animation(door),
+    })
   }
-  for (const address of ['', '/file', '/manifest', '/thumbnail']) {
+  for (const address of ['', '/file', '/manifest', '/thumbnail', '/animation/:preset']) {
     app.options(
       `/api/assets/:id${address}`,
       { config: shared, constraints: { origin: 'studio' }, schema: { hide: true } },

@@ -1,10 +1,12 @@
 // The program of a worker thread that reads, measures and makes models. Each message is one task.
-
 import { readlinkSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
-import { inspectModel } from '../models/inspect.ts'
+import { animateModel } from '../models/animate.ts'
+import { inspectModel, readModel } from '../models/inspect.ts'
+import { simplifyModel } from '../models/lod.ts'
+import { drawModel } from '../models/picture.ts'
 import { ModelRefusal } from '../models/refusal.ts'
 import type { ModelAnswer, ModelTask } from '../models/tasks.ts'
 
@@ -18,6 +20,21 @@ async function perform(task: ModelTask): Promise<unknown> {
   switch (task.task) {
     case 'inspect':
       return inspectModel(bytes)
+    case 'simplify': {
+      const simplified = await simplifyModel(bytes)
+      if (simplified) await writeFile(task.out, simplified.bytes)
+      return simplified && { triangles: simplified.triangles }
+    }
+    case 'draw': {
+      const picture = drawModel((await readModel(bytes)).document)
+      if (picture) await writeFile(task.out, picture)
+      return picture && true
+    }
+    case 'animate': {
+      const animated = await animateModel(bytes, task.preset)
+      if (animated) await writeFile(task.out, animated)
+      return animated !== null
+    }
   }
 }
 

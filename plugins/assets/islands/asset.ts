@@ -1,0 +1,58 @@
+/** Shows the model in place of its picture, and plays its clips there; without it the picture and the links stay. */
+interface Viewer extends HTMLElement {
+  src: string
+  animationName: string | null
+  play(): void
+}
+
+const stage = document.querySelector<HTMLElement>('[data-viewer]')
+const status = document.querySelector<HTMLElement>('[data-viewer-status]')
+
+async function show(stage: HTMLElement): Promise<void> {
+  const { viewer: script = '', src = '', alt = '' } = stage.dataset
+  await import(script)
+  const viewer = document.createElement('model-viewer') as Viewer
+  for (const [name, value] of Object.entries({
+    src,
+    alt,
+    'camera-controls': '',
+    autoplay: '',
+    'shadow-intensity': '0.7',
+  }))
+    viewer.setAttribute(name, value)
+  viewer.setAttribute('interaction-prompt', 'none')
+  // The library's own buttons for augmented reality, which is not offered, can be reached by keyboard all the same.
+  for (const slot of ['ar-button', 'exit-webxr-ar-button']) {
+    const nothing = document.createElement('span')
+    nothing.slot = slot
+    viewer.append(nothing)
+  }
+  const say = (text: string) => {
+    if (status) status.textContent = text
+  }
+  viewer.addEventListener('load', () => {
+    stage.querySelector('img')?.remove()
+    stage.dataset.shown = viewer.getAttribute('src') ?? ''
+    viewer.play()
+    say('')
+  })
+  viewer.addEventListener('error', () => say('This browser could not show the model; the download works all the same.'))
+  stage.append(viewer)
+  for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-show]')) {
+    button.hidden = false
+    button.addEventListener('click', () => {
+      for (const other of document.querySelectorAll('button[data-show]')) other.removeAttribute('aria-pressed')
+      button.setAttribute('aria-pressed', 'true')
+      // What moves is to be seen.
+      stage.scrollIntoView({ block: 'nearest' })
+      say('Loading…')
+      viewer.setAttribute('src', button.dataset.show ?? src)
+    })
+  }
+}
+
+if (stage) {
+  show(stage).catch(() => {
+    if (status) status.textContent = 'The viewer could not be started in this browser.'
+  })
+}

@@ -1,0 +1,11 @@
+import type { Document } from '@gltf-transform/core'
+import { KHRDracoMeshCompression } from '@gltf-transform/extensions'
+import type { createIo } from './io.ts'
+
+/** What was compressed stays so when it is written again: whoever loads the source can read what is made of it too. */
+export async function keepCompression(document: Document, io: Awaited<ReturnType<typeof createIo>>): Promise<void> {
+  const used = document.getRoot().listExtensionsUsed()
+  if (!used.some((extension) => extension instanceof KHRDracoMeshCompression)) return
+  const { createEncoder } = await import('./draco.ts')
+  io.registerDependencies({ 'draco3d.encoder': await createEncoder() })
+}

@@ -1,0 +1,72 @@
+import type { Document, Texture } from '@gltf-transform/core'
+import jpeg from 'jpeg-js'
+import ndarray from 'ndarray'
+import { lanczos3 } from 'ndarray-lanczos'
+import { PNG } from 'pngjs'
+
+const LONGEST_SIDE = 1024
+/** What is larger is left alone: unpacking it would cost more than it saves. */
+const MOST_PIXELS = 8192 * 8192
+const JPEG_QUALITY = 88
+
+/** Pixels of four bytes: red, green, blue, alpha. */
+export interface Pixels {
+  width: number
+  height: number
+  data: Uint8Array
+}
+
+/**
+ * Makes PNG and JPEG textures with a side over 1024 pixels smaller, where that saves bytes. WebP and KTX2 stay as they
+ * are: they are small, and nothing that lives in a single binary writes them.
+ *
+ * @returns whether any became smaller
+ */
+export function shrinkTextures(document: Document): boolean {
+  let any = false
+  for (const texture of document.getRoot().listTextures()) {
+    const [width = 0, height = 0] = texture.getSize() ?? []
+    const image = texture.getImage()
+    if (!image || Math.max(width, height) <= LONGEST_SIDE || width * height > MOST_PIXELS) continue
+    const pixels = decodeTexture(texture)
+    if (!pixels) continue
+    const small = encode(resize(pixels), texture.getMimeType())
+    if (small.length >= image.length) continue
+    texture.setImage(small)
+    any = true
+  }
+  return any
+}
+
+/** The pixels of a PNG or JPEG texture; null for others, and for what can't be read. */
+export function decodeTexture(texture: Texture): Pixels | null {
+  const image = texture.getImage()
+  if (!image) return null
+  try {
+    if (texture.getMimeType() === 'image/png') return PNG.sync.read(Buffer.from(image))
+    if (texture.getMimeType() !== 'image/jpeg') return null
+    return jpeg.decode(image, { useTArray: true, maxMemoryUsageInMB: 1024, maxResolutionInMP: 68 })
+  } catch {
+    return null
+  }
+}
+
+function resize({ width, height, data }: Pixels): Pixels {
+  const scale = LONGEST_SIDE / Math.max(width, height)
+  const small = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
+  const target = new Uint8Array(small.width * small.height * 4)
+  lanczos3(
+    ndarray(new Uint8Array(data.buffer, data.byteOffset, data.length), [width, height, 4], [4, 4 * width, 1]),
+    ndarray(target, [small.width, small.height, 4], [4, 4 * small.width, 1]),
+  )
+  return { ...small, data: target }
+}
+
+function encode({ width, height, data }: Pixels, type: string): Uint8Array<ArrayBuffer> {
+  const raw = Buffer.from(data.buffer, data.byteOffset, data.length)
+  const bytes =
+    type === 'image/png'
+      ? PNG.sync.write(Object.assign(new PNG({ width, height }), { data: raw }))
+      : jpeg.encode({ width, height, data: raw }, JPEG_QUALITY).data
+  return new Uint8Array(bytes)
+}

@@ -1,0 +1,78 @@
+import {
+  Button,
+  EmptyState,
+  GameCard,
+  Grid,
+  html,
+  PageHeader,
+  Pagination,
+  Search,
+  type View,
+} from '../../../core/pages.ts'
+import { type AssetRecord, pathOf } from '../record.ts'
+import { KINDS } from '../schemas.ts'
+
+export interface LibraryProps {
+  title: string
+  /** The path of the list itself. */
+  path: string
+  assets: AssetRecord[]
+  nextCursor: string | null
+  tags: { tag: string; assets: number }[]
+  query: { q?: string; kind?: string; tag?: string; rigged?: boolean; cursor?: string }
+}
+
+const WORDS: Record<string, string> = {
+  model: 'Models',
+  pack: 'Packs',
+  image: 'Pictures',
+  audio: 'Sounds',
+  animation: 'Clips',
+}
+
+/** Assets to search and to narrow down. */
+export function library({ title, path, assets, nextCursor, tags, query }: LibraryProps): View {
+  const { q, kind, tag, rigged, cursor } = query
+  const address = (changes: Record<string, string | undefined>) => {
+    const asked = { q, kind, tag, rigged: rigged ? 'true' : undefined, ...changes }
+    const entries = Object.entries(asked).filter((entry): entry is [string, string] => Boolean(entry[1]))
+    return `${path}${entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''}`
+  }
+  const link = (label: string, href: string, current: boolean) =>
+    html`<li><a href=${href} aria-current=${current ? 'true' : undefined}>${label}</a></li>`
+  const narrowed = Boolean(q || kind || tag || rigged)
+  return html`
+    <${PageHeader} title=${title} lede=${path === '/assets' ? 'Models, packs, pictures and sounds that any game may link to.' : undefined}
+      actions=${html`<${Button} kind="act" href="/assets/new">Upload<//>`} />
+    <div class="browse">
+      <div class="browse-line">
+        <${Search} action=${path} label="Search assets" value=${q} />
+        <nav aria-label="Kind"><ul class="tags">
+          ${link('Everything', address({ kind: undefined, rigged: undefined }), !kind && !rigged)}
+          ${KINDS.map((each) => link(WORDS[each] as string, address({ kind: each, rigged: undefined }), kind === each))}
+          ${link('Rigged', address({ kind: undefined, rigged: 'true' }), rigged === true)}
+        </ul></nav>
+      </div>
+      ${
+        tags.length > 0 &&
+        html`<nav aria-label="Tags"><ul class="tags">
+          ${link('Any tag', address({ tag: undefined }), !tag)}
+          ${tags.map((known) => html`<li><a href=${address({ tag: known.tag })} aria-current=${known.tag === tag ? 'true' : undefined}>${known.tag}<span>${known.assets}</span></a></li>`)}
+        </ul></nav>`
+      }
+    </div>
+    ${
+      assets.length > 0
+        ? html`<${Grid}>${assets.map(card)}<//>`
+        : html`<${EmptyState} title=${narrowed ? 'Nothing matches' : 'No assets yet'} action=${narrowed ? undefined : { href: '/assets/new', label: 'Upload the first' }}>
+            <p>${narrowed ? html`Try the beginning of a word of its title, or <a href=${path}>see everything</a>.` : html`A glTF binary (<code>.glb</code>), a picture, a sound, or a ZIP archive of such.`}</p>
+          <//>`
+    }
+    <${Pagination} label="Assets" next=${nextCursor && address({ cursor: nextCursor })} first=${cursor && address({})} />`
+}
+
+const card = (asset: AssetRecord): View => {
+  const words = [asset.kind, asset.rigged && 'rigged', asset.license, asset.visibility === 'private' && 'private']
+  const game = { id: asset.id, title: asset.title, coverUrl: `${pathOf(asset)}/thumbnail` }
+  return html`<${GameCard} game=${game} href=${pathOf(asset)} meta=${words.filter(Boolean).join(' · ')} />`
+}

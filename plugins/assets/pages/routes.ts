@@ -1,0 +1,169 @@
+import multipart from '@fastify/multipart'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { Forbidden, isPlatformError, NotFound } from '../../../core/errors.ts'
+import { renderPage } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import type { Spool } from '../../../core/spool.ts'
+import type { Limits } from '../limits.ts'
+import { pathOf } from '../record.ts'
+import { AssetQuery } from '../schemas.ts'
+import { uploadForms } from '../upload/limits.ts'
+import { checkLength, receive } from '../upload/receive.ts'
+import { titleOf } from '../upload/title.ts'
+import { assetPage } from './asset.ts'
+import { library } from './library.ts'
+import { uploadPage } from './upload.ts'
+
+const constraints = { origin: 'portal' } as const
+const open = { config: { auth: 'optional', page: true }, constraints } as const
+const own = { config: { auth: 'session', page: true }, constraints } as const
+const PER_PAGE = 24
+
+const { q, kind, tag, rigged, cursor } = AssetQuery.properties
+const Browse = Type.Object({ q, kind, tag, rigged, cursor })
+const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+
+/** The viewer makes its textures from blobs, and decoders are WebAssembly; everything else is as on every page. */
+const VIEWER_POLICY = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      'default-src': ["'self'"],
+      'script-src': ["'self'", "'wasm-unsafe-eval'"],
+      // The digest is of the one style element that the viewer's library makes.
+      'style-src': ["'self'", "'sha256-PXtZZkJMMyc18o/DN1ZEFOJ2qEGq95IQbVaJFMOXOb0='"],
+      'img-src': ["'self'", 'data:', 'blob:'],
+      'font-src': ["'self'"],
+      'connect-src': ["'self'", 'data:', 'blob:'],
+      'worker-src': ["'self'", 'blob:'],
+      'frame-ancestors': ["'none'"],
+      'base-uri': ["'none'"],
+      'object-src': ["'none'"],
+    },
+  },
+}
+
+/** The portal's pages about assets. */
+export const pages =
+  ({ spool, limits }: { spool: Spool; limits: Limits }): Routes =>
+  async (app) => {
+    const { assets } = app
+    await app.register(multipart, uploadForms(limits))
+
+    app.get('/assets', { ...open, schema: { querystring: Browse } }, async (request, reply) => {
+      const [page, tags] = await Promise.all([
+        assets.library.page({ ...request.query, limit: PER_PAGE }),
+        assets.library.tags(),
+      ])
+      return renderPage(reply, {
+        title: 'Assets',
+        current: '/assets',
+        description: 'Models, packs, pictures and sounds that any game may link to.',
+        user: request.principal?.viewer,
+        body: library({ title: 'Assets', path: '/assets', ...page, tags, query: request.query }),
+      })
+    })
+
+    app.get('/assets/mine', { ...own, schema: { querystring: Browse } }, async (request, reply) => {
+      const { playerId, viewer } = callerOf(request)
+      const page = await assets.library.page({ ...request.query, limit: PER_PAGE }, playerId)
+      return renderPage(reply, {
+        title: 'My assets',
+        current: '/assets/mine',
+        user: viewer,
+        body: library({ title: 'My assets', path: '/assets/mine', ...page, tags: [], query: request.query }),
+      })
+    })
+
+    const form = (request: FastifyRequest, reply: FastifyReply, status = 200, problem?: string) =>
+      renderPage(reply, {
+        title: 'Upload an asset',
+        current: '/assets/mine',
+        user: callerOf(request).viewer,
+        scripts: ['asset-upload.js'],
+        status,
+        narrow: true,
+        body: uploadPage(problem),
+      })
+
+    app.get('/assets/new', own, async (request, reply) => form(request, reply))
+
+    app.post(
+      '/assets/new',
+      {
+        config: { auth: 'session', page: true, upload: true },
+        constraints,
+        onRequest: async (request) => checkLength(request, limits),
+        schema: { hide: true },
+      },
+      async (request, reply) => {
+        const { playerId } = callerOf(request)
+        const scripted = /\bapplication\/json\b/.test(request.headers.accept ?? '')
+        try {
+          const made = await receive(request, { spool, limits }, (fields, file) =>
+            assets.create(playerId, { ...fields, title: titleOf(fields, file.name) }, file),
+          )
+          if (!scripted) return reply.redirect(pathOf(made), 303)
+          return reply.code(201).send({ page: pathOf(made) })
+        } catch (error) {
+          if (!isPlatformError(error)) throw error
+          if (!request.raw.complete) reply.header('connection', 'close')
+          if (!scripted) return form(request, reply, error.statusCode, error.message)
+          const { code, message, details = [] } = error
+          return reply.code(error.statusCode).send({ error: { code, message, details } })
+        }
+      },
+    )
+
+    app.get('/assets/:slug', { ...open, helmet: VIEWER_POLICY, schema: { params: Slug } }, async (request, reply) => {
+      const viewer = request.principal?.viewer
+      const asset = await assets.find(request.params.slug, request.principal?.playerId ?? null)
+      if (!asset) throw new NotFound('asset')
+      const owned = request.principal?.playerId === asset.ownerId
+      return renderPage(reply, {
+        title: asset.title,
+        current: owned ? '/assets/mine' : '/assets',
+        description: asset.description.slice(0, 160) || `A ${asset.kind} that any game may link to.`,
+        user: viewer,
+        scripts: ['asset.js'],
+        body: assetPage(app, { asset, owned, isAdmin: viewer?.isAdmin ?? false }),
+      })
+    })
+
+    /** Before the body is read: another's asset is none. */
+    const owned = async (request: FastifyRequest) => {
+      await assets.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+    }
+    for (const [verb, visibility] of [
+      ['publish', 'public'],
+      ['unpublish', 'private'],
+    ] as const) {
+      app.post(
+        `/assets/:slug/${verb}`,
+        { ...own, onRequest: owned, schema: { params: Slug } },
+        async (request, reply) => {
+          const made = await assets.changes.update(callerOf(request).playerId, request.params.slug, { visibility })
+          return reply.redirect(pathOf(made), 303)
+        },
+      )
+    }
+    app.post('/assets/:slug/delete', { ...own, onRequest: owned, schema: { params: Slug } }, async (request, reply) => {
+      await assets.changes.remove(callerOf(request).playerId, request.params.slug)
+      return reply.redirect('/assets/mine', 303)
+    })
+    const admin = async (request: FastifyRequest) => {
+      if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This is for administrators.')
+    }
+    for (const verb of ['curate', 'release'] as const) {
+      app.post(
+        `/admin/assets/:slug/${verb}`,
+        { ...own, onRequest: admin, schema: { params: Slug } },
+        async (request, reply) => {
+          const asset = await assets.changes.curate(request.params.slug, verb === 'curate')
+          return reply.redirect(pathOf(asset), 303)
+        },
+      )
+    }
+  }

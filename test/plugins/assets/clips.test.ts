@@ -1,0 +1,187 @@
+// Clips on rigs that the real Blender made: by the names of five conventions, in other rest poses and rolls.
+import { type Document, type mat4, NodeIO } from '@gltf-transform/core'
+import t, { type Test } from 'tap'
+import { readName } from '../../../plugins/assets/models/humanoid/bones.ts'
+import { PRESETS } from '../../../plugins/assets/models/humanoid/presets.ts'
+import { blenderModels } from './blender.ts'
+import { startAssets } from './kit.ts'
+import { sheet } from './models.ts'
+
+const RIGS = ['mixamo', 'vrm', 'rigify', 'unreal', 'readyplayerme']
+
+t.test('a bone is known by its side and name', (t) => {
+  for (const [name, side, base] of [
+    ['mixamorig:LeftUpLeg', 'left', 'upleg'],
+    ['mixamorig9RightForeArm', 'right', 'forearm'],
+    ['J_Bip_L_UpperArm', 'left', 'upperarm'],
+    ['thigh.L', 'left', 'thigh'],
+    ['DEF-upper_arm.R', 'right', 'upperarm'],
+    ['calf_r', 'right', 'calf'],
+    ['leftUpperLeg', 'left', 'upperleg'],
+    ['Spine1', null, 'spine1'],
+    ['pelvis', null, 'pelvis'],
+  ] as const) {
+    t.same(readName(name), { side, base }, name)
+  }
+  t.end()
+})
+
+/** Puts a model into a frame of its clip, as a viewer does. */
+function showFrame(document: Document, frame: number): void {
+  for (const channel of document.getRoot().listAnimations()[0]?.listChannels() ?? []) {
+    const value: unknown = channel.getSampler()?.getOutput()?.getElement(frame, [])
+    const node = channel.getTargetNode()
+    if (channel.getTargetPath() === 'rotation') node?.setRotation(value as [number, number, number, number])
+    else node?.setTranslation(value as [number, number, number])
+  }
+}
+
+function times(a: mat4, b: mat4): number[] {
+  return Array.from({ length: 16 }, (_, at) => {
+    const [column, row] = [Math.floor(at / 4), at % 4]
+    return [0, 1, 2, 3].reduce((sum, k) => sum + (a[k * 4 + row] as number) * (b[column * 4 + k] as number), 0)
+  })
+}
+
+/** Heights of the skinned surface: lowest and highest. */
+function heights(document: Document): [number, number] {
+  const [skin] = document.getRoot().listSkins()
+  const mesh = document
+    .getRoot()
+    .listNodes()
+    .find((node) => node.getSkin())
+    ?.getMesh()
+  const [primitive] = mesh?.listPrimitives() ?? []
+  const inverse = skin?.getInverseBindMatrices()
+  if (!skin || !primitive || !inverse) throw new Error('The model has no skin.')
+  const matrices = skin
+    .listJoints()
+    .map((joint, at) => times(joint.getWorldMatrix(), inverse.getElement(at, []) as never))
+  const element = (name: string, index: number) => primitive.getAttribute(name)?.getElement(index, []) as number[]
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (let vertex = 0; vertex < (primitive.getAttribute('POSITION')?.getCount() ?? 0); vertex += 2) {
+    const [x = 0, y = 0, z = 0] = element('POSITION', vertex)
+    let height = 0
+    for (const [slot, weight] of element('WEIGHTS_0', vertex).entries()) {
+      const m = matrices[element('JOINTS_0', vertex)[slot] as number] as number[]
+      height += weight * ((m[1] as number) * x + (m[5] as number) * y + (m[9] as number) * z + (m[13] as number))
+    }
+    low = Math.min(low, height)
+    high = Math.max(high, height)
+  }
+  return [low, high]
+}
+
+/** Distances between joints and those they hang on, in the world. */
+const boneLengths = (document: Document): number[] => {
+  const joints = document.getRoot().listSkins()[0]?.listJoints() ?? []
+  return joints.flatMap((joint) => {
+    const parent = joint.getParentNode()
+    if (!parent || !joints.includes(parent)) return []
+    const [a, b] = [joint.getWorldTranslation(), parent.getWorldTranslation()]
+    return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2])
+  })
+}
+
+t.test('every preset moves every rig, keeps its bones as long as they were, and its feet on the ground', async (t) => {
+  const models = blenderModels(t, RIGS)
+  if (!models) return
+  const { ask, upload } = await startAssets(t)
+  for (const [name, bytes] of models) {
+    const { status, body } = await upload(bytes, { title: name, visibility: 'public' })
+    t.match({ status, body }, { status: 201, body: { rigged: true, animations: [] } }, name)
+    for (const preset of Object.keys(PRESETS)) {
+      const answer = await ask(`/api/assets/${name}/animation/${preset}`)
+      t.match(answer, {
+        status: 200,
+        headers: { 'cache-control': 'public, max-age=86400', 'access-control-allow-origin': '*' },
+      })
+      const document = await new NodeIO().readBinary(answer.body)
+      t.same(
+        document
+          .getRoot()
+          .listAnimations()
+          .map((clip) => clip.getName()),
+        [preset],
+      )
+      checkClip(t, document, { label: `${name} ${preset}`, preset, size: name === 'readyplayerme' ? 0.01 : 1 })
+    }
+  }
+  const first = await ask('/api/assets/mixamo/animation/walk')
+  t.ok((await ask('/api/assets/mixamo/animation/walk')).body.equals(first.body), 'the same again')
+})
+
+function checkClip(
+  t: Test,
+  document: Document,
+  { label, preset, size }: { label: string; preset: string; size: number },
+) {
+  const rest = boneLengths(document)
+  const [ground] = heights(document)
+  const frames = document.getRoot().listAnimations()[0]?.listSamplers()[0]?.getInput()?.getCount() ?? 0
+  let farthest = 0
+  let [deepest, lifted] = [0, 0]
+  const before = new Map(
+    document
+      .getRoot()
+      .listNodes()
+      .map((node) => [node, node.getWorldTranslation()]),
+  )
+  let moved = 0
+  for (let frame = 0; frame < frames; frame += 4) {
+    showFrame(document, frame)
+    for (const [at, length] of boneLengths(document).entries()) {
+      farthest = Math.max(farthest, Math.abs(length - (rest[at] as number)))
+      if (Number.isNaN(length)) farthest = Number.NaN
+    }
+    const [low] = heights(document)
+    deepest = Math.min(deepest, low - ground)
+    lifted = Math.max(lifted, low - ground)
+    for (const [node, place] of before) {
+      const now = node.getWorldTranslation()
+      moved = Math.max(moved, Math.hypot(now[0] - place[0], now[1] - place[1], now[2] - place[2]))
+    }
+  }
+  t.ok(farthest <= 1e-4 * size, `${label}: bones keep their lengths, within ${farthest}`)
+  t.ok(moved > 0.05 * size, `${label}: it moves`)
+  if (preset === 'idle' || preset === 'walk') {
+    t.ok(deepest > -0.02 * size && lifted < 0.02 * size, `${label}: feet on the ground, ${deepest} to ${lifted}`)
+  }
+  t.ok(deepest > -0.12 * size, `${label}: nothing sinks into the ground, ${deepest}`)
+}
+
+t.test('what can’t be animated says so', async (t) => {
+  const { ask, upload } = await startAssets(t)
+  await upload(await sheet(4), { title: 'Crate', visibility: 'public' })
+  await upload(await sheet(4), { title: 'Secret' })
+  t.match((await ask('/api/assets/crate/animation/walk')).json(), { error: { code: 'not_rigged' } })
+  t.equal((await ask('/api/assets/crate/animation/walk')).status, 422)
+  t.equal((await ask('/api/assets/crate/animation/moonwalk')).status, 404)
+  t.equal((await ask('/api/assets/crate/animation/__proto__')).status, 404)
+  t.equal((await ask('/api/assets/secret/animation/walk')).status, 404)
+  const body = Buffer.from(JSON.stringify({ preset: 'walk' }))
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) }
+  t.equal((await ask('/api/assets/crate/animations', { as: 'owner', method: 'POST', body, headers })).status, 422)
+  t.equal((await ask('/api/assets/crate/animations', { as: 'other', method: 'POST', body, headers })).status, 404)
+})
+
+t.test('a clip of a private model is its owner’s alone, and goes with it', async (t) => {
+  const models = blenderModels(t, ['rigify'])
+  if (!models) return
+  const { ask, upload, platform } = await startAssets(t)
+  const { body: asset } = await upload(models.get('rigify') as Buffer, { title: 'Hero' })
+  const body = Buffer.from(JSON.stringify({ preset: 'wave' }))
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) }
+  const made = await ask(`/api/assets/${asset.id}/animations`, { as: 'owner', method: 'POST', body, headers })
+  t.match(made.json(), { preset: 'wave', url: `${platform.portal}/api/assets/hero/animation/wave` })
+  t.equal((await ask('/api/assets/hero/animation/wave')).status, 404)
+  t.match(await ask('/api/assets/hero/animation/wave', { as: 'owner' }), {
+    status: 200,
+    headers: { 'cache-control': 'private, no-store' },
+  })
+  await ask('/api/assets/hero', { as: 'owner', method: 'DELETE' })
+  t.equal((await ask('/api/assets/hero/animation/wave', { as: 'owner' })).status, 404)
+  const left: string[] = []
+  for await (const { key } of platform.app.storage.list('assets/')) left.push(key)
+  t.same(left, [], 'nothing of it stays')
+})
