@@ -5,6 +5,7 @@ import { callerOf } from '../../../core/auth.ts'
 import { Forbidden, isPlatformError, NotFound } from '../../../core/errors.ts'
 import { renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
+import { extendPolicy } from '../../../core/security-headers.ts'
 import type { Spool } from '../../../core/spool.ts'
 import type { Limits } from '../limits.ts'
 import { pathOf } from '../record.ts'
@@ -27,23 +28,13 @@ const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 
 /** The viewer makes its textures from blobs, and decoders are WebAssembly; everything else is as on every page. */
 const VIEWER_POLICY = {
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: {
-      'default-src': ["'self'"],
-      'script-src': ["'self'", "'wasm-unsafe-eval'"],
-      // The digest is of the one style element that the viewer's library makes.
-      'style-src': ["'self'", "'sha256-PXtZZkJMMyc18o/DN1ZEFOJ2qEGq95IQbVaJFMOXOb0='"],
-      'img-src': ["'self'", 'data:', 'blob:'],
-      'font-src': ["'self'"],
-      'connect-src': ["'self'", 'data:', 'blob:'],
-      'worker-src': ["'self'", 'blob:'],
-      'frame-ancestors': ["'none'"],
-      'base-uri': ["'none'"],
-      'object-src': ["'none'"],
-    },
-  },
-}
+  'script-src': ["'wasm-unsafe-eval'"],
+  // The digest is of the one style element that the viewer's library makes.
+  'style-src': ["'sha256-PXtZZkJMMyc18o/DN1ZEFOJ2qEGq95IQbVaJFMOXOb0='"],
+  'img-src': ['blob:'],
+  'connect-src': ['data:', 'blob:'],
+  'worker-src': ["'self'", 'blob:'],
+} as const
 
 /** The portal's pages about assets. */
 export const pages =
@@ -117,7 +108,8 @@ export const pages =
       },
     )
 
-    app.get('/assets/:slug', { ...open, helmet: VIEWER_POLICY, schema: { params: Slug } }, async (request, reply) => {
+    app.get('/assets/:slug', { ...open, schema: { params: Slug } }, async (request, reply) => {
+      extendPolicy(reply, VIEWER_POLICY)
       const viewer = request.principal?.viewer
       const asset = await assets.find(request.params.slug, request.principal?.playerId ?? null)
       if (!asset) throw new NotFound('asset')

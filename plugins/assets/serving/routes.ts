@@ -134,9 +134,8 @@ export const fileRoutes: Routes = async (app) => {
       exposeHeadRoute: false,
       url: `${base}/:id/animation/:preset`,
       // Making one takes a while, so these count against the limit of requests.
-      config: { auth: 'optional', quiet: true },
+      config: { auth: 'optional', quiet: true, ownSecurityHeaders: true },
       constraints: { origin },
-      helmet: false,
       schema: {
         ...(door === 'studio'
           ? {
