@@ -3,6 +3,7 @@
 // own, each on its core where `taskset` can say so.
 //
 //   SECONDS=20   of each measurement (5)      IDLE=10000   silent sockets for the memory (2000; 0: none)
+//   HIGHEST=1    also the highest rate that each sustains with 99 % of messages under 50 ms
 //   ONLY=gameyard,ws                          SCENARIOS=0,2
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -88,6 +89,22 @@ async function measure(subject: string, scenario: Pick<Job, 'rooms' | 'players' 
   }
 }
 
+/** Doubles the rate until it is too much, then halves the gap twice: right to an eighth. */
+async function highest(subject: string, scenario: (typeof ALL)[0]): Promise<{ rate: number; delivered: number }> {
+  const { rooms, players } = scenario
+  let good = { rate: 0, delivered: 0 }
+  let bad = Infinity
+  for (let rate = scenario.rate / 4; bad === Infinity || bad - good.rate > bad / 8; ) {
+    const result = await measure(subject, { rooms, players, rate })
+    const due = rooms * players * (players - 1) * rate * SECONDS
+    if (result.p99 < 50 && result.delivered > due * 0.95) good = { rate, delivered: result.delivered }
+    else bad = rate
+    if (bad < 0.2) break
+    rate = bad === Infinity ? rate * 2 : (good.rate + bad) / 2
+  }
+  return good
+}
+
 const day = new Date().toISOString().slice(0, 10)
 console.log(
   `${day}, Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, Linux ${release()}, ${SECONDS} s each\n`,
@@ -114,6 +131,16 @@ for (const scenario of scenarios) {
       result.p99?.toFixed(1),
     ]
     console.log(`| ${cells.join(' | ')} |`)
+  }
+}
+if (process.env.HIGHEST) {
+  console.log('\n| rooms × players | server | highest rate a player, messages/s | delivered/s |\n|---|---|---:|---:|')
+  for (const scenario of scenarios) {
+    for (const subject of subjects) {
+      const { rate, delivered } = await highest(subject, scenario)
+      const cells = [`${scenario.rooms} × ${scenario.players}`, NAMES[subject], rate, Math.round(delivered / SECONDS)]
+      console.log(`| ${cells.join(' | ')} |`)
+    }
   }
 }
 if (IDLE > 0) {

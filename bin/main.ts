@@ -1,12 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { isPlatformError, StartupError } from '../core/errors.ts'
-import { addAdmin } from './commands/admin.ts'
-import { addBackup } from './commands/backup.ts'
-import { addConfig } from './commands/config.ts'
-import { addInit } from './commands/init.ts'
-import { addRestore } from './commands/restore.ts'
-import { addServe } from './commands/serve.ts'
-import { addVersion } from './commands/version.ts'
+import { COMMANDS } from './catalog.ts'
 import { type Installation, packageInstallation } from './installation.ts'
 
 /**
@@ -15,36 +8,61 @@ import { type Installation, packageInstallation } from './installation.ts'
  * @param argv as `process.argv`: the arguments begin at the third
  */
 export async function main(argv: string[], installation: Installation = packageInstallation()): Promise<void> {
+  // A reader such as `head` that has seen enough is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+  })
   try {
-    await createProgram(installation).parseAsync(argv)
+    const program = await createProgram(installation, namedIn(argv.slice(2)))
+    await program.parseAsync(argv)
   } catch (error) {
-    process.exitCode = exitCodeOf(error)
+    process.exitCode = await exitCodeOf(error)
   }
 }
 
-/** The commands; each imports what it runs on only when it runs, so that --help is at once there. */
-function createProgram(installation: Installation): Command {
+const EVERY = '*'
+
+/** The command that is meant: the first word, or the one after `help`. */
+function namedIn(arguments_: string[]): string | undefined {
+  const words = arguments_.filter((argument) => !argument.startsWith('-'))
+  return words[0] === 'help' ? words[1] : words[0]
+}
+
+/**
+ * The program with all commands named, and one of them loaded. A command in turn imports what it runs on only when it
+ * runs, so that help is at once there.
+ *
+ * @param wanted the name of the command to load; `EVERY` loads all
+ */
+async function createProgram(installation: Installation, wanted: string | undefined): Promise<Command> {
   const program = new Command('gameyard')
     .description('The game platform you host yourself.')
     .version(installation.version, '-V, --version', 'print the version')
     .exitOverride()
     .showHelpAfterError('Run `gameyard --help` for the commands, `gameyard help COMMAND` for one.')
+    .helpOption('-h, --help', 'show this')
+    .addHelpCommand(new Command('help').argument('[command]').summary('show what a command takes').helpGroup('Other:'))
     .addHelpText('after', EXAMPLES)
-  for (const add of [addServe, addInit, addConfig, addAdmin, addBackup, addRestore, addVersion])
-    add(program, installation)
+  for (const { name, summary, group, load } of COMMANDS) {
+    const command = program.command(name).summary(summary).helpGroup(group)
+    if (name !== wanted && wanted !== EVERY) continue
+    const { configure } = await load()
+    configure(command, installation, () => createProgram(installation, EVERY))
+  }
   return program
 }
 
 const EXAMPLES = `
 Examples:
   gameyard serve                     start on http://localhost:8080, data in ./data
-  gameyard init                      write an annotated gameyard.yaml
-  gameyard config check              validate it, every mistake with its line
+  gameyard login                     sign in to it, in your browser
+  gameyard deploy dist --create      make a game of a folder, and play it
   gameyard backup FILE               copy the data, also while the platform runs`
 
 /** Prints an error the way a person needs it. What is nobody's mistake but ours comes with its stack. */
-function exitCodeOf(error: unknown): number {
+async function exitCodeOf(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // commander has printed it
+  const { isPlatformError, StartupError } = await import('../core/errors.ts')
   const expected = error instanceof StartupError || isPlatformError(error)
   console.error(expected ? error.message : error)
   return 1

@@ -3,7 +3,6 @@ import { constants } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
-import pretty from 'pino-pretty'
 import type { LoadedConfig } from '../config/load.ts'
 import { formatProblem } from '../config/problems.ts'
 import { StartupError } from '../core/errors.ts'
@@ -20,7 +19,7 @@ import { type ConfigOptions, loadProgramConfig } from './options.ts'
 export async function startServer(options: ConfigOptions, installation: Installation): Promise<FastifyInstance> {
   const { config, plugins, drivers, problems } = await loadWithPort(options)
   const terminal = process.stdout.isTTY === true
-  const log = terminal ? createLog(config.log.level, pretty({ sync: true })) : createLog(config.log.level)
+  const log = createLog(config.log.level, terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined)
   for (const problem of problems) log.warn(formatProblem(problem))
 
   const app = await createKernel(config, {

@@ -3,7 +3,7 @@
 // esbuild joins all code into one module; Node's single-executable mode puts it into a copy of the Node binary together
 // with what is read at run time: browser assets, ready-made configurations, SQLite's native addon.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
@@ -45,6 +45,8 @@ include(
   browserFileNames(JSON.parse(readFileSync(join(root, 'dist/browser/manifest.json'), 'utf8'))),
 )
 include('config', 'config/files', readdirSync(join(root, 'config/files')))
+const harness = 'plugins/blender/harness'
+include(harness, harness, globSync('**/*.{py,json}', { cwd: join(root, harness) }))
 assets['better_sqlite3.node'] = join(root, `node_modules/better-sqlite3/prebuilds/${platform()}-${arch()}.node`)
 
 // Debug symbols are a fifth of the Node binary. They must go before the injection: a stripped result crashes.

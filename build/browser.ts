@@ -21,6 +21,8 @@ const output = join(root, 'dist/browser')
 /** Everything a page can load, by the name pages call it. */
 const styles = { styles: 'core/pages/styles/index.css' }
 const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/*/islands/*.ts']
+/** Loaded by pages without `type=module`; everything else is a module. */
+const classic = ['clients/browser/widget.ts']
 const workers = ['plugins/*/workers/*.ts']
 const pictures = ['core/pages/pictures/*.svg']
 const fonts = ['bricolage-grotesque', 'instrument-sans', 'jetbrains-mono']
@@ -72,9 +74,11 @@ async function bundle(): Promise<Map<string, { file: string; bytes: Uint8Array }
   const names = scriptPaths.map((path) => basename(path, '.ts'))
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice) throw new Error(`Two scripts are called ${twice}.ts; rename one, since pages load them by that name.`)
+  const modules = scriptPaths.filter((path) => !classic.includes(path))
   const built = await Promise.all([
     build({ ...shared, entryPoints: styles, target, loader: { '.woff2': 'file' } }),
-    build({ ...shared, entryPoints: scriptPaths, format: 'esm', target, platform: 'browser' }),
+    build({ ...shared, entryPoints: modules, format: 'esm', target, platform: 'browser' }),
+    build({ ...shared, entryPoints: classic, format: 'iife', target, platform: 'browser' }),
   ])
   const files = new Map<string, { file: string; bytes: Uint8Array }>()
   for (const { outputFiles } of built) {

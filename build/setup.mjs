@@ -15,7 +15,11 @@ if (isOlder('node_modules/.package-lock.json', 'package-lock.json')) {
   installDependencies()
 }
 run(node, ['build/browser.ts', '--if-stale'])
-if (process.argv.includes('--test')) prepareTap()
+if (process.argv.includes('--test')) {
+  // Here and not by the tests that pack them, which run beside each other.
+  run(node, ['build/clients.ts', '--if-stale'])
+  prepareTap()
+}
 
 function isOlder(file, than) {
   return !existsSync(join(root, file)) || statSync(join(root, file)).mtimeMs < statSync(join(root, than)).mtimeMs

@@ -156,6 +156,8 @@ export function browserFileRoutes(
       async (request, reply) => {
         const file = files.find(request.params.file)
         if (!file) throw new NotFound('file')
+        // Public, the same for everyone: games elsewhere load scripts from here, checked by their `integrity`.
+        reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })
         return files.send(request, reply, file, cacheControl.immutable)
       },
     )

@@ -18,3 +18,10 @@ export const isId = (prefix: IdPrefix, value: string): boolean =>
 
 /** Random text of `[A-Za-z0-9_-]`, `bytes` strong: for codes, states and secrets. */
 export const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url')
+
+/** Names for requests, unlike any other's: not secret, and made without asking for randomness each time. */
+export function requestIds(): () => string {
+  const process = randomText(9)
+  let count = 0
+  return () => process + (count++).toString(36)
+}

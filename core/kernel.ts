@@ -18,7 +18,7 @@ import { FirstLooks } from './first-look.ts'
 import { GamePorts } from './game-ports.ts'
 import { Health, registerHealth } from './health.ts'
 import { IdempotentAnswer, idempotencyMigrations, installIdempotency } from './idempotency.ts'
-import { randomText } from './ids.ts'
+import { randomText, requestIds } from './ids.ts'
 import { BackgroundJob, Jobs, jobMigrations } from './jobs.ts'
 import { Keys } from './keys.ts'
 import { createLog } from './log.ts'
@@ -30,7 +30,7 @@ import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.t
 import { registerRateLimits } from './rate-limit.ts'
 import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
-import { registerSecurityHeaders } from './security-headers.ts'
+import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
 import { serializerCompiler, validatorCompiler } from './validation.ts'
 import { WorkerPrograms } from './worker-programs.ts'
@@ -112,7 +112,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
       secret: (purpose) => keys.derive(`drivers/${purpose}`),
     })) as Closable
     opened.add(() => instance.close?.())
-    instances[family] = instance
+    // The capability of that name is the plugin's, if there is one.
+    instances[plugins.some(({ name }) => name === family) ? `${family}Driver` : family] = instance
   }
   const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<string, Closable>
   if (database.shared && !config.secret) {
@@ -133,7 +134,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // core/request-rules.ts writes one line
     trustProxy: config.trustProxy,
-    genReqId: () => randomText(12),
+    genReqId: requestIds(),
     requestIdHeader: false,
     bodyLimit: config.limits.requestBodyBytes,
     forceCloseConnections: 'idle',
@@ -169,7 +170,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   installIdempotency(app)
   await app.register(cookie)
   await app.register(formbody)
-  await registerSecurityHeaders(app, origins)
+  installSecurityHeaders(app, origins)
   await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
   await collectOpenapi(app, { version: parts.version, url: origins.portal })
   installErrorHandlers(app)

@@ -42,9 +42,23 @@ export async function collectOpenapi(
       const config = route.config
       const hidden = config?.page || route.method === 'HEAD' || schema?.hide
       const security = config?.auth ? securityOf(config.auth) : []
-      return { schema: { ...schema, security, ...(hidden ? { hide: true } : {}) }, url }
+      const sent = { ...schema, ...optional(schema, 'querystring'), ...optional(schema, 'body') }
+      return { schema: { ...sent, security, ...(hidden ? { hide: true } : {}) }, url }
     },
   })
+}
+
+/** What a request may leave out, since it has a default, is required by validation (which fills it in) but not of whoever asks. */
+function optional(schema: object | undefined, part: 'querystring' | 'body'): object {
+  const described = (schema as Record<string, ObjectSchema | undefined> | undefined)?.[part]
+  if (!described?.required) return {}
+  const required = described.required.filter((name) => described.properties?.[name]?.default === undefined)
+  return { [part]: { ...described, required } }
+}
+
+interface ObjectSchema {
+  required?: string[]
+  properties?: Record<string, { default?: unknown }>
 }
 
 /** The `security` of an operation, from the route's own auth rule: any one of the kinds that it takes. */

@@ -1,11 +1,12 @@
-import helmet from '@fastify/helmet'
-import type { FastifyInstance } from 'fastify'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import helmet, { type HelmetOptions } from 'helmet'
 import type { Origins } from './origins.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Hosts that a page of this route may frame, or send its forms on to (a game's origin, a redirect URI). */
-    frames?: readonly string[]
+    /** The route sets what it needs itself, as all on the game origin do: what is served to other people's pages. */
+    ownSecurityHeaders?: boolean
   }
 }
 
@@ -16,12 +17,12 @@ declare module 'fastify' {
  * which Chromium counts as a form target; no `upgrade-insecure-requests` and no HSTS on plain http, which would cut
  * LANs off; nothing inline at all.
  */
-export async function registerSecurityHeaders(app: FastifyInstance, origins: Origins): Promise<void> {
+export function installSecurityHeaders(app: FastifyInstance, origins: Origins): void {
   app.addHook('onRoute', (route) => {
     const origin = (route.constraints as { origin?: string } | undefined)?.origin
-    if (origin === 'game') route.helmet = false
+    if (origin === 'game') route.config = Object.assign(route.config ?? {}, { ownSecurityHeaders: true })
   })
-  await app.register(helmet, {
+  const headers = headersOf({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
@@ -44,4 +45,27 @@ export async function registerSecurityHeaders(app: FastifyInstance, origins: Ori
     crossOriginOpenerPolicy: { policy: 'same-origin' },
     crossOriginResourcePolicy: { policy: 'same-origin' },
   })
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.routeOptions.config.ownSecurityHeaders) reply.headers(headers)
+    done()
+  })
+}
+
+/** What helmet makes of its options: the same for every answer, so it is asked once. */
+function headersOf(options: HelmetOptions): Record<string, string> {
+  const headers: Record<string, string> = {}
+  const answer = {
+    setHeader: (name: string, value: string) => {
+      headers[name.toLowerCase()] = value
+    },
+    removeHeader: () => {},
+  }
+  helmet(options)({} as IncomingMessage, answer as unknown as ServerResponse, () => {})
+  return headers
+}
+
+/** Lets the page that is being answered frame one origin more, such as a game that lives elsewhere. */
+export function allowFrame(reply: FastifyReply, origin: string): void {
+  const policy = String(reply.getHeader('content-security-policy') ?? '')
+  reply.header('content-security-policy', policy.replace(/frame-src [^;]*/, `$& ${origin}`))
 }

@@ -1,5 +1,8 @@
 import type { Plugin } from '../core/plugin.ts'
+import ai from './ai/index.ts'
 import assets from './assets/index.ts'
+import billing from './billing/index.ts'
+import blender from './blender/index.ts'
 import deploy from './deploy/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
@@ -8,4 +11,4 @@ import oauthIdp from './oauth-idp/index.ts'
 import tokens from './tokens/index.ts'
 
 /** Every built-in plugin. The order does not matter: the kernel starts them by their dependencies. */
-export const plugins: Plugin[] = [oauthIdp, tokens, games, deploy, assets, gameEdge, multiplayer]
+export const plugins: Plugin[] = [oauthIdp, tokens, games, deploy, assets, gameEdge, multiplayer, billing, ai, blender]

@@ -9,8 +9,14 @@ import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../opt
 type CreateOptions = ConfigOptions & { email: string; name: string }
 type ResetOptions = ConfigOptions & { email: string }
 
-export function addAdmin(program: Command): void {
-  const admin = program.command('admin').summary('make an administrator, or set a password')
+export function configure(admin: Command): void {
+  admin.description('Administrators and passwords, from the shell of the machine that has the data.').addHelpText(
+    'after',
+    `
+Examples:
+  gameyard admin create --email ada@example.org --name Ada
+  gameyard admin reset-password --email ada@example.org`,
+  )
   withConfigOptions(admin.command('create'))
     .summary('make an administrator')
     .description('Makes an administrator. The password is asked for, or read from standard input.')

@@ -7,9 +7,8 @@ import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../opt
 
 type Options = ConfigOptions & { json?: true }
 
-export function addBackup(program: Command): void {
-  withConfigOptions(program.command('backup'))
-    .summary('copy everything into one file')
+export function configure(command: Command): void {
+  withConfigOptions(command)
     .description('Copies the database, the blobs and the keys into one new file, also while the platform runs.')
     .argument('<file>', 'the file to write; it must not exist')
     .option('--json', 'as JSON')

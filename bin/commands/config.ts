@@ -3,8 +3,10 @@ import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../opt
 
 type Options = ConfigOptions & { json?: true }
 
-export function addConfig(program: Command): void {
-  const config = program.command('config').summary('check or show the configuration')
+export function configure(config: Command): void {
+  config
+    .description("The platform's configuration: what is wrong with it, and what is in effect.")
+    .addHelpText('after', '\nExamples:\n  gameyard config check --config server.yaml\n  gameyard config print --json')
   withConfigOptions(config.command('check'))
     .summary('report every mistake')
     .description('Validates the configuration: every mistake with its line, what was expected, and a hint.')

@@ -1,22 +1,63 @@
 import { writeFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { StartupError } from '../../core/errors.ts'
+import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
 
 const PRESETS = ['lan-jam', 'single-server', 'cluster']
 
-export function addInit(program: Command, installation: Installation): void {
-  program
-    .command('init')
-    .summary('write a configuration file')
-    .description('Writes an annotated configuration file; one that is there already stays as it is.')
-    .argument('[file]', 'where to', 'gameyard.yaml')
-    .addOption(new Option('--preset <name>', 'start from a ready-made one').choices(PRESETS))
-    .addHelpText('after', '\nExamples:\n  gameyard init\n  gameyard init --preset lan-jam')
-    .action(async (file: string, { preset }: { preset?: string }) => {
-      await writeNew(file, preset ? await readPreset(preset, installation) : await annotated())
-      console.log(`Wrote ${file}. Next: gameyard serve${file === 'gameyard.yaml' ? '' : ` --config ${file}`}`)
-    })
+type Options = ClientOptions & { preset?: string; game?: string; folder?: string; force?: true }
+
+export function configure(command: Command, installation: Installation): void {
+  withClientOptions(command)
+    .description(
+      "Writes an annotated configuration file for a platform; with --game, a game's gameyard.json, so that " +
+        '`gameyard deploy` knows what to deploy and where. What is there already stays as it is.',
+    )
+    .argument('[file]', 'where to (default: gameyard.yaml)')
+    .addOption(new Option('--preset <name>', 'start from a ready-made configuration').choices(PRESETS))
+    .option('--game <game>', 'write gameyard.json for this game of yours: slug or id')
+    .option('--folder <dir>', 'with --game: where its build comes out', '.')
+    .option('--force', 'with --game: write over a gameyard.json')
+    .addHelpText(
+      'after',
+      `
+Examples, for whoever hosts a platform:
+  gameyard init
+  gameyard init --preset lan-jam
+
+Examples, for whoever makes a game:
+  gameyard init --game duo --folder dist
+  gameyard deploy dist --create                   makes the game and its gameyard.json in one go`,
+    )
+    .action((file: string | undefined, options: Options) =>
+      options.game === undefined
+        ? initPlatform(file, options, installation)
+        : runClient(options, installation, (client) => initGame(client, file, options)),
+    )
+}
+
+async function initPlatform(file = 'gameyard.yaml', { preset, json }: Options, installation: Installation) {
+  await writeNew(file, preset ? await readPreset(preset, installation) : await annotated())
+  const next = `gameyard serve${file === 'gameyard.yaml' ? '' : ` --config ${file}`}`
+  console.log(json ? JSON.stringify({ file, next }) : `Wrote ${file}. Next: ${next}`)
+  if (!json && process.stdout.isTTY) console.log("(For a game's gameyard.json: gameyard init --game SLUG)")
+}
+
+async function initGame(client: Client, file: string | undefined, options: Options): Promise<void> {
+  const { terminal, cwd } = client
+  const [{ getGame }, { writeProject }, { usageError }] = await Promise.all([
+    import('../../clients/cli/games.ts'),
+    import('../../clients/cli/project.ts'),
+    import('../../clients/cli/errors.ts'),
+  ])
+  if (file !== undefined) throw usageError("A game's file is always gameyard.json.", `Leave out ${file}.`)
+  if (options.preset !== undefined) throw usageError('--preset is for a platform, --game for a game.')
+  const api = await client.api()
+  const game = await getGame(api, options.game as string)
+  const project = { gameId: game.id, folder: options.folder ?? '.', baseUrl: api.baseUrl }
+  const wrote = await writeProject(cwd, project, { force: options.force === true })
+  terminal.result({ file: wrote, ...project }, () => `Wrote gameyard.json for ${game.title}. Next: gameyard deploy`)
 }
 
 async function annotated(): Promise<string> {

@@ -4,9 +4,8 @@ import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../opt
 
 type Options = ConfigOptions & { json?: true }
 
-export function addRestore(program: Command): void {
-  withConfigOptions(program.command('restore'))
-    .summary('make a data folder from a backup')
+export function configure(command: Command): void {
+  withConfigOptions(command)
     .description('Makes the data folder from a backup, after verifying the whole of it. The folder must not exist yet.')
     .argument('<file>', 'what `gameyard backup` wrote')
     .option('--json', 'as JSON')

@@ -2,9 +2,8 @@ import type { Command } from 'commander'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, withConfigOptions } from '../options.ts'
 
-export function addServe(program: Command, installation: Installation): void {
-  withConfigOptions(program.command('serve'))
-    .summary('run the platform')
+export function configure(command: Command, installation: Installation): void {
+  withConfigOptions(command)
     .description('Runs the platform until SIGTERM or Ctrl-C; a second one stops it at once.')
     .addHelpText(
       'after',

@@ -1,10 +1,8 @@
 import type { Command } from 'commander'
 import type { Installation } from '../installation.ts'
 
-export function addVersion(program: Command, installation: Installation): void {
-  program
-    .command('version')
-    .summary('print the version')
+export function configure(command: Command, installation: Installation): void {
+  command
     .description('Prints the version of Gameyard and of the Node that runs it.')
     .option('--json', 'as JSON')
     .action(({ json }: { json?: true }) => {

@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import type {
-  CopyObjectCommandInput,
-  CopyObjectCommandOutput,
-  HeadObjectCommandOutput,
-  S3Client,
-} from '@aws-sdk/client-s3'
+import type * as aws from '@aws-sdk/client-s3'
 import Type, { type Static } from 'typebox'
 import { Secret } from '../../core/config.ts'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
-import { isPlatformError, StartupError, StorageFull } from '../../core/errors.ts'
 import {
   assertKey,
   assertPrefix,
@@ -22,6 +16,7 @@ import {
   StorageUnavailable,
   verified,
 } from './interface.ts'
+import { isInvalidRange, isNotFound, isPreconditionFailed, nullWhenNotFound, translate, unusable } from './s3-errors.ts'
 
 const S3Config = Type.Object(
   {
@@ -90,6 +85,8 @@ type Sdk = typeof import('@aws-sdk/client-s3') &
   Pick<typeof import('@aws-sdk/lib-storage'), 'Upload'> &
   Pick<typeof import('@aws-sdk/s3-request-presigner'), 'getSignedUrl'>
 
+type Listed = { key: string; size: number; modifiedAt: Date }
+
 const MiB = 1024 * 1024
 /** Up to here a body is read into memory and sent at once; above, in parts as it comes. */
 const SINGLE_PUT_BYTES = 16 * MiB
@@ -104,13 +101,13 @@ const MAX_PRESIGN_SECONDS = 604_800
 class S3Storage implements Storage {
   readonly remote = true
   readonly #sdk: Sdk
-  readonly #client: S3Client
+  readonly #client: aws.S3Client
   readonly #bucket: string
   readonly #prefix: string
   readonly #clock: DriverContext['clock']
   #closed = false
 
-  constructor(sdk: Sdk, client: S3Client, config: Static<typeof S3Config>, context: DriverContext) {
+  constructor(sdk: Sdk, client: aws.S3Client, config: Static<typeof S3Config>, context: DriverContext) {
     this.#sdk = sdk
     this.#client = client
     this.#bucket = config.bucket
@@ -188,7 +185,7 @@ class S3Storage implements Storage {
   }
 
   /** A copy whose source went away is a missing blob, though some servers then call the bucket missing. */
-  async #copyObject(key: string, input: CopyObjectCommandInput): Promise<CopyObjectCommandOutput> {
+  async #copyObject(key: string, input: aws.CopyObjectCommandInput): Promise<aws.CopyObjectCommandOutput> {
     try {
       return await this.#run(key, () => this.#client.send(new this.#sdk.CopyObjectCommand(input)))
     } catch (error) {
@@ -205,7 +202,7 @@ class S3Storage implements Storage {
     await this.#deleteObject(key, this.#object(key).Key)
   }
 
-  async *list(prefix: string): AsyncGenerator<{ key: string; size: number; modifiedAt: Date }> {
+  async *list(prefix: string): AsyncGenerator<Listed> {
     assertPrefix(prefix)
     for await (const object of this.#listObjects(this.#prefix + prefix)) {
       const key = object.key.slice(this.#prefix.length)
@@ -213,7 +210,7 @@ class S3Storage implements Storage {
     }
   }
 
-  async *#listObjects(prefix: string): AsyncGenerator<{ key: string; size: number; modifiedAt: Date }> {
+  async *#listObjects(prefix: string): AsyncGenerator<Listed> {
     let next: string | undefined
     do {
       const input = { Bucket: this.#bucket, Prefix: prefix, ...(next ? { ContinuationToken: next } : {}) }
@@ -263,7 +260,7 @@ class S3Storage implements Storage {
   }
 
   /** Whether an object has the digest: by the server's word when it computed SHA-256 itself, else by reading it. */
-  async #hasDigest(key: string, Key: string, expected: Expected, head: HeadObjectCommandOutput): Promise<boolean> {
+  async #hasDigest(key: string, Key: string, expected: Expected, head: aws.HeadObjectCommandOutput): Promise<boolean> {
     const { ChecksumSHA256: checksum, ChecksumType: type } = head
     if (checksum && !checksum.includes('-') && type !== 'COMPOSITE') return checksum === base64(expected)
     const input = { Bucket: this.#bucket, Key, IfMatch: head.ETag }
@@ -279,7 +276,7 @@ class S3Storage implements Storage {
    *
    * @returns whether the blob is there
    */
-  async #copyVerified(key: string, from: string, to: string, expected: Expected, head: HeadObjectCommandOutput) {
+  async #copyVerified(key: string, from: string, to: string, expected: Expected, head: aws.HeadObjectCommandOutput) {
     const { ETag } = head
     const input = { Bucket: this.#bucket, Key: to, CopySource: `${this.#bucket}/${from}`, CopySourceIfMatch: ETag }
     try {
@@ -332,7 +329,7 @@ class S3Storage implements Storage {
     return `${this.#prefix}${STAGING}${sha256}/${key}`
   }
 
-  #headObject(key: string, Key: string): Promise<HeadObjectCommandOutput | null> {
+  #headObject(key: string, Key: string): Promise<aws.HeadObjectCommandOutput | null> {
     const command = new this.#sdk.HeadObjectCommand({ Bucket: this.#bucket, Key, ChecksumMode: 'ENABLED' })
     return this.#run(key, () => this.#client.send(command)).catch(nullWhenNotFound)
   }
@@ -372,43 +369,3 @@ function readable(key: string, body: Readable, skip = 0, length = Infinity): Rea
 }
 
 const base64 = ({ sha256 }: Expected) => Buffer.from(sha256, 'hex').toString('base64')
-
-interface SdkError extends Error {
-  code?: string
-  $metadata?: { httpStatusCode?: number }
-}
-
-function translate(error: unknown, key: string): unknown {
-  if (isPlatformError(error)) return error
-  const { name, $metadata } = error as SdkError
-  if (name === 'NoSuchKey' || name === 'NotFound') return new BlobNotFound(key)
-  if ($metadata?.httpStatusCode === 507 || /^(QuotaExceeded|EntityTooLarge|XMinioStorageFull)/.test(name))
-    return new StorageFull().with({ cause: error })
-  return new StorageUnavailable().with({ cause: error })
-}
-
-const hasStatus = (status: number) => (error: unknown) =>
-  error instanceof StorageUnavailable && (error.cause as SdkError)?.$metadata?.httpStatusCode === status
-const isInvalidRange = hasStatus(416)
-const isPreconditionFailed = hasStatus(412)
-const isNotFound = hasStatus(404)
-
-function nullWhenNotFound(error: unknown): null {
-  if (error instanceof BlobNotFound) return null
-  throw error
-}
-
-/** Why the storage can't be opened, in one sentence with what to do. */
-function unusable({ bucket, endpoint = 'Amazon S3' }: Static<typeof S3Config>, error: unknown): StartupError {
-  const { name, code, $metadata } = error as SdkError
-  const status = $metadata?.httpStatusCode
-  if (status === 404)
-    return new StartupError(`There is no bucket ${bucket} at ${endpoint}; create it, or correct storage.bucket.`)
-  if (status === 401 || status === 403)
-    return new StartupError(
-      `${endpoint} refuses the credentials for bucket ${bucket}; check storage.accessKeyId and storage.secretAccessKey.`,
-    )
-  if (status === 301)
-    return new StartupError(`The bucket ${bucket} is in another region; correct storage.region or storage.endpoint.`)
-  return new StartupError(`The storage at ${endpoint} does not answer (${code ?? name}); check storage.endpoint.`)
-}

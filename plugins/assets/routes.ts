@@ -97,9 +97,8 @@ export const routes =
     app.get(
       '/api/assets/:id',
       {
-        config: { auth: 'optional' },
+        config: { auth: 'optional', ownSecurityHeaders: true },
         constraints,
-        helmet: false,
         schema: { summary: 'An asset', tags: ['assets'], params: AssetParams, response: { 200: Asset } },
       },
       async (request, reply) => {
@@ -110,9 +109,8 @@ export const routes =
     app.get(
       '/api/assets/:id/manifest',
       {
-        config: { auth: 'optional' },
+        config: { auth: 'optional', ownSecurityHeaders: true },
         constraints,
-        helmet: false,
         schema: {
           summary: 'What a program loads an asset by: addresses, sizes and digests of its variants, files and clips',
           tags: ['assets'],

@@ -9,8 +9,8 @@ import { blobKey, ownedBy, reserve, uploadKey } from './blobs.ts'
 import { checkFiles } from './check-files.ts'
 import { forEach } from './concurrently.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
-import { DeployClosed, DeployExpired, DeployIsLive, IncompleteDeploy, NotRestorable } from './errors.ts'
-import { goLive } from './go-live.ts'
+import { DeployClosed, DeployExpired, DeployIsLive, IncompleteDeploy, NoPreviews, NotRestorable } from './errors.ts'
+import { goLive, keepAside } from './go-live.ts'
 import { type Contents, type Manifest, Manifests, serialize } from './manifests.ts'
 import { previewId, previewUrl } from './previews.ts'
 import type {
@@ -130,20 +130,30 @@ export class Deploys {
    * Sees that every file is there and puts the build live: who asks the game's origin afterwards gets the new build,
    * and nobody ever a mixture. Repeating it gives the same answer and changes nothing.
    *
+   * @param options `preview`: leave what is live as it is, and only open the preview; `rollback` puts it live later
    * @throws NotFound when the deploy is not the player's
+   * @throws NoPreviews where games have ports instead of names
    * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not those announced
    * @throws DeployExpired
    */
-  async finalize(playerId: string, deployId: string): Promise<FinalizedDeploy> {
+  async finalize(
+    playerId: string,
+    deployId: string,
+    { preview = false }: { preview?: boolean } = {},
+  ): Promise<FinalizedDeploy> {
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
-    if (wasLive(deploy)) return this.#answer(game)
+    const previewAt = preview ? previewUrl(this.#parts.origins, game.slug, deployId) : undefined
+    if (previewAt === null) throw new NoPreviews()
+    const answer = (game: Game) => ({ ...this.#answer(game), ...(previewAt ? { previewUrl: previewAt } : {}) })
+    if (isFinalized(deploy)) return answer(game)
     this.#mustTakeFiles(deploy)
     const { db, clock } = this.#parts
     await db.em().nativeUpdate(DeployRow, { id: deployId, state: 'uploading' }, { state: 'finalizing' })
     try {
       await this.#collectUploads(deploy, (await this.manifests.contentsOf(deployId)) as Contents)
       const from = ['uploading', 'finalizing'] as const
-      if (await goLive(this.#parts, { deployId, gameId: game.id, from, now: clock.now() }))
+      if (preview) await keepAside(this.#parts, { deployId, from })
+      else if (await goLive(this.#parts, { deployId, gameId: game.id, from, now: clock.now() }))
         await this.#announce(deploy, game)
     } catch (error) {
       // As it was: more files may come, and the next attempt begins anew. Should this fail too, `finalizing` is
@@ -154,8 +164,8 @@ export class Deploys {
     }
     // Another call may have been first, and another deploy may be live since: the answer is the same.
     const after = await this.#mustOwn(playerId, deployId)
-    if (!wasLive(after.deploy)) this.#mustTakeFiles(after.deploy)
-    return this.#answer(after.game)
+    if (!isFinalized(after.deploy)) this.#mustTakeFiles(after.deploy)
+    return answer(after.game)
   }
 
   /**
@@ -228,7 +238,7 @@ export class Deploys {
   }
 
   #mustTakeFiles({ state, expiresAt }: Pick<DeployRow, 'state' | 'expiresAt'>): void {
-    if (state === 'failed' || wasLive({ state })) throw new DeployClosed()
+    if (state === 'failed' || isFinalized({ state })) throw new DeployClosed()
     if (state === 'expired' || expiresAt <= this.#parts.clock.now()) throw new DeployExpired()
   }
 
@@ -240,7 +250,7 @@ export class Deploys {
    */
   async rollback(playerId: string, deployId: string): Promise<FinalizedDeploy> {
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
-    if (!wasLive(deploy)) throw new NotRestorable()
+    if (!isFinalized(deploy)) throw new NotRestorable()
     const now = this.#parts.clock.now()
     if (await goLive(this.#parts, { deployId, gameId: game.id, from: ['superseded'], now })) {
       await this.#announce(deploy, game)
@@ -355,7 +365,7 @@ export class Deploys {
       createdAt: row.createdAt.toISOString(),
       expiresAt: row.expiresAt.toISOString(),
       liveAt: row.liveAt?.toISOString() ?? null,
-      previewUrl: wasLive(row) ? previewUrl(this.#parts.origins, game.slug, row.id) : null,
+      previewUrl: isFinalized(row) ? previewUrl(this.#parts.origins, game.slug, row.id) : null,
     }
   }
 
@@ -380,4 +390,4 @@ export class Deploys {
   }
 }
 
-const wasLive = ({ state }: Pick<DeployRow, 'state'>) => state === 'live' || state === 'superseded'
+const isFinalized = ({ state }: Pick<DeployRow, 'state'>) => state === 'live' || state === 'superseded'

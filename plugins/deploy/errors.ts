@@ -4,6 +4,11 @@ export const IncompleteDeploy = defineError('incomplete_deploy', 409, 'Files of 
 export const DeployExpired = defineError('deploy_expired', 410, 'This deploy has expired; start another one.')
 export const DeployClosed = defineError('conflict', 409, 'This deploy takes no more files; start another one.')
 export const NotRestorable = defineError('conflict', 409, 'Only a deploy that was live before can be brought back.')
+export const NoPreviews = defineError(
+  'conflict',
+  409,
+  'There are no previews of this game: games have ports instead of names here, or its address is too long.',
+)
 export const UploadRefused = defineError(
   'forbidden',
   403,

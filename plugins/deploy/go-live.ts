@@ -1,3 +1,4 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { DeployRow, DeployUpload } from './entities.ts'
 import type { DeployState } from './schemas.ts'
@@ -37,15 +38,7 @@ export async function goLive(
       )
       if (flipped === 0) throw new LostRace()
       await em.nativeUpdate(DeployRow, { gameId, state: 'live', id: { $ne: deployId } }, { state: 'superseded' })
-      // Only now do they count as the owner's. In order, as in `reserve`.
-      await em.execute(
-        `insert into owner_blobs (owner_id, sha256)
-       select d.owner_id, u.sha256 from deploy_uploads u join deploys d on d.id = u.deploy_id
-       where u.deploy_id = ? order by u.sha256 on conflict do nothing`,
-        [deployId],
-        'run',
-      )
-      await em.nativeDelete(DeployUpload, { deployId })
+      await takeOver(em, deployId)
       await jobs.enqueue(em, { name: COMPRESS, key: gameId, payload: { gameId } })
       return true
     })
@@ -53,6 +46,39 @@ export async function goLive(
       if (error instanceof LostRace) return false
       throw error
     })
+}
+
+/**
+ * Makes the uploads of a deploy its owner's and opens its preview, and leaves the live one alone: it can go live later,
+ * as a superseded one can.
+ *
+ * @returns false when the deploy was in none of the states `from`: then nothing has changed
+ */
+export async function keepAside(
+  { db }: Pick<FastifyInstance, 'db'>,
+  { deployId, from }: Pick<Flip, 'deployId' | 'from'>,
+): Promise<boolean> {
+  return db.transaction(async (em) => {
+    const kept = await em.nativeUpdate(
+      DeployRow,
+      { id: deployId, state: { $in: [...from] } },
+      { state: 'superseded', liveAt: null },
+    )
+    if (kept > 0) await takeOver(em, deployId)
+    return kept > 0
+  })
+}
+
+/** Only now do the bytes that came count as the owner's. In order, as in `reserve`. */
+async function takeOver(em: SqlEntityManager, deployId: string): Promise<void> {
+  await em.execute(
+    `insert into owner_blobs (owner_id, sha256)
+     select d.owner_id, u.sha256 from deploy_uploads u join deploys d on d.id = u.deploy_id
+     where u.deploy_id = ? order by u.sha256 on conflict do nothing`,
+    [deployId],
+    'run',
+  )
+  await em.nativeDelete(DeployUpload, { deployId })
 }
 
 /** Rolls the transaction back when another call was first. */

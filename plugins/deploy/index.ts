@@ -4,6 +4,7 @@ import { Collector } from './collector.ts'
 import { Compression } from './compression.ts'
 import { Deploys } from './deploys.ts'
 import { BlobRow, BlobVariant, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
+import { forgetGame } from './forget-game.ts'
 import { COMPRESS } from './go-live.ts'
 import { migration } from './migrations/2026_11_21_deploys.ts'
 import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
@@ -25,7 +26,7 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'deploy',
-    dependencies: ['games'],
+    dependencies: ['oauth-idp', 'games'],
     limits: DeployLimits,
     entities: [DeployRow, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
     migrations: [migration, variantsMigration],
@@ -37,6 +38,8 @@ export default definePlugin(
     const compression = new Compression(app)
     app.jobs.handle<{ gameId: string }>(COMPRESS, ({ payload, signal }) => compression.run(payload.gameId, signal))
     app.addHook('onClose', () => compression.close())
+    app.games.removals.clearings.push(forgetGame)
+    app.identity.removal.clearings.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))
     app.games.tabs.push({ label: 'Deploys', order: 20, href: (game) => `/games/${game.slug}/deploys` })
     await app.register(routes(limits))
     await app.register(pages)

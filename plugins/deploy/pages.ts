@@ -150,7 +150,7 @@ const columnsFor = (path: string) => [
     cell: (deploy: Deploy) =>
       html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>${deploy.failure && html`<br /><span class="soft">${deploy.failure}</span>`}`,
   },
-  { label: 'State', cell: (deploy: Deploy) => stateChip(deploy.state) },
+  { label: 'State', cell: stateChip },
   { label: 'Files', cell: (deploy: Deploy) => `${deploy.files} · ${sizeOf(deploy.bytes)}` },
   { label: 'Begun', cell: (deploy: Deploy) => html`<${When} at=${deploy.createdAt} />` },
   { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(path, deploy) },
@@ -158,11 +158,12 @@ const columnsFor = (path: string) => [
 
 const actions = (path: string, deploy: Deploy): Content => {
   const name = deploy.message ?? deploy.id
+  const verb = isPreview(deploy) ? 'Publish' : 'Roll back to'
   return html`<${Row}>
     ${deploy.previewUrl && html`<${Button} small href=${`${deploy.previewUrl}/`} label=${`Preview ${name}`}>Preview<//>`}
     ${
       deploy.state === 'superseded' &&
-      html`<${Form} action=${`${path}/${deploy.id}/rollback`}><${Button} small label=${`Roll back to ${name}`}>Roll back<//><//>`
+      html`<${Form} action=${`${path}/${deploy.id}/rollback`}><${Button} small label=${`${verb} ${name}`}>${isPreview(deploy) ? 'Publish' : 'Roll back'}<//><//>`
     }
     ${
       deploy.state !== 'live' &&
@@ -179,13 +180,23 @@ const TONES: Record<DeployState, Tone> = {
   failed: 'error',
   expired: 'warn',
 }
-const stateChip = (state: DeployState): View =>
-  state === 'live' ? html`<${Chip} live>live<//>` : html`<${Chip} tone=${TONES[state]}>${state}<//>`
+const stateChip = (deploy: Deploy): View =>
+  deploy.state === 'live'
+    ? html`<${Chip} live>live<//>`
+    : html`<${Chip} tone=${TONES[deploy.state]}>${isPreview(deploy) ? 'preview' : deploy.state}<//>`
+
+/** Published at its preview's address, and never live. */
+const isPreview = ({ state, liveAt }: Deploy): boolean => state === 'superseded' && liveAt === null
 
 const instructions = (portal: string, game: Game): View => html`
   <${Steps} items=${[
     {
-      title: 'Get a token',
+      title: 'Deploy with one command',
+      body: html`<p>The program that runs this platform is also its command line. Sign in once; from then on:</p>
+        <${CodeBlock} title="Terminal" code=${`gameyard login --url ${portal}\ngameyard deploy dist --game ${game.slug}`} />`,
+    },
+    {
+      title: 'Or without it: get a token',
       body: html`<p>Make one in <a href="/settings/tokens">your settings</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
         <${CodeBlock} code="export SERVICE_API_TOKEN=svc_api_…" />`,
     },

@@ -14,7 +14,7 @@ export function previewUrl(origins: Pick<Origins, 'byPort' | 'game'>, slug: stri
 }
 
 /**
- * The deploy of a game that a preview's name means. Only one that was live: the bytes of others are not verified, nor
+ * The deploy of a game that a preview's name means. Only one that was finalized: the bytes of others are not verified, nor
  * shown to be their owner's.
  */
 export async function previewId(db: Database, gameId: string, short: string): Promise<string | null> {

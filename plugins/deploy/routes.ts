@@ -10,6 +10,7 @@ import {
   DeployList,
   DeployParams,
   FinalizedDeploy,
+  FinalizeQuery,
   GameParams,
   NewDeploy,
   StartedDeploy,
@@ -56,13 +57,14 @@ export const routes =
         constraints,
         onRequest: owned,
         schema: {
-          summary: 'Put a deploy live, all of it at once',
+          summary: 'Put a deploy live, all of it at once, or open its preview',
           tags: ['deploys'],
           params: DeployParams,
+          querystring: FinalizeQuery,
           response: { 200: FinalizedDeploy },
         },
       },
-      async (request) => app.deploys.finalize(callerOf(request).playerId, request.params.deployId),
+      async (request) => app.deploys.finalize(callerOf(request).playerId, request.params.deployId, request.query),
     )
 
     app.post(
@@ -72,7 +74,7 @@ export const routes =
         constraints,
         onRequest: owned,
         schema: {
-          summary: 'Put a deploy live that was live before',
+          summary: 'Put a deploy live that was live before, or a preview',
           tags: ['deploys'],
           params: DeployParams,
           response: { 200: FinalizedDeploy },

@@ -67,6 +67,7 @@ export const FinalizedDeploy = Type.Object({
     sessionUrl: Type.String(),
   }),
   multiplayer: Type.Object({ enabled: Type.Boolean(), url: Type.String(), client: Type.String() }),
+  previewUrl: Type.Optional(Type.String({ description: 'Where a preview is played; only when one was asked for.' })),
 })
 export type FinalizedDeploy = Static<typeof FinalizedDeploy>
 
@@ -83,12 +84,19 @@ export const Deploy = Type.Object({
   expiresAt: Type.String({ format: 'date-time', description: 'When uploads end.' }),
   liveAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   previewUrl: Type.Union([Type.String(), Type.Null()], {
-    description: 'Where it is played whether it is live or not; null before it was, and where games have no names.',
+    description:
+      'Where it is played whether it is live or not; null before it is whole, and where games have no names.',
   }),
 })
 export type Deploy = Static<typeof Deploy>
 
 export const DeployParams = Type.Object({ deployId: Type.String({ maxLength: 30 }) })
 export const UploadParams = Type.Object({ deployId: Type.String({ maxLength: 30 }), sha256: Sha256 })
+export const FinalizeQuery = Type.Object({
+  preview: Type.Boolean({
+    default: false,
+    description: 'Publish at a preview address only. What is live stays; `rollback` puts the preview live.',
+  }),
+})
 export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })
 export const DeployList = pageOf('deploys', Deploy)

@@ -277,6 +277,11 @@ export class Games {
     return { games: page, nextCursor }
   }
 
+  /** All of the owner's games, for their data export. */
+  async export(ownerId: string): Promise<Game[]> {
+    return readGames(this.#parts, { where: 'g.owner_id = ?', order: 'g.id', values: [ownerId], limit: 1_000_000 })
+  }
+
   /** What happened in a game, day by day. @throws NotFound, InvalidRequest */
   async analytics(playerId: string, gameId: string, query: AnalyticsQuery): Promise<Analytics> {
     const { id } = await this.mustOwn(playerId, gameId)

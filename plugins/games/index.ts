@@ -32,6 +32,10 @@ export default definePlugin(
     app.decorate('games', new Games(app))
     await app.games.start()
     app.identity.apps.checkGamesWith((playerId, gameId) => app.games.mustOwn(playerId, gameId))
+    const { removal } = app.identity
+    removal.parts.set('games', (playerId) => app.games.export(playerId))
+    removal.clearings.push((em, playerId) => app.games.removals.removeAllOf(em, playerId))
+    app.events.on('player.deleted', ({ playerId }) => app.games.removals.forget(playerId))
     app.games.tabs.push(
       { label: 'Play', order: 10, href: pathOf },
       { label: 'Analytics', order: 70, href: (game) => `${pathOf(game)}/analytics` },

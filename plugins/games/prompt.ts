@@ -49,7 +49,16 @@ OAuth 2.0 authorization code flow with PKCE (S256):
 - Token: POST ${portal}/api/oauth/token (form-encoded)
 - User: ${portal}/api/oauth/userinfo; "sub" is the player's id, to key saved games on.
 
-Serve these on the game's own server: GET /auth/service/start, GET /auth/service/callback (check "state"),
-GET /auth/service/session, GET and POST /auth/service/logout. Configuration by environment: SERVICE_CLIENT_ID,
-SERVICE_CLIENT_SECRET, SERVICE_SESSION_SECRET, SERVICE_REDIRECT_URI.
+On Node, use the package @gameyard/adapter. Express:
+  import { createAuth } from '@gameyard/adapter/express'
+  const auth = createAuth()
+  app.use(auth)
+  const session = await auth.getSession(request) // { signedIn, user: { id, name, imageUrl }, scope, expiresAt }
+Next.js: createAuth from '@gameyard/adapter/next', with GET and POST exported from
+app/auth/service/[...route]/route.js. Fastify: '@gameyard/adapter/fastify'. Hono: '@gameyard/adapter/hono'.
+Configuration by environment: SERVICE_CLIENT_ID=${game.clientId}, SERVICE_CLIENT_SECRET,
+SERVICE_SESSION_SECRET (32 random bytes or more), SERVICE_REDIRECT_URI=${redirectUri}, SERVICE_BASE_URL=${portal}.
+
+Elsewhere, serve these on the game's own server: GET /auth/service/start, GET /auth/service/callback (check "state"),
+GET /auth/service/session, GET and POST /auth/service/logout.
 `

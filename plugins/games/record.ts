@@ -1,6 +1,6 @@
 import type { Origins } from '../../core/origins.ts'
 import { kindOf, mediaPath, type StoredMedia } from './media/record.ts'
-import type { Game, GameSettings } from './schemas.ts'
+import { DEFAULT_SETTINGS, type Game, type GameSettings } from './schemas.ts'
 
 /** The columns that make a game, for `app.db.query`. */
 export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
@@ -56,7 +56,7 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     liveDeployId: row.live_deploy_id,
     playUrl: `${origins.portal}${pathOf(row)}`,
     manageUrl: `${origins.portal}${pathOf(row)}/settings`,
-    settings: JSON.parse(row.settings) as GameSettings,
+    settings: { ...DEFAULT_SETTINGS, ...(JSON.parse(row.settings) as GameSettings) },
     invitedIds: JSON.parse(row.invited) as string[],
     stats: { plays: row.plays, signIns: row.sign_ins },
     createdAt: new Date(row.created_at).toISOString(),
@@ -69,6 +69,10 @@ export const pathOf = (game: { slug: string }): string => `/games/${game.slug}`
 
 /** Whether a game is hosted here rather than elsewhere. */
 export const isHosted = (game: Game, origins: Origins): boolean => game.url === origins.game(game.slug)
+
+/** Whether the game's page shows the game itself: one that is hosted here, or one elsewhere that wants to be framed. */
+export const isFramed = (game: Game, origins: Origins): boolean =>
+  isReady(game, origins) && (isHosted(game, origins) || game.settings.embedded)
 
 /** Whether there is something to play: a live build here, or an address elsewhere. */
 export const isReady = (game: Game, origins: Origins): boolean =>

@@ -1,3 +1,4 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import { NotFound } from '../../core/errors.ts'
 import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
 import { SlugTaken } from './errors.ts'
@@ -10,7 +11,7 @@ export const RESTORABLE_MS = 30 * 24 * 3_600_000
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
-    /** A deleted game is gone for good: whoever keeps something of it removes it. */
+    /** A deleted game is gone for good. What plugins keep of it went in the same transaction: see `Removals.clearings`. */
     'game.purged': { gameId: string }
   }
 }
@@ -19,6 +20,8 @@ declare module '../../core/events.ts' {
 export class Removals {
   readonly #parts: GamesParts
   readonly #games: Games
+  /** What goes for good with a game, inside the transaction that ends it; plugins add theirs. */
+  readonly clearings: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
 
   constructor(parts: GamesParts, games: Games) {
     this.#parts = parts
@@ -40,6 +43,21 @@ export class Removals {
     })
     await this.#games.announce(game)
     return game
+  }
+
+  /** Takes all games of a player away, whose account ends in the same transaction; see `forget` for what follows. */
+  async removeAllOf(em: SqlEntityManager, ownerId: string): Promise<void> {
+    const deletedAt = this.#parts.clock.now()
+    const games = await em.find(GameRow, { ownerId, deletedAt: null }, { fields: ['id'] })
+    const ids = games.map(({ id }) => id)
+    await em.nativeUpdate(GameRow, { id: { $in: ids } }, { deletedAt, updatedAt: deletedAt })
+    await em.nativeUpdate(GameSlug, { gameId: { $in: ids }, freedAt: null }, { freedAt: deletedAt })
+  }
+
+  /** Says of a former player's games that they are no more. */
+  async forget(ownerId: string): Promise<void> {
+    const games = await this.#parts.db.em().find(GameRow, { ownerId }, { fields: ['id', 'slug'] })
+    for (const game of games) await this.#games.announce(game)
   }
 
   /** @throws NotFound when there is no such deleted game of the player's */
@@ -87,6 +105,7 @@ export class Removals {
         await em.nativeDelete(GameDay, { gameId: id })
         await em.nativeDelete(GameVisitor, { gameId: id })
         await em.nativeDelete(GamePresence, { gameId: id })
+        for (const clear of this.clearings) await clear(em, id)
         await em.nativeDelete(GameRow, { id, deletedAt: { $lte: before } })
       })
       await events.emit('game.purged', { gameId: id })

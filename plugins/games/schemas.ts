@@ -20,6 +20,10 @@ const Url = Type.String({ maxLength: 2000, description: 'Where the game lives, w
 const AuthWidget = Type.Union([Type.Literal('on'), Type.Literal('off')], {
   description: 'Whether pages of the game get the sign-in widget.',
 })
+const Embedded = Type.Boolean({
+  description:
+    'For a game that lives elsewhere: whether its page here shows the game itself, in a frame. The game needs the server adapter, or an /auth/service/start of its own.',
+})
 const Multiplayer = {
   enabled: Type.Boolean(),
   maxPlayersPerRoom: Type.Integer({ minimum: 1, maximum: 1000 }),
@@ -29,6 +33,7 @@ const Multiplayer = {
 export const GameSettings = Type.Object({
   authWidget: AuthWidget,
   crossOriginIsolated: Type.Boolean({ description: 'Serve with COOP and COEP, for SharedArrayBuffer and threads.' }),
+  embedded: Embedded,
   multiplayer: Type.Object(Multiplayer),
 })
 export type GameSettings = Static<typeof GameSettings>
@@ -37,6 +42,7 @@ export type GameSettings = Static<typeof GameSettings>
 export const DEFAULT_SETTINGS: GameSettings = {
   authWidget: 'on',
   crossOriginIsolated: false,
+  embedded: false,
   multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false },
 }
 
@@ -44,6 +50,7 @@ const SettingsChanges = Type.Object(
   {
     authWidget: Type.Optional(AuthWidget),
     crossOriginIsolated: Type.Optional(Type.Boolean()),
+    embedded: Type.Optional(Embedded),
     multiplayer: Type.Optional(Type.Partial(Type.Object(Multiplayer), { additionalProperties: false })),
   },
   { additionalProperties: false },

@@ -17,6 +17,8 @@ export class Connection implements Link {
   /** When the session ends that opened it, in ms since 1970, and the epoch it is of; null for guests. */
   readonly endsAt: number | null
   readonly epoch: number | null
+  /** The consent that the session rests on; null for guests. */
+  readonly consentId: string | null
   /** Whether the client has answered since the last ping. */
   alive = true
   readonly #socket: WebSocket
@@ -33,6 +35,7 @@ export class Connection implements Link {
     this.sub = admission.account.sub
     this.endsAt = admission.session?.expiresAt.getTime() ?? null
     this.epoch = admission.session?.epoch ?? null
+    this.consentId = admission.session?.consentId ?? null
     this.#maxUnsent = maxUnsent
   }
 
@@ -154,6 +157,11 @@ export class Connections {
   has(sub: string): boolean {
     for (const connection of this.#open) if (connection.sub === sub) return true
     return false
+  }
+
+  /** Ends the sockets whose sessions rest on a consent that was taken back. */
+  endOf(consentId: string): void {
+    for (const connection of this.#open) if (connection.consentId === consentId) connection.end()
   }
 
   /** Ends the sockets of an account whose session `holds` no more: signed out everywhere, or disabled. */

@@ -25,7 +25,9 @@ export default definePlugin(
   },
   async (app, _config, limits) => {
     const delivery = new Delivery()
-    const rooms = new Rooms({ clock: app.clock, limits, delivery, log: app.log })
+    const { clock, log } = app
+    const count = (gameId: string, players: number) => app.games.count.present(gameId, players)
+    const rooms = new Rooms({ clock, limits, delivery, log, count })
     const places = app.bus.shared
       ? new ManyNodes({ bus: app.bus, rooms, log: app.log, clock: app.clock })
       : new OneNode(rooms)
@@ -72,6 +74,7 @@ export default definePlugin(
       const standing = await app.identity.players.standing(playerId)
       connections.endUnless(playerId, (epoch) => standing !== null && !standing.disabled && standing.epoch === epoch)
     })
+    app.events.on('consent.revoked', ({ consentId }) => connections.endOf(consentId))
     new Gauge({
       name: 'gameyard_room_sockets',
       help: 'Room sockets open now.',

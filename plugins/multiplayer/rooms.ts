@@ -21,12 +21,23 @@ export interface RoomInfo {
   people: { name: string; imageUrl: string | null; away: boolean }[]
 }
 
+interface RoomsParts {
+  clock: Clock
+  limits: MultiplayerLimits
+  delivery: Delivery
+  log: FastifyBaseLogger
+  /** Told when another number of players is in a game's rooms on this node. */
+  count(gameId: string, players: number): void
+}
+
 /** The rooms of all games that this node runs. A room is there while somebody is in it. */
 export class Rooms {
-  readonly #parts: { clock: Clock; limits: MultiplayerLimits; delivery: Delivery; log: FastifyBaseLogger }
+  readonly #parts: RoomsParts
   readonly #byGame = new Map<string, Map<string, HostedRoom>>()
+  /** The players of each game as they were last counted. */
+  readonly #counted = new Map<string, number>()
 
-  constructor(parts: { clock: Clock; limits: MultiplayerLimits; delivery: Delivery; log: FastifyBaseLogger }) {
+  constructor(parts: RoomsParts) {
     this.#parts = parts
   }
 
@@ -78,7 +89,24 @@ export class Rooms {
       if (hosted.room.size === 0 && hosted.reservedUntil < now) gone.push(hosted)
     }
     for (const hosted of gone) this.#forget(hosted)
+    this.#countPlayers()
     return gone
+  }
+
+  #countPlayers(): void {
+    for (const gameId of this.#counted.keys()) if (!this.#byGame.has(gameId)) this.#note(gameId, 0)
+    for (const [gameId, rooms] of this.#byGame) {
+      let players = 0
+      for (const { room } of rooms.values()) players += room.size
+      this.#note(gameId, players)
+    }
+  }
+
+  #note(gameId: string, players: number): void {
+    if ((this.#counted.get(gameId) ?? 0) === players) return
+    if (players === 0) this.#counted.delete(gameId)
+    else this.#counted.set(gameId, players)
+    this.#parts.count(gameId, players)
   }
 
   #make(gameId: string, roomId: string, maxPlayers: number, place: SafePlace | null): HostedRoom {

@@ -38,7 +38,7 @@ export class Identity {
   readonly avatars: Avatars
   readonly passkeys: Passkeys
   readonly upstream: Upstream
-  /** The end of accounts; other plugins add their part of the export by `removal.parts.set(name, …)`. */
+  /** The end of accounts; other plugins add their part of the export to `parts`, what goes with it to `clearings`. */
   readonly removal: Removal
   readonly administration: Administration
   readonly #tokens: OneTimeTokens

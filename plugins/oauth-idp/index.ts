@@ -1,3 +1,4 @@
+import { allowAnyOrigin } from '../../core/cors.ts'
 import { definePlugin } from '../../core/plugin.ts'
 import { adminPages } from './admin/pages.ts'
 import { OAuthAppRow, SignInCount } from './apps/entities.ts'
@@ -7,7 +8,6 @@ import { Identity } from './identity.ts'
 import { migration as identityTables } from './migrations/2026_11_21_identity.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected.ts'
-import { allowAnyOrigin } from './oauth/cors.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
 import { devicePages } from './oauth/device-pages.ts'
 import { AccessToken, AuthorizationCode, Consent, DeviceCode, RefreshToken, SigningKey } from './oauth/entities.ts'
@@ -108,10 +108,12 @@ export default definePlugin(
     // What applications without a server call from their pages.
     await app.register(async (scope) => {
       allowAnyOrigin(scope, {
-        '/api/oauth/token': 'POST',
-        '/api/oauth/revoke': 'POST',
-        '/api/oauth/device_authorization': 'POST',
-        '/api/oauth/userinfo': 'GET, POST',
+        paths: {
+          '/api/oauth/token': 'POST',
+          '/api/oauth/revoke': 'POST',
+          '/api/oauth/device_authorization': 'POST',
+          '/api/oauth/userinfo': 'GET, POST',
+        },
       })
       for (const routes of [tokenRoutes, revokeRoutes, deviceAuthorizationRoutes, userinfoRoutes, metadataRoutes]) {
         await scope.register(routes)

@@ -28,6 +28,8 @@ export default definePlugin(
       claims: (token) => kindOf(token) !== null,
       authenticate: (token) => tokens.verify(token),
     })
+    app.identity.removal.parts.set('tokens', (playerId) => tokens.export(playerId))
+    app.identity.removal.clearings.push((em, playerId) => em.nativeDelete(ApiToken, { playerId }))
     app.identity.builtins.add(cliClient(tokens))
     app.identity.settings.push({ label: 'API tokens', href: '/settings/tokens', order: 30 })
     await app.register(routes)

@@ -19,7 +19,7 @@ export const ALL_SCOPES = Object.keys(SCOPES) as Scope[]
 export const PRESETS: { id: string; title: string; description: string; scopes: readonly Scope[] }[] = [
   {
     id: 'assets',
-    title: 'BrowserFiles read-only',
+    title: 'Assets read-only',
     description: 'Fetch assets in a build or a game',
     scopes: ['assets:read'],
   },

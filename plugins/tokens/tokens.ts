@@ -132,6 +132,11 @@ export class Tokens {
     return { tokens: page.map(toToken), nextCursor }
   }
 
+  /** All of a player's tokens, for their data export. */
+  async export(playerId: string): Promise<Token[]> {
+    return (await this.#context.db.em().find(ApiToken, { playerId }, { orderBy: { id: 'asc' } })).map(toToken)
+  }
+
   /** One of a player's tokens. @throws NotFound, also when it is another's */
   async mustOwn(playerId: string, id: string): Promise<Token> {
     const row = await this.#context.db.em().findOne(ApiToken, { id, playerId })

@@ -55,7 +55,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   })
   page.on('request', (request) => {
     const { hostname, protocol } = new URL(request.url())
-    const ours = hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '127.0.0.1'
+    const ours = /(^|\.)(localhost|test)$|^127\.0\.0\.1$/.test(hostname)
     if (!ours && protocol !== 'data:' && protocol !== 'blob:') complaints.push(`external request: ${request.url()}`)
   })
   return { page, context, complaints }

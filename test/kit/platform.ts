@@ -44,6 +44,8 @@ export async function startPlatform(t: Test, options: PlatformOptions = {}) {
   const app = await startKernel(t, {
     plugins: [...chosen, ...(options.plugins ?? [])],
     config: {
+      // Pictures of assets and the like would keep a Blender busy beside every test; those that are about it say so.
+      blender: { driver: 'none' },
       ...options.config,
       listen: { host: '127.0.0.1', port },
       limits: { rateLimits: false, ...(options.config?.limits as object | undefined) },

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { request } from 'node:http'
+import { createServer as createHttpServer, request } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -13,16 +13,31 @@ export interface TlsProxy {
   port: number
   /** Flags with which Chromium takes its certificate, and finds every name of `.test` at it. */
   chromiumFlags: string[]
+  /** Environment with which Node trusts the certificate, and finds every name of `.test` at the proxy. */
+  nodeEnvironment: Record<string, string>
 }
 
-/** Starts a proxy with a certificate made for it, which passes requests on as they came. Null without `openssl`. */
-export async function startTlsProxy(t: Test, target: { port: number }): Promise<TlsProxy | null> {
+/**
+ * Starts a proxy with a certificate made for it, which passes requests on as they came. Null without `openssl`.
+ *
+ * @param others ports that further names are served at, such as `{ 'relay.arcade.test': 3000 }`
+ */
+export async function startTlsProxy(
+  t: Test,
+  target: { port: number },
+  others: Record<string, number> = {},
+): Promise<TlsProxy | null> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   try {
     const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-    const names = ['-subj', '/CN=test', '-addext', 'subjectAltName=DNS:*.portal.test,DNS:*.games.test']
+    const names = [
+      '-subj',
+      '/CN=test',
+      '-addext',
+      'subjectAltName=DNS:*.portal.test,DNS:*.games.test,DNS:*.arcade.test',
+    ]
     const made = ['req', '-x509', ...curve, ...names, '-days', '2', '-keyout', keyFile, '-out', certFile]
     execFileSync('openssl', made, { stdio: 'ignore' })
   } catch (error) {
@@ -34,10 +49,13 @@ export async function startTlsProxy(t: Test, target: { port: number }): Promise<
   const server = createServer({ key: readFileSync(keyFile), cert }, (incoming, response) => {
     const { method, url: path } = incoming
     const headers = { ...incoming.headers, 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' }
-    const outgoing = request({ host: '127.0.0.1', port: target.port, method, path, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
-      answer.pipe(response)
-    })
+    const outgoing = request(
+      { host: '127.0.0.1', port: others[incoming.headers.host ?? ''] ?? target.port, method, path, headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+        answer.pipe(response)
+      },
+    )
     outgoing.on('error', () => response.destroy())
     incoming.pipe(outgoing)
   })
@@ -49,11 +67,38 @@ export async function startTlsProxy(t: Test, target: { port: number }): Promise<
   const { port } = server.address() as AddressInfo
   const key = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' })
   const digest = createHash('sha256').update(key).digest('base64')
+  const tunnel = await startTunnel(t, port)
   return {
     port,
     chromiumFlags: [
       `--ignore-certificate-errors-spki-list=${digest}`,
       `--host-resolver-rules=MAP *.test 127.0.0.1:${port}`,
     ],
+    nodeEnvironment: {
+      NODE_EXTRA_CA_CERTS: certFile,
+      NODE_USE_ENV_PROXY: '1',
+      HTTPS_PROXY: `http://127.0.0.1:${tunnel}`,
+      NO_PROXY: 'localhost,127.0.0.1',
+    },
   }
+}
+
+/** A proxy that leads to one port of this machine whatever name is asked for. @returns its port */
+async function startTunnel(t: Test, port: number): Promise<number> {
+  const tunnel = createHttpServer().on('connect', (_request, client) => {
+    const upstream = connect(port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      upstream.pipe(client).pipe(upstream)
+    })
+    for (const socket of [upstream, client]) {
+      socket.on('error', () => {
+        upstream.destroy()
+        client.destroy()
+      })
+    }
+    t.teardown(() => upstream.destroy())
+  })
+  await new Promise<void>((done) => tunnel.listen(0, '127.0.0.1', done))
+  t.teardown(() => tunnel.close())
+  return (tunnel.address() as AddressInfo).port
 }

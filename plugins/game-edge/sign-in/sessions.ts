@@ -14,6 +14,8 @@ export interface GameSession {
   expiresAt: Date
   /** The player's epoch at sign-in: the session holds while it is still that (`identity.players.standing`). */
   epoch: number
+  /** The consent it rests on: it holds until that is taken back (`identity.consents.holds`, `consent.revoked`). */
+  consentId: string
 }
 
 /** What the cookie holds. */
@@ -94,6 +96,7 @@ export class GameSessions {
       scope: claims.scope,
       expiresAt: new Date((claims.exp as number) * 1000),
       epoch: claims.epoch,
+      consentId: claims.consent,
     }
   }
 

@@ -22,6 +22,7 @@ const ServingBody = Type.Object({
   playable: Box,
   authWidget: Box,
   crossOriginIsolated: Box,
+  embedded: Box,
   multiplayer: Box,
   guests: Box,
   maxPlayersPerRoom: Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$' }),
@@ -144,12 +145,14 @@ export const ownerPages: Routes = async (app) => {
     '/games/:slug/settings/serving',
     { ...mine, schema: { params: Slug, body: ServingBody } },
     async (request, reply) => {
-      const { playable, authWidget, crossOriginIsolated, multiplayer, guests, maxPlayersPerRoom } = request.body
+      const { playable, authWidget, crossOriginIsolated, embedded, multiplayer, guests, maxPlayersPerRoom } =
+        request.body
       const game = await app.games.update(callerOf(request).playerId, request.params.slug, {
         playable: playable === 'on',
         settings: {
           authWidget: authWidget ?? 'off',
           crossOriginIsolated: crossOriginIsolated === 'on',
+          embedded: embedded === 'on',
           multiplayer: {
             enabled: multiplayer === 'on',
             guests: guests === 'on',

@@ -13,7 +13,7 @@ import {
   UnderPlay,
   type View,
 } from '../../../core/pages.ts'
-import { isHosted, isReady, pathOf } from '../record.ts'
+import { isFramed, isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { gameTabs } from './dashboard.ts'
 
@@ -31,10 +31,11 @@ export interface PlayProps {
 export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: PlayProps): View {
   const { game, signedIn, isOwner, ownerName } = props
   const ready = isReady(game, app.origins)
-  const hosted = isHosted(game, app.origins)
-  const framed = ready && hosted
+  const framed = isFramed(game, app.origins)
+  const { origin, pathname, search, href } = new URL(game.url)
   // Through the game's own sign-in, which ends without a click for a player who is signed in here.
-  const src = signedIn ? `${game.url}/auth/service/start?embed=1&returnTo=/` : `${game.url}/`
+  const start = new URLSearchParams({ embed: '1', returnTo: pathname + search })
+  const src = signedIn ? `${origin}/auth/service/start?${start}` : href
   const chips = html`${game.visibility === 'private' && html`<${Chip}>private<//>`}${game.tags.map((tag) => html`<a class="chip info" href=${`/catalog?tag=${tag}`}>${tag}</a>`)}`
   return html`
     ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} />`}
@@ -52,7 +53,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
 
 const actions = (framed: boolean, ready: boolean, game: Game): Content =>
   framed
-    ? html`<button class="button act" type="button" hidden data-full-screen>Full screen</button><${Button} href=${`${game.url}/`}>Open on its own<//>`
+    ? html`<button class="button act" type="button" hidden data-full-screen>Full screen</button><${Button} href=${new URL(game.url).href}>Open on its own<//>`
     : ready && html`<${Row}><${Button} kind="act" href=${game.url}>Play at ${new URL(game.url).host}<//><//>`
 
 const unpublished = (game: Game): View =>

@@ -40,7 +40,7 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
     <//>
     ${mediaSection(game, path, problems.media)}
     ${addressSection(app, game, path, { slug, problem: problems.slug })}
-    ${servingSection(game, path)}
+    ${servingSection(app, game, path)}
     ${game.visibility === 'private' && invitationSection(game, path, inviteLink)}
     <${Section} layout="side" title="End of the game" id="end" description="It can be brought back for 30 days. Its address is kept free for 90.">
       <${Confirm} label="Delete game" action=${`${path}/delete`} submit="Delete for everyone">
@@ -89,8 +89,8 @@ const addressSection = (
     <//>
   <//>`
 
-function servingSection(game: Game, path: string): View {
-  const { authWidget, crossOriginIsolated, multiplayer } = game.settings
+function servingSection({ origins }: App, game: Game, path: string): View {
+  const { authWidget, crossOriginIsolated, embedded, multiplayer } = game.settings
   return html`
     <${Section} layout="side" title="How it is served" description="Takes effect at once, without a new deploy.">
       <${Form} action=${`${path}/serving`} submit="Save" kind="plain">
@@ -98,6 +98,11 @@ function servingSection(game: Game, path: string): View {
         <${Checkbox} name="authWidget" label="Sign-in button" checked=${authWidget === 'on'} hint="Put a sign-in button on the game's pages. The game can also bring its own." />
         <${Checkbox} name="crossOriginIsolated" label="Threads and shared memory" checked=${crossOriginIsolated}
           hint="Serves the game isolated from other origins, as SharedArrayBuffer needs. It can't load from elsewhere then." />
+        ${
+          !isHosted(game, origins) &&
+          html`<${Checkbox} name="embedded" label="Play on its page here" checked=${embedded}
+            hint="Shows the game in a frame of its page. Its server must answer /auth/service/start, as the adapter does, and let itself be framed." />`
+        }
         <${Checkbox} name="multiplayer" label="Multiplayer rooms" checked=${multiplayer.enabled} />
         <${Checkbox} name="guests" label="Guests in rooms" checked=${multiplayer.guests} hint="Lets people into rooms who are not signed in." />
         <${Field} type="number" name="maxPlayersPerRoom" label="Players in one room" min=${1} max=${1000} required value=${multiplayer.maxPlayersPerRoom} />

@@ -9,7 +9,7 @@ const CONFIDENTIAL = ['client_secret_basic', 'client_secret_post']
 
 /** What client libraries discover by themselves: RFC 8414, OpenID Connect Discovery, and the keys of id tokens. */
 export const metadataRoutes: Routes = async (app) => {
-  const { portal } = app.origins
+  const { portal, studio } = app.origins
   const metadata = JSON.stringify({
     issuer: portal,
     authorization_endpoint: `${portal}/oauth/authorize`,
@@ -21,6 +21,8 @@ export const metadataRoutes: Routes = async (app) => {
     device_authorization_endpoint: `${portal}/api/oauth/device_authorization`,
     end_session_endpoint: `${portal}/oauth/logout`,
     service_documentation: `${portal}/docs`,
+    // Not of the RFC: where the command line finds assets and Blender jobs.
+    service_studio: studio,
     scopes_supported: Object.keys(SCOPES),
     claims_supported: [
       ...['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'at_hash'],

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Database } from '../../../core/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
@@ -25,11 +26,16 @@ interface RemovalContext {
 /** A plugin's part of what a player takes along: plain data, without secrets. */
 export type ExportPart = (playerId: string) => Promise<unknown>
 
+/** Removes what a plugin keeps of a player, inside the transaction that ends the account. Nothing else can be awaited. */
+export type Clearing = (em: SqlEntityManager, playerId: string) => Promise<unknown>
+
 /** The end of an account, and what its player takes along. */
 export class Removal {
   readonly #context: RemovalContext
   /** What is exported, by the name that it has in the file; plugins add theirs. */
   readonly parts = new Map<string, ExportPart>()
+  /** What goes with an account; plugins add theirs. */
+  readonly clearings: Clearing[] = []
 
   constructor(context: RemovalContext) {
     this.#context = context
@@ -74,7 +80,7 @@ export class Removal {
 
   /**
    * Deletes the account and what belongs to it, at once and for good; games keep the results that they stored under its
-   * id. Other plugins clear theirs away on `player.deleted`.
+   * id. What plugins keep goes in the same transaction (`clearings`); `player.deleted` is for what they remember.
    *
    * @throws NotFound, LastAdmin
    */
@@ -91,6 +97,7 @@ export class Removal {
       for (const entity of [Consent, OneTimeToken, Passkey, UpstreamAccount]) {
         await em.nativeDelete(entity as typeof Consent, { playerId })
       }
+      for (const clear of this.clearings) await clear(em, playerId)
       if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
     })
     await events.emit('player.changed', { playerId })

@@ -34,6 +34,7 @@ t.test('a game is made with its address, its OAuth application and a prompt that
     settings: {
       authWidget: 'on',
       crossOriginIsolated: false,
+      embedded: false,
       multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false },
     },
     stats: { plays: 0, signIns: 0 },
@@ -128,6 +129,7 @@ t.test('settings are changed one by one, and changes at once are all kept', asyn
     settings: {
       authWidget: 'off',
       crossOriginIsolated: true,
+      embedded: false,
       multiplayer: { enabled: true, guests: true, maxPlayersPerRoom: 8 },
     },
     playable: false,

@@ -194,7 +194,7 @@ t.test('the play page frames the game, signed in for players, isolated where the
   t.equal(visited.headers['cross-origin-embedder-policy'], undefined)
   t.match(visited.headers['content-security-policy'], /frame-src 'self' http:\/\/\*\.localhost:8080/)
   const signedIn = await player.get('/games/pong')
-  t.equal(src(signedIn.text), 'http://pong.localhost:8080/auth/service/start?embed=1&returnTo=/')
+  t.equal(src(signedIn.text), 'http://pong.localhost:8080/auth/service/start?embed=1&returnTo=%2F')
   await program.patch(`/api/games/${game.id}`, { settings: { crossOriginIsolated: true } })
   const isolated = await platform.stranger.get('/games/pong')
   t.match(isolated.text, /allow="[^"]*cross-origin-isolated/)

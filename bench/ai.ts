@@ -1,0 +1,138 @@
+// `node bench/ai.ts`: what POST /api/ai/generate adds to asking the provider directly. Both are asked in turns in the
+// same run, CONCURRENT at once, over real sockets; the provider is a process of its own that answers after DELAY_MS.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { cpus, loadavg, release, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeToken } from '../test/kit/remote.ts'
+import { freePort } from '../test/kit/server.ts'
+
+const CONCURRENT = Number(process.env.CONCURRENT ?? 50)
+const REQUESTS = Number(process.env.REQUESTS ?? 2000)
+const ROUNDS = Number(process.env.ROUNDS ?? 3)
+/** What a fast model takes. */
+const DELAY_MS = Number(process.env.DELAY_MS ?? 500)
+
+if (process.argv[2] === 'provider') await provide()
+else await measure()
+
+async function provide(): Promise<void> {
+  const completion = {
+    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'small' },
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello, player.' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 },
+  }
+  const server = createServer((incoming, response) => {
+    incoming.resume().on('end', async () => {
+      await sleep(DELAY_MS)
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion))
+    })
+  })
+  server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+}
+
+async function measure(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
+  const provider = fork(import.meta.filename, ['provider'])
+  const [providerPort] = (await once(provider, 'message')) as [number]
+  const port = await freePort()
+  const yaml = `listen: { port: ${port} }
+limits: { rateLimits: false }
+log: { level: warn }
+plugins: { billing: { signUpCredits: 1000000 } }
+ai: { driver: openai-compatible, baseUrl: "http://127.0.0.1:${providerPort}/v1", models: { text: small } }
+`
+  writeFileSync(join(folder, 'gameyard.yaml'), yaml)
+  const server = fork(resolve(import.meta.dirname, '../bin/gameyard.js'), ['serve'], { cwd: folder, stdio: 'ignore' })
+  try {
+    const portal = `http://localhost:${port}`
+    for (let tries = 0; !(await fetch(`${portal}/readyz`).catch(() => null))?.ok; tries++) {
+      if (tries > 300) throw new Error('The server did not come up.')
+      await sleep(100)
+    }
+    const token = await makeToken(portal, ['ai:generate'])
+    const direct = { port: providerPort, path: '/v1/chat/completions', headers: {} }
+    const through = {
+      port,
+      path: '/api/ai/generate',
+      headers: { host: `localhost:${port}`, authorization: `Bearer ${token}` },
+    }
+    const bodies = {
+      direct: JSON.stringify({ model: 'small', messages: [{ role: 'user', content: 'Greet.' }] }),
+      through: JSON.stringify({ type: 'text', prompt: 'Greet.', maxOutputTokens: 1000 }),
+    }
+    await load(through, bodies.through, 200)
+    await load(direct, bodies.direct, 200)
+    const rows: string[] = []
+    for (let round = 1; round <= ROUNDS; round++) {
+      const base = await load(direct, bodies.direct, REQUESTS)
+      const ours = await load(through, bodies.through, REQUESTS)
+      const cell = (value: number) => value.toFixed(1)
+      rows.push(
+        `| ${round} | ${cell(base.p50)} | ${cell(ours.p50)} | **${cell(ours.p50 - base.p50)}** | ${cell(base.p99)} | ${cell(ours.p99)} | **${cell(ours.p99 - base.p99)}** |`,
+      )
+    }
+    const machine = `${cpus()[0]?.model} × ${cpus().length}, ${release()}, load average ${loadavg()[0]?.toFixed(1)}`
+    process.stdout.write(`${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${machine}
+${CONCURRENT} at once, ${REQUESTS} requests a round, the provider answers after ${DELAY_MS} ms; milliseconds
+
+| round | direct p50 | Gameyard p50 | added p50 | direct p99 | Gameyard p99 | added p99 |
+| ----: | ---------: | -----------: | --------: | ---------: | -----------: | --------: |
+${rows.join('\n')}
+`)
+  } finally {
+    provider.kill()
+    server.kill('SIGTERM')
+    if (server.exitCode === null) await once(server, 'exit')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+interface Target {
+  port: number
+  path: string
+  headers: Record<string, string>
+}
+
+/** Asks `count` times, `CONCURRENT` at once, spread over time as callers are. @returns ms */
+async function load(
+  { port, path, headers }: Target,
+  body: string,
+  count: number,
+): Promise<{ p50: number; p99: number }> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENT })
+  const times: number[] = []
+  let left = count
+  const ask = () =>
+    new Promise<void>((done, fail) => {
+      const started = performance.now()
+      const asked = request(
+        {
+          ...{ host: '127.0.0.1', port, path, method: 'POST', agent },
+          headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+        },
+        (response) => {
+          if (response.statusCode !== 200) fail(new Error(`${path} answered ${response.statusCode}`))
+          response.resume().on('end', () => {
+            times.push(performance.now() - started)
+            done()
+          })
+        },
+      )
+      asked.on('error', fail).end(body)
+    })
+  await Promise.all(
+    Array.from({ length: CONCURRENT }, async () => {
+      await sleep(Math.random() * DELAY_MS)
+      while (left-- > 0) await ask()
+    }),
+  )
+  agent.destroy()
+  times.sort((a, b) => a - b)
+  const at = (part: number) => times[Math.floor(times.length * part)] ?? Number.NaN
+  return { p50: at(0.5), p99: at(0.99) }
+}

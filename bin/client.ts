@@ -1,0 +1,123 @@
+import { resolve } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Api } from '../clients/cli/api.ts'
+import type { Credentials } from '../clients/cli/credentials.ts'
+import type { FoundProject } from '../clients/cli/project.ts'
+import type { Terminal } from '../clients/cli/terminal.ts'
+import type { Installation } from './installation.ts'
+
+/** What every client command takes. */
+export interface ClientOptions {
+  json?: true
+  url?: string
+}
+
+/** Adds `--url` and `--json`. */
+export const withClientOptions = (command: Command): Command =>
+  command
+    .option('--url <address>', 'the platform (default: $SERVICE_BASE_URL, gameyard.json, the last sign-in)')
+    .option('--json', 'print JSON, and nothing else, on standard output')
+
+/** What a client command works with. */
+export interface Client {
+  terminal: Terminal
+  credentials: Credentials
+  /** Of the folder that the command names, else of the one it was typed in or the nearest one above. */
+  project(): Promise<FoundProject | null>
+  /** Origin of the platform that is meant. */
+  baseUrl(): Promise<string>
+  /** The platform's API. @throws CliError when there is no token for it */
+  api(): Promise<Api>
+  env: NodeJS.ProcessEnv
+  cwd: string
+  stateFolder: string
+  userAgent: string
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal
+}
+
+/**
+ * Runs a client command to its end. `folder` is the one that the command names, if it does.
+ *
+ * What goes wrong is said in a sentence and a hint on standard error, with `--json`
+ * also as JSON on standard output, and sets the exit code.
+ */
+export async function runClient(
+  { json = undefined, url, folder }: ClientOptions & { folder?: string | undefined },
+  { version }: Installation,
+  work: (client: Client) => Promise<void>,
+): Promise<void> {
+  const [{ Terminal }, { Credentials }, { configFolder, stateFolder }] = await Promise.all([
+    import('../clients/cli/terminal.ts'),
+    import('../clients/cli/credentials.ts'),
+    import('../clients/cli/config-folder.ts'),
+  ])
+  const { env } = process
+  const cwd = process.cwd()
+  const stop = new AbortController()
+  const onSignal = () => stop.abort()
+  process.once('SIGINT', onSignal)
+  const terminal = new Terminal({ json: json === true })
+  const credentials = new Credentials(configFolder(env))
+  const userAgent = `gameyard/${version} (${process.platform}; Node ${process.versions.node})`
+
+  let found: Promise<FoundProject | null> | undefined
+  const project = () => {
+    found ??= import('../clients/cli/project.ts').then(
+      async ({ findProject, projectIn }) => (folder && (await projectIn(resolve(cwd, folder)))) || findProject(cwd),
+    )
+    return found
+  }
+  const surroundings = async () => ({ url, env, projectUrl: (await project())?.baseUrl })
+  const client: Client = {
+    ...{ terminal, credentials, project, env, cwd, userAgent },
+    stateFolder: stateFolder(env),
+    signal: stop.signal,
+    async baseUrl() {
+      const { chooseBaseUrl } = await import('../clients/cli/platform.ts')
+      return chooseBaseUrl(await surroundings(), credentials)
+    },
+    async api() {
+      const [{ choosePlatform }, { Api }] = await Promise.all([
+        import('../clients/cli/platform.ts'),
+        import('../clients/cli/api.ts'),
+      ])
+      const chosen = await choosePlatform(await surroundings(), credentials)
+      return new Api({ ...chosen, userAgent, signal: stop.signal })
+    },
+  }
+  try {
+    await work(client)
+  } catch (error) {
+    process.exitCode = await report(terminal, error, stop.signal)
+  } finally {
+    process.off('SIGINT', onSignal)
+  }
+}
+
+async function report(terminal: Terminal, error: unknown, signal: AbortSignal): Promise<number> {
+  const { CliError } = await import('../clients/cli/errors.ts')
+  const known =
+    signal.aborted && !(error instanceof CliError)
+      ? new CliError('Stopped.', { code: 'stopped', exitCode: 130 })
+      : error
+  if (!(known instanceof CliError)) throw error
+  const { message, code, hint, details, exitCode } = known
+  if (terminal.json) {
+    const listed = details.length > 0 ? { details } : {}
+    terminal.result({ error: { message, code, ...(hint ? { hint } : {}), ...listed } }, () => '')
+  }
+  terminal.note(terminal.styleNote('red', message))
+  for (const { path, message: trouble } of details.slice(0, 10)) terminal.note(`  ${path}: ${trouble}`)
+  if (hint) terminal.note(`  ${hint}`)
+  return exitCode
+}
+
+/** Collects an option that may be given several times. */
+export const collect = (value: string, values: string[] = []): string[] => [...values, value]
+
+/** Reads a number from 1. @throws InvalidArgumentError */
+export function positive(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('expected a number from 1.')
+  return Number(text)
+}

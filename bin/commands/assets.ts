@@ -1,0 +1,302 @@
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { type Command, Option } from 'commander'
+import type { Api } from '../../clients/cli/api.ts'
+import type { Terminal } from '../../clients/cli/terminal.ts'
+import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
+import type { Installation } from '../installation.ts'
+
+const KINDS = ['model', 'pack', 'image', 'audio', 'animation']
+const PRESETS = ['idle', 'walk', 'run', 'jump', 'wave', 'dance', 'sit', 'death']
+
+/** An asset as the platform describes it; what the command line shows of it. */
+interface Asset {
+  id: string
+  slug: string
+  title: string
+  kind: string
+  visibility: string
+  license: string | null
+  tags: string[]
+  files: { path: string; size: number }[]
+  variants: { source: { size: number; triangles: number | null }; lod?: { size: number; triangles: number | null } }
+  rigged: boolean
+  animations: string[]
+}
+
+interface UploadOptions extends ClientOptions {
+  title?: string
+  description?: string
+  visibility?: string
+  license?: string
+  tag?: string[]
+}
+
+export function configure(assets: Command, installation: Installation): void {
+  const run = (options: ClientOptions, work: (client: Client) => Promise<void>) =>
+    runClient(options, installation, work)
+  assets.description('Hosted models, packs, pictures and sounds. An asset is named by its slug or id.').addHelpText(
+    'after',
+    `
+Examples:
+  gameyard assets list --mine
+  gameyard assets upload knight.glb --title Knight --license CC0-1.0 --tag medieval
+  gameyard assets download knight --variant lod --output public/knight.glb
+  gameyard assets animate knight walk --output public/walk.glb`,
+  )
+
+  withClientOptions(assets.command('list'))
+    .summary('find assets')
+    .description('Lists public assets, or with --mine your own, private ones too.')
+    .option('--mine', 'your own')
+    .option('--search <words>', 'words of the title')
+    .addOption(new Option('--kind <kind>', 'only these').choices(KINDS))
+    .option('--tag <tag>', 'only with this tag')
+    .addOption(new Option('--limit <number>', 'at most so many').argParser(positive).default(100))
+    .action((options) => run(options, (client) => list(client, options)))
+
+  withClientOptions(assets.command('get'))
+    .summary('show an asset')
+    .argument('<asset>', 'slug or id')
+    .option('--manifest', 'show its manifest: every file with its address')
+    .action((asset, options) => run(options, (client) => show(client, asset, options)))
+
+  withClientOptions(assets.command('upload'))
+    .summary('upload a file')
+    .description('Uploads a model (GLB), a pack (ZIP), a picture or a sound. Models are validated on the way in.')
+    .argument('<file>', 'what to upload')
+    .option('--title <text>', 'its name (default: that of the file)')
+    .option('--description <text>', 'what it is')
+    .addOption(new Option('--visibility <who>', 'who sees it').choices(['public', 'private']))
+    .option('--license <spdx>', 'such as CC0-1.0 or CC-BY-4.0')
+    .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
+    .action((file, options) => run(options, (client) => upload(client, file, options)))
+
+  withClientOptions(assets.command('download'))
+    .summary('download an asset')
+    .description('Downloads the file of an asset. A pack comes as a ZIP, or one file of it with --path.')
+    .argument('<asset>', 'slug or id')
+    .addOption(new Option('--variant <variant>', 'which form').choices(['auto', 'source', 'lod']).default('source'))
+    .option('--path <file>', 'one file of a pack')
+    .option('-o, --output <file>', 'where to; a folder, or - for standard output')
+    .action((asset, options) => run(options, (client) => download(client, asset, options)))
+
+  withClientOptions(assets.command('animate'))
+    .summary('give a rigged model a clip')
+    .description('Makes an animated copy of a rigged humanoid model, and downloads it as GLB.')
+    .argument('<asset>', 'slug or id')
+    .argument('<preset>', PRESETS.join(', '))
+    .option('-o, --output <file>', 'where to; a folder, or - for standard output')
+    .action((asset, preset, options) => run(options, (client) => animate(client, asset, preset, options)))
+
+  for (const [name, summary] of [
+    ['publish', 'let everybody see it'],
+    ['unpublish', 'keep it to yourself'],
+    ['delete', 'remove it for good'],
+  ] as const) {
+    withClientOptions(assets.command(name))
+      .summary(summary)
+      .argument('<asset>', 'slug or id')
+      .action((asset, options) => run(options, (client) => change(client, asset, name)))
+  }
+}
+
+/** The API, and which origin of it has the assets. */
+async function studio(client: Client): Promise<{ api: Api; origin: string }> {
+  const [api, { studioOf }] = await Promise.all([client.api(), import('../../clients/cli/studio.ts')])
+  return { api, origin: await studioOf(api, client.env) }
+}
+
+const pathOf = (asset: string, rest = ''): string => `/api/assets/${encodeURIComponent(asset)}${rest}`
+
+async function list(
+  client: Client,
+  options: { mine?: true; search?: string; kind?: string; tag?: string; limit: number },
+): Promise<void> {
+  const { terminal } = client
+  const [{ api, origin }, { formatBytes }] = await Promise.all([
+    studio(client),
+    import('../../clients/cli/terminal.ts'),
+  ])
+  const query = { q: options.search, kind: options.kind, tag: options.tag, owner: options.mine ? 'me' : undefined }
+  const assets = await api.all<Asset>('/api/assets', 'assets', { origin, query, limit: options.limit })
+  terminal.result({ assets }, () =>
+    assets.length === 0
+      ? 'There are none.'
+      : terminal.table(
+          ['SLUG', 'TITLE', 'KIND', 'SIZE', 'LICENSE', 'WHO'],
+          assets.map(({ slug, title, kind, variants, license, visibility }) => [
+            slug,
+            title.length > 40 ? `${title.slice(0, 39)}…` : title,
+            kind,
+            formatBytes(variants.source.size),
+            license ?? '-',
+            visibility,
+          ]),
+        ),
+  )
+}
+
+async function show(client: Client, asset: string, { manifest }: { manifest?: true }): Promise<void> {
+  const { api, origin } = await studio(client)
+  const found = await api.get<Asset>(pathOf(asset, manifest ? '/manifest' : ''), { origin })
+  const { formatBytes } = await import('../../clients/cli/terminal.ts')
+  client.terminal.result(found, () =>
+    manifest ? JSON.stringify(found, null, 2) : describe(client.terminal, found, formatBytes),
+  )
+}
+
+function describe(terminal: Terminal, asset: Asset, formatBytes: (bytes: number) => string): string {
+  const { source, lod } = asset.variants
+  const shape = ({ size, triangles }: { size: number; triangles: number | null }) =>
+    `${formatBytes(size)}${triangles === null ? '' : `, ${triangles} triangles`}`
+  const facts: [string, string][] = [
+    ['Id', asset.id],
+    ['Slug', asset.slug],
+    ['Kind', `${asset.kind}${asset.rigged ? ', rigged' : ''}, ${asset.visibility}`],
+    ['License', asset.license ?? 'not said'],
+    ['Source', shape(source)],
+    ...(lod ? ([['LOD', shape(lod)]] as [string, string][]) : []),
+    ['Tags', asset.tags.join(', ') || 'none'],
+    ['Clips', asset.animations.join(', ') || 'none'],
+  ]
+  return [
+    terminal.style('bold', asset.title),
+    ...facts.map(([name, value]) => `  ${terminal.style('dim', name.padEnd(8))} ${value}`),
+  ].join('\n')
+}
+
+async function upload(client: Client, file: string, options: UploadOptions): Promise<void> {
+  const { terminal, env } = client
+  const [{ multipart }, { ProgressBar }, { fileReason, usageError }, { formatBytes }] = await Promise.all([
+    import('../../clients/cli/multipart.ts'),
+    import('../../clients/cli/progress.ts'),
+    import('../../clients/cli/errors.ts'),
+    import('../../clients/cli/terminal.ts'),
+  ])
+  const found = await stat(file).catch((error) => {
+    throw usageError(`${file} can't be uploaded: ${fileReason(error)}.`)
+  })
+  if (!found.isFile()) throw usageError(`${file} is no file; a pack is uploaded as a ZIP.`)
+  const { api, origin } = await studio(client)
+  const { title, description, visibility, license, tag } = options
+  const name = basename(file)
+  const fields = {
+    title: title ?? name.replace(/\.[^.]+$/, ''),
+    description,
+    visibility,
+    license,
+    tags: tag?.join(','),
+  }
+  const bar = new ProgressBar(terminal, env)
+  const form = multipart(fields, { field: 'file', file, name, size: found.size }, (bytes) => bar.advance(bytes))
+  bar.start('Uploading', found.size)
+  try {
+    const asset = await api.post<Asset>('/api/assets', form.body, {
+      origin,
+      headers: { 'content-type': form.contentType },
+      idleMs: 300_000,
+    })
+    bar.clear()
+    terminal.result(asset, () => describe(terminal, asset, formatBytes))
+  } finally {
+    bar.clear()
+  }
+}
+
+async function download(
+  client: Client,
+  asset: string,
+  { variant, path, output }: { variant: string; path?: string; output?: string },
+): Promise<void> {
+  const { api, origin } = await studio(client)
+  const found = await api.get<Asset>(pathOf(asset), { origin })
+  const query = { variant: path === undefined ? variant : undefined, path }
+  await fetchFile(client, { api, origin }, pathOf(found.id, '/file'), {
+    query,
+    output,
+    name: (type) => path ?? `${found.slug}${extensionOf(type, found)}`,
+  })
+}
+
+async function animate(client: Client, asset: string, preset: string, { output }: { output?: string }): Promise<void> {
+  if (!PRESETS.includes(preset)) {
+    const [{ usageError }, { closest }] = await Promise.all([
+      import('../../clients/cli/errors.ts'),
+      import('../../clients/cli/games.ts'),
+    ])
+    const near = await closest(preset, PRESETS)
+    throw usageError(
+      `There is no clip ${preset}.`,
+      near ? `Did you mean ${near}?` : `There are: ${PRESETS.join(', ')}.`,
+    )
+  }
+  const place = await studio(client)
+  const { api, origin } = place
+  const found = await api.get<Asset>(pathOf(asset), { origin })
+  await api.post(pathOf(found.id, '/animations'), { preset }, { origin, repeatable: true, idleMs: 120_000 })
+  await fetchFile(client, place, pathOf(found.id, `/animation/${preset}`), {
+    query: {},
+    output,
+    name: () => `${found.slug}-${preset}.glb`,
+  })
+}
+
+async function fetchFile(
+  client: Client,
+  { api, origin }: { api: Api; origin: string },
+  path: string,
+  {
+    query,
+    output,
+    name,
+  }: { query: Record<string, string | undefined>; output: string | undefined; name: (type: string) => string },
+): Promise<void> {
+  const { terminal, env } = client
+  const [{ save }, { ProgressBar }, { formatBytes }] = await Promise.all([
+    import('../../clients/cli/download.ts'),
+    import('../../clients/cli/progress.ts'),
+    import('../../clients/cli/terminal.ts'),
+  ])
+  const answer = await api.ask('GET', path, { origin, query, idleMs: 120_000 })
+  const bar = new ProgressBar(terminal, env)
+  bar.start('Loading', Number(answer.headers['content-length'] ?? 0))
+  const type = String(answer.headers['content-type'] ?? '')
+  const saved = await save(answer, { to: output, name: name(type), advance: (bytes) => bar.advance(bytes) }).finally(
+    () => bar.clear(),
+  )
+  if (saved.file === '-') return
+  const served = answer.headers['x-service-variant']
+  terminal.result({ ...saved, variant: served ?? null }, () => {
+    const instead = query.variant === 'lod' && served === 'source' ? '; it has no LOD, so this is the source' : ''
+    return `Saved ${saved.file} (${formatBytes(saved.bytes)}${instead})`
+  })
+}
+
+const EXTENSIONS: [RegExp, string][] = [
+  [/gltf-binary/, '.glb'],
+  [/zip/, '.zip'],
+  [/png/, '.png'],
+  [/jpeg/, '.jpg'],
+  [/webp/, '.webp'],
+  [/gif/, '.gif'],
+  [/mpeg/, '.mp3'],
+  [/ogg/, '.ogg'],
+  [/wav/, '.wav'],
+]
+
+const extensionOf = (type: string, asset: Asset): string =>
+  EXTENSIONS.find(([pattern]) => pattern.test(type))?.[1] ??
+  /\.[A-Za-z0-9]+$/.exec(asset.files[0]?.path ?? '')?.[0] ??
+  ''
+
+async function change(client: Client, asset: string, what: 'publish' | 'unpublish' | 'delete'): Promise<void> {
+  const { api, origin } = await studio(client)
+  const { terminal } = client
+  if (what === 'delete') {
+    await api.delete(pathOf(asset), { origin })
+    return terminal.result({ deleted: asset }, () => `Deleted ${asset}.`)
+  }
+  const changed = await api.post<Asset>(pathOf(asset, `/${what}`), undefined, { origin, repeatable: true })
+  terminal.result(changed, () => `${changed.title} is ${changed.visibility} now.`)
+}

@@ -1,0 +1,311 @@
+import { type Command, Option } from 'commander'
+import type { Api } from '../../clients/cli/api.ts'
+import type { Job } from '../../clients/cli/blender.ts'
+import type { Saved } from '../../clients/cli/download.ts'
+import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
+import type { Installation } from '../installation.ts'
+
+interface Work extends ClientOptions {
+  script?: string
+  param?: string[]
+  wait?: true
+}
+interface CreateOptions extends Work {
+  template?: string
+  starter?: string[]
+  prompt?: string
+  visibility?: string
+}
+type ReviseOptions = Work & { action: string; name?: string }
+
+interface Generation {
+  id: string
+  status: string
+  jobId: string | null
+  assetId: string | null
+}
+
+export function configure(blender: Command, installation: Installation): void {
+  const run = (options: ClientOptions, work: (client: Client) => Promise<void>) =>
+    runClient(options, installation, work)
+  const withWork = (command: Command) =>
+    withClientOptions(command)
+      .option('--script <file>', 'Python that runs inside Blender; - for standard input')
+      .option('--param <name=value>', 'a parameter; once for each', collect)
+      .option('--wait', 'wait until it is done, and fail if it fails')
+  blender
+    .description("Models made by Blender on the platform's machines. What is made becomes an asset of yours.")
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard blender templates
+  gameyard blender create "Mossy rock" --template rock --param roughness=0.7 --wait
+  gameyard blender create Tower --script tower.py --wait --json | jq -r .assetId
+  gameyard blender artifacts job_01K… preview.png --output preview.png
+  gameyard blender revise job_01K… --script taller.py`,
+    )
+
+  withWork(blender.command('create'))
+    .summary('make a model')
+    .description('Makes a model from a template, starters, a script, or a prompt where the platform has an AI.')
+    .argument('<name>', 'what the asset is called')
+    .option('--template <id>', 'the scene to begin with, see `gameyard blender templates`')
+    .option('--starter <id>', 'an object of the library to add; once for each', collect)
+    .option('--prompt <text>', 'what it should be, in words')
+    .addOption(new Option('--visibility <who>', 'who sees the asset').choices(['public', 'private']))
+    .action((name, options) => run(options, (client) => create(client, name, options)))
+
+  withClientOptions(blender.command('jobs'))
+    .summary('list your jobs')
+    .addOption(
+      new Option('--status <status>', 'only these').choices(['queued', 'running', 'completed', 'failed', 'cancelled']),
+    )
+    .addOption(new Option('--limit <number>', 'at most so many').argParser(positive).default(20))
+    .action((options) => run(options, (client) => jobs(client, options)))
+
+  withClientOptions(blender.command('watch'))
+    .summary('follow a job to its end')
+    .argument('<job>', 'its id')
+    .action((job, options) => run(options, (client) => watch(client, job)))
+
+  withWork(blender.command('revise'))
+    .summary('go on from a completed job')
+    .description('Revises, renders, inspects or exports what a completed job made, as a job of its own.')
+    .argument('<job>', 'its id')
+    .addOption(
+      new Option('--action <action>', 'what to do')
+        .choices(['revise', 'render', 'inspect', 'export'])
+        .default('revise'),
+    )
+    .option('--name <text>', 'what the new job is called')
+    .action((job, options) => run(options, (client) => revise(client, job, options)))
+
+  withClientOptions(blender.command('cancel'))
+    .summary('stop a job')
+    .argument('<job>', 'its id')
+    .action((job, options) => run(options, (client) => cancel(client, job)))
+
+  withClientOptions(blender.command('artifacts'))
+    .summary('list or download what a job made')
+    .argument('<job>', 'its id')
+    .argument('[name]', 'model.glb, preview.png, inspection.json or scene.blend')
+    .option('-o, --output <file>', 'where to; a folder, or - for standard output')
+    .option('--all <folder>', 'download all of them into a folder')
+    .action((job, name, options) => run(options, (client) => artifacts(client, job, name, options)))
+
+  withClientOptions(blender.command('templates'))
+    .summary('list the scenes to begin with')
+    .action((options) => run(options, templates))
+
+  withClientOptions(blender.command('health'))
+    .summary('show whether Blender is there, and how busy')
+    .action((options) => run(options, health))
+}
+
+interface Place {
+  api: Api
+  origin: string
+}
+
+async function studio(client: Client): Promise<Place> {
+  const [api, { studioOf }] = await Promise.all([client.api(), import('../../clients/cli/studio.ts')])
+  return { api, origin: await studioOf(api, client.env) }
+}
+
+async function workOf({ script, param }: Work): Promise<{ script?: string; parameters?: Record<string, unknown> }> {
+  const { readInput, readPairs } = await import('../../clients/cli/json-input.ts')
+  return {
+    ...(script === undefined ? {} : { script: await readInput(script) }),
+    ...(param === undefined ? {} : { parameters: readPairs(param) }),
+  }
+}
+
+async function create(client: Client, name: string, options: CreateOptions): Promise<void> {
+  const { template, starter, prompt, visibility } = options
+  const [place, { randomUUID }] = await Promise.all([studio(client), import('node:crypto')])
+  const body = {
+    provider: 'blender',
+    name,
+    ...(template === undefined ? {} : { template }),
+    ...(starter === undefined ? {} : { starters: starter }),
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(visibility === undefined ? {} : { visibility }),
+    ...(await workOf(options)),
+  }
+  const { api, origin } = place
+  const generation = await api.post<Generation>('/api/generations', body, {
+    origin,
+    headers: { 'idempotency-key': randomUUID() },
+    repeatable: true,
+    idleMs: 180_000,
+  })
+  if (!options.wait || generation.jobId === null) {
+    return client.terminal.result(generation, () =>
+      generation.jobId === null
+        ? `${generation.status}: ${generation.id}`
+        : `Queued as ${generation.jobId}.\nNext: gameyard blender watch ${generation.jobId}`,
+    )
+  }
+  const job = await follow(client, place, generation.jobId)
+  const after = await api.get<Generation>(`/api/generations/${generation.id}`, { origin })
+  const assetId = after.assetId ?? job.assetId
+  client.terminal.result(
+    { ...after, job },
+    () => `${finished(job)}${assetId ? `\nNext: gameyard assets get ${assetId}` : ''}`,
+  )
+}
+
+async function jobs(client: Client, { status, limit }: { status?: string; limit: number }): Promise<void> {
+  const { terminal } = client
+  const [{ api, origin }, { JOBS }, { formatAgo }] = await Promise.all([
+    studio(client),
+    import('../../clients/cli/blender.ts'),
+    import('../../clients/cli/terminal.ts'),
+  ])
+  const found = await api.all<Job>(JOBS, 'jobs', { origin, limit, query: { status } })
+  const now = new Date()
+  terminal.result({ jobs: found }, () =>
+    found.length === 0
+      ? 'There are none.'
+      : terminal.table(
+          ['JOB', 'STATUS', 'ACTION', 'WHEN', 'NAME'],
+          found.map((job) => [job.id, stateOf(job), job.action, formatAgo(job.timing.queuedAt, now), job.name]),
+        ),
+  )
+}
+
+const stateOf = ({ status, progress, queuePosition }: Job): string => {
+  if (status === 'running') return `running ${Math.round(progress * 100)} %`
+  return status === 'queued' && queuePosition !== null ? `queued (${queuePosition})` : status
+}
+
+/** Follows a job with a bar on a terminal, lines elsewhere. @throws CliError unless it completes */
+async function follow(client: Client, { api, origin }: Place, id: string): Promise<Job> {
+  const { terminal, signal } = client
+  const [{ watchJob }, { CliError }] = await Promise.all([
+    import('../../clients/cli/blender.ts'),
+    import('../../clients/cli/errors.ts'),
+  ])
+  const erase = () => terminal.interactive && terminal.draw('\r\x1b[2K')
+  const told = (job: Job) => {
+    const line = `${job.name}: ${stateOf(job)}${job.stage ? `, ${job.stage}` : ''}`
+    if (terminal.interactive) terminal.draw(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`)
+    else if (!terminal.json) terminal.note(line)
+  }
+  const job = await watchJob(api, id, { origin, told, signal }).finally(erase)
+  if (job.status === 'completed') return job
+  throw new CliError(
+    `The job ${id} ${job.status === 'cancelled' ? 'was cancelled' : `failed: ${job.error?.message ?? 'no reason was given'}`}`,
+    {
+      code: job.error?.code ?? job.status,
+      ...(job.status === 'failed' ? { hint: 'Mend the script or the parameters, and submit it again.' } : {}),
+    },
+  )
+}
+
+const finished = (job: Job): string =>
+  `Completed ${job.name} in ${((job.timing.runMs ?? 0) / 1000).toFixed(1)} s: ${job.artifacts.map(({ name }) => name).join(', ')}`
+
+async function watch(client: Client, id: string): Promise<void> {
+  const job = await follow(client, await studio(client), id)
+  client.terminal.result(job, () => `${finished(job)}\nNext: gameyard blender artifacts ${id} --all .`)
+}
+
+async function revise(client: Client, id: string, options: ReviseOptions): Promise<void> {
+  const [place, { JOBS }] = await Promise.all([studio(client), import('../../clients/cli/blender.ts')])
+  const { action, name } = options
+  const body = { action, ...(name === undefined ? {} : { name }), ...(await workOf(options)) }
+  const queued = await place.api.post<Job>(`${JOBS}/${encodeURIComponent(id)}/actions`, body, { origin: place.origin })
+  if (!options.wait) {
+    return client.terminal.result(queued, () => `Queued as ${queued.id}.\nNext: gameyard blender watch ${queued.id}`)
+  }
+  const job = await follow(client, place, queued.id)
+  client.terminal.result(job, () => finished(job))
+}
+
+async function cancel(client: Client, id: string): Promise<void> {
+  const [{ api, origin }, { JOBS }] = await Promise.all([studio(client), import('../../clients/cli/blender.ts')])
+  const job = await api.post<Job>(`${JOBS}/${encodeURIComponent(id)}/cancel`, undefined, { origin, repeatable: true })
+  client.terminal.result(job, () => `The job ${id} is ${job.status}.`)
+}
+
+async function artifacts(
+  client: Client,
+  id: string,
+  name: string | undefined,
+  { output, all }: { output?: string; all?: string },
+): Promise<void> {
+  const { terminal } = client
+  const [{ api, origin }, { JOBS }, { formatBytes }, { save }] = await Promise.all([
+    studio(client),
+    import('../../clients/cli/blender.ts'),
+    import('../../clients/cli/terminal.ts'),
+    import('../../clients/cli/download.ts'),
+  ])
+  const path = `${JOBS}/${encodeURIComponent(id)}/artifacts`
+  const fetchOne = async (artifact: string, to: string | undefined) =>
+    save(await api.ask('GET', `${path}/${encodeURIComponent(artifact)}`, { origin }), { to, name: artifact })
+  if (name !== undefined) {
+    const saved = await fetchOne(name, output)
+    if (saved.file !== '-') terminal.result(saved, () => `Saved ${saved.file} (${formatBytes(saved.bytes)})`)
+    return
+  }
+  const { artifacts: listed } = await api.get<{ artifacts: Job['artifacts'] }>(path, { origin })
+  if (all === undefined) {
+    return terminal.result({ artifacts: listed }, () =>
+      terminal.table(
+        ['NAME', 'SIZE'],
+        listed.map(({ name, size }) => [name, formatBytes(size)]),
+      ),
+    )
+  }
+  const { mkdir } = await import('node:fs/promises')
+  await mkdir(all, { recursive: true })
+  const saved: Saved[] = []
+  for (const artifact of listed) saved.push(await fetchOne(artifact.name, `${all}/`))
+  terminal.result({ saved }, () => saved.map(({ file, bytes }) => `Saved ${file} (${formatBytes(bytes)})`).join('\n'))
+}
+
+interface Template {
+  id: string
+  title: string
+  description: string
+  parameters: { properties?: Record<string, unknown> }
+}
+
+async function templates(client: Client): Promise<void> {
+  const { terminal } = client
+  const { api, origin } = await studio(client)
+  const { templates: found } = await api.get<{ templates: Template[] }>('/api/blender/v1/templates', { origin })
+  terminal.result({ templates: found }, () =>
+    terminal.table(
+      ['TEMPLATE', 'PARAMETERS', 'WHAT IT IS'],
+      found.map(({ id, description, parameters }) => [
+        id,
+        Object.keys(parameters.properties ?? {}).join(' '),
+        description,
+      ]),
+    ),
+  )
+}
+
+interface Health {
+  executor: string
+  status: string
+  reason?: string
+  blenderVersion: string | null
+  capacity: number
+  active: number
+  queued: number
+}
+
+async function health(client: Client): Promise<void> {
+  const { api, origin } = await studio(client)
+  const found = await api.get<Health>('/api/blender/health', { origin })
+  client.terminal.result(found, () =>
+    found.status === 'ok'
+      ? `Blender ${found.blenderVersion} (${found.executor}): ${found.active} of ${found.capacity} running, ${found.queued} queued`
+      : `Blender is not available: ${found.reason ?? 'no reason was given'}`,
+  )
+}

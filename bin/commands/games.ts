@@ -1,0 +1,203 @@
+import { type Command, Option } from 'commander'
+import type { CreatedGame, Game } from '../../clients/cli/games.ts'
+import type { Terminal } from '../../clients/cli/terminal.ts'
+import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
+import type { Installation } from '../installation.ts'
+
+interface Fields {
+  title?: string
+  description?: string
+  home?: string
+  tag?: string[]
+  visibility?: 'public' | 'private'
+}
+type UpdateOptions = ClientOptions &
+  Fields & { slug?: string; playable?: boolean; isolated?: boolean; widget?: boolean }
+
+export function configure(games: Command, installation: Installation): void {
+  const run = (options: ClientOptions, work: (client: Client) => Promise<void>) =>
+    runClient(options, installation, work)
+  games
+    .description('Your games. A game is named by its slug, the first part of its address, or by its id.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard games list
+  gameyard games create --title Duo --description "Two dots, one yard." --tag co-op
+  gameyard games update duo --visibility private
+  gameyard games open duo`,
+    )
+
+  withClientOptions(games.command('list'))
+    .summary('list your games')
+    .description('Lists your games, newest first.')
+    .addOption(new Option('--limit <number>', 'at most so many').argParser(positive).default(100))
+    .action((options: ClientOptions & { limit: number }) => run(options, (client) => list(client, options.limit)))
+
+  withClientOptions(games.command('get'))
+    .summary('show a game')
+    .description('Shows a game, by default that of gameyard.json.')
+    .argument('[game]', 'slug or id')
+    .action((game: string | undefined, options: ClientOptions) => run(options, (client) => show(client, game)))
+
+  withFields(withClientOptions(games.command('create')), true)
+    .summary('make a game')
+    .description('Makes a game. Its client secret, for a server of your own, is shown this once.')
+    .addHelpText(
+      'after',
+      '\nExample:\n  gameyard games create --title Duo --description "Two dots, one yard." --tag co-op --tag puzzle',
+    )
+    .action((options: ClientOptions & Fields) => run(options, (client) => create(client, options)))
+
+  withFields(withClientOptions(games.command('update')), false)
+    .summary('change a game')
+    .description('Changes what is named, and leaves the rest as it is.')
+    .argument('[game]', 'slug or id; default: that of gameyard.json')
+    .option('--slug <slug>', 'another address; the old one leads to it for 90 days')
+    .option('--playable', 'open it')
+    .option('--no-playable', 'close it')
+    .option('--isolated', 'serve it cross-origin isolated, for threads')
+    .option('--no-isolated', 'serve it as usual')
+    .option('--widget', 'put the sign-in button on its pages')
+    .option('--no-widget', 'leave the sign-in to the game')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gameyard games update duo --title "Duo!"\n  gameyard games update duo --visibility private\n  gameyard games update duo --no-playable',
+    )
+    .action((game: string | undefined, options: UpdateOptions) =>
+      run(options, (client) => update(client, game, options)),
+    )
+
+  withClientOptions(games.command('open'))
+    .summary('open a game in the browser')
+    .description('Opens the page of a game in your browser, by default of the game of gameyard.json.')
+    .argument('[game]', 'slug or id')
+    .addOption(new Option('--page <page>', 'which one').choices(['play', 'manage', 'game']).default('play'))
+    .addHelpText('after', '\nExamples:\n  gameyard games open duo\n  gameyard games open duo --page manage')
+    .action((game: string | undefined, options: ClientOptions & { page: 'play' | 'manage' | 'game' }) =>
+      run(options, (client) => open(client, game, options.page)),
+    )
+}
+
+const withFields = (command: Command, required: boolean): Command => {
+  const text = (flags: string, description: string) => new Option(flags, description).makeOptionMandatory(required)
+  return command
+    .addOption(text('--title <text>', 'its name, up to 120 characters'))
+    .addOption(text('--description <text>', 'what it is'))
+    .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
+    .option('--home <address>', 'where it lives, when it is not hosted here')
+    .addOption(new Option('--visibility <who>', 'who sees it').choices(['public', 'private']))
+}
+
+const fieldsOf = ({ title, description, home, tag, visibility }: Fields) => ({
+  ...(title === undefined ? {} : { title }),
+  ...(description === undefined ? {} : { description }),
+  ...(home === undefined ? {} : { url: home }),
+  ...(tag === undefined ? {} : { tags: tag }),
+  ...(visibility === undefined ? {} : { visibility }),
+})
+
+async function list(client: Client, limit: number): Promise<void> {
+  const { terminal } = client
+  const [api, { listGames }] = await Promise.all([client.api(), import('../../clients/cli/games.ts')])
+  const games = await listGames(api, limit)
+  terminal.result({ games }, () =>
+    games.length === 0
+      ? 'You have no games yet. Make one: gameyard deploy DIR --create'
+      : terminal.table(
+          ['SLUG', 'TITLE', 'WHO', 'PLAYS', 'PLAY'],
+          games.map(({ slug, title, visibility, stats, playUrl, liveDeployId }) => [
+            slug,
+            title.length > 40 ? `${title.slice(0, 39)}…` : title,
+            visibility,
+            String(stats.plays),
+            liveDeployId ? playUrl : `${playUrl} (nothing deployed)`,
+          ]),
+        ),
+  )
+}
+
+/** The game that is named, or that of gameyard.json. */
+async function chosen(client: Client, named: string | undefined): Promise<{ game: Game }> {
+  const [api, { getGame }] = await Promise.all([client.api(), import('../../clients/cli/games.ts')])
+  const idOrSlug = named ?? (await client.project())?.gameId
+  if (idOrSlug === undefined) {
+    const { usageError } = await import('../../clients/cli/errors.ts')
+    throw usageError('Which game? There is no gameyard.json here.', 'Name its slug; `gameyard games list` shows yours.')
+  }
+  return { game: await getGame(api, idOrSlug) }
+}
+
+async function show(client: Client, named: string | undefined): Promise<void> {
+  const { game } = await chosen(client, named)
+  client.terminal.result(game, () => describe(client.terminal, game))
+}
+
+function describe(terminal: Terminal, game: Game): string {
+  const facts: [string, string][] = [
+    ['Id', game.id],
+    ['Address', game.url],
+    ['Play', game.playUrl],
+    ['Manage', game.manageUrl],
+    ['Seen by', game.visibility === 'public' ? 'everybody' : 'you and whom you invite'],
+    ['Tags', game.tags.join(', ') || 'none'],
+    ['Live', game.liveDeployId ?? 'nothing deployed yet'],
+    ['Plays', String(game.stats.plays)],
+  ]
+  return [
+    `${terminal.style('bold', game.title)}${game.playable ? '' : ' (closed)'}`,
+    ...facts.map(([name, value]) => `  ${terminal.style('dim', name.padEnd(8))} ${value}`),
+  ].join('\n')
+}
+
+async function create(client: Client, options: Fields): Promise<void> {
+  const { terminal } = client
+  const api = await client.api()
+  const { randomUUID } = await import('node:crypto')
+  const game = await api.post<CreatedGame>('/api/games', fieldsOf(options), {
+    headers: { 'idempotency-key': randomUUID() },
+    repeatable: true,
+  })
+  terminal.result(game, () =>
+    [
+      describe(terminal, game),
+      '',
+      `  Client id      ${game.oauth.clientId}`,
+      `  Client secret  ${game.oauth.clientSecret}   (shown this once; only a server of your own needs it)`,
+      '',
+      `Next: gameyard deploy DIR --game ${game.slug}`,
+    ].join('\n'),
+  )
+}
+
+async function update(client: Client, named: string | undefined, options: UpdateOptions): Promise<void> {
+  const { slug, playable, isolated, widget } = options
+  const settings = {
+    ...(isolated === undefined ? {} : { crossOriginIsolated: isolated }),
+    ...(widget === undefined ? {} : { authWidget: widget ? 'on' : 'off' }),
+  }
+  const changes = {
+    ...fieldsOf(options),
+    ...(slug === undefined ? {} : { slug }),
+    ...(playable === undefined ? {} : { playable }),
+    ...(Object.keys(settings).length > 0 ? { settings } : {}),
+  }
+  if (Object.keys(changes).length === 0) {
+    const { usageError } = await import('../../clients/cli/errors.ts')
+    throw usageError('Nothing to change.', 'Name what: gameyard games update duo --title "Duo!"')
+  }
+  const { game: before } = await chosen(client, named)
+  const api = await client.api()
+  const game = await api.patch<Game>(`/api/games/${before.id}`, changes)
+  client.terminal.result(game, () => describe(client.terminal, game))
+}
+
+async function open(client: Client, named: string | undefined, page: 'play' | 'manage' | 'game'): Promise<void> {
+  const { terminal, env } = client
+  const { game } = await chosen(client, named)
+  const { openBrowser } = await import('../../clients/cli/open-browser.ts')
+  const url = { play: game.playUrl, manage: game.manageUrl, game: game.url }[page]
+  const opened = await openBrowser(url, env)
+  terminal.result({ url, opened }, () => (opened ? `Opened ${url}` : url))
+}

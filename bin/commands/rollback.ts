@@ -1,0 +1,81 @@
+import type { Command } from 'commander'
+import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
+import type { Installation } from '../installation.ts'
+
+type Options = ClientOptions & { game?: string; list?: true }
+
+interface Deploy {
+  id: string
+  state: string
+  message: string | null
+  files: number
+  createdAt: string
+  liveAt: string | null
+  previewUrl: string | null
+}
+
+export function configure(command: Command, installation: Installation): void {
+  withClientOptions(command)
+    .description('Puts an earlier deploy live again, at once and without an upload: the one before, or the one named.')
+    .argument('[deploy]', 'its id, as --list shows it; also that of a preview')
+    .option('--game <game>', 'slug or id (default: that of gameyard.json)')
+    .option('--list', 'show the history instead')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard rollback                     to the version before
+  gameyard rollback --list              what there is
+  gameyard rollback dep_01K…            to that one, or publish a preview`,
+    )
+    .action((deploy: string | undefined, options: Options) =>
+      runClient(options, installation, (client) => run(client, deploy, options)),
+    )
+}
+
+async function run(client: Client, named: string | undefined, { game: idOrSlug, list }: Options): Promise<void> {
+  const { terminal } = client
+  const [api, { getGame }, { CliError, usageError }, { formatAgo, plural }] = await Promise.all([
+    client.api(),
+    import('../../clients/cli/games.ts'),
+    import('../../clients/cli/errors.ts'),
+    import('../../clients/cli/terminal.ts'),
+  ])
+  const chosen = idOrSlug ?? (await client.project())?.gameId
+  if (chosen === undefined) throw usageError('Which game? There is no gameyard.json here.', 'Name it: --game SLUG')
+  const game = await getGame(api, chosen)
+  const deploys = await api.all<Deploy>(`/api/games/${game.id}/deploys`, 'deploys', { limit: 100 })
+  const now = new Date()
+  if (list) {
+    return terminal.result({ deploys }, () =>
+      terminal.table(
+        ['DEPLOY', 'STATE', 'WHEN', 'FILES', 'MESSAGE'],
+        deploys.map(({ id, state, createdAt, files, message }) => [
+          id,
+          state === 'live' ? terminal.style('green', state) : state,
+          formatAgo(createdAt, now),
+          String(files),
+          message ?? '',
+        ]),
+      ),
+    )
+  }
+  const live = deploys.find(({ state }) => state === 'live')
+  // The version before is the one that was live last, which after a rollback need not be the newest.
+  const earlier = deploys
+    .filter(({ state, liveAt }) => state === 'superseded' && liveAt !== null)
+    .sort((a, b) => ((a.liveAt as string) < (b.liveAt as string) ? 1 : -1))
+  const target = named === undefined ? earlier[0] : deploys.find(({ id }) => id === named)
+  if (!target && named === undefined) {
+    throw new CliError(`${game.title} has no earlier version to go back to.`, { code: 'nothing_to_restore' })
+  }
+  const id = target?.id ?? (named as string)
+  const result = await api.post<{ url: string; playUrl: string }>(`/api/deploy/${id}/rollback`, undefined, {
+    repeatable: true,
+  })
+  terminal.result({ ...result, deployId: id, replaced: live && live.id !== id ? live.id : null }, () => {
+    const what = target ? `${plural(target.files, 'file')}, of ${formatAgo(target.createdAt, now)}` : id
+    const undo = live && live.id !== id ? `\n  Undo    gameyard rollback ${live.id} --game ${game.slug}` : ''
+    return `${terminal.style('green', 'Live')}  ${terminal.style('bold', game.title)}  ${terminal.style('dim', what)}\n  Play    ${result.playUrl}${undo}`
+  })
+}

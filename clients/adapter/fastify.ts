@@ -1,0 +1,49 @@
+/** Fastify 4 and 5. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Auth, type AuthSettings, createAuth } from './index.ts'
+
+export type { AuthSettings, GameSession, Player } from './index.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Player sign-in: `await app.gameAuth.getSession(request)`. */
+    gameAuth: Pick<Auth, 'getSession'>
+  }
+}
+
+/**
+ * Plugin that adds the four sign-in routes and `app.gameAuth`: `await app.register(gameAuth)`.
+ *
+ * @throws AuthSettingsError when a setting is missing or can't be used
+ */
+export async function gameAuth(app: FastifyInstance, settings: AuthSettings = {}): Promise<void> {
+  const auth = createAuth(settings)
+  app.decorate('gameAuth', { getSession: auth.getSession })
+  await app.register(async (routes) => {
+    // Whatever a form or a script sends along, sign-in does not read it.
+    routes.removeAllContentTypeParsers()
+    routes.addContentTypeParser('*', (_request, payload, done) => {
+      payload.resume()
+      done(null)
+    })
+    routes.all('/auth/service/*', (request, reply) => answer(auth, request, reply))
+  })
+}
+// As fastify-plugin marks it: the decorator is for the whole app.
+Object.assign(gameAuth, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: 'game-auth' })
+
+async function answer(auth: Auth, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && !name.startsWith(':')) headers.set(name, [value].flat().join(', '))
+  }
+  const response = await auth.handle(
+    new Request(new URL(request.url, 'http://game'), { method: request.method, headers }),
+  )
+  if (!response) return reply.code(404).send({ error: { message: 'There is no such address.', code: 'not_found' } })
+  reply.code(response.status)
+  for (const [name, value] of response.headers) if (name !== 'set-cookie') reply.header(name, value)
+  const cookies = response.headers.getSetCookie()
+  if (cookies.length > 0) reply.header('set-cookie', cookies)
+  return reply.send(await response.text())
+}

@@ -1,0 +1,118 @@
+/**
+ * Player sign-in for a game with a server of its own, on web-standard Request and Response: for any runtime that has
+ * them (Node 20 and later, Deno, Bun, workers). Express, Next.js, Fastify and Hono have wrappers beside this.
+ */
+import { SignInFailed, SignInFlow, type Step } from './flow.ts'
+import { returnPath } from './return-to.ts'
+import { type GameSession, Sessions } from './sessions.ts'
+import { type AuthSettings, resolveSettings } from './settings.ts'
+
+export type { GameSession } from './sessions.ts'
+export { type AuthSettings, AuthSettingsError, type Player, type Tokens } from './settings.ts'
+
+/** Anything that has request headers: a Request, Headers, Node's and Express's request, Fastify's, Next's. */
+export type WithHeaders = Headers | { headers: Headers | Record<string, string | string[] | undefined> }
+
+export interface Auth {
+  /** Answers the four routes below `/auth/service/`; null for any other path, which is the game's own. */
+  handle(request: Request): Promise<Response | null>
+  /** Who is signed in, for the game's own routes. */
+  getSession(request: WithHeaders): Promise<GameSession>
+}
+
+/** @throws AuthSettingsError when a setting is missing or can't be used */
+export function createAuth(settings: AuthSettings = {}): Auth {
+  const resolved = resolveSettings(settings)
+  const flow = new SignInFlow(resolved)
+  const sessions = new Sessions(resolved)
+
+  const routes: Record<string, { methods: string[]; answer: (request: Request, url: URL) => Promise<Response> }> = {
+    start: {
+      methods: ['GET'],
+      answer: async ({ headers }, { searchParams }) => redirect(await flow.start(headers, searchParams)),
+    },
+    callback: {
+      methods: ['GET'],
+      answer: async ({ headers }, { searchParams }) => {
+        const step = await flow.finish(headers, searchParams)
+        if (!step.signedIn) return redirect(step)
+        const { player, tokens } = step.signedIn
+        await resolved.onSignIn(player, tokens)
+        return redirect({
+          ...step,
+          cookies: [...step.cookies, ...(await sessions.start(headers, player, tokens.scope))],
+        })
+      },
+    },
+    session: {
+      methods: ['GET'],
+      answer: async ({ headers }) => json(200, await sessions.read(headers), { vary: 'Cookie' }),
+    },
+    logout: {
+      methods: ['GET', 'POST'],
+      answer: async ({ headers }, { searchParams }) => {
+        const cookies = sessions.end(headers)
+        // Links and forms go back to the game, scripts get an answer.
+        if (/\btext\/html\b/.test(headers.get('accept') ?? '')) {
+          return redirect({ location: returnPath(searchParams.get('returnTo'), resolved.origin), cookies }, 303)
+        }
+        return withCookies(json(200, { signedIn: false }), cookies)
+      },
+    },
+  }
+
+  return {
+    async handle(request) {
+      const url = new URL(request.url, resolved.origin)
+      const [, name] = /\/auth\/service\/([^/]*)$/.exec(url.pathname) ?? []
+      if (name === undefined) return null
+      const route = Object.hasOwn(routes, name) ? routes[name] : undefined
+      if (!route) return refusal(404, 'not_found', 'There is no such address.')
+      if (!route.methods.includes(request.method === 'HEAD' ? 'GET' : request.method)) {
+        const allow = route.methods.join(', ')
+        return refusal(405, 'method_not_allowed', `This address takes ${allow}.`, { allow })
+      }
+      // A service worker at these addresses would outlive the page and stand between the game and its sign-in.
+      if (request.headers.get('service-worker') === 'script') {
+        return refusal(403, 'forbidden', 'This address is no service worker.')
+      }
+      try {
+        return await route.answer(request, url)
+      } catch (error) {
+        if (!(error instanceof SignInFailed)) throw error
+        return refusal(error.status, error.status === 400 ? 'sign_in_failed' : 'upstream_error', error.message)
+      }
+    },
+    getSession: (request) => sessions.read(headersOf(request)),
+  }
+}
+
+function headersOf(request: WithHeaders): Headers {
+  if (request instanceof Headers) return request
+  // Next's read-only headers are no Headers, and have what is needed of them.
+  if ('get' in request && typeof request.get === 'function') return request as unknown as Headers
+  const { headers } = request as Exclude<WithHeaders, Headers>
+  if (typeof (headers as Headers).get === 'function') return headers as Headers
+  const { cookie = '' } = headers as Record<string, string | string[] | undefined>
+  return new Headers({ cookie: [cookie].flat().join('; ') })
+}
+
+/** An isolated play page frames the start of a sign-in: without CORP every hop, refusals too, would be an error page. */
+const COMMON = { 'cache-control': 'no-store', 'cross-origin-resource-policy': 'cross-origin' }
+
+const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(body), {
+    status,
+    headers: { ...COMMON, 'content-type': 'application/json; charset=utf-8', ...headers },
+  })
+
+const refusal = (status: number, code: string, message: string, headers?: Record<string, string>): Response =>
+  json(status, { error: { message, code } }, headers)
+
+const redirect = ({ location, cookies }: Step, status = 302): Response =>
+  withCookies(new Response(null, { status, headers: { ...COMMON, location } }), cookies)
+
+function withCookies(response: Response, cookies: string[]): Response {
+  for (const cookie of cookies) response.headers.append('set-cookie', cookie)
+  return response
+}

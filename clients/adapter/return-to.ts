@@ -1,0 +1,15 @@
+import { parseAddress } from './address.ts'
+
+const LONGEST = 2048
+
+/**
+ * Where to go after signing in or out: a path of the game itself, whatever was asked for. What a browser could read as
+ * another origin (`//host`, `/\host`, control characters that URL parsers skip) becomes `/`.
+ */
+export function returnPath(wanted: string | null, origin: string): string {
+  if (wanted === null || wanted.length > LONGEST || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(wanted)) return '/'
+  const url = parseAddress(wanted, origin)
+  // Dot segments may have resolved to a path of two slashes, which in a Location names a host.
+  if (!url || url.origin !== origin || url.pathname.startsWith('//')) return '/'
+  return /\/auth\/service\//.test(`${url.pathname}/`) ? '/' : url.pathname + url.search + url.hash
+}

@@ -1,0 +1,35 @@
+/**
+ * The sign-in button, or the player who is signed in, in a place of the game's own choice:
+ *
+ *   import { mount } from '@gameyard/browser'
+ *   const player = await mount('#player', { gameName: 'Pong' })
+ *   if (player.session.signedIn) load(player.session.user.id)
+ *
+ * It stands on the game's own routes below `/auth/service/`: those of a hosted game, or of the server adapter. Custom
+ * properties restyle it: --auth-widget-background, -color, -accent, -accent-color, -font, -radius.
+ */
+import { type Mounted, placePlayer } from './player/place.ts'
+import { readSession, type Session, startUrl } from './player/session.ts'
+
+export type { Mounted } from './player/place.ts'
+export { readSession, type Session } from './player/session.ts'
+
+export interface MountOptions {
+  /** What the game is called: screen readers say what one signs in to. */
+  gameName: string
+  /** Told at once, and whenever somebody signs in or out. */
+  onSession?: ((session: Session) => void) | undefined
+}
+
+/** Resolves when the session is known. @throws when no element matches the selector */
+export function mount(selector: string | HTMLElement, { gameName, onSession }: MountOptions): Promise<Mounted> {
+  return placePlayer(selector, {
+    gameName,
+    onSession,
+    signInUrl: startUrl,
+    session: () => readSession(),
+    signOut: async () => {
+      await fetch('/auth/service/logout', { method: 'POST' }).catch(() => null)
+    },
+  })
+}

@@ -1,0 +1,17 @@
+/**
+ * Served by the portal as `/widget.js`, a classic script:
+ *
+ *   <script src="https://yard.example/widget.js"></script>
+ *   <script>serviceWidget.mount('#sign-in', { clientId, redirectUri, gameName })</script>
+ */
+import type { Mounted } from './player/place.ts'
+import { mountWidget, type WidgetOptions } from './widget/sign-in.ts'
+
+declare global {
+  var serviceWidget: { mount(selector: string | HTMLElement, options: WidgetOptions): Promise<Mounted> }
+}
+
+/** Where the script came from is where one signs in. */
+const portal = new URL((document.currentScript as HTMLScriptElement).src).origin
+
+globalThis.serviceWidget = { mount: (selector, options) => mountWidget(selector, portal, options) }

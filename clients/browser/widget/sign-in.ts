@@ -1,0 +1,61 @@
+/**
+ * The hosted sign-in widget, for games that have callback and session code of their own already: a button that leads to
+ * the portal's authorization endpoint, and nothing else. New games take the server adapter.
+ */
+import { type Mounted, placePlayer } from '../player/place.ts'
+import { readSession, type Session } from '../player/session.ts'
+
+/** The cookie that holds the `state` of the sign-in under way, for the game's callback to compare with. */
+export const STATE_COOKIE = 'service_oauth_state'
+const STATE_SECONDS = 600
+
+export interface WidgetOptions {
+  clientId: string
+  /** The game's callback, exactly as it is registered. */
+  redirectUri: string
+  gameName: string
+  /** Space-separated. Default: `profile email` */
+  scope?: string | undefined
+  /** Where the game says who is signed in, as `{ signedIn, user?: { name, imageUrl } }`. Without it, always the button. */
+  sessionUrl?: string | undefined
+  /** Where the game signs out. */
+  signOutUrl?: string | undefined
+  onSession?: ((session: Session) => void) | undefined
+}
+
+/** @param portal origin of the portal */
+export function mountWidget(selector: string | HTMLElement, portal: string, options: WidgetOptions): Promise<Mounted> {
+  for (const name of ['clientId', 'redirectUri', 'gameName'] as const) {
+    if (!options[name]) throw new Error(`The widget needs a ${name}.`)
+  }
+  const { gameName, onSession, sessionUrl, signOutUrl } = options
+  return placePlayer(selector, {
+    gameName,
+    onSession,
+    signInUrl: () => authorizeUrl(portal, options),
+    session: async () => (sessionUrl ? readSession(sessionUrl) : { signedIn: false }),
+    signOut: async () => {
+      if (signOutUrl) await fetch(signOutUrl, { method: 'POST' }).catch(() => null)
+    },
+  })
+}
+
+/** The state is one and the same for ten minutes: what was opened in another tab stays good. */
+function authorizeUrl(portal: string, { clientId, redirectUri, scope = 'profile email' }: WidgetOptions): string {
+  const known = new RegExp(`(?:^|; )${STATE_COOKIE}=([\\w-]{32})(?:;|$)`).exec(document.cookie)?.[1]
+  const state = known ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), hex).join('')
+  const secure = location.protocol === 'https:' ? '; Secure' : ''
+  // biome-ignore lint/suspicious/noDocumentCookie: the game's server reads it, and the Cookie Store API is not everywhere
+  document.cookie = `${STATE_COOKIE}=${state}; Path=/; Max-Age=${STATE_SECONDS}; SameSite=Lax${secure}`
+  const url = new URL('/oauth/authorize', portal)
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope,
+    state,
+  }).toString()
+  return url.href
+}
+
+const hex = (byte: number): string => byte.toString(16).padStart(2, '0')

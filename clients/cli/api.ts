@@ -1,0 +1,206 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { CliError } from './errors.ts'
+import { ConnectionError, type HttpAnswer, type HttpRequest, send, textOf, unreachable } from './http.ts'
+
+/** Where to ask, and as whom. */
+export interface Connection {
+  /** Origin of the portal. */
+  baseUrl: string
+  token: string
+  /** Where the token came from, for what to say when it is refused. */
+  tokenFrom: 'environment' | 'login'
+  userAgent: string
+  signal?: AbortSignal
+}
+
+export interface ApiOptions {
+  body?: unknown
+  query?: Record<string, string | number | boolean | undefined>
+  headers?: Record<string, string>
+  /** Origin to ask instead of the portal's. */
+  origin?: string
+  /** Whether asking twice does no harm: then a busy platform is asked again. By default only reads are. */
+  repeatable?: boolean
+  idleMs?: number
+}
+
+const ATTEMPTS = 4
+
+/** The platform's HTTP API with one token. Its errors become sentences with a way out. */
+export class Api {
+  readonly connection: Connection
+
+  constructor(connection: Connection) {
+    this.connection = connection
+  }
+
+  get baseUrl(): string {
+    return this.connection.baseUrl
+  }
+
+  get = <T>(path: string, options?: ApiOptions) => this.json<T>('GET', path, options)
+  post = <T>(path: string, body?: unknown, options?: ApiOptions) => this.json<T>('POST', path, { ...options, body })
+  patch = <T>(path: string, body: unknown, options?: ApiOptions) => this.json<T>('PATCH', path, { ...options, body })
+  delete = (path: string, options?: ApiOptions) => this.json<void>('DELETE', path, options)
+
+  /** @throws CliError for everything but 2xx */
+  async json<T>(method: string, path: string, options: ApiOptions = {}): Promise<T> {
+    const answer = await this.ask(method, path, options)
+    const text = await textOf(answer).catch((error) => {
+      throw unreachable(this.baseUrl, error)
+    })
+    if (text === '') return undefined as T
+    try {
+      return JSON.parse(text)
+    } catch {
+      throw this.#notOurs(answer)
+    }
+  }
+
+  /** Every entry of a list, page after page, at most `limit`. */
+  async all<T>(
+    path: string,
+    name: string,
+    { limit = Number.POSITIVE_INFINITY, ...options }: ApiOptions & { limit?: number } = {},
+  ): Promise<T[]> {
+    const entries: T[] = []
+    let cursor: string | undefined
+    do {
+      const query = { ...options.query, limit: Math.min(100, limit - entries.length), cursor }
+      const page = await this.get<Record<string, T[]> & { nextCursor: string | null }>(path, { ...options, query })
+      entries.push(...(page[name] ?? []))
+      cursor = page.nextCursor ?? undefined
+    } while (cursor && entries.length < limit)
+    return entries
+  }
+
+  /** Sends and gives back the answer unread, for what is not JSON. @throws CliError for everything but 2xx */
+  async ask(
+    method: string,
+    path: string,
+    { body, query, headers, origin, repeatable, idleMs }: ApiOptions = {},
+  ): Promise<HttpAnswer> {
+    const { baseUrl, token, userAgent, signal } = this.connection
+    const url = new URL(path, origin ?? baseUrl)
+    for (const [name, value] of Object.entries(query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value))
+    const stream = typeof (body as { open?: unknown } | undefined)?.open === 'function'
+    const request: HttpRequest = {
+      method,
+      url: url.href,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'user-agent': userAgent,
+        accept: 'application/json, */*;q=0.5',
+        ...(body === undefined || stream ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : { body: stream ? (body as NonNullable<HttpRequest['body']>) : JSON.stringify(body) }),
+      ...(idleMs === undefined ? {} : { idleMs }),
+      signal,
+    }
+    const attempts = (repeatable ?? method === 'GET') ? ATTEMPTS : 1
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const answer = await send(request)
+        if (answer.status < 300) return answer
+        const error = await this.#errorOf(answer)
+        if (attempt >= attempts || !isPassing(answer.status, error.code)) throw error
+        await wait(retryAfter(answer) ?? backOff(attempt), undefined, { signal })
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error
+        // Refused is an answer; a cut connection may be one that was kept open for too long.
+        if (attempt >= attempts || error.code !== 'ECONNRESET') throw unreachable(origin ?? baseUrl, error)
+        await wait(backOff(attempt), undefined, { signal })
+      }
+    }
+  }
+
+  async #errorOf(answer: HttpAnswer): Promise<CliError> {
+    const { status, headers } = answer
+    if (status < 400) {
+      answer.body.resume()
+      const to = headers.location && URL.canParse(headers.location) ? new URL(headers.location).origin : null
+      return new CliError(`${this.baseUrl} sends requests on to ${to ?? headers.location ?? 'nowhere'}.`, {
+        code: 'redirected',
+        hint: to ? `Use that address: --url ${to}` : 'Check the address: --url or SERVICE_BASE_URL.',
+      })
+    }
+    const text = await textOf(answer).catch(() => '')
+    const problem = problemIn(text)
+    if (!problem) return this.#notOurs(answer)
+    const { code, message, details } = problem
+    const hint = this.#hintFor(status, { code, message })
+    if (status === 401) return new CliError(`${this.baseUrl} does not accept the token.`, { code, hint })
+    if (status >= 500 && code === 'internal') {
+      const id = headers['x-request-id']
+      return new CliError(`The platform failed: ${message}`, {
+        code,
+        hint: `Tell its host${id ? ` the request's id: ${id}` : ''}; its log says more.`,
+      })
+    }
+    return new CliError(message, { code, details: details ?? [], ...(hint ? { hint } : {}) })
+  }
+
+  #hintFor(status: number, { code, message }: Problem): string {
+    const { baseUrl, tokenFrom } = this.connection
+    if (status === 401) {
+      return tokenFrom === 'environment'
+        ? `It was revoked, has expired, or is mistyped. Put another into SERVICE_API_TOKEN: ${baseUrl}/settings/tokens`
+        : 'It was revoked, has expired, or is mistyped. Sign in again: gameyard login'
+    }
+    // What an address says that no plugin has taken.
+    if (status === 404 && message === 'There is no such address.') {
+      return 'This platform does not have what you asked for: it is turned off there, or older than this program.'
+    }
+    if (code === 'missing_scope') {
+      return `Make a token that has it at ${baseUrl}/settings/tokens, or sign in with full access: gameyard login`
+    }
+    if (code === 'rate_limited') return 'Wait a minute and try again.'
+    if (code === 'storage_full') return "The platform's disk is full: its host has to make room. Nothing was lost."
+    if (code === 'insufficient_credits') return `Buy credits at ${baseUrl}/settings/credits.`
+    return ''
+  }
+
+  #notOurs(answer: HttpAnswer): CliError {
+    return new CliError(`${this.baseUrl} answered with ${answer.status} and not as a Gameyard platform does.`, {
+      code: 'unexpected_answer',
+      hint:
+        answer.status >= 500
+          ? 'Something before the platform answers in its place, so it may be starting or stopped. Try again in a moment.'
+          : 'Check the address: --url, SERVICE_BASE_URL, or the one you signed in to.',
+    })
+  }
+}
+
+interface Problem {
+  code: string
+  message: string
+  details?: { path: string; message: string }[]
+}
+
+/** The error of an answer, as the platform writes it; OAuth's endpoints write it as RFC 6749 says. */
+export function problemIn(text: string): Problem | null {
+  try {
+    const { error, error_description } = JSON.parse(text)
+    if (typeof error === 'string') return { code: error, message: error_description ?? error }
+    return typeof error?.message === 'string' ? { ...error, code: error.code ?? 'failed' } : null
+  } catch {
+    return null
+  }
+}
+
+/** Whether it may be better in a moment. */
+export const isPassing = (status: number, code: string): boolean =>
+  status === 429 || (status >= 502 && status <= 504 && !code.endsWith('_not_configured') && code !== 'upstream_error')
+
+/** Milliseconds that the answer asks for; null when it does not say. At most half a minute. */
+export function retryAfter({ headers }: HttpAnswer): number | null {
+  const seconds = Number(headers['retry-after'])
+  return headers['retry-after'] && Number.isFinite(seconds) ? Math.min(seconds, 30) * 1000 : null
+}
+
+/** Milliseconds before the next attempt: doubling, and never in step with others. */
+export const backOff = (attempt: number): number => 250 * 2 ** attempt * (0.5 + Math.random() / 2)

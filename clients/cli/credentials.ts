@@ -1,0 +1,90 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writePrivately } from './config-folder.ts'
+import { CliError, fileReason } from './errors.ts'
+
+/** A sign-in that this machine remembers. */
+export interface Account {
+  token: string
+  user: { id: string; name: string; email?: string }
+  /** What the platform calls the token in its settings. */
+  label: string
+  savedAt: string
+}
+
+interface CredentialsFile {
+  /** The platform that was signed in to last: asked when nothing names another. */
+  current: string | null
+  platforms: Record<string, Account>
+}
+
+/** The sign-ins of this user on this machine, one a platform, in a file that only they can read. */
+export class Credentials {
+  readonly file: string
+
+  /** @param folder the program's configuration folder */
+  constructor(folder: string) {
+    this.file = join(folder, 'credentials.json')
+  }
+
+  async read(): Promise<CredentialsFile> {
+    const text = await readFile(this.file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw new CliError(`Your sign-ins can't be read: ${this.file} (${fileReason(error)}).`, {
+        code: 'credentials',
+        hint: 'Make the file readable for you, or use SERVICE_API_TOKEN instead.',
+      })
+    })
+    if (text === null) return { current: null, platforms: {} }
+    try {
+      const { current, platforms } = JSON.parse(text)
+      if (typeof platforms !== 'object' || platforms === null) throw new Error('no platforms')
+      return { current: current ?? null, platforms }
+    } catch {
+      throw new CliError(`${this.file} is damaged.`, {
+        code: 'credentials',
+        hint: 'Remove it and sign in again: gameyard login',
+      })
+    }
+  }
+
+  async save(baseUrl: string, account: Account): Promise<void> {
+    const { platforms } = await this.read()
+    await this.#write({ current: baseUrl, platforms: { ...platforms, [baseUrl]: account } })
+  }
+
+  async remove(baseUrl: string): Promise<void> {
+    const { current, platforms } = await this.read()
+    delete platforms[baseUrl]
+    const next = current === baseUrl ? (Object.keys(platforms)[0] ?? null) : current
+    if (next === null) {
+      await rm(this.file, { force: true }).catch((error) => {
+        throw this.#unwritable(error)
+      })
+    } else await this.#write({ current: next, platforms })
+  }
+
+  /** Asks before a token is made whether it could be kept. @throws CliError */
+  async mustBeWritable(): Promise<void> {
+    const probe = `${this.file}.probe`
+    const enough = `${JSON.stringify(await this.read())}${' '.repeat(4096)}`
+    await writePrivately(probe, enough).catch((error) => {
+      throw this.#unwritable(error)
+    })
+    await rm(probe, { force: true })
+  }
+
+  async #write(content: CredentialsFile): Promise<void> {
+    await writePrivately(this.file, `${JSON.stringify(content, null, 2)}\n`).catch((error) => {
+      throw this.#unwritable(error)
+    })
+  }
+
+  #unwritable(error: unknown): CliError {
+    return new CliError(`Your sign-in can't be kept in ${this.file}: ${fileReason(error)}.`, {
+      code: 'credentials',
+      hint: 'Nothing was changed. Make the folder writable, name another by XDG_CONFIG_HOME, or use SERVICE_API_TOKEN.',
+      cause: error,
+    })
+  }
+}

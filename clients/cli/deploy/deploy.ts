@@ -1,0 +1,171 @@
+import type { Api } from '../api.ts'
+import { CliError } from '../errors.ts'
+import type { Build } from './folder.ts'
+import { type HashedFile, hashFiles } from './hash.ts'
+import { Journal } from './journal.ts'
+import { type Upload, uploadFiles } from './upload.ts'
+
+export interface DeployRequest {
+  game: { id: string; slug: string; title: string }
+  build: Build
+  message?: string | undefined
+  /** Publishes at a preview address only; the live version stays. */
+  preview?: boolean
+  /** The program's state folder. */
+  stateFolder: string
+  signal?: AbortSignal | undefined
+}
+
+/** What is told on the way. */
+export interface DeployProgress {
+  hashing(files: number, bytes: number): void
+  /** An earlier attempt that was cut off is gone on with. */
+  resuming(startedAt: string, arrived: number): void
+  uploading(files: number, bytes: number, unchanged: number): void
+  advance(bytes: number): void
+  arrived(): void
+  waiting(reason: string): void
+  publishing(): void
+}
+
+/** What `POST /api/deploy/{id}/finalize` says, and what this deploy took. */
+export interface DeployResult {
+  deployId: string
+  url: string
+  playUrl: string
+  manageUrl: string
+  previewUrl?: string | null
+  auth: unknown
+  multiplayer: unknown
+  files: number
+  bytes: number
+  /** Files and bytes that this run sent. */
+  uploaded: number
+  uploadedBytes: number
+  /** Whether it went on with an attempt that was cut off. */
+  resumed: boolean
+  leftOut: string[]
+}
+
+interface Started {
+  deployId: string
+  uploads: Upload[]
+  unchanged: number
+}
+
+/**
+ * Publishes a build: announces its files, sends the bytes that are wanted, and puts all of it live at once. Cut off
+ * wherever it was, the next call with the same build goes on from there.
+ */
+export async function deploy(api: Api, request: DeployRequest, progress: DeployProgress): Promise<DeployResult> {
+  const { game, build, message, preview = false, signal } = request
+  progress.hashing(build.files.length, total(build.files))
+  const files = await hashFiles(build.files, (bytes) => progress.advance(bytes))
+  const body = {
+    gameId: game.id,
+    files: files.map(({ path, size, sha256 }) => ({ path, size, sha256 })),
+    ...(message ? { message } : {}),
+  }
+  const identity = { baseUrl: api.baseUrl, token: api.connection.token.slice(0, 16), preview, ...body }
+  const journal = await Journal.open(request.stateFolder, identity)
+  const started = await begin(api, journal, body)
+  const { deployId } = started
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const arrived = await journal.arrived(deployId)
+  const resumed = journal.resumedFrom !== null
+  if (resumed) progress.resuming(journal.resumedFrom as string, arrived.size)
+
+  let uploaded = 0
+  let uploadedBytes = 0
+  const sendAll = async (uploads: Upload[]) => {
+    const pairs = uploads.map((upload) => ({ upload, file: byPath.get(upload.path) as HashedFile }))
+    progress.uploading(pairs.length, total(pairs.map(({ file }) => file)), started.unchanged)
+    const watch = {
+      advance: (bytes: number) => progress.advance(bytes),
+      waiting: (reason: string) => progress.waiting(reason),
+      arrived: async (file: HashedFile) => {
+        uploaded++
+        uploadedBytes += file.size
+        await journal.note(deployId, file.sha256)
+        progress.arrived()
+      },
+    }
+    await uploadFiles(pairs, watch, { signal }).catch((error) => {
+      throw interrupted(error, uploaded, pairs.length)
+    })
+  }
+  await sendAll(started.uploads.filter(({ path }) => !arrived.has(byPath.get(path)?.sha256 ?? '')))
+
+  progress.publishing()
+  const finalize = () =>
+    api.post<Omit<DeployResult, 'files'>>(`/api/deploy/${deployId}/finalize`, undefined, {
+      query: { preview: preview || undefined },
+      repeatable: true,
+      idleMs: 300_000,
+    })
+  const answer = await finalize().catch(async (error) => {
+    // What the journal took for arrived may have been lost since: those are sent once more.
+    if (!(error instanceof CliError && error.code === 'incomplete_deploy')) throw error
+    const missing = new Set(error.details.map(({ path }) => byPath.get(path)?.sha256))
+    const again = started.uploads.filter(({ path }) => missing.has(byPath.get(path)?.sha256))
+    if (again.length === 0) throw error
+    await sendAll(again)
+    return finalize()
+  })
+  await journal.end()
+  return {
+    ...answer,
+    deployId,
+    files: files.length,
+    bytes: total(files),
+    uploaded,
+    uploadedBytes,
+    resumed,
+    leftOut: build.leftOut,
+  }
+}
+
+/** Begins the deploy, or goes on with the one that was cut off. */
+async function begin(api: Api, journal: Journal, body: unknown): Promise<Started> {
+  const start = () =>
+    api.post<Started>('/api/deploy', body, {
+      headers: { 'idempotency-key': journal.key },
+      repeatable: true,
+      idleMs: 120_000,
+    })
+  if (journal.resumedFrom) {
+    const earlier = await start().catch((error) => {
+      // Its key is held by a request that never ended: it can't be gone on with.
+      if (error instanceof CliError && error.code === 'conflict') return null
+      throw error
+    })
+    if (earlier && (await takesFiles(api, earlier.deployId))) return earlier
+    await journal.restart()
+  }
+  return start()
+}
+
+/** Whether a deploy still waits for files: it may have ended without our hearing of it. */
+async function takesFiles(api: Api, deployId: string): Promise<boolean> {
+  try {
+    const { state } = await api.get<{ state: string }>(`/api/deploy/${deployId}`)
+    return state === 'uploading' || state === 'finalizing'
+  } catch (error) {
+    // Removed since, or this token may not read it: then it begins anew.
+    if (error instanceof CliError && ['not_found', 'missing_scope'].includes(error.code)) return false
+    throw error
+  }
+}
+
+/** The same error, with what it means for the deploy. */
+function interrupted(error: unknown, done: number, all: number): unknown {
+  if (!(error instanceof CliError)) return error
+  if (error.code !== 'unreachable') return error
+  return new CliError(`${error.message} ${done} of ${all} files had been sent.`, {
+    code: 'interrupted',
+    hint: 'Nothing was published; players see the version before. Run the same command again: it goes on from here.',
+    cause: error,
+  })
+}
+
+const total = (files: { size: number }[]): number => files.reduce((sum, { size }) => sum + size, 0)

@@ -1,0 +1,43 @@
+import { createHash, webcrypto } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { CliError, fileReason } from '../errors.ts'
+import { forEach } from './concurrently.ts'
+import type { BuildFile } from './folder.ts'
+
+export interface HashedFile extends BuildFile {
+  /** Hex, of the bytes. */
+  sha256: string
+}
+
+/** Files up to this size are read whole and hashed beside each other on the thread pool; larger ones as they stream. */
+const WHOLE_BYTES = 16 * 1024 ** 2
+const CONCURRENCY = 8
+
+/** Hashes files. The size is the one that was hashed, should a file have changed since it was listed. */
+export async function hashFiles(files: BuildFile[], advance: (bytes: number) => void): Promise<HashedFile[]> {
+  const hashed: HashedFile[] = new Array(files.length)
+  await forEach(CONCURRENCY, [...files.entries()], async ([index, file]) => {
+    const { sha256, size } = await hashFile(file).catch((error) => {
+      throw new CliError(`${file.file} can't be read: ${fileReason(error)}.`, { code: 'unreadable', cause: error })
+    })
+    hashed[index] = { ...file, size, sha256 }
+    advance(size)
+  })
+  return hashed
+}
+
+async function hashFile({ file, size }: BuildFile): Promise<{ sha256: string; size: number }> {
+  if (size <= WHOLE_BYTES) {
+    const bytes = await readFile(file)
+    const digest = await webcrypto.subtle.digest('SHA-256', bytes)
+    return { sha256: Buffer.from(digest).toString('hex'), size: bytes.length }
+  }
+  const hash = createHash('sha256')
+  let length = 0
+  for await (const chunk of createReadStream(file, { highWaterMark: 1024 ** 2 })) {
+    hash.update(chunk)
+    length += chunk.length
+  }
+  return { sha256: hash.digest('hex'), size: length }
+}

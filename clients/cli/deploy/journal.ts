@@ -1,0 +1,83 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { appendFile, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writePrivately } from '../config-folder.ts'
+
+/** A begun deploy, as the journal has it. */
+interface Begun {
+  /** Sent as `Idempotency-Key`: the same key and files give the same deploy again, for a day. */
+  key: string
+  startedAt: string
+}
+
+/** As long as the platform replays an answer, and a little less. */
+const KEPT_MS = 23 * 3_600_000
+
+/**
+ * Remembers a deploy while it runs, so that the next attempt goes on where this one was cut off: the key by which the
+ * platform knows it, and which files have arrived. Holds no token and no upload address. Where it can't be written,
+ * deploys work as well, only from the beginning.
+ */
+export class Journal {
+  readonly #file: string
+  readonly #arrivals: string
+  key: string
+  /** Set when this goes on with an earlier attempt. */
+  resumedFrom: string | null = null
+
+  private constructor(file: string, key: string) {
+    this.#file = `${file}.json`
+    this.#arrivals = `${file}.arrived`
+    this.key = key
+  }
+
+  /**
+   * Opens the journal of exactly this deploy: same platform, account, game, files and message.
+   *
+   * @param folder the program's state folder
+   * @param identity all of those
+   */
+  static async open(folder: string, identity: unknown): Promise<Journal> {
+    const name = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32)
+    const journal = new Journal(join(folder, 'deploys', name), randomUUID())
+    const begun = await readFile(journal.#file, 'utf8')
+      .then(
+        (text): Begun => JSON.parse(text),
+        () => null,
+      )
+      .catch(() => null)
+    if (begun && Date.now() - Date.parse(begun.startedAt) < KEPT_MS) {
+      journal.key = begun.key
+      journal.resumedFrom = begun.startedAt
+    } else await journal.restart()
+    return journal
+  }
+
+  /** Forgets an earlier attempt and begins another. */
+  async restart(): Promise<void> {
+    await this.end()
+    this.key = randomUUID()
+    this.resumedFrom = null
+    const begun: Begun = { key: this.key, startedAt: new Date().toISOString() }
+    await writePrivately(this.#file, JSON.stringify(begun)).catch(() => {})
+  }
+
+  /** Digests that have arrived for a deploy. Another deploy's arrivals don't count. */
+  async arrived(deployId: string): Promise<Set<string>> {
+    const text = await readFile(this.#arrivals, 'utf8').catch(() => '')
+    // A line that was cut off in the middle has another length, and is no digest.
+    const lines = text.split('\n').map((line) => line.split(' '))
+    return new Set(
+      lines.filter(([id, sha256]) => id === deployId && sha256?.length === 64).map(([, sha256]) => sha256 as string),
+    )
+  }
+
+  async note(deployId: string, sha256: string): Promise<void> {
+    await appendFile(this.#arrivals, `${deployId} ${sha256}\n`, { mode: 0o600 }).catch(() => {})
+  }
+
+  /** The deploy is over. */
+  async end(): Promise<void> {
+    for (const file of [this.#file, this.#arrivals]) await rm(file, { force: true }).catch(() => {})
+  }
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import { access, readFile } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import type { Api } from '../api.ts'
+import { CliError, usageError } from '../errors.ts'
+import { type CreatedGame, type Game, getGame } from '../games.ts'
+import { type FoundProject, writeProject } from '../project.ts'
+
+/** Where builds usually come out. */
+const USUAL_FOLDERS = ['dist', 'build', 'public', 'out', 'www']
+
+/** The folder to deploy: the one that is named, that of gameyard.json, or the one here if it can only be this one. */
+export async function chooseFolder(
+  named: string | undefined,
+  project: FoundProject | null,
+  cwd: string,
+): Promise<string> {
+  if (named !== undefined) return resolve(cwd, named)
+  if (project) return project.buildFolder
+  if (await hasIndex(cwd)) return cwd
+  const candidates = []
+  for (const name of USUAL_FOLDERS) if (await hasIndex(join(cwd, name))) candidates.push(name)
+  throw usageError(
+    'Which folder? There is no index.html here, and no gameyard.json that names another.',
+    candidates.length > 0
+      ? `Did you mean: gameyard deploy ${candidates[0]}`
+      : 'Name the finished build: gameyard deploy dist',
+  )
+}
+
+const hasIndex = (folder: string): Promise<boolean> =>
+  access(join(folder, 'index.html')).then(
+    () => true,
+    () => false,
+  )
+
+export interface TargetOptions {
+  /** `--game`: id or slug. */
+  game?: string | undefined
+  /** `--create`: makes the game when there is none yet. */
+  create?: boolean
+  title?: string | undefined
+  project: FoundProject | null
+  folder: string
+  cwd: string
+}
+
+export interface Target {
+  game: Game
+  created: boolean
+  /** The gameyard.json that was written, or why it could not be. */
+  wrote: string | CliError | null
+}
+
+/** The game to deploy to; made now where that was asked for, and remembered in gameyard.json. */
+export async function chooseGame(api: Api, options: TargetOptions): Promise<Target> {
+  const { game, create = false, project, folder, cwd } = options
+  if (game !== undefined) return { game: await getGame(api, game), created: false, wrote: null }
+  if (project && (project.baseUrl ?? api.baseUrl) === api.baseUrl) {
+    return { game: await getGame(api, project.gameId), created: false, wrote: null }
+  }
+  if (!create) {
+    throw usageError(
+      project ? `gameyard.json names a game at ${project.baseUrl}, not at ${api.baseUrl}.` : 'Which game is this?',
+      'A new one: --create. One that you have: --game SLUG, or once and for all: gameyard init --game SLUG',
+    )
+  }
+  const page = await readFile(join(folder, 'index.html'), 'utf8').catch(() => '')
+  const made = await api.post<CreatedGame>(
+    '/api/games',
+    { title: options.title ?? titleOf(page, folder), description: descriptionOf(page) },
+    { headers: { 'idempotency-key': randomUUID() }, repeatable: true },
+  )
+  if (project) return { game: made, created: true, wrote: null }
+  const inProject = relative(cwd, folder).split(sep).join('/')
+  const outside = inProject.startsWith('..')
+  const wrote = await writeProject(outside ? folder : cwd, {
+    gameId: made.id,
+    folder: outside || inProject === '' ? '.' : inProject,
+    baseUrl: api.baseUrl,
+  }).catch((error) => {
+    if (error instanceof CliError) return error
+    throw error
+  })
+  return { game: made, created: true, wrote }
+}
+
+/** What the page calls itself, or else the folder, or the one around it when that says nothing. */
+function titleOf(page: string, folder: string): string {
+  const [, title = ''] = /<title[^>]*>([^<]*)<\/title>/i.exec(page) ?? []
+  const name = basename(folder)
+  const fallback = USUAL_FOLDERS.includes(name.toLowerCase()) ? basename(dirname(folder)) : name
+  return (plain(title) || fallback || 'Untitled').slice(0, 120)
+}
+
+function descriptionOf(page: string): string {
+  const tag = /<meta\s[^>]*name=["']?description["']?[^>]*>/i.exec(page)?.[0] ?? ''
+  return plain(/content=(?:"([^"]*)"|'([^']*)')/i.exec(tag)?.slice(1).find(Boolean) ?? '').slice(0, 2000)
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", apos: "'", nbsp: ' ' }
+
+const plain = (html: string): string =>
+  html
+    .replace(/&(amp|lt|gt|quot|#39|apos|nbsp);/g, (_, name: string) => ENTITIES[name] ?? '')
+    .replace(/\s+/g, ' ')
+    .trim()

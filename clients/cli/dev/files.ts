@@ -1,0 +1,79 @@
+import { createReadStream } from 'node:fs'
+import { readFile, realpath, stat } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { join, sep } from 'node:path'
+import mime from 'mime'
+
+export interface FilesOptions {
+  root: string
+  /** Put into every HTML page, before its end. */
+  inject: string
+  /** On every answer. */
+  headers: Record<string, string>
+}
+
+/** Never served, as a deploy would never publish them. */
+const PRIVATE = /(?:^|\/)(?:\.git|\.env[^/]*|node_modules)(?:\/|$)/i
+
+/** Serves a folder as a game's own origin does: the file, `index.html` of a folder, else the game's own page. */
+export async function serveFile(
+  { root, inject, headers }: FilesOptions,
+  { method, path }: { method: string; path: string },
+  response: ServerResponse,
+): Promise<void> {
+  const found = await locate(root, path)
+  if (found && 'redirect' in found) {
+    response.writeHead(308, { ...headers, location: found.redirect }).end()
+    return
+  }
+  if (!found) {
+    response.writeHead(404, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
+    response.end(`There is no ${path} here.\n`)
+    return
+  }
+  const coding = /\.(br|gz)$/.exec(found.file)?.[1]
+  const type = mime.getType(coding ? found.file.slice(0, -coding.length - 1) : found.file) ?? 'application/octet-stream'
+  const text = /^text\/|javascript|json|xml/.test(type)
+  const own = {
+    ...headers,
+    'content-type': text ? `${type}; charset=utf-8` : type,
+    ...(coding ? { 'content-encoding': coding === 'br' ? 'br' : 'gzip' } : {}),
+    'cache-control': 'no-store',
+  }
+  if (type === 'text/html' && !coding) {
+    const page = withInjection(await readFile(found.file, 'utf8'), inject)
+    response.writeHead(200, { ...own, 'content-length': Buffer.byteLength(page) })
+    response.end(method === 'HEAD' ? undefined : page)
+    return
+  }
+  response.writeHead(200, { ...own, 'content-length': found.size })
+  if (method === 'HEAD') response.end()
+  else
+    createReadStream(found.file)
+      .on('error', () => response.destroy())
+      .pipe(response)
+}
+
+async function locate(
+  root: string,
+  path: string,
+): Promise<{ file: string; size: number } | { redirect: string } | null> {
+  const relative = path.slice(1)
+  if (PRIVATE.test(relative) || path.includes('\0')) return null
+  const whole = await realpath(root)
+  for (const candidate of [relative, join(relative, 'index.html'), 'index.html']) {
+    const file = await realpath(join(whole, candidate)).catch(() => null)
+    if (!file || (file !== whole && !file.startsWith(whole + sep))) continue
+    const found = await stat(file)
+    if (!found.isFile()) continue
+    if (candidate !== relative && candidate !== 'index.html' && !path.endsWith('/'))
+      return { redirect: `${encodeURI(path)}/` }
+    return { file, size: found.size }
+  }
+  return null
+}
+
+function withInjection(page: string, html: string): string {
+  const at = page.search(/<\/body\s*>/i)
+  return at === -1 ? page + html : page.slice(0, at) + html + page.slice(at)
+}

@@ -1,0 +1,68 @@
+import { type FSWatcher, watch } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+
+/** Where pages listen for changes: a path that no deploy can have. */
+export const RELOAD_PATH = '/__service/dev/changes'
+
+/** Changes that come within this time are one: builds write many files. In milliseconds. */
+const SETTLE_MS = 100
+
+/** Put into pages: loads style sheets again when only those changed, else the page; and after the server was away. */
+export const RELOAD_SCRIPT = `<script>
+(() => {
+  const changes = new EventSource('${RELOAD_PATH}')
+  let away = false
+  changes.addEventListener('open', () => { if (away) location.reload() })
+  changes.addEventListener('error', () => { away = true })
+  changes.addEventListener('page', () => location.reload())
+  changes.addEventListener('styles', () => {
+    for (const link of document.querySelectorAll('link[rel~=stylesheet]')) {
+      const address = new URL(link.href)
+      address.searchParams.set('changed', Date.now())
+      link.href = address
+    }
+  })
+})()
+</script>`
+
+/** Tells open pages when something in a folder changes. */
+export class LiveReload {
+  readonly #pages = new Set<ServerResponse>()
+  readonly #watcher: FSWatcher
+  #changed = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param changed hears which files changed, relative to the folder */
+  constructor(folder: string, changed: (names: string[]) => void) {
+    this.#watcher = watch(folder, { recursive: true }, (_event, name) => {
+      if (name && /(?:^|[\\/])(?:\.git|node_modules)(?:[\\/]|$)/.test(name)) return
+      this.#changed.add(name ?? '')
+      clearTimeout(this.#timer)
+      this.#timer = setTimeout(() => {
+        const names = [...this.#changed]
+        this.#changed = new Set()
+        changed(names)
+        this.#send(names.every((entry) => entry.endsWith('.css')) ? 'styles' : 'page')
+      }, SETTLE_MS)
+    })
+    // A folder that is removed and built anew ends the watching on some systems; the server lives on.
+    this.#watcher.on('error', () => {})
+  }
+
+  listen(response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+    response.write('retry: 500\n\n')
+    this.#pages.add(response)
+    response.on('close', () => this.#pages.delete(response))
+  }
+
+  #send(event: 'page' | 'styles'): void {
+    for (const page of this.#pages) page.write(`event: ${event}\ndata: \n\n`)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#watcher.close()
+    for (const page of this.#pages) page.end()
+  }
+}

@@ -1,0 +1,107 @@
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import https from 'node:https'
+import type { Duplex } from 'node:stream'
+import { localLookup } from '../http.ts'
+
+/** What the platform answers on a game's origin; everything else is a file of the game. */
+export const isPlatformPath = (path: string): boolean => /^\/(?:auth\/service|mp|__service)(?:\/|$)/.test(path)
+
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Passes requests on to a game's own origin, so that it takes them for its own pages'. */
+export class PlatformProxy {
+  readonly #origin: URL
+  readonly #own: string
+
+  /**
+   * @param origin the game's
+   * @param own the origin that pages here have
+   */
+  constructor(origin: string, own: string) {
+    this.#origin = new URL(origin)
+    this.#own = own
+  }
+
+  forward(request: IncomingMessage, response: ServerResponse): void {
+    const outgoing = this.#ask(request, (answer) => {
+      const headers = this.#answerHeaders(answer)
+      response.writeHead(answer.statusCode ?? 502, headers)
+      answer.pipe(response)
+    })
+    outgoing.on('error', (error) => {
+      if (response.headersSent) response.destroy()
+      else {
+        response.writeHead(502, { 'content-type': 'application/json' })
+        const message = `${this.#origin.origin} does not answer (${(error as NodeJS.ErrnoException).code}). Is the platform running?`
+        response.end(JSON.stringify({ error: { message, code: 'unreachable' } }))
+      }
+    })
+    response.on('close', () => outgoing.destroy())
+    request.pipe(outgoing)
+  }
+
+  /** Passes a WebSocket on: the sockets are tied together once both sides have agreed. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const outgoing = this.#ask(request, (answer) => {
+      // Refused: the platform's answer, as it is.
+      socket.write(headOf(answer))
+      answer.pipe(socket)
+    })
+    outgoing.on('upgrade', (answer, upstream, upstreamHead) => {
+      socket.write(headOf(answer))
+      if (upstreamHead.length > 0) socket.write(upstreamHead)
+      if (head.length > 0) upstream.write(head)
+      upstream.pipe(socket).pipe(upstream)
+      for (const [one, other] of [
+        [socket, upstream],
+        [upstream, socket],
+      ] as const) {
+        one.on('error', () => other.destroy())
+        one.on('close', () => other.destroy())
+      }
+    })
+    outgoing.on('error', () => socket.destroy())
+    outgoing.end()
+  }
+
+  #ask(request: IncomingMessage, answered: (answer: IncomingMessage) => void): http.ClientRequest {
+    const upgrade = request.headers.upgrade
+    const headers: http.OutgoingHttpHeaders = {}
+    for (const [name, value] of Object.entries(request.headers)) if (!HOP_BY_HOP.has(name)) headers[name] = value
+    headers.host = this.#origin.host
+    if (headers.origin === this.#own) headers.origin = this.#origin.origin
+    if (headers.referer?.startsWith(this.#own))
+      headers.referer = this.#origin.origin + headers.referer.slice(this.#own.length)
+    if (upgrade) Object.assign(headers, { connection: 'Upgrade', upgrade })
+    const { request: send } = this.#origin.protocol === 'https:' ? https : http
+    return send(
+      new URL(request.url ?? '/', this.#origin),
+      { method: request.method, headers, lookup: localLookup, agent: false },
+      answered,
+    )
+  }
+
+  #answerHeaders({ headers }: IncomingMessage): http.OutgoingHttpHeaders {
+    const own: http.OutgoingHttpHeaders = {}
+    for (const [name, value] of Object.entries(headers)) if (!HOP_BY_HOP.has(name)) own[name] = value
+    if (own.location?.startsWith(this.#origin.origin))
+      own.location = this.#own + own.location.slice(this.#origin.origin.length)
+    return own
+  }
+}
+
+/** The head of an answer as it goes over the wire. */
+function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+  let head = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n`
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    head += `${rawHeaders[index]}: ${rawHeaders[index + 1]}\r\n`
+  return `${head}\r\n`
+}

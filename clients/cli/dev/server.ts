@@ -1,0 +1,105 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { CliError } from '../errors.ts'
+import { serveFile } from './files.ts'
+import { LiveReload, RELOAD_PATH, RELOAD_SCRIPT } from './live-reload.ts'
+import { isPlatformPath, PlatformProxy } from './proxy.ts'
+import { signInPage } from './sign-in.ts'
+
+export interface DevOptions {
+  folder: string
+  port: number
+  /** The deployed game whose sign-in, rooms and scripts are used; null serves the files alone. */
+  game: { url: string; settings: { authWidget: 'on' | 'off'; crossOriginIsolated: boolean } } | null
+  /** Hears of changed files. */
+  changed(names: string[]): void
+}
+
+export interface DevServer {
+  url: string
+  close(): Promise<void>
+}
+
+/** A play of the game on this machine: its files from a folder, everything of the platform from the platform. */
+export async function startDevServer({ folder, port, game, changed }: DevOptions): Promise<DevServer> {
+  let reload: LiveReload | null = null
+  let own = ''
+  let proxy: PlatformProxy | null = null
+  const widget =
+    game?.settings.authWidget === 'on' ? '<script type="module" src="/__service/auth-widget.js"></script>' : ''
+  const isolation: Record<string, string> = game?.settings.crossOriginIsolated
+    ? {
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-embedder-policy': 'require-corp',
+        'cross-origin-resource-policy': 'same-origin',
+      }
+    : {}
+  const files = { root: folder, inject: widget + RELOAD_SCRIPT, headers: isolation }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', own)
+    const { method = 'GET' } = request
+    if (pathname === RELOAD_PATH) return reload?.listen(response)
+    if (isPlatformPath(pathname)) {
+      if (!proxy || !game) {
+        response.writeHead(404, { 'content-type': 'application/json' })
+        const message = 'No game of a platform is behind this: gameyard dev DIR --game SLUG'
+        response.end(JSON.stringify({ error: { message, code: 'not_found' } }))
+      } else if (pathname === '/auth/service/start') {
+        const shared = new URL(game.url).hostname === new URL(own).hostname
+        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
+        response.end(signInPage(new URL(game.url).origin, { returnTo: searchParams.get('returnTo'), shared }))
+      } else proxy.forward(request, response)
+      return
+    }
+    if (method !== 'GET' && method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end()
+      return
+    }
+    await serveFile(files, { method, path: decodeURIComponent(pathname) }, response)
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error) => {
+      if (response.headersSent) return response.destroy()
+      response.writeHead(error instanceof URIError ? 400 : 500, { 'content-type': 'text/plain; charset=utf-8' })
+      response.end(`${error.message}\n`)
+    })
+  })
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy())
+    if (proxy && isPlatformPath(new URL(request.url ?? '/', own).pathname)) proxy.upgrade(request, socket, head)
+    else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
+  })
+  const chosen = await listen(server, port)
+  reload = new LiveReload(folder, changed)
+  // The game's own host name where it leads to this machine: then a session there is one here.
+  const hostname = game && isLocal(new URL(game.url).hostname) ? new URL(game.url).hostname : 'localhost'
+  own = `http://${hostname}:${chosen}`
+  if (game) proxy = new PlatformProxy(new URL(game.url).origin, own)
+  return {
+    url: `${own}/`,
+    async close() {
+      reload?.close()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const isLocal = (hostname: string): boolean => /(?:^|\.)localhost$|^127\./.test(hostname)
+
+function listen(server: ReturnType<typeof createServer>, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE'
+      const message = taken
+        ? `Port ${port} is taken by another program.`
+        : `Port ${port} can't be used (${error.code}).`
+      reject(new CliError(message, { code: 'port', hint: 'Choose another: --port 4001, or --port 0 for a free one.' }))
+    })
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address ? address.port : port)
+    })
+  })
+}

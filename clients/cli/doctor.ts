@@ -1,0 +1,148 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Api } from './api.ts'
+import type { Credentials } from './credentials.ts'
+import { CliError, fileReason } from './errors.ts'
+import { send, textOf, unreachable } from './http.ts'
+import { whoami } from './login.ts'
+import { choosePlatform, type Surroundings } from './platform.ts'
+import type { FoundProject } from './project.ts'
+
+/** One thing that was looked at. */
+export interface Check {
+  name: string
+  status: 'ok' | 'warning' | 'failed'
+  message: string
+  hint?: string
+}
+
+export interface DoctorOptions {
+  credentials: Credentials
+  env: NodeJS.ProcessEnv
+  url: string | undefined
+  project: () => Promise<FoundProject | null>
+  baseUrl: () => Promise<string>
+  userAgent: string
+}
+
+/** A clock that is this far off breaks sign-ins and signed addresses, in milliseconds. */
+const CLOCK_OFF_MS = 60_000
+
+/** Looks at everything that a client command stands on, in the order in which it would be needed. */
+export async function* examine(options: DoctorOptions): AsyncGenerator<Check> {
+  const { credentials, env, url, userAgent } = options
+  yield await settings(credentials)
+  yield await attempt('gameyard.json', async () => projectCheck(await options.project()))
+  const baseUrl = await options.baseUrl().catch(() => null)
+  if (baseUrl === null) return
+  const answer = await reach(baseUrl, userAgent)
+  yield answer.check
+  if (answer.date !== null) yield clock(answer.date)
+  if (answer.check.status === 'failed') return
+  yield await attempt('Platform', () => readiness(baseUrl, userAgent))
+  const projectUrl = (await options.project().catch(() => null))?.baseUrl
+  const surroundings: Surroundings = { url, env, projectUrl }
+  yield await attempt('Token', async () => {
+    const chosen = await choosePlatform(surroundings, credentials)
+    const { user, tokenLabel } = await whoami(new Api({ ...chosen, userAgent }))
+    const from = chosen.tokenFrom === 'environment' ? 'SERVICE_API_TOKEN' : 'your sign-in'
+    return ok('Token', `${user.name}, by ${from} ("${tokenLabel}")`)
+  })
+}
+
+const ok = (name: string, message: string): Check => ({ name, status: 'ok', message })
+
+/** A check that says by an error what is wrong. */
+async function attempt(name: string, look: () => Promise<Check>): Promise<Check> {
+  try {
+    return await look()
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    return { name, status: 'failed', message: error.message, ...(error.hint ? { hint: error.hint } : {}) }
+  }
+}
+
+async function settings(credentials: Credentials): Promise<Check> {
+  const name = 'Settings'
+  return attempt(name, async () => {
+    await credentials.mustBeWritable()
+    const { platforms } = await credentials.read()
+    const mode = (await stat(credentials.file).catch(() => null))?.mode ?? 0
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      return {
+        name,
+        status: 'warning',
+        message: `${credentials.file} can be read by others on this machine`,
+        hint: `chmod 600 ${credentials.file}`,
+      }
+    }
+    const count = Object.keys(platforms).length
+    return ok(name, `${credentials.file} (${count === 1 ? 'one sign-in' : `${count} sign-ins`})`)
+  })
+}
+
+async function projectCheck(project: FoundProject | null): Promise<Check> {
+  const name = 'gameyard.json'
+  if (!project) return ok(name, 'none here; commands take --game')
+  const index = join(project.buildFolder, 'index.html')
+  const trouble = await access(index, constants.R_OK).then(() => null, fileReason)
+  if (trouble === null) return ok(name, `${project.gameId}, built into ${project.buildFolder}`)
+  return {
+    name,
+    status: 'warning',
+    message: `${index}: ${trouble}`,
+    hint: 'Build the game first, or correct "folder" in gameyard.json.',
+  }
+}
+
+async function reach(baseUrl: string, userAgent: string): Promise<{ check: Check; date: string | null }> {
+  const name = 'Connection'
+  const started = performance.now()
+  try {
+    const answer = await send({
+      method: 'GET',
+      url: `${baseUrl}/healthz`,
+      headers: { 'user-agent': userAgent },
+      idleMs: 10_000,
+    })
+    await textOf(answer)
+    const took = Math.round(performance.now() - started)
+    const date = typeof answer.headers.date === 'string' ? answer.headers.date : null
+    if (answer.status === 200) return { check: ok(name, `${baseUrl} answers in ${took} ms`), date }
+    const message = `${baseUrl} answers with ${answer.status}, and not as a Gameyard platform does`
+    return { check: { name, status: 'failed', message, hint: 'Check the address: --url or SERVICE_BASE_URL.' }, date }
+  } catch (error) {
+    const { message, hint } = unreachable(baseUrl, error as Parameters<typeof unreachable>[1])
+    return { check: { name, status: 'failed', message, ...(hint ? { hint } : {}) }, date: null }
+  }
+}
+
+function clock(date: string): Check {
+  const off = Date.now() - Date.parse(date)
+  if (Math.abs(off) < CLOCK_OFF_MS) return ok('Clock', 'agrees with the platform')
+  return {
+    name: 'Clock',
+    status: 'warning',
+    message: `this machine is ${Math.round(Math.abs(off) / 1000)} s ${off > 0 ? 'ahead of' : 'behind'} the platform`,
+    hint: 'Let the system set its clock from the network: sign-ins and uploads depend on it.',
+  }
+}
+
+async function readiness(baseUrl: string, userAgent: string): Promise<Check> {
+  const answer = await send({
+    method: 'GET',
+    url: `${baseUrl}/readyz`,
+    headers: { 'user-agent': userAgent },
+    idleMs: 10_000,
+  }).catch((error) => {
+    throw unreachable(baseUrl, error)
+  })
+  await textOf(answer)
+  if (answer.status === 200) return ok('Platform', 'its database and storage answer')
+  return {
+    name: 'Platform',
+    status: 'failed',
+    message: 'its database or storage does not answer',
+    hint: `Its host sees more at ${baseUrl}/readyz and in the log.`,
+  }
+}

@@ -1,0 +1,142 @@
+import { lookup } from 'node:dns'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { CliError } from './errors.ts'
+
+export interface HttpRequest {
+  method: string
+  url: string
+  headers?: Record<string, string>
+  /** Text or bytes, or a stream whose `size` in bytes is known. */
+  body?: string | Buffer | { size: number; open: () => NodeJS.ReadableStream }
+  /** Gives up when nothing moves for so long, in milliseconds; 60 s by default. */
+  idleMs?: number
+  signal?: AbortSignal | undefined
+}
+
+/** An answer whose body has not been read. */
+export interface HttpAnswer {
+  status: number
+  headers: IncomingMessage['headers']
+  body: IncomingMessage
+}
+
+/** A connection that could not be made, or broke. */
+export class ConnectionError extends Error {
+  /** As Node's: ECONNREFUSED, ECONNRESET, ENOTFOUND, ETIMEDOUT, DEPTH_ZERO_SELF_SIGNED_CERT … */
+  readonly code: string
+
+  constructor(error: NodeJS.ErrnoException) {
+    super(error.message, { cause: error })
+    this.code = codeOf(error)
+  }
+}
+
+/** Several addresses of one name fail together, each with its own code. */
+const codeOf = (error: NodeJS.ErrnoException): string =>
+  error.code ?? (error instanceof AggregateError ? codeOf(error.errors[0]) : 'ECONNFAILED')
+
+/** Names under `.localhost` are this machine (RFC 6761), which the system's resolver may not know. */
+export const localLookup: LookupFunction = (hostname, options, callback) =>
+  lookup(hostname.endsWith('.localhost') ? 'localhost' : hostname, options, callback as never)
+
+const agents: { [protocol: string]: http.Agent } = {}
+
+function agentFor(protocol: string): http.Agent {
+  const { Agent } = protocol === 'https:' ? https : http
+  // HTTP_PROXY, HTTPS_PROXY and NO_PROXY hold for us as for other programs of the terminal.
+  agents[protocol] ??= new Agent({ keepAlive: true, maxSockets: 16, proxyEnv: process.env })
+  return agents[protocol]
+}
+
+/**
+ * Sends a request and resolves when the head of the answer is there. Follows no redirect: a token goes only where it
+ * was meant to go.
+ *
+ * @throws ConnectionError
+ */
+export function send({ method, url, headers, body, idleMs = 60_000, signal }: HttpRequest): Promise<HttpAnswer> {
+  const { protocol } = new URL(url)
+  const request = protocol === 'https:' ? https.request : http.request
+  const size =
+    body === undefined ? undefined : typeof body === 'object' && 'open' in body ? body.size : Buffer.byteLength(body)
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      url,
+      {
+        method,
+        agent: agentFor(protocol),
+        lookup: localLookup,
+        headers: { ...headers, ...(size === undefined ? {} : { 'content-length': String(size) }) },
+        ...(signal ? { signal } : {}),
+      },
+      (incoming) => {
+        answered = true
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming })
+      },
+    )
+    let answered = false
+    const fail = (error: NodeJS.ErrnoException) => {
+      // A server may refuse a body before it has read it all: its answer counts, not the broken pipe.
+      if (!answered) reject(signal?.aborted ? error : new ConnectionError(error))
+    }
+    outgoing.on('error', fail)
+    outgoing.setTimeout(idleMs, () => outgoing.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })))
+    if (typeof body === 'object' && 'open' in body) {
+      const stream = body.open()
+      stream.on('error', (error) => {
+        reject(error)
+        outgoing.destroy()
+      })
+      outgoing.on('close', () => (stream as { destroy?: () => void }).destroy?.())
+      stream.pipe(outgoing)
+    } else outgoing.end(body)
+  })
+}
+
+/** Reads a body to its end. @throws ConnectionError when it breaks off */
+export async function textOf({ body }: HttpAnswer): Promise<string> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of body) chunks.push(chunk)
+  } catch (error) {
+    throw new ConnectionError(error as NodeJS.ErrnoException)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+const UNREACHABLE: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was cut',
+  EPIPE: 'the connection was cut',
+  UND_ERR_SOCKET: 'the connection was cut',
+  ETIMEDOUT: 'no answer in time',
+  EHOSTUNREACH: 'no route to it',
+  ENETUNREACH: 'the network is unreachable',
+  EAI_AGAIN: 'names can not be looked up; is this machine online?',
+}
+
+/** What a failed connection means to the person at the terminal. */
+export function unreachable(baseUrl: string, error: ConnectionError): CliError {
+  const { code } = error
+  if (code === 'ENOTFOUND') {
+    return new CliError(`There is no host named ${new URL(baseUrl).hostname}.`, {
+      code: 'unreachable',
+      hint: 'Check the address: --url, SERVICE_BASE_URL, or the one you signed in to (`gameyard whoami`).',
+      cause: error,
+    })
+  }
+  if (/CERT|SELF_SIGNED|TLS|SSL|EPROTO/.test(code)) {
+    return new CliError(`${baseUrl} can't prove that it is who it says (${code}).`, {
+      code: 'certificate',
+      hint: 'If you trust its certificate authority, name the file: NODE_EXTRA_CA_CERTS=ca.pem gameyard …',
+      cause: error,
+    })
+  }
+  return new CliError(`Nothing answers at ${baseUrl} (${UNREACHABLE[code] ?? code}).`, {
+    code: 'unreachable',
+    hint: 'Is the platform running? Another address: --url https://… or SERVICE_BASE_URL.',
+    cause: error,
+  })
+}

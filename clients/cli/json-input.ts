@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+import { fileReason, usageError } from './errors.ts'
+
+/** The text of a file, or of standard input for `-`. */
+export async function readInput(file: string): Promise<string> {
+  if (file !== '-') {
+    return readFile(file, 'utf8').catch((error) => {
+      throw usageError(`${file} can't be read: ${fileReason(error)}.`)
+    })
+  }
+  let text = ''
+  for await (const chunk of process.stdin) text += chunk
+  return text
+}
+
+/** The JSON in a file. */
+export async function readJson(file: string): Promise<unknown> {
+  const text = await readInput(file)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw usageError(`${file} is not JSON: ${(error as Error).message}`)
+  }
+}
+
+/** `height=2.5` and the like: the value is JSON where it can be, else text. */
+export function readPairs(pairs: string[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const pair of pairs) {
+    const at = pair.indexOf('=')
+    if (at < 1) throw usageError(`${pair} is not of the form name=value.`, 'For instance: --param height=2.5')
+    const text = pair.slice(at + 1)
+    try {
+      values[pair.slice(0, at)] = JSON.parse(text)
+    } catch {
+      values[pair.slice(0, at)] = text
+    }
+  }
+  return values
+}

@@ -1,0 +1,55 @@
+import { Api } from './api.ts'
+import type { Account, Credentials } from './credentials.ts'
+import { CliError } from './errors.ts'
+
+/** `GET /api/cli/whoami`. */
+export interface Whoami {
+  user: { id: string; name: string; email?: string }
+  tokenLabel: string
+}
+
+export interface SignIn {
+  baseUrl: string
+  token: string
+  userAgent: string
+}
+
+/**
+ * Keeps a token after the platform has said whose it is. The one that this machine had before is revoked, so that
+ * sign-ins don't pile up in the settings.
+ *
+ * @param revocable whether the token was made for this machine a moment ago, and is to go if it can't be kept
+ */
+export async function keepToken(
+  credentials: Credentials,
+  { baseUrl, token, userAgent }: SignIn,
+  { revocable }: { revocable: boolean },
+): Promise<Account> {
+  const api = new Api({ baseUrl, token, tokenFrom: 'login', userAgent })
+  const before = (await credentials.read()).platforms[baseUrl]
+  try {
+    const { user, tokenLabel } = await whoami(api)
+    const account = { token, user, label: tokenLabel, savedAt: new Date().toISOString() }
+    await credentials.save(baseUrl, account)
+    if (before && before.token !== token && before.token.startsWith('svc_cli_'))
+      await revoke(baseUrl, before, userAgent)
+    return account
+  } catch (error) {
+    if (revocable) await api.delete('/api/cli/tokens').catch(() => {})
+    throw error
+  }
+}
+
+export const whoami = (api: Api): Promise<Whoami> => api.get('/api/cli/whoami')
+
+/** Revokes a sign-in's token at the platform. @returns false when the platform knew it no more or does not answer */
+export async function revoke(baseUrl: string, { token }: Pick<Account, 'token'>, userAgent: string): Promise<boolean> {
+  const api = new Api({ baseUrl, token, tokenFrom: 'login', userAgent })
+  try {
+    await api.delete('/api/cli/tokens')
+    return true
+  } catch (error) {
+    if (error instanceof CliError) return false
+    throw error
+  }
+}

@@ -1,0 +1,85 @@
+import type { Credentials } from './credentials.ts'
+import { CliError, usageError } from './errors.ts'
+
+/** The address when nothing names one: a platform on this machine with its defaults. */
+export const DEFAULT_BASE_URL = 'http://localhost:8080'
+
+export interface Surroundings {
+  /** `--url`. */
+  url?: string | undefined
+  env: NodeJS.ProcessEnv
+  /** From gameyard.json. */
+  projectUrl?: string | undefined
+}
+
+/** The origin in what a person typed: `localhost:8080`, `yard.example.org`, `https://yard.example.org/`. */
+export function originOf(text: string, from: string): string {
+  const trimmed = text.trim()
+  const local = /^(localhost|[^/:]*\.localhost|127\.|\[::1\]|10\.|192\.168\.)/.test(trimmed)
+  const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `${local ? 'http' : 'https'}://${trimmed}`
+  const url = URL.canParse(whole) ? new URL(whole) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '' || url.username) {
+    throw usageError(`${from} is no address of a platform: ${text}`, 'It looks like https://yard.example.org')
+  }
+  if (url.pathname !== '/' || url.search || url.hash) {
+    throw usageError(`${from} has a path, and a platform has none: ${text}`, `Did you mean ${url.origin} ?`)
+  }
+  return url.origin
+}
+
+/** Which platform is meant: the flag, the environment, gameyard.json, the last sign-in, or the one on this machine. */
+export async function chooseBaseUrl({ url, env, projectUrl }: Surroundings, credentials: Credentials): Promise<string> {
+  if (url !== undefined) return originOf(url, '--url')
+  if (env.SERVICE_BASE_URL) return originOf(env.SERVICE_BASE_URL, 'SERVICE_BASE_URL')
+  if (projectUrl) return projectUrl
+  return (await credentials.read()).current ?? DEFAULT_BASE_URL
+}
+
+export interface Chosen {
+  baseUrl: string
+  token: string
+  tokenFrom: 'environment' | 'login'
+}
+
+/**
+ * Which platform is meant, and the token for it.
+ *
+ * @throws CliError when there is no token; when gameyard.json, which may be a stranger's, would have the token of the
+ *   environment sent somewhere that the environment does not name
+ */
+export async function choosePlatform(surroundings: Surroundings, credentials: Credentials): Promise<Chosen> {
+  const { url, env, projectUrl } = surroundings
+  const baseUrl = await chooseBaseUrl(surroundings, credentials)
+  const token = env.SERVICE_API_TOKEN?.trim()
+  if (token) {
+    checkForm(token)
+    if (projectUrl && url === undefined && !env.SERVICE_BASE_URL) {
+      throw new CliError(`gameyard.json names ${projectUrl}, but is SERVICE_API_TOKEN meant for it?`, {
+        code: 'ambiguous_platform',
+        hint: `A token only goes where you say: SERVICE_BASE_URL=${projectUrl} or --url ${projectUrl}`,
+      })
+    }
+    return { baseUrl, token, tokenFrom: 'environment' }
+  }
+  const { platforms } = await credentials.read()
+  const account = platforms[baseUrl]
+  if (!account) {
+    const others = Object.keys(platforms)
+    throw new CliError(`You are not signed in to ${baseUrl}.`, {
+      code: 'not_signed_in',
+      hint: `Sign in: gameyard login${baseUrl === DEFAULT_BASE_URL ? '' : ` --url ${baseUrl}`}, or set SERVICE_API_TOKEN.${
+        others.length > 0 ? ` You are signed in to ${others.join(', ')}.` : ''
+      }`,
+    })
+  }
+  return { baseUrl, token: account.token, tokenFrom: 'login' }
+}
+
+/** Tells a token that was copied badly before anybody is asked. */
+export function checkForm(token: string): void {
+  if (/^svc_(api|cli)_[A-Za-z0-9]{38}$/.test(token)) return
+  throw new CliError('That is no token of a Gameyard platform.', {
+    code: 'bad_token',
+    hint: 'One begins with svc_api_ or svc_cli_ and has 38 letters and digits after it. Was all of it copied?',
+  })
+}

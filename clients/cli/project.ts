@@ -1,0 +1,77 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { CliError, fileReason } from './errors.ts'
+
+/** What gameyard.json says: which game a folder builds, and where the build comes out. */
+export interface Project {
+  gameId: string
+  /** The build, relative to the file. */
+  folder: string
+  /** The platform that has the game. */
+  baseUrl?: string
+}
+
+export const PROJECT_FILE = 'gameyard.json'
+
+export interface FoundProject extends Project {
+  /** The file it was read from. */
+  file: string
+  /** The build's folder, absolute. */
+  buildFolder: string
+}
+
+/** The gameyard.json of a folder or the nearest one above it; null when there is none. @throws CliError when it is not valid */
+export async function findProject(from: string): Promise<FoundProject | null> {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    const project = await projectIn(folder)
+    if (project || dirname(folder) === folder) return project
+  }
+}
+
+/** The gameyard.json of just this folder; null when there is none. @throws CliError when it is not valid */
+export async function projectIn(folder: string): Promise<FoundProject | null> {
+  const file = join(folder, PROJECT_FILE)
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw new CliError(`${file} can't be read: ${fileReason(error)}.`)
+  })
+  if (text === null) return null
+  const project = parse(text, file)
+  return { ...project, file, buildFolder: resolve(folder, project.folder) }
+}
+
+function parse(text: string, file: string): Project {
+  const invalid = (what: string) =>
+    new CliError(`${file} is not valid: ${what}.`, {
+      code: 'project',
+      hint: 'It looks like { "gameId": "gam_…", "folder": "dist" }; `gameyard init --game SLUG --force` writes it anew.',
+    })
+  let value: Partial<Record<string, unknown>>
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw invalid((error as Error).message)
+  }
+  if (typeof value !== 'object' || value === null) throw invalid('it is not an object')
+  const { gameId, folder = '.', baseUrl } = value
+  if (typeof gameId !== 'string' || gameId === '') throw invalid('"gameId" is missing')
+  if (typeof folder !== 'string') throw invalid('"folder" is not a text')
+  if (baseUrl !== undefined && !(typeof baseUrl === 'string' && URL.canParse(baseUrl))) {
+    throw invalid('"baseUrl" is not an address')
+  }
+  const unknown = Object.keys(value).find((key) => !['$schema', 'gameId', 'folder', 'baseUrl'].includes(key))
+  if (unknown) throw invalid(`it has an unknown key "${unknown}"`)
+  return { gameId, folder, ...(baseUrl ? { baseUrl: new URL(baseUrl).origin } : {}) }
+}
+
+/** Writes gameyard.json into a folder. @throws CliError when there is one and `force` is not set */
+export async function writeProject(folder: string, project: Project, { force = false } = {}): Promise<string> {
+  const file = join(folder, PROJECT_FILE)
+  await writeFile(file, `${JSON.stringify(project, null, 2)}\n`, { flag: force ? 'w' : 'wx' }).catch((error) => {
+    if (error.code === 'EEXIST') {
+      throw new CliError(`${file} is there already.`, { hint: 'Write over it with --force.' })
+    }
+    throw new CliError(`${file} can't be written: ${fileReason(error)}.`)
+  })
+  return file
+}

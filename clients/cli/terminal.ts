@@ -1,0 +1,117 @@
+import { styleText } from 'node:util'
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Where a command writes, and how. */
+export interface Streams {
+  stdout: NodeJS.WriteStream
+  stderr: NodeJS.WriteStream
+}
+
+/**
+ * What a command says. Its result goes to standard output: text for people, or one JSON document and nothing else.
+ * Everything on the way there goes to standard error. Colours only where a person looks on, and never with NO_COLOR.
+ */
+export class Terminal {
+  readonly json: boolean
+  readonly #streams: Streams
+
+  constructor({ json, streams = process }: { json: boolean; streams?: Streams }) {
+    this.json = json
+    this.#streams = streams
+  }
+
+  /** Whether standard error is a terminal: progress may be drawn. */
+  get interactive(): boolean {
+    return this.#streams.stderr.isTTY === true && process.env.TERM !== 'dumb'
+  }
+
+  get columns(): number {
+    return this.#streams.stderr.columns || 80
+  }
+
+  /** The result: `data` as JSON, or the text made for people. */
+  result(data: unknown, text: () => string): void {
+    this.#streams.stdout.write(this.json ? `${JSON.stringify(data, null, 2)}\n` : `${text()}\n`)
+  }
+
+  /** One line on the way, for people. */
+  note(line: string): void {
+    this.#streams.stderr.write(`${line}\n`)
+  }
+
+  /** Text drawn over itself, such as a progress bar; only where `interactive`. */
+  draw(text: string): void {
+    this.#streams.stderr.write(text)
+  }
+
+  style(style: Style, text: string, stream: NodeJS.WriteStream = this.#streams.stdout): string {
+    return styleText(style, text, { stream })
+  }
+
+  /** As `style`, for lines that go to standard error. */
+  styleNote(style: Style, text: string): string {
+    return this.style(style, text, this.#streams.stderr)
+  }
+
+  /** Rows under headings, each column as wide as it must be; the last one is not padded. */
+  table(headings: string[], rows: string[][]): string {
+    const widths = headings.map((heading, column) =>
+      Math.max(displayWidth(heading), ...rows.map((row) => displayWidth(row[column] ?? ''))),
+    )
+    const line = (cells: string[]) =>
+      cells
+        .map((cell, column) =>
+          column === cells.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)),
+        )
+        .join('  ')
+        .trimEnd()
+    return [this.style('dim', line(headings)), ...rows.map(line)].join('\n')
+  }
+}
+
+/** Columns that a text takes: wide characters of East Asia and emoji take two. */
+export function displayWidth(text: string): number {
+  let width = 0
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    width +=
+      /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u.test(
+        segment,
+      )
+        ? 2
+        : 1
+  }
+  return width
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
+
+/** A number of bytes for people: `3.1 MB`. */
+export function formatBytes(bytes: number): string {
+  let value = bytes
+  let unit = 0
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${bytes === 1 ? 'byte' : UNITS[unit]}`
+}
+
+/** A time span for people: `0.4 s`, `12 s`, `3 min 20 s`. */
+export function formatSpan(milliseconds: number): string {
+  const seconds = milliseconds / 1000
+  if (seconds < 10) return `${seconds.toFixed(1)} s`
+  if (seconds < 100) return `${Math.round(seconds)} s`
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+}
+
+/** How long ago something was: `just now`, `5 min ago`, `3 days ago`. */
+export function formatAgo(time: string, now: Date): string {
+  const minutes = Math.round((now.getTime() - Date.parse(time)) / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes} min ago`
+  if (minutes < 48 * 60) return `${Math.round(minutes / 60)} h ago`
+  return `${Math.round(minutes / 1440)} days ago`
+}
+
+export const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`

@@ -1,0 +1,87 @@
+import type { CallOptions, Connection } from './connection.ts'
+import { type List, list } from './lists.ts'
+import type { Answer, Query } from './types.ts'
+
+export type Asset = Answer<'/api/assets/{id}', 'get'>
+export type AssetManifest = Answer<'/api/assets/{id}/manifest', 'get'>
+export type AssetQuery = Query<'/api/assets', 'get'>
+
+/** Which form of a file, and which file of a pack. */
+export interface FileChoice {
+  /** `auto` takes the simplified model where there is one and it pays. Default: `auto` */
+  variant?: 'auto' | 'source' | 'lod' | undefined
+  /** A file of a pack; without it, the pack as a ZIP. */
+  path?: string | undefined
+}
+
+const at = (idOrSlug: string) => `/api/assets/${encodeURIComponent(idOrSlug)}`
+
+/** One asset. Private ones need their owner's token with `assets:read`. */
+export const getAsset = (connection: Connection, idOrSlug: string, options?: CallOptions): Promise<Asset> =>
+  connection.json('GET', at(idOrSlug), { origin: 'studio', ...options })
+
+/** Public assets, or with `owner: 'me'` your own. */
+export const listAssets = (connection: Connection, { signal, ...query }: CallOptions & AssetQuery = {}): List<Asset> =>
+  list(connection, '/api/assets', 'assets', { query: query as Record<string, string>, signal, origin: 'studio' })
+
+/** Files, variants and animations of an asset, each with its address: what a game's loader wants. */
+export const getAssetManifest = (
+  connection: Connection,
+  idOrSlug: string,
+  options?: CallOptions,
+): Promise<AssetManifest> => connection.json('GET', `${at(idOrSlug)}/manifest`, { origin: 'studio', ...options })
+
+/** Where a file is, to be linked to: `loader.load(client.assetUrl('ship'))`. */
+export function assetUrl(
+  { studioUrl }: Pick<Connection, 'studioUrl'>,
+  idOrSlug: string,
+  choice: FileChoice = {},
+): string {
+  const url = new URL(`${at(idOrSlug)}/file`, studioUrl)
+  for (const [name, value] of Object.entries(choice)) if (value !== undefined) url.searchParams.set(name, value)
+  return url.href
+}
+
+/** Where the asset with one of the animation presets is, as a GLB: `idle`, `walk`, `run` … */
+export const animationUrl = ({ studioUrl }: Pick<Connection, 'studioUrl'>, idOrSlug: string, preset: string): string =>
+  new URL(`${at(idOrSlug)}/animation/${encodeURIComponent(preset)}`, studioUrl).href
+
+/** The file itself; its body streams. The header `x-service-variant` says which variant came. */
+export const getAssetFile = (
+  connection: Connection,
+  idOrSlug: string,
+  { signal, ...choice }: CallOptions & FileChoice = {},
+): Promise<Response> =>
+  connection.send('GET', `${at(idOrSlug)}/file`, {
+    query: choice as Record<string, string>,
+    headers: { accept: '*/*' },
+    signal,
+    origin: 'studio',
+  })
+
+export interface NewAsset {
+  file: Blob
+  /** With its ending: `ship.glb`. */
+  fileName: string
+  title: string
+  description?: string | undefined
+  visibility?: 'public' | 'private' | undefined
+  /** An SPDX expression. */
+  license?: string | undefined
+  tags?: string[] | undefined
+}
+
+/** Uploads an asset. Needs `assets:write`. */
+export function uploadAsset(connection: Connection, asset: NewAsset, options?: CallOptions): Promise<Asset> {
+  const { file, fileName, tags, ...fields } = asset
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.append(name, value)
+  if (tags) form.append('tags', tags.join(' '))
+  // Last, so that the fields are known when its bytes arrive.
+  form.append('file', file, fileName)
+  return connection.json('POST', '/api/assets', { body: form, origin: 'studio', timeoutMs: 600_000, ...options })
+}
+
+/** Takes an asset away. Needs `assets:write`. */
+export const deleteAsset = (connection: Connection, idOrSlug: string, options?: CallOptions): Promise<void> =>
+  connection.json('DELETE', at(idOrSlug), { origin: 'studio', ...options })

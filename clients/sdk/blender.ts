@@ -1,0 +1,134 @@
+import { type CallOptions, type Connection, pause } from './connection.ts'
+import { ConnectionError, GameyardError } from './errors.ts'
+import { type List, list } from './lists.ts'
+import type { Answer, Body, Query } from './types.ts'
+
+export type BlenderJob = Answer<'/api/blender/v1/jobs/{id}', 'get'>
+export type NewBlenderJob = Body<'/api/blender/v1/jobs', 'post'>
+export type BlenderAction = Body<'/api/blender/v1/jobs/{id}/actions', 'post'>
+export type BlenderJobQuery = Query<'/api/blender/v1/jobs', 'get'>
+export type BlenderHealth = Answer<'/api/blender/health', 'get'>
+export type BlenderCapabilities = Answer<'/api/blender/v1/capabilities', 'get'>
+export type BlenderTemplate = Answer<'/api/blender/v1/templates', 'get'>['templates'][number]
+export type BlenderStarter = Answer<'/api/blender/v1/library', 'get'>['starters'][number]
+export type BlenderArtifact = Answer<'/api/blender/v1/jobs/{id}/artifacts', 'get'>['artifacts'][number]
+
+/** A job that ended otherwise than completed. */
+export class BlenderJobError extends GameyardError {
+  override name = 'BlenderJobError'
+  readonly job: BlenderJob
+
+  constructor(job: BlenderJob) {
+    const { id, status, error } = job
+    super(error?.code ?? status, `The job ${id} was ${status}${error ? `: ${error.message}` : '.'}`)
+    this.job = job
+  }
+}
+
+const JOBS = '/api/blender/v1/jobs'
+const at = (id: string) => `${JOBS}/${encodeURIComponent(id)}`
+const studio = { origin: 'studio' } as const
+
+/** Submits a job. Needs `assets:generate`. */
+export const submitBlenderJob = (
+  connection: Connection,
+  job: NewBlenderJob,
+  options?: CallOptions,
+): Promise<BlenderJob> => connection.json('POST', JOBS, { body: job, ...studio, ...options })
+
+/** Needs `assets:read`. */
+export const getBlenderJob = (connection: Connection, id: string, options?: CallOptions): Promise<BlenderJob> =>
+  connection.json('GET', at(id), { ...studio, ...options })
+
+/** Your jobs, newest first. Needs `assets:read`. */
+export const listBlenderJobs = (
+  connection: Connection,
+  { signal, ...query }: CallOptions & BlenderJobQuery = {},
+): List<BlenderJob> => list(connection, JOBS, 'jobs', { query: query as Record<string, string>, signal, ...studio })
+
+/** Cancels a job that waits or runs. Needs `assets:write`. */
+export const cancelBlenderJob = (connection: Connection, id: string, options?: CallOptions): Promise<BlenderJob> =>
+  connection.json('POST', `${at(id)}/cancel`, { ...studio, ...options })
+
+/** Queues more work on a completed job: revise, render, inspect or export. Needs `assets:generate`. */
+export const actOnBlenderJob = (
+  connection: Connection,
+  id: string,
+  action: BlenderAction,
+  options?: CallOptions,
+): Promise<BlenderJob> => connection.json('POST', `${at(id)}/actions`, { body: action, ...studio, ...options })
+
+export const listBlenderArtifacts = async (
+  connection: Connection,
+  id: string,
+  options?: CallOptions,
+): Promise<BlenderArtifact[]> =>
+  (
+    await connection.json<Answer<'/api/blender/v1/jobs/{id}/artifacts', 'get'>>('GET', `${at(id)}/artifacts`, {
+      ...studio,
+      ...options,
+    })
+  ).artifacts
+
+/** A file that a job made; its body streams. */
+export const getBlenderArtifact = (
+  connection: Connection,
+  id: string,
+  name: BlenderArtifact['name'],
+  options?: CallOptions,
+): Promise<Response> =>
+  connection.send('GET', `${at(id)}/artifacts/${encodeURIComponent(name)}`, {
+    headers: { accept: '*/*' },
+    ...studio,
+    ...options,
+  })
+
+export const getBlenderHealth = (connection: Connection, options?: CallOptions): Promise<BlenderHealth> =>
+  connection.json('GET', '/api/blender/health', { ...studio, ...options })
+
+/** What jobs may do here: actions, inputs, limits. */
+export const getBlenderCapabilities = (connection: Connection, options?: CallOptions): Promise<BlenderCapabilities> =>
+  connection.json('GET', '/api/blender/v1/capabilities', { ...studio, ...options })
+
+/** Scenes to begin with, and what they can be told. */
+export const listBlenderTemplates = async (connection: Connection, options?: CallOptions): Promise<BlenderTemplate[]> =>
+  (
+    await connection.json<{ templates: BlenderTemplate[] }>('GET', '/api/blender/v1/templates', {
+      ...studio,
+      ...options,
+    })
+  ).templates
+
+/** Objects to build with. */
+export const listBlenderStarters = async (connection: Connection, options?: CallOptions): Promise<BlenderStarter[]> =>
+  (await connection.json<{ starters: BlenderStarter[] }>('GET', '/api/blender/v1/library', { ...studio, ...options }))
+    .starters
+
+export interface WaitOptions extends CallOptions {
+  /** With every look at the job that finds it changed. */
+  onProgress?: ((job: BlenderJob) => void) | undefined
+  /** Between two looks, in ms, at first; it grows to five times that. Default: 500 */
+  intervalMs?: number | undefined
+  /** Default: ten minutes */
+  timeoutMs?: number | undefined
+}
+
+/** Waits until a job is completed. @throws BlenderJobError when it fails or is cancelled, ConnectionError in the end */
+export async function waitForBlenderJob(
+  connection: Connection,
+  id: string,
+  { signal, onProgress, intervalMs = 500, timeoutMs = 600_000 }: WaitOptions = {},
+): Promise<BlenderJob> {
+  const deadline = Date.now() + timeoutMs
+  let seen = ''
+  for (let wait = intervalMs; ; wait = Math.min(wait * 1.3, intervalMs * 5)) {
+    const job = await getBlenderJob(connection, id, { signal })
+    const now = JSON.stringify(job)
+    if (now !== seen) onProgress?.(job)
+    seen = now
+    if (job.status === 'completed') return job
+    if (job.status === 'failed' || job.status === 'cancelled') throw new BlenderJobError(job)
+    if (Date.now() + wait > deadline) throw new ConnectionError('timeout', `The job ${id} is still ${job.status}.`)
+    await pause(wait, signal)
+  }
+}

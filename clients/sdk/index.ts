@@ -1,0 +1,150 @@
+/**
+ * The platform's HTTP API for browsers, Node 18 and later, Deno, Bun and workers.
+ *
+ *   const yard = createClient({ baseUrl: 'https://yard.example', token })
+ *   const ship = await yard.getAsset('ship')
+ *
+ * Every method of the client is also a function of its own that takes a connection; a bundler leaves out those that
+ * are not imported: `getAsset(createConnection({ baseUrl }), 'ship')`.
+ */
+import * as ai from './ai.ts'
+import * as assets from './assets.ts'
+import * as blender from './blender.ts'
+import { type CallOptions, type ClientOptions, type Connection, createConnection } from './connection.ts'
+import * as deploys from './deploys.ts'
+import * as games from './games.ts'
+import type { FromSchema, JsonSchema } from './json-schema.ts'
+
+export * from './ai.ts'
+export * from './assets.ts'
+export * from './blender.ts'
+export {
+  type CallOptions,
+  type ClientOptions,
+  type Connection,
+  createConnection,
+  type RequestOptions,
+} from './connection.ts'
+export * from './deploys.ts'
+export {
+  ApiError,
+  ConnectionError,
+  GameyardError,
+  InsufficientCreditsError,
+  MissingScopeError,
+  NotFoundError,
+  RateLimitedError,
+  UnauthorizedError,
+} from './errors.ts'
+export * from './games.ts'
+export type { FromSchema, JsonSchema } from './json-schema.ts'
+export type { List, Page } from './lists.ts'
+export type { Answer, Body, paths, Query } from './types.ts'
+
+/** A function without its first argument, the connection. */
+type Bound<Call> = Call extends (connection: Connection, ...rest: infer Rest) => infer Result
+  ? (...rest: Rest) => Result
+  : never
+
+export interface Client {
+  readonly connection: Connection
+  whoami: Bound<typeof games.whoami>
+
+  getAsset: Bound<typeof assets.getAsset>
+  listAssets: Bound<typeof assets.listAssets>
+  getAssetManifest: Bound<typeof assets.getAssetManifest>
+  getAssetFile: Bound<typeof assets.getAssetFile>
+  uploadAsset: Bound<typeof assets.uploadAsset>
+  deleteAsset: Bound<typeof assets.deleteAsset>
+  assetUrl(idOrSlug: string, choice?: assets.FileChoice): string
+  animationUrl(idOrSlug: string, preset: string): string
+
+  generateText: Bound<typeof ai.generateText>
+  generateImage: Bound<typeof ai.generateImage>
+  generateObject<const Schema extends JsonSchema>(
+    request: ai.ObjectRequest<Schema>,
+  ): Promise<ai.Generated<FromSchema<Schema>>>
+  credits(options?: CallOptions): Promise<ai.Credits>
+
+  readonly games: {
+    create: Bound<typeof games.createGame>
+    get: Bound<typeof games.getGame>
+    list: Bound<typeof games.listGames>
+    update: Bound<typeof games.updateGame>
+    delete: Bound<typeof games.deleteGame>
+    analytics: Bound<typeof games.getGameAnalytics>
+    catalog: Bound<typeof games.listCatalog>
+  }
+  readonly deploys: {
+    publish: Bound<typeof deploys.publish>
+    get: Bound<typeof deploys.getDeploy>
+    list: Bound<typeof deploys.listDeploys>
+    rollback: Bound<typeof deploys.rollback>
+  }
+  readonly blender: {
+    health: Bound<typeof blender.getBlenderHealth>
+    capabilities: Bound<typeof blender.getBlenderCapabilities>
+    templates: Bound<typeof blender.listBlenderTemplates>
+    starters: Bound<typeof blender.listBlenderStarters>
+    submit: Bound<typeof blender.submitBlenderJob>
+    get: Bound<typeof blender.getBlenderJob>
+    list: Bound<typeof blender.listBlenderJobs>
+    cancel: Bound<typeof blender.cancelBlenderJob>
+    act: Bound<typeof blender.actOnBlenderJob>
+    artifacts: Bound<typeof blender.listBlenderArtifacts>
+    artifact: Bound<typeof blender.getBlenderArtifact>
+    waitFor: Bound<typeof blender.waitForBlenderJob>
+  }
+}
+
+/** Everything in one object. @throws TypeError when an address is none */
+export function createClient(options: ClientOptions): Client {
+  const connection = createConnection(options)
+  const bind = <Rest extends unknown[], Result>(call: (connection: Connection, ...rest: Rest) => Result) =>
+    call.bind(null, connection) as (...rest: Rest) => Result
+  return {
+    connection,
+    whoami: bind(games.whoami),
+    getAsset: bind(assets.getAsset),
+    listAssets: bind(assets.listAssets),
+    getAssetManifest: bind(assets.getAssetManifest),
+    getAssetFile: bind(assets.getAssetFile),
+    uploadAsset: bind(assets.uploadAsset),
+    deleteAsset: bind(assets.deleteAsset),
+    assetUrl: bind(assets.assetUrl),
+    animationUrl: bind(assets.animationUrl),
+    generateText: bind(ai.generateText),
+    generateImage: bind(ai.generateImage),
+    generateObject: (request) => ai.generateObject(connection, request),
+    credits: bind(ai.getCredits),
+    games: {
+      create: bind(games.createGame),
+      get: bind(games.getGame),
+      list: bind(games.listGames),
+      update: bind(games.updateGame),
+      delete: bind(games.deleteGame),
+      analytics: bind(games.getGameAnalytics),
+      catalog: bind(games.listCatalog),
+    },
+    deploys: {
+      publish: bind(deploys.publish),
+      get: bind(deploys.getDeploy),
+      list: bind(deploys.listDeploys),
+      rollback: bind(deploys.rollback),
+    },
+    blender: {
+      health: bind(blender.getBlenderHealth),
+      capabilities: bind(blender.getBlenderCapabilities),
+      templates: bind(blender.listBlenderTemplates),
+      starters: bind(blender.listBlenderStarters),
+      submit: bind(blender.submitBlenderJob),
+      get: bind(blender.getBlenderJob),
+      list: bind(blender.listBlenderJobs),
+      cancel: bind(blender.cancelBlenderJob),
+      act: bind(blender.actOnBlenderJob),
+      artifacts: bind(blender.listBlenderArtifacts),
+      artifact: bind(blender.getBlenderArtifact),
+      waitFor: bind(blender.waitForBlenderJob),
+    },
+  }
+}

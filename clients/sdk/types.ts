@@ -1,0 +1,29 @@
+import type { paths } from './openapi.ts'
+
+export type { paths } from './openapi.ts'
+
+type Operation<Path extends keyof paths, Method> = Method extends keyof paths[Path] ? paths[Path][Method] : never
+
+type JsonOf<Responses> = {
+  [Status in keyof Responses]: Status extends 200 | 201 | 202
+    ? Responses[Status] extends { content: { 'application/json': infer Body } }
+      ? Body
+      : never
+    : never
+}[keyof Responses]
+
+/** What an operation of the platform answers with. */
+export type Answer<Path extends keyof paths, Method> =
+  Operation<Path, Method> extends { responses: infer Responses } ? JsonOf<Responses> : never
+
+/** What it takes as its body. */
+export type Body<Path extends keyof paths, Method> =
+  Operation<Path, Method> extends { requestBody?: infer Request }
+    ? NonNullable<Request> extends { content: { 'application/json': infer Fields } }
+      ? Fields
+      : never
+    : never
+
+/** What it takes as its query, but for the cursor, which lists keep to themselves. */
+export type Query<Path extends keyof paths, Method> =
+  Operation<Path, Method> extends { parameters: { query?: infer Fields } } ? Omit<NonNullable<Fields>, 'cursor'> : never

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from 'fastify'
+
+export interface CorsOptions {
+  /** The paths and the methods that they take, as `Access-Control-Allow-Methods` says them. */
+  paths: Record<string, string>
+  /** Request headers that pages may send beside `Authorization` and `Content-Type`, in lower case. */
+  headers?: readonly string[]
+  /** Response headers that pages may read beside `WWW-Authenticate` and `Retry-After`, in lower case. */
+  expose?: readonly string[]
+}
+
+/**
+ * Lets pages of every origin call what is registered below (Fetch standard, CORS): applications that run in a browser
+ * have no server. For routes that look at no cookie, so that there is nothing that a foreign page could borrow.
+ */
+export function allowAnyOrigin(app: FastifyInstance, { paths, headers = [], expose = [] }: CorsOptions): void {
+  const exposed = ['www-authenticate', 'retry-after', ...expose].join(', ')
+  const allowed = ['authorization', 'content-type', ...headers].join(', ')
+  app.addHook('onRequest', async (_request, reply) => {
+    reply
+      .header('access-control-allow-origin', '*')
+      .header('access-control-expose-headers', exposed)
+      .header('cross-origin-resource-policy', 'cross-origin')
+  })
+  for (const [url, methods] of Object.entries(paths)) {
+    app.options(
+      url,
+      { config: { auth: 'none' }, constraints: { origin: 'portal' }, schema: { hide: true } },
+      async (_request, reply) =>
+        reply
+          .code(204)
+          .header('access-control-allow-methods', methods)
+          .header('access-control-allow-headers', allowed)
+          .header('access-control-max-age', '86400')
+          .send(),
+    )
+  }
+}

@@ -1,0 +1,37 @@
+import Type from 'typebox'
+import { Secret } from '../../core/config.ts'
+import { defineDriver } from '../../core/driver.ts'
+import { fetchFrom } from './fetch.ts'
+import { type AiProvider, modelsOf, providerConfig } from './interface.ts'
+import { createProvider } from './provider.ts'
+
+/** Anthropic's Messages API: texts and objects; images are for another provider (`aiImage`). */
+export default defineDriver({
+  family: 'ai',
+  name: 'anthropic',
+  config: Type.Object(
+    {
+      apiKey: Secret({ description: 'An API key of the Anthropic console.', minLength: 1 }),
+      baseUrl: Type.String({
+        default: 'https://api.anthropic.com/v1',
+        pattern: '^https?://[^\\s?#]+$',
+        description: 'Address of the API.',
+      }),
+      ...providerConfig,
+    },
+    { additionalProperties: false },
+  ),
+
+  async create({ apiKey, baseUrl, models, pricing }): Promise<AiProvider> {
+    const { text, object } = modelsOf(models)
+    return createProvider({
+      models: { text, object, image: [] },
+      pricing,
+      async load() {
+        const { createAnthropic } = await import('@ai-sdk/anthropic')
+        const provider = createAnthropic({ apiKey, baseURL: baseUrl, fetch: fetchFrom(baseUrl) })
+        return { language: (model) => provider.languageModel(model) }
+      },
+    })
+  },
+})

@@ -1,0 +1,29 @@
+import type { AnyDriver, DriverFamily } from '../../core/driver.ts'
+
+type Loader = () => Promise<{ default: AnyDriver }>
+
+const builtins: Record<string, Loader> = {
+  none: () => import('./none.ts'),
+  'openai-compatible': () => import('./openai-compatible.ts'),
+  openai: () => import('./openai.ts'),
+  anthropic: () => import('./anthropic.ts'),
+  google: () => import('./google.ts'),
+}
+
+/** What generates: `ai: { driver: openai-compatible, baseUrl, models: { text, object, image } }`. */
+export const ai: DriverFamily = { name: 'ai', default: 'none', builtins }
+
+/** The same drivers under another word of the configuration; with `none` there, the driver of `ai` does it. */
+function familyFor(name: string): DriverFamily {
+  const renamed =
+    (load: Loader): Loader =>
+    async () => ({ default: { ...(await load()).default, family: name } })
+  const loaders = Object.entries(builtins).map(([driver, load]) => [driver, renamed(load)] as const)
+  return { name, default: 'none', builtins: Object.fromEntries(loaders) }
+}
+
+/** Objects from another provider than text: `aiObject: { driver: anthropic, apiKey, models: { object } }`. */
+export const aiObject = familyFor('aiObject')
+
+/** Images from another provider than text: `aiImage: { driver: google, apiKey, models: { image } }`. */
+export const aiImage = familyFor('aiImage')

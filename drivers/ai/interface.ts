@@ -1,0 +1,136 @@
+import Type, { type Static } from 'typebox'
+import { defineError } from '../../core/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What generates; `aiObject` and `aiImage` do their type where they have models for it. */
+    aiDriver: AiProvider
+    aiObject: AiProvider
+    aiImage: AiProvider
+  }
+}
+
+export type GenerationType = 'text' | 'object' | 'image'
+export type ImageSize = '1K' | '2K'
+
+interface Prompted {
+  /** One of `models` of the type. */
+  model: string
+  prompt: string
+  /** What the model is told before the prompt. */
+  system?: string | undefined
+}
+
+export interface TextRequest extends Prompted {
+  /** Never more are generated; a provider that counts otherwise is charged as if it had kept to it. */
+  maxOutputTokens: number
+  temperature?: number | undefined
+}
+
+export interface ObjectRequest extends TextRequest {
+  /** JSON Schema that the object shall match; whatever the provider makes of it, the caller checks. */
+  schema?: Record<string, unknown> | undefined
+}
+
+export interface ImageRequest extends Prompted {
+  /** `width:height`, such as `16:9`. */
+  aspectRatio?: string | undefined
+  /** 1K: about a megapixel; 2K: about four. */
+  imageSize: ImageSize
+}
+
+export interface Generated {
+  /** Output tokens as the provider counts them, reasoning included; null when it does not say. */
+  outputTokens: number | null
+}
+
+/**
+ * A provider of generated text, objects and images. The family `ai`.
+ *
+ * Nothing above it knows whose it is. Each call is one generation; while nothing has been generated (the provider was
+ * busy, or could not be reached) a driver may try again within the call, never after. Everything that goes wrong is a
+ * `ProviderError`, which carries no word of the provider's answer and no credential. Calls end soon, with the
+ * signal's reason, when the signal aborts: that is the only time limit.
+ */
+export interface AiProvider {
+  /** By type, the model that is used by default first; empty when it can't do that type. */
+  readonly models: Readonly<Record<GenerationType, readonly string[]>>
+  /** What a model costs, in place of the usual prices. */
+  readonly pricing: Pricing
+  /** @throws ProviderError also when the text is empty */
+  text(request: TextRequest, signal: AbortSignal): Promise<Generated & { text: string }>
+  /** The text piece by piece as it comes, and in the end how much it was. @throws ProviderError */
+  streamText(request: TextRequest, signal: AbortSignal): AsyncGenerator<string, Generated>
+  /** Any JSON value, parsed. @throws ProviderError also when it is cut off or no JSON */
+  object(request: ObjectRequest, signal: AbortSignal): Promise<Generated & { object: unknown }>
+  /** @throws ProviderError also when there is no image, or what there is is none */
+  image(request: ImageRequest, signal: AbortSignal): Promise<{ bytes: Uint8Array; contentType: string }>
+  close(): Promise<void>
+}
+
+/** What a provider did wrong. `details` are for the log; the message is for the caller. */
+export class ProviderError extends defineError('upstream_error', 502, '%s') {
+  readonly reason: ProviderFault
+  /** The status of its answer, if there was one. */
+  readonly status: number | undefined
+
+  constructor(
+    reason: ProviderFault,
+    { status, retryAfterSeconds }: { status?: number; retryAfterSeconds?: number } = {},
+  ) {
+    super(FAULTS[reason])
+    this.reason = reason
+    this.status = status
+    if (retryAfterSeconds !== undefined) this.headers = { 'retry-after': String(retryAfterSeconds) }
+  }
+}
+
+const FAULTS = {
+  refused: 'The AI provider refused this request. Try another prompt or model.',
+  misconfigured: 'The AI provider does not accept this server. Tell whoever runs it.',
+  busy: 'The AI provider is busy. Try again later.',
+  unreachable: 'The AI provider does not answer.',
+  failed: 'The AI provider failed. Try again.',
+  'invalid-answer': 'The AI provider gave no usable answer. Try again.',
+  late: 'The AI provider took too long.',
+} as const
+export type ProviderFault = keyof typeof FAULTS
+
+const Models = Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })])
+
+const ModelPrice = Type.Object(
+  {
+    outputTokens: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 100_000, description: 'Credits a started 1,000 output tokens.' }),
+    ),
+    '1K': Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000, description: 'Credits an image of size 1K.' })),
+    '2K': Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000, description: 'Credits an image of size 2K.' })),
+  },
+  { additionalProperties: false },
+)
+export type Pricing = Readonly<Record<string, Static<typeof ModelPrice>>>
+
+/** What the configuration of every provider has. */
+export const providerConfig = {
+  models: Type.Object(
+    { text: Type.Optional(Models), object: Type.Optional(Models), image: Type.Optional(Models) },
+    {
+      additionalProperties: false,
+      default: {},
+      description:
+        'Models by type; of a list the first is used by default. Objects are made by the text models unless they have their own.',
+    },
+  ),
+  pricing: Type.Record(Type.String(), ModelPrice, {
+    default: {},
+    description:
+      'Prices by model, in credits; by default 1 a started 1,000 output tokens, an image 10 (1K) or 20 (2K).',
+  }),
+}
+
+type ModelsConfig = Static<typeof providerConfig.models>
+
+/** The configured models by type. */
+export function modelsOf({ text = [], object = text, image = [] }: ModelsConfig): Record<GenerationType, string[]> {
+  return { text: [text].flat(), object: [object].flat(), image: [image].flat() }
+}

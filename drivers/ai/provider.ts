@@ -1,0 +1,166 @@
+import type { ImageModelV4, LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import { contentTypeOf } from './content-type.ts'
+import { faultOf, isCatalogued, withRetries } from './faults.ts'
+import {
+  type AiProvider,
+  type GenerationType,
+  type ImageRequest,
+  type ObjectRequest,
+  type Pricing,
+  ProviderError,
+  type TextRequest,
+} from './interface.ts'
+
+/** What differs between providers on the Vercel AI SDK. */
+export interface Vendor {
+  language(model: string): LanguageModelV4
+  /** Sent along with each text and object. */
+  languageOptions?: LanguageModelV4CallOptions['providerOptions']
+  /** The server takes no schema: the model is told it. */
+  schemaInPrompt?: boolean
+  image?: ((model: string) => ImageModelV4) | undefined
+  /** How a size is asked for. */
+  imageOptions?: ((request: ImageRequest) => Partial<Parameters<ImageModelV4['doGenerate']>[0]>) | undefined
+}
+
+export interface ProviderSettings {
+  models: Record<GenerationType, string[]>
+  pricing: Pricing
+  /** Loads the vendor's library, once, when something is first generated. */
+  load(): Promise<Vendor>
+}
+
+/**
+ * A provider on top of the SDK's models. They are called without the functions of the package `ai` around them, whose
+ * telemetry, retries and conversions would cost more than a request may be slowed down by.
+ */
+export function createProvider({ models, pricing, load }: ProviderSettings): AiProvider {
+  let loading: Promise<Vendor> | undefined
+  const vendor = () => {
+    loading ??= load()
+    return loading
+  }
+
+  const generate = (
+    request: ObjectRequest,
+    signal: AbortSignal,
+    format?: LanguageModelV4CallOptions['responseFormat'],
+  ) =>
+    withRetries(signal, async () => {
+      const { language, languageOptions = {}, schemaInPrompt = false } = await vendor()
+      const asked = format ? { ...request, system: jsonSystem(request, schemaInPrompt) } : request
+      return language(request.model).doGenerate({
+        ...optionsOf(asked, signal),
+        providerOptions: languageOptions,
+        ...(format ? { responseFormat: format } : {}),
+      })
+    })
+
+  return {
+    models,
+    pricing,
+
+    async text(request, signal) {
+      const { content, usage } = await generate(request, signal)
+      const text = textOf(content)
+      if (text === '') throw new ProviderError('invalid-answer')
+      return { text, outputTokens: usage.outputTokens.total ?? null }
+    },
+
+    async *streamText(request, signal) {
+      const { stream } = await withRetries(signal, async () =>
+        (await vendor()).language(request.model).doStream(optionsOf(request, signal)),
+      )
+      let outputTokens: number | null = null
+      let finished = false
+      let empty = true
+      try {
+        for await (const part of stream) {
+          if (part.type === 'error') throw part.error
+          if (part.type === 'text-delta' && part.delta !== '') {
+            empty = false
+            yield part.delta
+          }
+          if (part.type === 'finish') {
+            // The SDK ends streams that broke off as well; only one that the provider ended has a reason of its own.
+            finished = part.finishReason.raw !== undefined && part.finishReason.unified !== 'error'
+            outputTokens = part.usage.outputTokens.total ?? null
+          }
+        }
+      } catch (error) {
+        throw isCatalogued(error) ? error : faultOf(error, signal)
+      }
+      if (empty || !finished) throw new ProviderError('invalid-answer')
+      return { outputTokens }
+    },
+
+    async object(request: ObjectRequest, signal) {
+      const { schema } = request
+      const { content, usage, finishReason } = await generate(request, signal, {
+        type: 'json',
+        ...(schema ? { schema: schema as never, name: 'result' } : {}),
+      })
+      if (finishReason.unified === 'length') throw new ProviderError('invalid-answer')
+      return { object: parse(textOf(content)), outputTokens: usage.outputTokens.total ?? null }
+    },
+
+    async image(request, signal) {
+      const { images } = await withRetries(signal, async () => {
+        const { image, imageOptions } = await vendor()
+        if (!image) throw new ProviderError('misconfigured')
+        return image(request.model).doGenerate({
+          prompt: request.system ? `${request.system}\n\n${request.prompt}` : request.prompt,
+          n: 1,
+          size: undefined,
+          aspectRatio: undefined,
+          seed: undefined,
+          files: undefined,
+          mask: undefined,
+          providerOptions: {},
+          ...imageOptions?.(request),
+          abortSignal: signal,
+        })
+      })
+      const [first] = images
+      const bytes = typeof first === 'string' ? Buffer.from(first, 'base64') : first
+      const contentType = bytes && contentTypeOf(bytes)
+      if (!bytes || !contentType) throw new ProviderError('invalid-answer')
+      return { bytes, contentType }
+    },
+
+    async close() {},
+  }
+}
+
+function optionsOf(request: TextRequest, signal: AbortSignal): LanguageModelV4CallOptions {
+  const { prompt, system, maxOutputTokens, temperature } = request
+  return {
+    prompt: [
+      ...(system ? [{ role: 'system', content: system } as const] : []),
+      { role: 'user', content: [{ type: 'text', text: prompt }] },
+    ],
+    maxOutputTokens,
+    ...(temperature === undefined ? {} : { temperature }),
+    abortSignal: signal,
+  }
+}
+
+/** Not every model is made to answer in JSON by the format alone, and some servers insist on the word. */
+function jsonSystem({ system, schema }: ObjectRequest, schemaInPrompt: boolean): string {
+  const rule = 'Answer with one JSON value and nothing else.'
+  const shape = schema && schemaInPrompt ? `It must match this JSON Schema: ${JSON.stringify(schema)}` : null
+  return [system, rule, shape].filter(Boolean).join('\n\n')
+}
+
+const textOf = (content: readonly { type: string; text?: string }[]): string =>
+  content.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('')
+
+/** Models without a JSON mode like to put their object into a code block. */
+function parse(text: string): unknown {
+  const inner = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text
+  try {
+    return JSON.parse(inner)
+  } catch {
+    throw new ProviderError('invalid-answer')
+  }
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import tar from 'tar-stream'
+import type { InputFile } from './interface.ts'
+
+/**
+ * Writes files as a tar archive, below `folder`; folders are listed before what is in them. Ends the stream.
+ *
+ * @param writable empty folders beside it that anybody may write to
+ */
+export async function packFiles(files: InputFile[], to: Writable, folder = '', writable: string[] = []): Promise<void> {
+  const pack = tar.pack()
+  const sent = pipeline(pack, to)
+  sent.catch(() => {}) // awaited below; until then the loop may be busy with a file
+  for (const name of writable) pack.entry({ name, type: 'directory', mode: 0o777 })
+  const seen = new Set<string>()
+  for (const { path, content } of files) {
+    const name = folder + path
+    for (let cut = name.indexOf('/'); cut > 0; cut = name.indexOf('/', cut + 1)) {
+      const above = name.slice(0, cut)
+      if (!seen.has(above)) pack.entry({ name: above, type: 'directory', mode: 0o755 })
+      seen.add(above)
+    }
+    if (typeof content === 'string' || Buffer.isBuffer(content)) pack.entry({ name, mode: 0o644 }, content)
+    else await pipeline(createReadStream(content.file), pack.entry({ name, mode: 0o644, size: content.size }))
+  }
+  pack.finalize()
+  await sent
+}
+
+/** Why what came out of a run was not taken. */
+export class RefusedArtifact extends Error {
+  readonly reason: 'size' | 'kind'
+  readonly artifact: string
+
+  constructor(artifact: string, reason: 'size' | 'kind') {
+    super(`${artifact}: ${reason}`)
+    this.artifact = artifact
+    this.reason = reason
+  }
+}
+
+/**
+ * Takes ordinary files of the given names out of a tar archive that nobody trusts, into a folder; whatever else is in
+ * it is passed over.
+ *
+ * @returns the names that were there, each once
+ * @throws RefusedArtifact for one that is too large, or no ordinary file: a link, a device, a folder, twice the same
+ */
+export async function unpackArtifacts(
+  from: Readable,
+  { names, artifactBytes, output }: { names: readonly string[]; artifactBytes: number; output: string },
+): Promise<string[]> {
+  const extract = tar.extract()
+  const found = new Set<string>()
+  const fed = pipeline(from, extract)
+  fed.catch(() => {}) // surfaces below, through the iteration
+  try {
+    for await (const entry of extract) {
+      const { type, size = 0 } = entry.header
+      const name = entry.header.name.replace(/\/$/, '')
+      if (names.includes(name)) {
+        if (type !== 'file' || found.has(name)) throw new RefusedArtifact(name, 'kind')
+        if (size > artifactBytes) throw new RefusedArtifact(name, 'size')
+        found.add(name)
+        await pipeline(entry, createWriteStream(join(output, name), { flags: 'wx', mode: 0o600 }))
+      } else {
+        entry.resume()
+        await once(entry, 'end')
+      }
+    }
+    await fed
+    return [...found]
+  } catch (error) {
+    from.destroy()
+    for (const name of found) await rm(join(output, name), { force: true })
+    throw error
+  }
+}

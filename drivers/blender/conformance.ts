@@ -1,0 +1,305 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import * as scripts from './conformance-scripts.ts'
+import type { BlenderExecutor, BlenderRun, InputFile, RunEnd } from './interface.ts'
+
+/** What the suite needs of a driver. */
+export interface BlenderSubject {
+  /** The driver's name, shown in the results. */
+  name: string
+  /** An executor with room for two runs, 1 GiB of memory, 64 MiB of disk and 64 processes a run. */
+  create(): Promise<BlenderExecutor>
+  /** What is there of runs, apart from processes: folders, containers, volumes; empty when there is nothing. */
+  leftovers(): Promise<string[]>
+}
+
+const LIMITS = { timeoutSeconds: 60, artifactBytes: 1024 ** 2, logBytes: 1024 ** 2 }
+
+/**
+ * The promise of `BlenderExecutor`, as tests (for tap), containment first of all. Runs a real Blender some fifteen
+ * times, and looks for what is left on this machine: so the executor must work here.
+ */
+export function testBlenderDriver({ name, create, leftovers }: BlenderSubject): void {
+  t.test(`blender driver ${name}`, async (t) => {
+    const executor = await create()
+    t.teardown(() => executor.close())
+    const folder = await mkdtemp(join(tmpdir(), 'blender-conformance-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const bench = new Bench(executor, folder)
+    const mounts = () => readFileSync('/proc/self/mounts', 'utf8').split('\n').length
+    const before = mounts()
+
+    /** Nothing of a run is left on this machine: its file's name would be in a command line. */
+    const nothingIsLeft = async (t: Test) => {
+      const deadline = Date.now() + 10_000
+      while (processesOf(bench.main).length > 0 && Date.now() < deadline) await sleep(50)
+      t.same(processesOf(bench.main), [], 'no process is left')
+      t.same(await leftovers(), [], 'nothing else is left')
+      t.equal(mounts(), before, 'no mount is left')
+    }
+
+    await t.test('check says which Blender it is', async (t) => {
+      const found = await executor.check()
+      t.match(found, { available: true, blenderVersion: /^\d+\.\d+/ })
+    })
+
+    await t.test('a run reads its files, prints lines, and leaves the artifacts asked for', async (t) => {
+      const lines: string[] = []
+      const { end, files } = await bench.run(scripts.HONEST, {
+        artifacts: ['note.json', 'missing.bin'],
+        files: [
+          { path: 'data/note.txt', content: 'Grüße' },
+          { path: 'big.bin', content: { file: await bench.file(3_000_000), size: 3_000_000 } },
+        ],
+        onLine: (line) => lines.push(line),
+      })
+      t.match(end, { ending: 'exited', code: 0, artifacts: ['note.json'] })
+      t.match(JSON.parse(files['note.json'] ?? ''), { note: 'Grüße', big: 3_000_000 })
+      t.same(Object.keys(files), ['note.json'])
+      t.same(
+        lines.filter((line) => / line$/.test(line)),
+        ['first line', 'last line'],
+      )
+      const { end: wrong } = await bench.run("raise ValueError('so')")
+      t.match(wrong, { ending: 'exited', code: 1, artifacts: [] }, 'an error is an exit code')
+      await nothingIsLeft(t)
+    })
+
+    await t.test('nothing of the machine, of another run or of the network can be reached', async (t) => {
+      const secret = randomBytes(12).toString('hex')
+      process.env.BLENDER_CONFORMANCE_SECRET = secret
+      t.teardown(() => {
+        delete process.env.BLENDER_CONFORMANCE_SECRET
+      })
+      const file = join(folder, 'secret.txt')
+      await writeFile(file, secret, { mode: 0o644 })
+      const listeners = await listen(t, folder)
+      const stop = new AbortController()
+      let ready = () => {}
+      const isReady = new Promise<void>((resolve) => {
+        ready = resolve
+      })
+      const neighbour = bench.run(scripts.NEIGHBOUR, {
+        files: [{ path: 'secret.txt', content: secret }],
+        signal: stop.signal,
+        onLine: (line) => line === 'ready' && ready(),
+      })
+      await Promise.race([isReady, neighbour])
+      const targets = { ...listeners.targets, file, secret, pid: process.pid }
+      const { end, files } = await bench.run(scripts.PROBE, {
+        artifacts: ['probe.json'],
+        files: [{ path: 'targets.json', content: JSON.stringify(targets) }],
+      })
+      t.match(end, { ending: 'exited', code: 0 })
+      const probe = JSON.parse(files['probe.json'] ?? '{}')
+      for (const [what, [how, detail]] of Object.entries(probe.results as Record<string, [string, string]>))
+        t.equal(how, 'refused', `${what}: ${detail}`)
+      t.same(probe.secrets, [], "neither the machine's secret nor the other run's is found anywhere")
+      t.notMatch(probe.environments, secret, "the server's environment is not to be seen")
+      t.strictSame(
+        Object.keys(probe.environment).filter(
+          (name) => !/^(PATH|HOME|LANG|PWD|OLDPWD|SHLVL|HOSTNAME|LC_\w+|_)$/.test(name),
+        ),
+        [],
+        'the environment is empty but for the usual',
+      )
+      t.ok(probe.processes.length < 8, `only its own processes: ${probe.processes}`)
+      t.same(probe.interfaces, ['lo'], 'no network but a loopback of its own')
+      t.not(probe.user, 0, 'it is not root')
+      t.same(listeners.visits, [], 'nobody was called')
+      stop.abort()
+      t.match(await neighbour, { end: { ending: 'cancelled' } })
+      await nothingIsLeft(t)
+    })
+
+    await t.test('what it uses is bounded', async (t) => {
+      const bomb = await bench.run(scripts.FORK_BOMB, { artifacts: ['count.json'] })
+      t.equal(bomb.end.ending, 'exited')
+      t.ok(Number(bomb.files['count.json']) < 64, `processes: ${bomb.files['count.json']}`)
+      await nothingIsLeft(t)
+      const disk = await bench.run(scripts.DISK, { artifacts: ['disk.json'] })
+      const filled: [string, [number, number]][] = Object.entries(JSON.parse(disk.files['disk.json'] ?? '{}'))
+      t.equal(filled.length, 3)
+      for (const [where, [bytes, error]] of filled) {
+        t.ok(bytes <= 64 * 1024 ** 2 && error > 0, `${where}: ${bytes} bytes, then error ${error}`)
+      }
+      const large = await bench.run(scripts.oddArtifact('large'), { artifacts: ['odd.bin'] })
+      t.match(large, { end: { ending: 'limit_exceeded', what: 'odd.bin' }, files: {} })
+      const chatter = await bench.run(scripts.CHATTER)
+      t.match(chatter, { end: { ending: 'limit_exceeded', what: 'log' } })
+      await nothingIsLeft(t)
+    })
+
+    await t.test('32 GB are not to be had, alone or by many', async (t) => {
+      const lag = lagOf()
+      const { end, files } = await bench.run(scripts.MEMORY, {
+        artifacts: ['memory.json'],
+        limits: { timeoutSeconds: 30 },
+      })
+      t.match(end, { ending: 'limit_exceeded', what: 'memory' })
+      t.same(files, {})
+      t.ok(lag() < 2000, 'meanwhile this process stays responsive')
+      await nothingIsLeft(t)
+    })
+
+    await t.test('a run that will not end is ended, at its timeout or when it is cancelled', async (t) => {
+      const started = performance.now()
+      const { end } = await bench.run(scripts.STUBBORN, { limits: { timeoutSeconds: 6 } })
+      t.match(end, { ending: 'timeout' })
+      t.ok(performance.now() - started < 16_000, 'in time')
+      await nothingIsLeft(t)
+      const stop = new AbortController()
+      let cancelledAt = 0
+      const cancelled = await bench.run(scripts.STUBBORN, {
+        signal: stop.signal,
+        onLine(line) {
+          if (line !== 'asleep') return
+          cancelledAt = performance.now()
+          stop.abort()
+        },
+      })
+      t.match(cancelled, { end: { ending: 'cancelled' } })
+      const took = performance.now() - cancelledAt
+      t.ok(took < 5000, `a cancel takes ${Math.round(took)} ms`)
+      await nothingIsLeft(t)
+      const never = await bench.run(scripts.HONEST, { signal: AbortSignal.abort() })
+      t.match(never, { end: { ending: 'cancelled' } })
+    })
+
+    await t.test('a daemon it leaves ends before anything is taken out', async (t) => {
+      const { end, files } = await bench.run(scripts.DAEMON, { artifacts: ['result.json'] })
+      t.match(end, { ending: 'exited', code: 0, artifacts: ['result.json'] })
+      const kept = files['result.json']
+      await sleep(300)
+      t.equal(await readFile(join(bench.output, 'result.json'), 'utf8'), kept, 'and what was taken stays')
+      await nothingIsLeft(t)
+      const killer = await bench.run(scripts.KILLER, { limits: { timeoutSeconds: 20 } })
+      t.match(killer.end, { ending: /^(exited|timeout)$/ }, 'one that kills its supervisor ends itself')
+      if (killer.end.ending === 'exited') t.not(killer.end.code, 0)
+      await nothingIsLeft(t)
+    })
+
+    await t.test('what is no ordinary file does not come out', async (t) => {
+      for (const kind of ['symlink', 'fifo', 'folder'] as const) {
+        const { end, files } = await bench.run(scripts.oddArtifact(kind), { artifacts: ['odd.bin'] })
+        t.match(end, { ending: 'invalid_artifact', name: 'odd.bin' }, kind)
+        t.same(files, {}, kind)
+      }
+      await nothingIsLeft(t)
+    })
+
+    await t.test('names that lead elsewhere are refused before anything runs; after close nothing runs', async (t) => {
+      for (const path of ['../up', '/etc/passwd', 'a/../b', '.hidden', ''])
+        await t.rejects(bench.run('pass', { files: [{ path, content: '' }] }), TypeError, JSON.stringify(path))
+      await executor.close()
+      await t.rejects(bench.run('pass'), { code: /blender_unavailable/i })
+    })
+  })
+}
+
+interface Options {
+  artifacts?: string[]
+  files?: InputFile[]
+  limits?: Partial<BlenderRun['limits']>
+  signal?: AbortSignal
+  onLine?(line: string): void
+}
+
+/** Runs programs, each in folders of its own. */
+class Bench {
+  /** In every run's command line, and in no other. */
+  readonly main = `main-${randomBytes(6).toString('hex')}.py`
+  output = ''
+  readonly #executor: BlenderExecutor
+  readonly #folder: string
+  #count = 0
+
+  constructor(executor: BlenderExecutor, folder: string) {
+    this.#executor = executor
+    this.#folder = folder
+  }
+
+  async run(
+    script: string,
+    { artifacts = [], files = [], limits = {}, signal = new AbortController().signal, onLine = () => {} }: Options = {},
+  ): Promise<{ end: RunEnd; files: Record<string, string> }> {
+    const output = await mkdtemp(join(this.#folder, 'output-'))
+    const end = await this.#executor.run({
+      id: `conformance-${randomBytes(6).toString('hex')}-${this.#count++}`,
+      files: [{ path: this.main, content: script }, ...files],
+      main: this.main,
+      artifacts,
+      output,
+      limits: { ...LIMITS, ...limits },
+      signal,
+      onLine,
+    })
+    this.output = output
+    const found: Record<string, string> = {}
+    for (const name of await readdir(output)) found[name] = await readFile(join(output, name), 'utf8')
+    return { end, files: found }
+  }
+
+  async file(size: number): Promise<string> {
+    const path = join(this.#folder, `input-${this.#count++}`)
+    await writeFile(path, randomBytes(size))
+    return path
+  }
+}
+
+/** Everything that a run might call: TCP on both families and all addresses, a socket in a folder, an abstract one. */
+async function listen(t: Test, folder: string) {
+  const visits: string[] = []
+  const open = async (name: string, where: object): Promise<Server> => {
+    const server = createServer((socket) => {
+      visits.push(name)
+      socket.destroy()
+    })
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(where, resolve))
+    t.teardown(() => server.close())
+    return server
+  }
+  const server = await open('tcp', { port: 0, host: '0.0.0.0' })
+  const { port } = server.address() as { port: number }
+  await open('tcp6', { port, host: '::1' }).catch(() => {}) // a machine without IPv6
+  const socket = join(folder, 'socket')
+  await open('unix', { path: socket })
+  const abstract = `blender-conformance-${randomBytes(6).toString('hex')}`
+  await open('abstract', { path: `\0${abstract}` })
+  const outer = Object.values(networkInterfaces()).flat()
+  const address = outer.find((entry) => entry?.family === 'IPv4' && !entry.internal)?.address ?? '127.0.0.1'
+  return { visits, targets: { port, socket, abstract, address } }
+}
+
+/** Ids of processes whose command line has a text in it. */
+function processesOf(text: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text)
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Watches how late timers are; the result tells the worst, in ms, and ends it. */
+function lagOf(): () => number {
+  let worst = 0
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    worst = Math.max(worst, now - last - 20)
+    last = now
+  }, 20)
+  return () => {
+    clearInterval(timer)
+    return worst
+  }
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Container, ContainerCreateOptions, default as Docker } from 'dockerode'
+
+export interface ContainerOptions {
+  image: string
+  command: string
+  memoryBytes: number
+  diskBytes: number
+  processes: number
+  threads: number
+  readOnlyMounts: string[]
+}
+
+const NODE = 'gameyard.node'
+const PID = 'gameyard.pid'
+/** Nobody, in every image. */
+const USER = 65_534
+
+/** Names this installation, so that containers of others on the same engine are left alone. */
+export const nodeLabel = (dataDir: string): string =>
+  createHash('sha256').update(`${hostname()}:${dataDir}`).digest('hex').slice(0, 16)
+
+/**
+ * A container that may do nothing but compute: no network, no capabilities, a read-only root, bounded in processes,
+ * memory, cores and disk. Its /job is a volume in memory, since files are put into it and taken out by the engine's
+ * archive API, which serves volumes only of a container whose root is read-only.
+ *
+ * @param artifactBytes the largest file that it may write
+ */
+export function createContainer(
+  docker: Docker,
+  options: ContainerOptions,
+  { name, node, program, artifactBytes }: { name: string; node: string; program: string[]; artifactBytes: number },
+): Promise<Container> {
+  const { image, memoryBytes, diskBytes, processes, threads, readOnlyMounts } = options
+  const settings: ContainerCreateOptions = {
+    name,
+    Image: image,
+    Entrypoint: program,
+    Cmd: [],
+    Env: ['PATH=/usr/local/bin:/usr/bin:/bin', 'HOME=/tmp', 'LANG=C.UTF-8'],
+    User: `${USER}:${USER}`,
+    WorkingDir: '/job',
+    Labels: { [NODE]: node, [PID]: String(process.pid) },
+    ...{ OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: false },
+    NetworkDisabled: true,
+    HostConfig: {
+      NetworkMode: 'none',
+      IpcMode: 'private',
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      PidsLimit: processes,
+      Memory: memoryBytes,
+      MemorySwap: memoryBytes,
+      NanoCpus: threads * 1e9,
+      ShmSize: 16 * 1024 ** 2,
+      Tmpfs: { '/tmp': `rw,nosuid,nodev,size=${Math.floor(diskBytes / 2)},uid=${USER},gid=${USER},mode=1777` },
+      Ulimits: [
+        // Room to see that an artifact is too large.
+        { Name: 'fsize', Soft: artifactBytes + 4096, Hard: artifactBytes + 4096 },
+        { Name: 'core', Soft: 0, Hard: 0 },
+        { Name: 'nofile', Soft: 512, Hard: 512 },
+      ],
+      LogConfig: { Type: 'none', Config: {} },
+      Mounts: [
+        {
+          Type: 'volume',
+          Source: '',
+          Target: '/job',
+          VolumeOptions: {
+            NoCopy: true,
+            Labels: { [NODE]: node },
+            DriverConfig: {
+              Name: 'local',
+              Options: {
+                type: 'tmpfs',
+                device: 'tmpfs',
+                o: `size=${diskBytes},uid=${USER},gid=${USER},mode=0755,nosuid,nodev`,
+              },
+            },
+          },
+        },
+        ...readOnlyMounts.map((path) => ({ Type: 'bind' as const, Source: path, Target: path, ReadOnly: true })),
+      ],
+    },
+  }
+  return docker.createContainer(settings)
+}
+
+/** Ends a container and all in it, with its volume; one that is gone already is no error. */
+export async function removeContainer(container: Container): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await container.remove({ force: true, v: true })
+      return
+    } catch (error) {
+      const { statusCode } = error as { statusCode?: number }
+      if (statusCode === 404) return
+      // 409: it is being removed already. Anything else: the engine may be busy.
+      if (tries === 20) throw error
+      await new Promise((done) => setTimeout(done, 250))
+    }
+  }
+}
+
+/** Removes what processes of this installation that are no more left on the engine. */
+export async function sweepContainers(docker: Docker, node: string, isAlive: (pid: number) => boolean): Promise<void> {
+  const found = await docker.listContainers({ all: true, filters: { label: [`${NODE}=${node}`] } })
+  for (const { Id, Labels } of found) {
+    const pid = Number(Labels[PID])
+    if (pid === process.pid || !isAlive(pid)) await removeContainer(docker.getContainer(Id))
+  }
+}

@@ -1,0 +1,123 @@
+import type { Readable } from 'node:stream'
+import { defineError } from '../../core/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    blenderDriver: BlenderExecutor
+  }
+}
+
+/** A file that a run starts with: a relative path of `[A-Za-z0-9._-]` segments, and what is in it. */
+export interface InputFile {
+  path: string
+  /** Bytes, or a file of this machine. */
+  content: Buffer | string | { file: string; size: number }
+}
+
+/** What a run may use up. Whoever goes over one of them is ended, all of it. */
+export interface RunLimits {
+  timeoutSeconds: number
+  /** One artifact. */
+  artifactBytes: number
+  /** What it prints, all together. */
+  logBytes: number
+}
+
+/** One run of Blender on code that nobody trusts. */
+export interface BlenderRun {
+  /** Names the run in messages and in what it leaves for a moment: `[A-Za-z0-9_-]`, unique. */
+  id: string
+  /** They appear, read by the run, in a folder of their own. */
+  files: InputFile[]
+  /** The Python file among them that Blender runs; it is given two arguments after `--`: that folder and the output's. */
+  main: string
+  /** Names of files that may be taken out of the output folder; everything else in there is lost. */
+  artifacts: readonly string[]
+  /** An existing, empty folder of this machine into which the artifacts are put. */
+  output: string
+  limits: RunLimits
+  /** Ends the run, within 2 seconds. */
+  signal: AbortSignal
+  /** Each line that the run prints, as it comes, cut at 4,096 characters. */
+  onLine(line: string): void
+}
+
+/** How a run ended. Artifacts are there in the first case only, those that the run wrote. */
+export type RunEnd =
+  | { ending: 'exited'; code: number; artifacts: string[] }
+  | { ending: 'timeout' }
+  | { ending: 'limit_exceeded'; what: string }
+  /** An artifact is no ordinary file. */
+  | { ending: 'invalid_artifact'; name: string }
+  | { ending: 'cancelled' }
+
+/** Whether runs are possible on this machine now. */
+export type Availability = { available: true; blenderVersion: string } | { available: false; reason: string }
+
+/**
+ * Runs Blender on other people's scripts. The family `blender`.
+ *
+ * The promise: a run sees no network, no file of the machine but Blender's own and the ones that came with it, no other
+ * run, and no environment; it can signal nothing outside; its time, memory, processes and disk are bounded. When `run`
+ * settles, however it ended, nothing of it is left: no process, no mount, no folder, no container. A driver that can't
+ * keep this refuses to run.
+ */
+export interface BlenderExecutor {
+  readonly name: string
+  /** Runs at once that the configuration gives this machine; 0 when it does none itself. */
+  readonly capacity: number
+  /** Tries Blender out, contained as a run is. Costs a second: the caller keeps the answer. */
+  check(): Promise<Availability>
+  /**
+   * @throws ExecutorUnavailable when the run could not be started: nobody's script is to blame, and it may be repeated
+   */
+  run(run: BlenderRun): Promise<RunEnd>
+  /** Removes what a process of this machine that died in the middle of a run left behind. */
+  sweep(): Promise<void>
+  close(): Promise<void>
+}
+
+export const ExecutorUnavailable = defineError('blender_unavailable', 503, 'Blender can not be run: %s')
+
+/** Blender's own arguments, before the file to run and its two folders. */
+export const blenderArguments = (threads: number): string[] => [
+  ...['--background', '--factory-startup', '--python-exit-code', '1'],
+  ...['-noaudio', '--threads', String(threads), '--python'],
+]
+
+/** The version from the first line that `blender --version` prints. */
+export const versionIn = (text: string): string | null => /\bBlender (\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1] ?? null
+
+/** What every driver checks before it begins. */
+export function assertRun({ id, files, main, artifacts }: BlenderRun): void {
+  const name = /^[A-Za-z0-9_-]{1,80}$/
+  const path = /^(?!\.)[A-Za-z0-9._-]+(\/(?!\.)[A-Za-z0-9._-]+)*$/
+  const paths = files.map((file) => file.path)
+  const wrong = [...paths, ...artifacts].find((candidate) => !path.test(candidate))
+  if (!name.test(id) || wrong !== undefined)
+    throw new TypeError(`${JSON.stringify(wrong ?? id)} is no name for a file or a run.`)
+  if (!paths.includes(main)) throw new TypeError(`${main} is not among the files of the run.`)
+}
+
+/** Calls back for each line of a stream; counts its bytes, and says once when there are more than allowed. */
+export function watchLines(
+  stream: Readable,
+  { logBytes, onLine, onExcess }: { logBytes: number; onLine(line: string): void; onExcess(): void },
+): void {
+  let seen = 0
+  let rest = ''
+  const decoder = new TextDecoder()
+  stream.on('data', (chunk: Buffer) => {
+    seen += chunk.length
+    if (seen > logBytes) {
+      if (seen - chunk.length <= logBytes) onExcess()
+      return
+    }
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = (lines.pop() ?? '').slice(0, 4096)
+    for (const line of lines) onLine(line.slice(0, 4096))
+  })
+  stream.on('end', () => {
+    if (rest) onLine(rest)
+  })
+}

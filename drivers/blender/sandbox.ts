@@ -1,0 +1,100 @@
+import { constants, existsSync } from 'node:fs'
+import { access, realpath } from 'node:fs/promises'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { env, getuid } from 'node:process'
+
+export interface SandboxOptions {
+  /** Absolute path of Blender, links followed. */
+  blender: string
+  memoryBytes: number
+  diskBytes: number
+  processes: number
+  threads: number
+}
+
+/** Containment can't be had here; the message says what is missing. */
+export class SandboxMissing extends Error {}
+
+/** Finds a program as a shell does. @throws SandboxMissing */
+export async function findProgram(name: string): Promise<string> {
+  const candidates = isAbsolute(name) ? [name] : (env.PATH ?? '').split(delimiter).map((folder) => join(folder, name))
+  for (const candidate of candidates) {
+    try {
+      await access(candidate, constants.X_OK)
+      return await realpath(candidate)
+    } catch {}
+  }
+  throw new SandboxMissing(`There is no program ${name} on this machine; install it, or set blender.command.`)
+}
+
+/**
+ * The ids that jobs have when the server runs as root, one a job at once: of nobody else, so that they may touch nothing
+ * and the limit of processes counts theirs alone (root itself has no such limit).
+ */
+const FIRST_USER = 0x6a6f_0000
+
+/**
+ * The command up to the program in the sandbox: namespaces of its own for processes, network, users, IPC and host name;
+ * a root that holds read-only programs and libraries, a private /tmp and /job in memory, and nothing else.
+ *
+ * @param slot which of the jobs at once this is
+ * @throws SandboxMissing
+ */
+export async function sandboxCommand(
+  { blender, diskBytes }: SandboxOptions,
+  slot: number,
+): Promise<{
+  command: string
+  args: string[]
+  spawn: { uid?: number; gid?: number; cwd: string; env: Record<string, string> }
+}> {
+  if (process.platform !== 'linux')
+    throw new SandboxMissing(
+      'Contained runs need Linux; use the docker driver, or blender.unsafe for your own scripts.',
+    )
+  const command = await findProgram('bwrap').catch(() => {
+    throw new SandboxMissing('Contained runs need bubblewrap (`apt install bubblewrap`), which is not here.')
+  })
+  const user = getuid?.() === 0 ? { uid: FIRST_USER + slot, gid: FIRST_USER + slot } : {}
+  const args = [
+    ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
+    ...['--cap-drop', 'ALL', '--hostname', 'blender'],
+    ...['--ro-bind', '/usr', '/usr'],
+    ...hidden(blender),
+    ...['lib', 'lib64', 'bin', 'sbin'].flatMap((name) => ['--symlink', `usr/${name}`, `/${name}`]),
+    ...['/etc/alternatives', '/etc/fonts', '/etc/ld.so.cache'].flatMap((path) => ['--ro-bind-try', path, path]),
+    ...(blender.startsWith('/usr/') ? [] : ['--ro-bind', dirname(blender), dirname(blender)]),
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--size', '16777216', '--perms', '1777', '--tmpfs', '/dev/shm'],
+    ...['--size', String(Math.floor(diskBytes / 2)), '--perms', '1777', '--tmpfs', '/tmp'],
+    ...['--size', String(diskBytes), '--perms', '0755', '--tmpfs', '/job'],
+    ...['--remount-ro', '/dev', '--remount-ro', '/'],
+    ...['--clearenv', '--setenv', 'PATH', '/usr/bin:/bin', '--setenv', 'HOME', '/tmp', '--setenv', 'LANG', 'C.UTF-8'],
+    ...['--chdir', '/job', '--'],
+  ]
+  return { command, args, spawn: { ...user, cwd: '/', env: {} } }
+}
+
+/** What lies below /usr without belonging to the system, unless Blender itself does. */
+const hidden = (blender: string): string[] =>
+  ['/usr/local', '/usr/src'].flatMap((folder) =>
+    existsSync(folder) && !blender.startsWith(`${folder}/`) ? ['--tmpfs', folder, '--remount-ro', folder] : [],
+  )
+
+/** What bounds the processes in the sandbox, one by one; together they are watched from outside. */
+export const limitCommand = (
+  { memoryBytes, processes, threads }: SandboxOptions,
+  { artifactBytes, timeoutSeconds }: { artifactBytes: number; timeoutSeconds: number },
+): string[] => [
+  '/usr/bin/prlimit',
+  `--nproc=${processes}`,
+  `--data=${memoryBytes}`,
+  // Room to see that an artifact is too large.
+  `--fsize=${artifactBytes + 4096}`,
+  `--cpu=${timeoutSeconds * threads + 5}`,
+  '--core=0',
+  '--nofile=512',
+  '--memlock=0',
+  '--msgqueue=0',
+  '--',
+]

@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { packFiles, RefusedArtifact, unpackArtifacts } from './archive.ts'
+import { type BlenderRun, blenderArguments, ExecutorUnavailable, type RunEnd, watchLines } from './interface.ts'
+import { memoryOf } from './process-tree.ts'
+import { limitCommand, type SandboxOptions, sandboxCommand } from './sandbox.ts'
+import { STREAMING } from './supervisor.ts'
+
+/** How often the memory of a run is looked at. */
+const LOOK_MS = 250
+/** The supervisor's code for an input that did not arrive whole. */
+const NO_INPUT = 97
+
+/** Runs Blender in a sandbox: input and output are streams, so that no folder of this machine is shared with it. */
+export async function runProcess(run: BlenderRun, options: SandboxOptions, slot: number): Promise<RunEnd> {
+  const { limits, artifacts, output, signal } = run
+  if (signal.aborted) return { ending: 'cancelled' }
+  const sandbox = await sandboxCommand(options, slot)
+  const blender = [
+    options.blender,
+    ...blenderArguments(options.threads),
+    `/job/in/${run.main}`,
+    '--',
+    '/job/in',
+    '/job/out',
+  ]
+  const program = ['/bin/sh', '-c', STREAMING, 'sh', ...artifacts, '--', ...limitCommand(options, limits), ...blender]
+  const child = spawn(sandbox.command, [...sandbox.args, ...program], {
+    ...sandbox.spawn,
+    env: {},
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
+  ended.catch(() => {}) // a program that is not there; seen below
+  let early: RunEnd | null = null
+  const end = (reason: RunEnd) => {
+    early ??= reason
+    kill(child)
+  }
+  const timer = setTimeout(() => end({ ending: 'timeout' }), limits.timeoutSeconds * 1000)
+  const cancel = () => end({ ending: 'cancelled' })
+  signal.addEventListener('abort', cancel)
+  const excess = (what: string) => () => end({ ending: 'limit_exceeded', what })
+  const watching = setInterval(async () => {
+    if (child.pid && (await memoryOf(child.pid, options.memoryBytes)) > options.memoryBytes) excess('memory')()
+  }, LOOK_MS)
+  let complaint = ''
+  try {
+    const { logBytes } = limits
+    watchLines(child.stdout as Readable, { logBytes, onLine: run.onLine, onExcess: excess('log') })
+    child.stderr?.on('data', (chunk) => {
+      complaint = (complaint + chunk).slice(0, 1000)
+    })
+    child.stdin?.on('error', () => {}) // of a sandbox that ended before it had read everything
+    const packed = packFiles(run.files, child.stdin as Writable).catch((error) => {
+      if (!early && child.exitCode === null) end({ ending: 'cancelled' })
+      return error as Error
+    })
+    const unpacked = unpackArtifacts(child.stdio[3] as Readable, {
+      names: artifacts,
+      artifactBytes: limits.artifactBytes,
+      output,
+    }).catch((error: Error) => error)
+    const taken = await unpacked
+    if (taken instanceof RefusedArtifact) {
+      if (taken.reason === 'size') end({ ending: 'limit_exceeded', what: taken.artifact })
+      else end({ ending: 'invalid_artifact', name: taken.artifact })
+    }
+    const [code, killedBy] = await ended
+    if (early) return early
+    const sent = await packed
+    if (code === NO_INPUT || (code === 1 && complaint.startsWith('bwrap:')))
+      throw new ExecutorUnavailable(complaint.trim() || String(sent))
+    if (taken instanceof Error) return { ending: 'exited', code: code || 1, artifacts: [] }
+    return { ending: 'exited', code: code ?? (killedBy ? 128 : 1), artifacts: taken }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new ExecutorUnavailable('bwrap is gone.')
+    throw error
+  } finally {
+    clearTimeout(timer)
+    clearInterval(watching)
+    signal.removeEventListener('abort', cancel)
+    kill(child)
+    await ended.catch(() => {})
+  }
+}
+
+/** The sandbox's first process dies with its parent, and with it everything in its process namespace. */
+function kill(child: ChildProcess): void {
+  if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+}
+
+/** Numbers for the jobs that run at once, the smallest free one each. */
+export class Slots {
+  readonly #taken = new Set<number>()
+  readonly #runs = new Set<Promise<unknown>>()
+
+  /** A number that nobody has. */
+  peek(): number {
+    let slot = 0
+    while (this.#taken.has(slot)) slot++
+    return slot
+  }
+
+  async use<T>(work: (slot: number) => Promise<T>): Promise<T> {
+    const slot = this.peek()
+    this.#taken.add(slot)
+    const running = work(slot)
+    this.#runs.add(running)
+    try {
+      return await running
+    } finally {
+      this.#taken.delete(slot)
+      this.#runs.delete(running)
+    }
+  }
+
+  /** Resolves when none runs. */
+  async idle(): Promise<void> {
+    await Promise.allSettled([...this.#runs])
+  }
+}

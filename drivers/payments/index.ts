@@ -1,0 +1,11 @@
+import type { DriverFamily } from '../../core/driver.ts'
+
+/** How credits are bought: `payments: { driver: stripe, secretKey, webhookSecret, packs }`. */
+export const payments: DriverFamily = {
+  name: 'payments',
+  default: 'none',
+  builtins: {
+    none: () => import('./none.ts'),
+    stripe: () => import('./stripe.ts'),
+  },
+}

@@ -1,0 +1,92 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import Type, { type Static } from 'typebox'
+import { defineError } from '../../core/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    payments: Payments
+  }
+}
+
+/** Credits for money. */
+const Pack = Type.Object(
+  {
+    id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,39}$', description: 'Lower-case words joined by `-`.' }),
+    credits: Type.Integer({ minimum: 1, maximum: 10_000_000 }),
+    price: Type.Integer({
+      minimum: 1,
+      maximum: 99_999_999,
+      description: 'In the smallest unit of the currency: 500 are 5.00 EUR.',
+    }),
+    currency: Type.String({ pattern: '^[a-z]{3}$', description: 'ISO 4217, in lower case.', examples: ['eur'] }),
+  },
+  { additionalProperties: false },
+)
+export type Pack = Static<typeof Pack>
+
+/** What the configuration of every processor has. */
+export const paymentsConfig = {
+  packs: Type.Array(Pack, { default: [], maxItems: 20, description: 'What is sold, in the order of the page.' }),
+}
+
+/** A sale, before anything is paid. */
+export interface Purchase {
+  /** Ours; the processor keeps it and tells it again. */
+  id: string
+  pack: Pack
+  /** Where the processor sends the buyer afterwards. */
+  successUrl: string
+  cancelUrl: string
+}
+
+/** What a processor tells, verified. An event is told at least once, in any order. */
+export type PaymentEvent =
+  | {
+      kind: 'paid'
+      /** Of the event: the same for each time it is told. */
+      id: string
+      /** Of the purchase, or null when it was none of ours. */
+      purchaseId: string | null
+      /** Of the payment, by which refunds refer to it. */
+      paymentId: string
+      /** What was paid, in the smallest unit. */
+      amount: number
+      currency: string
+    }
+  | {
+      kind: 'refunded'
+      id: string
+      paymentId: string
+      /** All that has been paid back so far, of `amount`. */
+      refunded: number
+      amount: number
+    }
+
+/** A payment processor. The family `payments`. */
+export interface Payments {
+  /** What is sold; empty: nothing is. */
+  readonly packs: readonly Pack[]
+  /**
+   * Prepares the page where a purchase is paid; the same one for the same purchase.
+   *
+   * @returns its address
+   * @throws PaymentsUnavailable
+   */
+  checkout(purchase: Purchase): Promise<{ url: string }>
+  /**
+   * Reads what came to the webhook.
+   *
+   * @param body as it came, byte for byte
+   * @returns null for an event that means nothing here
+   * @throws BadSignature unless the processor wrote it, lately
+   */
+  receive(body: Buffer, headers: IncomingHttpHeaders): Promise<PaymentEvent | null>
+  close(): Promise<void>
+}
+
+export const BadSignature = defineError('invalid_request', 400, 'This is not signed by the payment processor.')
+export const PaymentsUnavailable = defineError(
+  'upstream_error',
+  502,
+  'The payment processor does not answer. Try again.',
+)

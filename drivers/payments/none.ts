@@ -1,0 +1,21 @@
+import Type from 'typebox'
+import { defineDriver } from '../../core/driver.ts'
+import { BadSignature, type Payments, PaymentsUnavailable } from './interface.ts'
+
+/** Nothing is sold. */
+export default defineDriver({
+  family: 'payments',
+  name: 'none',
+  config: Type.Object({}, { additionalProperties: false }),
+
+  create: async (): Promise<Payments> => ({
+    packs: [],
+    async checkout() {
+      throw new PaymentsUnavailable()
+    },
+    async receive() {
+      throw new BadSignature()
+    },
+    async close() {},
+  }),
+})

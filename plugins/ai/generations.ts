@@ -1,0 +1,272 @@
+import type { FastifyInstance } from 'fastify'
+import type { Statements } from '../../core/database.ts'
+import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { type AiProvider, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
+import { AiNotConfigured } from './errors.ts'
+import { ObjectSchema } from './object-schema.ts'
+import { estimateTokens, priceOf, worstPrice } from './prices.ts'
+import type { AiLimits, GenerateRequest, Generation } from './schemas.ts'
+
+/** Beyond the longest generation: by then its hold is settled or released, or its process is dead. */
+const MARGIN_MS = 30_000
+
+/** Who pays: a player, and the application whose token was used, if it was one's. */
+export interface Payer {
+  playerId: string
+  clientId?: string | undefined
+}
+
+/** A generation that may begin: all is checked, and its worst price is held. */
+interface Begun {
+  id: string
+  holdId: string
+  provider: AiProvider
+  model: string
+  gameId: string | null
+  schema: ObjectSchema | null
+  /** The caller's, and the end of the time. */
+  signal: AbortSignal
+}
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' | 'identity'> & {
+  providers: Record<GenerationType, AiProvider>
+  limits: AiLimits
+}
+
+/** Generates, and charges for what succeeded: nothing else is ever charged. */
+export class Generations {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Whether something generates this type. */
+  configured(type: GenerationType): boolean {
+    return this.models(type).length > 0
+  }
+
+  /** Models of a type, the usual one first. */
+  models(type: GenerationType): readonly string[] {
+    return this.#parts.providers[type].models[type]
+  }
+
+  /** What a request costs at the most, in credits. */
+  worstPrice(request: GenerateRequest): number {
+    const { pricing } = this.#parts.providers[request.type]
+    return worstPrice(request, this.#model(request), pricing)
+  }
+
+  /**
+   * Generates one text, object or image, paid by a player.
+   *
+   * @param signal whose abort ends it, uncharged
+   * @throws InvalidRequest, NotFound for a game that is not the payer's
+   * @throws AiNotConfigured, InsufficientCredits, ProviderError (`upstream_error`); nothing is charged then
+   */
+  async generate(payer: Payer, request: GenerateRequest, signal: AbortSignal): Promise<Generation> {
+    const begun = await this.#begin(payer, request, signal)
+    try {
+      const { result, outputTokens } = await this.#call(begun, request)
+      return await this.#complete(payer, request, begun, { result, outputTokens })
+    } catch (error) {
+      throw await this.#giveUp(begun, error)
+    }
+  }
+
+  /**
+   * The same for a text, piece by piece: the pieces, and in the end the whole answer. It resolves once the first piece
+   * is there, so that what goes wrong before can still be said with a status.
+   */
+  async stream(
+    payer: Payer,
+    request: GenerateRequest,
+    signal: AbortSignal,
+  ): Promise<AsyncGenerator<string, Generation>> {
+    const begun = await this.#begin(payer, request, signal)
+    const pieces = begun.provider.streamText({ ...request, model: begun.model }, begun.signal)
+    try {
+      const first = await pieces.next()
+      return this.#pieces(payer, request, begun, pieces, first)
+    } catch (error) {
+      throw await this.#giveUp(begun, error)
+    }
+  }
+
+  async *#pieces(
+    payer: Payer,
+    request: GenerateRequest,
+    begun: Begun,
+    pieces: ReturnType<AiProvider['streamText']>,
+    first: Awaited<ReturnType<ReturnType<AiProvider['streamText']>['next']>>,
+  ): AsyncGenerator<string, Generation> {
+    let text = ''
+    let completed = false
+    try {
+      let next = first
+      while (!next.done) {
+        text += next.value
+        yield next.value
+        next = await pieces.next()
+      }
+      const answer = await this.#complete(payer, request, begun, { result: text, ...next.value })
+      completed = true
+      return answer
+    } catch (error) {
+      completed = true
+      throw await this.#giveUp(begun, error)
+    } finally {
+      // The reader left between two pieces.
+      if (!completed) {
+        await this.#release(begun)
+        await pieces.return?.({ outputTokens: null }).catch(() => {})
+      }
+    }
+  }
+
+  async #begin(payer: Payer, request: GenerateRequest, signal: AbortSignal): Promise<Begun> {
+    const { clock, credits, limits, providers } = this.#parts
+    refuseStrayFields(request)
+    const provider = providers[request.type]
+    const model = this.#model(request)
+    const schema = request.schema ? await ObjectSchema.compile(request.schema, limits.aiSchemaBytes) : null
+    const gameId = await this.#gameOf(payer, request.gameId)
+    const now = clock.now()
+    const id = newId('gen', now)
+    const timeoutMs = limits.aiSeconds * 1000
+    const price = worstPrice(request, model, provider.pricing)
+    signal.throwIfAborted()
+    const holdId =
+      price === 0
+        ? ''
+        : await credits.hold(payer.playerId, price, {
+            key: id,
+            expiresAt: new Date(now.getTime() + timeoutMs + MARGIN_MS),
+          })
+    return {
+      id,
+      holdId,
+      provider,
+      model,
+      gameId,
+      schema,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    }
+  }
+
+  async #call(
+    { provider, model, schema, signal }: Begun,
+    request: GenerateRequest,
+  ): Promise<{ result: unknown; outputTokens: number | null }> {
+    if (request.type === 'image') {
+      const { imageSize = '1K' } = request
+      const { bytes, contentType } = await provider.image({ ...request, imageSize, model }, signal)
+      const b64Json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+      return { result: { b64Json, contentType }, outputTokens: 0 }
+    }
+    if (request.type === 'text') {
+      const { text, outputTokens } = await provider.text({ ...request, model }, signal)
+      return { result: text, outputTokens }
+    }
+    const { object, outputTokens } = await provider.object({ ...request, model }, signal)
+    if (schema && !schema.matches(object)) throw new ProviderError('invalid-answer')
+    return { result: object, outputTokens }
+  }
+
+  /** Charges for what was generated. @throws the signal's reason when the caller has left meanwhile */
+  async #complete(
+    { playerId }: Payer,
+    request: GenerateRequest,
+    { id, holdId, provider, model, gameId, signal }: Begun,
+    { result, outputTokens }: { result: unknown; outputTokens: number | null },
+  ): Promise<Generation> {
+    const { clock, credits, db } = this.#parts
+    signal.throwIfAborted()
+    const { type } = request
+    const tokens = outputTokens ?? estimateTokens(typeof result === 'string' ? result : JSON.stringify(result))
+    const creditsUsed = priceOf(request, model, provider.pricing, tokens)
+    const row = { id, playerId, gameId, type, model, credits: creditsUsed, createdAt: clock.now() }
+    const also = (statements: Statements) => record(statements, row)
+    const settle = () => credits.settle(holdId, creditsUsed, { description: `${TITLES[type]} by ${model}`, also })
+    const balance = holdId === '' ? await db.groupCommit(also).then(() => credits.balance(playerId)) : await settle()
+    return { id, type, model, result, creditsUsed, balance: balance.available }
+  }
+
+  /** Gives the hold back. @returns what to tell the caller */
+  async #giveUp(begun: Begun, error: unknown): Promise<unknown> {
+    await this.#release(begun)
+    const known = isTimeout(error) ? new ProviderError('late') : error
+    if (known instanceof ProviderError) {
+      const { reason, status } = known
+      this.#parts.log.warn({ generation: begun.id, model: begun.model, reason, status }, 'a generation failed')
+    }
+    return known
+  }
+
+  /** A hold that can't be given back now ends by itself. */
+  async #release({ holdId, id }: Begun): Promise<void> {
+    if (holdId === '') return
+    await this.#parts.credits.release(holdId).catch((error) => {
+      this.#parts.log.error({ err: error, generation: id }, 'a hold could not be released; it will expire')
+    })
+  }
+
+  #model({ type, model }: GenerateRequest): string {
+    const [usual, ...others] = this.models(type)
+    if (usual === undefined) throw new AiNotConfigured(`${type}s`)
+    if (model === undefined || model === usual) return usual
+    if (others.includes(model)) return model
+    throw new InvalidRequest(
+      `There is no model ${model} for ${type}s; there is ${[usual, ...others].join(', ')}.`,
+    ).with({
+      details: [{ path: 'model', message: `must be one of ${[usual, ...others].join(', ')}` }],
+    })
+  }
+
+  /** The game that a generation counts for: one's own, or that whose token a player lent. */
+  async #gameOf({ playerId, clientId }: Payer, named: string | undefined): Promise<string | null> {
+    const { games, identity } = this.#parts
+    const lentTo = clientId === undefined ? null : ((await identity.apps.find(clientId))?.gameId ?? null)
+    if (named === undefined) return lentTo
+    const game = await games.get(named)
+    if (game.id === lentTo || game.ownerId === playerId) return game.id
+    throw new NotFound('game')
+  }
+}
+
+const TITLES: Record<GenerationType, string> = { text: 'Text', object: 'Object', image: 'Image' }
+
+/** Fields that go with one type only (specification, "AI API"). */
+function refuseStrayFields(request: GenerateRequest): void {
+  const owners = { schema: 'object', aspectRatio: 'image', imageSize: 'image', stream: 'text' } as const
+  for (const [field, type] of Object.entries(owners)) {
+    const value = request[field as keyof typeof owners]
+    if (value === undefined || value === false || request.type === type) continue
+    throw new InvalidRequest(`The request body is not valid: ${field} goes with type ${type} only.`).with({
+      details: [{ path: field, message: `goes with type ${type} only` }],
+    })
+  }
+}
+
+const isTimeout = (error: unknown) => error instanceof DOMException && error.name === 'TimeoutError'
+
+async function record(
+  statements: Statements,
+  row: {
+    id: string
+    playerId: string
+    gameId: string | null
+    type: string
+    model: string
+    credits: number
+    createdAt: Date
+  },
+): Promise<void> {
+  const { id, playerId, gameId, type, model, credits, createdAt } = row
+  await statements.execute(
+    `insert into ai_generations (id, player_id, game_id, type, model, credits, date, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    [id, playerId, gameId, type, model, credits, createdAt.toISOString().slice(0, 10), createdAt],
+  )
+}

@@ -1,0 +1,45 @@
+import { definePlugin } from '../../core/plugin.ts'
+import type {} from '../../drivers/ai/interface.ts'
+import type {} from '../billing/index.ts'
+import type {} from '../games/index.ts'
+import { GenerationRow } from './entities.ts'
+import { Generations } from './generations.ts'
+import { migration } from './migrations/2026_11_21_ai.ts'
+import { pages } from './pages/routes.ts'
+import { routes } from './routes.ts'
+import { AiLimits } from './schemas.ts'
+
+export { AiNotConfigured } from './errors.ts'
+export type { Payer } from './generations.ts'
+export type { GenerateRequest, Generation } from './schemas.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    ai: Generations
+  }
+}
+
+/** AI generation, paid with credits. */
+export default definePlugin(
+  {
+    name: 'ai',
+    dependencies: ['billing', 'tokens', 'games'],
+    limits: AiLimits,
+    entities: [GenerationRow],
+    migrations: [migration],
+  },
+  async (app, _config, limits) => {
+    const { aiDriver: text, aiObject, aiImage } = app
+    const providers = {
+      text,
+      object: aiObject.models.object.length > 0 ? aiObject : text,
+      image: aiImage.models.image.length > 0 ? aiImage : text,
+    }
+    const { db, clock, log, credits, games, identity } = app
+    app.decorate('ai', new Generations({ db, clock, log, credits, games, identity, providers, limits }))
+    app.games.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })
+    app.site.navigation.push({ label: 'Playground', href: '/playground', place: 'account', order: 45 })
+    await app.register(routes(limits))
+    await app.register(pages(limits))
+  },
+)

@@ -1,0 +1,117 @@
+import {
+  Card,
+  CodeBlock,
+  Field,
+  Form,
+  html,
+  Notice,
+  PageHeader,
+  Section,
+  Split,
+  Stats,
+  Tabs,
+  type View,
+} from '../../../core/pages.ts'
+import type { GenerateRequest, Generation } from '../schemas.ts'
+import { curlOf, sdkOf } from './snippets.ts'
+
+const TYPES = ['text', 'object', 'image'] as const
+type GenerationType = (typeof TYPES)[number]
+
+/** The form as it was filled in. */
+export interface PlaygroundForm {
+  type: GenerationType
+  prompt: string
+  system: string
+  schema: string
+  model: string
+  aspectRatio: string
+  imageSize: string
+}
+
+interface PlaygroundProps {
+  form: PlaygroundForm
+  models: readonly string[]
+  available: number
+  portal: string
+  /** What the form amounts to, if it is complete. */
+  request: GenerateRequest | null
+  answer: Generation | null
+  problem: string | null
+}
+
+const TITLES = { text: 'Text', object: 'Object', image: 'Image' } as const
+
+/** /playground: each type to try out, with the code that does the same. */
+export function playground({ form, models, available, portal, request, answer, problem }: PlaygroundProps): View {
+  const tabs = TYPES.map((type) => ({ label: TITLES[type], href: `/playground?type=${type}` }))
+  const shown = request ?? example(form.type)
+  return html`
+    <${PageHeader} title="Playground" lede="Generate what a game would, paid with your credits, and take the code along." />
+    <${Tabs} label="What to generate" tabs=${tabs} current=${`/playground?type=${form.type}`} />
+    <${Split} aside=${html`<${Stats} items=${[{ label: 'Credits available', value: answer?.balance ?? available }, ...(answer ? [{ label: 'This cost', value: answer.creditsUsed }] : [])]} />`}>
+      ${problem && html`<${Notice} tone="error">${problem}<//>`}
+      ${answer && html`<${Result} answer=${answer} prompt=${form.prompt} />`}
+      ${
+        models.length === 0
+          ? html`<${Notice} title=${`Nothing generates ${form.type}s here`}>Whoever runs this server has set up no AI for it; the section <code>ai</code> of the configuration does.<//>`
+          : html`<${Card}>${fields(form, models)}<//>`
+      }
+    <//>
+    <${Section} title="The same from a program" description=${html`Make a token with the scope <code>ai:generate</code> in <a href="/settings/tokens">your settings</a>. Pages of any origin may call it.`}>
+      <${CodeBlock} title="Terminal" code=${curlOf(portal, shown)} />
+      <${CodeBlock} title="JavaScript" code=${sdkOf(portal, shown)} />
+    <//>`
+}
+
+const fields = (form: PlaygroundForm, models: readonly string[]): View => html`
+  <${Form} action="/playground" submit="Generate">
+    <input type="hidden" name="type" value=${form.type} />
+    <${Field} label="Prompt" name="prompt" type="textarea" rows=${4} value=${form.prompt} required maxlength=${8000} />
+    ${form.type !== 'image' && html`<${Field} label="System" name="system" value=${form.system} required=${false} maxlength=${2000} autocomplete="off" hint="What the model is told before the prompt." />`}
+    ${form.type === 'object' && html`<${Field} label="JSON Schema" name="schema" type="textarea" rows=${8} mono value=${form.schema} required=${false} hint="The object is checked against it, or costs nothing." />`}
+    ${
+      form.type === 'image' &&
+      html`<${Field} label="Size" name="imageSize" type="select" value=${form.imageSize} options=${[
+        { value: '1K', label: '1K' },
+        { value: '2K', label: '2K' },
+      ]} /><${Field} label="Aspect ratio" name="aspectRatio" value=${form.aspectRatio} required=${false} placeholder="16:9" maxlength=${5} autocomplete="off" />`
+    }
+    ${models.length > 1 && html`<${Field} label="Model" name="model" type="select" value=${form.model || models[0]} options=${models.map((model) => ({ value: model, label: model }))} />`}
+  <//>`
+
+const Result = ({ answer, prompt }: { answer: Generation; prompt: string }): View => {
+  if (answer.type === 'image') {
+    const { contentType, b64Json } = answer.result as { contentType: string; b64Json: string }
+    return html`<${Card} title=${`By ${answer.model}`}><img src=${`data:${contentType};base64,${b64Json}`} alt=${prompt} /><//>`
+  }
+  const code = answer.type === 'text' ? String(answer.result) : JSON.stringify(answer.result, null, 2)
+  return html`<${CodeBlock} title=${`By ${answer.model}`} code=${code} />`
+}
+
+/** What a first visit shows. */
+export const EXAMPLES: Record<GenerationType, Partial<PlaygroundForm>> = {
+  text: { prompt: 'Write a two-line greeting by the keeper of a floating lighthouse.' },
+  object: {
+    prompt: 'A friendly forest creature for a card game.',
+    schema: JSON.stringify(
+      {
+        type: 'object',
+        properties: {
+          name: { type: 'string' },
+          health: { type: 'integer' },
+          lines: { type: 'array', items: { type: 'string' } },
+        },
+        required: ['name', 'health', 'lines'],
+      },
+      null,
+      2,
+    ),
+  },
+  image: { prompt: 'A paper boat on a pond at dusk, seen from above, for a puzzle game.', imageSize: '1K' },
+}
+
+function example(type: GenerationType): GenerateRequest {
+  const { prompt = '', schema } = EXAMPLES[type]
+  return { type, prompt, maxOutputTokens: 4096, ...(schema ? { schema: JSON.parse(schema) } : {}) }
+}

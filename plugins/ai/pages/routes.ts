@@ -1,0 +1,121 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import Value from 'typebox/value'
+import { callerOf } from '../../../core/auth.ts'
+import { isPlatformError } from '../../../core/errors.ts'
+import { renderPage } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { type AiLimits, GenerateRequest, type Generation } from '../schemas.ts'
+import { readUsage } from '../usage.ts'
+import { whileListening } from '../while-listening.ts'
+import { EXAMPLES, type PlaygroundForm, playground } from './playground.ts'
+import { usagePage } from './usage-page.ts'
+
+const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
+const Text = Type.String({ default: '', maxLength: 100_000 })
+const TypeName = Type.Union([Type.Literal('text'), Type.Literal('object'), Type.Literal('image')], { default: 'text' })
+const USAGE_DAYS = 30
+
+/** The portal's pages about AI. */
+export const pages =
+  (limits: AiLimits): Routes =>
+  async (app) => {
+    app.get(
+      '/playground',
+      { ...own, schema: { querystring: Type.Object({ type: TypeName }) } },
+      async (request, reply) =>
+        show(request, reply, { ...BLANK, ...EXAMPLES[request.query.type], type: request.query.type }),
+    )
+
+    app.post(
+      '/playground',
+      {
+        ...own,
+        config: {
+          ...own.config,
+          rateLimit: { max: limits.aiRequestsPerMinute, timeWindow: 60_000, keyGenerator: callerId },
+        },
+        schema: {
+          body: Type.Object({
+            ...{ type: TypeName, prompt: Text, system: Text, schema: Text },
+            ...{ model: Text, aspectRatio: Text, imageSize: Text },
+          }),
+        },
+      },
+      async (request, reply) => {
+        const form = request.body
+        const asked = requestOf(form)
+        if (typeof asked === 'string') return show(request, reply, form, { problem: asked, status: 400 })
+        try {
+          const { playerId } = callerOf(request)
+          const answer = await app.ai.generate({ playerId }, asked, whileListening(reply))
+          return show(request, reply, form, { asked, answer })
+        } catch (error) {
+          if (!isPlatformError(error)) throw error
+          return show(request, reply, form, { asked, problem: error.message, status: error.statusCode })
+        }
+      },
+    )
+
+    app.get(
+      '/games/:slug/ai',
+      { ...own, schema: { params: Type.Object({ slug: Type.String({ maxLength: 63 }) }) } },
+      async (request, reply) => {
+        const { playerId, viewer } = callerOf(request)
+        const game = await app.games.mustOwn(playerId, request.params.slug)
+        const usage = await readUsage(app.db, game.id, USAGE_DAYS, app.clock.now())
+        return renderPage(reply, { title: `AI of ${game.title}`, user: viewer, body: usagePage(app, game, usage) })
+      },
+    )
+
+    async function show(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      form: PlaygroundForm,
+      state: { asked?: GenerateRequest; answer?: Generation; problem?: string; status?: number } = {},
+    ): Promise<string> {
+      const { playerId, viewer } = callerOf(request)
+      const { available } = await app.credits.balance(playerId)
+      const { asked = null, answer = null, problem = null, status } = state
+      reply.header('cache-control', 'no-store')
+      return renderPage(reply, {
+        title: 'Playground',
+        current: '/playground',
+        user: viewer,
+        ...(status === undefined ? {} : { status }),
+        body: playground({
+          ...{ form, available, answer, problem },
+          request: asked,
+          models: app.ai.models(form.type),
+          portal: app.origins.portal,
+        }),
+      })
+    }
+  }
+
+const callerId = (request: FastifyRequest) => request.principal?.playerId ?? request.ip
+
+const BLANK = { prompt: '', system: '', schema: '', model: '', aspectRatio: '', imageSize: '1K' }
+
+/** The form as the API takes it, or what is wrong with it. */
+function requestOf(form: PlaygroundForm): GenerateRequest | string {
+  const { type, prompt, system, schema, model, aspectRatio, imageSize } = form
+  let parsed: unknown
+  if (type === 'object' && schema.trim() !== '') {
+    try {
+      parsed = JSON.parse(schema)
+    } catch {
+      return 'The schema is not JSON.'
+    }
+  }
+  const request = {
+    ...{ type, prompt: prompt.replaceAll('\r\n', '\n'), maxOutputTokens: 4096 },
+    ...(parsed === undefined ? {} : { schema: parsed }),
+    ...(system.trim() && type !== 'image' ? { system } : {}),
+    ...(model ? { model } : {}),
+    ...(type === 'image' ? { imageSize, ...(aspectRatio.trim() ? { aspectRatio: aspectRatio.trim() } : {}) } : {}),
+  }
+  if (Value.Check(GenerateRequest, request)) return request
+  const [first] = Value.Errors(GenerateRequest, request)
+  return `${first?.instancePath.slice(1) || 'The form'} ${first?.message ?? 'is not valid'}.`
+}

@@ -1,0 +1,29 @@
+import type { GenerateRequest } from '../schemas.ts'
+
+/** What a game sends, without what is left at its default. */
+export function bodyOf(request: GenerateRequest): Record<string, unknown> {
+  const { maxOutputTokens, ...rest } = request
+  const body = { ...rest, ...(maxOutputTokens === 4096 || rest.type === 'image' ? {} : { maxOutputTokens }) }
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+}
+
+/** The same request for a terminal. */
+export function curlOf(portal: string, request: GenerateRequest): string {
+  const body = JSON.stringify(bodyOf(request), null, 2).replaceAll("'", "'\\''")
+  return `curl ${portal}/api/ai/generate \\
+  -H "Authorization: Bearer $SERVICE_API_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d '${body}'`
+}
+
+const FUNCTIONS = { text: 'generateText', object: 'generateObject', image: 'generateImage' } as const
+
+/** The same request with the SDK. */
+export function sdkOf(portal: string, request: GenerateRequest): string {
+  const { type, ...body } = bodyOf(request) as { type: GenerateRequest['type'] }
+  const options = JSON.stringify(body, null, 2).replace(/^(\s+)"(\w+)":/gm, '$1$2:')
+  return `import { createClient } from '@gameyard/sdk'
+
+const yard = createClient({ baseUrl: '${portal}', token: process.env.SERVICE_API_TOKEN })
+const { result, creditsUsed, balance } = await yard.${FUNCTIONS[type]}(${options})`
+}

@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { callerOf } from '../../core/auth.ts'
+import { allowAnyOrigin } from '../../core/cors.ts'
+import { InvalidRequest, isPlatformError } from '../../core/errors.ts'
+import type { Routes } from '../../core/routes.ts'
+import { type AiLimits, CreditsView, GenerateRequest, Generation } from './schemas.ts'
+import { whileListening } from './while-listening.ts'
+
+const constraints = { origin: 'portal' } as const
+// Never a session: any page on the web may call these, and only a token is something that it was given.
+const auth = { scope: 'ai:generate', accepts: ['api-token', 'cli-token', 'oauth-token'] } as const
+
+export const routes =
+  (limits: AiLimits): Routes =>
+  async (app) => {
+    allowAnyOrigin(app, {
+      paths: { '/api/ai/generate': 'POST', '/api/ai/credits': 'GET' },
+      headers: ['idempotency-key'],
+      expose: ['idempotent-replay', 'x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'],
+    })
+
+    app.post(
+      '/api/ai/generate',
+      {
+        config: {
+          auth,
+          idempotent: true,
+          rateLimit: {
+            max: limits.aiRequestsPerMinute,
+            timeWindow: 60_000,
+            keyGenerator: (request: FastifyRequest) => request.principal?.playerId ?? request.ip,
+          },
+        },
+        constraints,
+        schema: {
+          summary: 'Generate a text, an object or an image, paid with credits',
+          tags: ['ai'],
+          body: GenerateRequest,
+          response: { 200: Generation },
+        },
+      },
+      async (request, reply) => {
+        const { playerId, clientId } = callerOf(request)
+        const signal = whileListening(reply)
+        reply.header('cache-control', 'no-store')
+        if (!request.body.stream) return app.ai.generate({ playerId, clientId }, request.body, signal)
+        if (request.headers['idempotency-key'] !== undefined)
+          throw new InvalidRequest('A stream is not replayed: leave Idempotency-Key or stream out.')
+        const pieces = await app.ai.stream({ playerId, clientId }, request.body, signal)
+        return reply
+          .header('x-accel-buffering', 'no')
+          .type('text/event-stream')
+          .serializer((payload: unknown) => payload as string)
+          .send(Readable.from(events(pieces)) as never)
+      },
+    )
+
+    app.get(
+      '/api/ai/credits',
+      {
+        config: { auth },
+        constraints,
+        schema: {
+          summary: 'Your credits and what became of them; the first call brings the sign-up credits',
+          tags: ['ai'],
+          response: { 200: CreditsView },
+        },
+      },
+      async (request, reply) => {
+        const { playerId } = callerOf(request)
+        const { available } = await app.credits.balance(playerId)
+        const { entries } = await app.credits.ledger(playerId, { limit: 20 })
+        reply.header('cache-control', 'no-store')
+        return { balance: available, ledger: entries }
+      },
+    )
+  }
+
+/** Pieces as server-sent events: `data: { delta }` each, then `event: done` with the answer, or `event: error`. */
+async function* events(pieces: AsyncGenerator<string, Generation>): AsyncGenerator<string> {
+  try {
+    for (;;) {
+      const { done, value } = await pieces.next()
+      if (done) {
+        yield `event: done\ndata: ${JSON.stringify(value)}\n\n`
+        return
+      }
+      yield `data: ${JSON.stringify({ delta: value })}\n\n`
+    }
+  } catch (error) {
+    if (!isPlatformError(error)) throw error
+    const { message, code, body } = error
+    yield `event: error\ndata: ${JSON.stringify({ error: { message, code }, ...body })}\n\n`
+  } finally {
+    await pieces.return?.(undefined as never)
+  }
+}

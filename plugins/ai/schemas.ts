@@ -1,0 +1,53 @@
+import Type, { type Static } from 'typebox'
+import { LedgerEntry } from '../billing/index.ts'
+
+/** The plugin's numbers under `limits`. */
+export const AiLimits = {
+  aiRequestsPerMinute: Type.Integer({ default: 30, minimum: 1, description: 'Generations a minute, by caller.' }),
+  // Less than two minutes: by then an Idempotency-Key counts as abandoned (core/idempotency.ts).
+  aiSeconds: Type.Integer({ default: 90, minimum: 1, maximum: 110, description: 'Longest time of one generation.' }),
+  aiSchemaBytes: Type.Integer({ default: 32_768, minimum: 256, description: 'Largest JSON Schema of an object.' }),
+}
+export type AiLimits = { [Name in keyof typeof AiLimits]: number }
+
+const GenerationType = Type.Union([Type.Literal('text'), Type.Literal('object'), Type.Literal('image')])
+
+export const GenerateRequest = Type.Object({
+  type: GenerationType,
+  prompt: Type.String({ minLength: 1, maxLength: 8000 }),
+  system: Type.Optional(Type.String({ maxLength: 32_000, description: 'What the model is told before the prompt.' })),
+  schema: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the object; only with type object.' }),
+  ),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Default: the first of its type.' })),
+  gameId: Type.Optional(
+    Type.String({ maxLength: 63, description: 'The game that it counts for: its id or slug; yours, or the token’s.' }),
+  ),
+  maxOutputTokens: Type.Integer({ minimum: 1, maximum: 16_384, default: 4096 }),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  aspectRatio: Type.Optional(
+    Type.String({ pattern: '^[1-9][0-9]?:[1-9][0-9]?$', description: 'Only with type image, such as `16:9`.' }),
+  ),
+  imageSize: Type.Optional(
+    Type.Union([Type.Literal('1K'), Type.Literal('2K')], { description: 'Only with type image.' }),
+  ),
+  stream: Type.Optional(Type.Boolean({ description: 'Server-sent events; only with type text.' })),
+})
+export type GenerateRequest = Static<typeof GenerateRequest>
+
+export const Generation = Type.Object({
+  id: Type.String(),
+  type: GenerationType,
+  model: Type.String(),
+  result: Type.Unknown({
+    description: 'text: a string; object: the object; image: `{ b64Json, contentType }`.',
+  }),
+  creditsUsed: Type.Integer(),
+  balance: Type.Integer({ description: 'Credits that are left to spend.' }),
+})
+export type Generation = Static<typeof Generation>
+
+export const CreditsView = Type.Object({
+  balance: Type.Integer({ description: 'Credits that can be spent now.' }),
+  ledger: Type.Array(LedgerEntry, { description: 'The last 20 entries, newest first.' }),
+})

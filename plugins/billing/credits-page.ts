@@ -1,0 +1,89 @@
+import {
+  Button,
+  Card,
+  EmptyState,
+  Form,
+  Grid,
+  html,
+  Notice,
+  PageHeader,
+  Pagination,
+  Section,
+  Stats,
+  Table,
+  type View,
+  When,
+} from '../../core/pages.ts'
+import type { Pack } from '../../drivers/payments/interface.ts'
+import type { Balance, LedgerEntry } from './schemas.ts'
+
+export interface CreditsPageProps {
+  balance: Balance
+  entries: LedgerEntry[]
+  nextCursor: string | null
+  cursor: string | undefined
+  packs: readonly Pack[]
+  /** The purchase that the processor sent the buyer back from. */
+  purchase: { id: string; credits: number; paid: boolean } | null
+  cancelled: boolean
+}
+
+/** /credits: what a player has, what became of it, and how to get more. */
+export const CreditsPage = ({ balance, packs, purchase, cancelled, ...list }: CreditsPageProps): View => html`
+  <${PageHeader} title="Credits" lede="Games and your own programs spend them on AI generation, with a token that you give them." />
+  ${purchase && html`<${PurchaseNotice} purchase=${purchase} />`}
+  ${cancelled && html`<${Notice}>The purchase was cancelled. Nothing was paid.<//>`}
+  <${Section} title="Your balance">
+    <${Stats} items=${[
+      { label: 'Available', value: balance.available },
+      ...(balance.held > 0 ? [{ label: 'Held for what is under way', value: balance.held }] : []),
+    ]} />
+  <//>
+  ${packs.length > 0 && html`<${Packs} packs=${packs} />`}
+  <${Section} title="What became of them"><${Ledger} ...${list} /><//>`
+
+const PurchaseNotice = ({ purchase }: { purchase: NonNullable<CreditsPageProps['purchase']> }): View =>
+  purchase.paid
+    ? html`<${Notice} tone="success" title="Thank you">${purchase.credits} credits are on your account.<//>`
+    : html`<div data-await-purchase=${purchase.id} role="status"><${Notice} title="Waiting for the payment">
+        The payment processor has not told us yet; it takes a few seconds. <a href=${`/credits?purchase=${purchase.id}`}>Look again</a>
+      <//></div>`
+
+const Packs = ({ packs }: { packs: readonly Pack[] }): View => html`
+  <${Section} title="Buy credits" description="Paid at our payment processor; your card’s number never comes here.">
+    <${Grid}>${packs.map(
+      (pack) => html`<${Card} title=${`${number.format(pack.credits)} credits`}>
+        <p>${priceOf(pack)}</p>
+        <${Form} action="/credits/buy">
+          <input type="hidden" name="packId" value=${pack.id} />
+          <${Button} label=${`Buy ${pack.credits} credits for ${priceOf(pack)}`}>Buy<//>
+        <//>
+      <//>`,
+    )}<//>
+  <//>`
+
+const Ledger = ({
+  entries,
+  nextCursor,
+  cursor,
+}: Pick<CreditsPageProps, 'entries' | 'nextCursor' | 'cursor'>): View => html`
+  <${Table} ...${{
+    caption: 'Your credits, newest first',
+    rows: entries,
+    columns: [
+      { label: 'What', cell: ({ description }: LedgerEntry) => description },
+      { label: 'When', cell: ({ createdAt }: LedgerEntry) => html`<${When} at=${createdAt} />` },
+      { label: 'Credits', align: 'end', cell: ({ amount }: LedgerEntry) => signed.format(amount) },
+    ],
+    empty: html`<${EmptyState} title="Nothing yet">Whatever comes in and goes out is listed here.<//>`,
+  }} />
+  <${Pagination} label="Credits" next=${nextCursor && `/credits?cursor=${nextCursor}`} first=${cursor && '/credits'} />`
+
+const number = new Intl.NumberFormat('en')
+const signed = new Intl.NumberFormat('en', { signDisplay: 'always' })
+
+/** A price for people: `€5.00`. */
+function priceOf({ price, currency }: Pack): string {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
+  return format.format(price / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
+}

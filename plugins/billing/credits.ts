@@ -1,0 +1,182 @@
+import type { FastifyInstance } from 'fastify'
+import type { Parameter, Statements } from '../../core/database.ts'
+import { newId } from '../../core/ids.ts'
+import { cutPage, type PageQuery } from '../../core/pagination.ts'
+import { HoldGone, InsufficientCredits } from './errors.ts'
+import * as ledger from './ledger.ts'
+import type { Balance, BillingConfig, EntryKind, LedgerEntry } from './schemas.ts'
+
+/** How many expired holds one sweep ends in a transaction each. */
+const SWEEP = 500
+
+/**
+ * What players have, and what became of it. At every instant, on every node, and after a crash at any instant:
+ * the balance is the sum of the ledger, and what is held is never more than the balance.
+ *
+ * Whoever spends what is priced afterwards first holds the worst case, then settles the actual price or releases all.
+ */
+export class Credits {
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'log'>
+  readonly #signUpCredits: number
+
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'log'>, { signUpCredits }: BillingConfig) {
+    this.#parts = parts
+    this.#signUpCredits = signUpCredits
+  }
+
+  /** What a player has; the first look brings the sign-up credits, once whatever the concurrency. */
+  async balance(playerId: string): Promise<Balance> {
+    const { db } = this.#parts
+    const account = await ledger.read(db, playerId)
+    if (account?.welcomed) return plain(account)
+    return db.groupCommit(async (statements) => {
+      await this.#welcome(statements, playerId)
+      return plain(await ledger.read(statements, playerId))
+    })
+  }
+
+  /**
+   * Sets credits aside until they are settled or released, or `expiresAt` has passed: by then its process has died.
+   *
+   * @param amount whole credits, 1 or more
+   * @param options `key`: names the use; two holds with one key can't be open at once
+   * @returns the hold's id
+   * @throws InsufficientCredits with `balance` (what is available) and `required` in its body
+   */
+  async hold(playerId: string, amount: number, options: { key: string; expiresAt: Date }): Promise<string> {
+    const { db, clock } = this.#parts
+    if (!Number.isSafeInteger(amount) || amount < 1) throw new Error(`A hold of ${amount} credits is none.`)
+    const hold = { id: newId('hld', clock.now()), playerId, amount, ...options }
+    const attempt = () =>
+      db.groupCommit(async (statements) => {
+        if (await ledger.hold(statements, hold)) return null
+        await this.#welcome(statements, playerId)
+        if (await ledger.hold(statements, hold)) return null
+        return plain(await ledger.read(statements, playerId))
+      })
+    let short = await attempt()
+    // What a dead process left held is not to stand in the way until the next sweep.
+    if (short && short.held > 0 && (await this.#releaseExpiredOf(playerId))) short = await attempt()
+    if (short) {
+      const body = { balance: short.available, required: amount }
+      throw new InsufficientCredits(amount, short.available).with({ body })
+    }
+    return hold.id
+  }
+
+  /**
+   * Charges the actual price of what a hold was for and gives the rest back, in one transaction.
+   *
+   * @param amount 0 to what is held
+   * @param options `also` writes what belongs to it in the same transaction
+   * @returns what the player has now
+   * @throws HoldGone when it was settled or released before, or has expired; nothing is charged then
+   */
+  async settle(
+    holdId: string,
+    amount: number,
+    options: { description: string; also?: (statements: Statements) => Promise<void> },
+  ): Promise<Balance> {
+    const { db, clock } = this.#parts
+    return db.groupCommit(async (statements) => {
+      const held = await ledger.endHold(statements, holdId)
+      if (!held) throw new HoldGone()
+      const { playerId } = held
+      if (!Number.isSafeInteger(amount) || amount < 0 || amount > held.amount)
+        throw new Error(`${amount} credits can't be charged on a hold of ${held.amount}.`)
+      if (amount > 0) {
+        const { description } = options
+        const entry = { playerId, amount: -amount, kind: 'generation', description, key: `hold/${holdId}` } as const
+        await ledger.enter(statements, entry, clock.now())
+      }
+      await options.also?.(statements)
+      return plain(await ledger.read(statements, playerId))
+    })
+  }
+
+  /** Gives all of a hold back. @returns whether it was still open */
+  async release(holdId: string): Promise<boolean> {
+    return this.#parts.db.groupCommit(async (statements) => (await ledger.endHold(statements, holdId)) !== null)
+  }
+
+  /**
+   * Gives credits, or with a negative amount takes them away.
+   *
+   * @param options `key` names the cause: a second grant with the same key changes nothing
+   * @returns what the player has now
+   * @throws InsufficientCredits when more would be taken than is available
+   */
+  async grant(
+    playerId: string,
+    amount: number,
+    options: { kind: EntryKind; description: string; key: string },
+  ): Promise<Balance> {
+    const { db, clock } = this.#parts
+    return db.groupCommit(async (statements) => {
+      await ledger.open(statements, playerId)
+      const { available } = await ledger.lock(statements, playerId)
+      if (available + amount < 0)
+        throw new InsufficientCredits(-amount, available).with({ body: { balance: available, required: -amount } })
+      await ledger.enter(statements, { playerId, amount, ...options }, clock.now())
+      return plain(await ledger.read(statements, playerId))
+    })
+  }
+
+  /** A player's entries, newest first. */
+  async ledger(
+    playerId: string,
+    { limit = 20, cursor }: Partial<PageQuery> = {},
+  ): Promise<{ entries: LedgerEntry[]; nextCursor: string | null }> {
+    const rows = await this.#parts.db.query<EntryRow>(
+      `select id, amount, kind, description, created_at from credit_ledger
+       where player_id = ?${cursor ? ' and id < ?' : ''} order by id desc limit ?`,
+      [playerId, ...(cursor ? [cursor] : []), limit + 1] satisfies Parameter[],
+    )
+    const { page, nextCursor } = cutPage(rows, limit)
+    const entries = page.map(({ created_at, ...entry }) => ({
+      ...entry,
+      createdAt: new Date(created_at).toISOString(),
+    }))
+    return { entries, nextCursor }
+  }
+
+  /** Gives back what dead processes left held; called every few seconds. */
+  async releaseExpired(): Promise<void> {
+    const { db, clock, log } = this.#parts
+    const expired = await db.query<{ id: string }>('select id from credit_holds where expires_at < ? limit ?', [
+      clock.now(),
+      SWEEP,
+    ])
+    await this.#endExpired(expired)
+    if (expired.length > 0) log.warn({ holds: expired.length }, 'credits held by processes that died were given back')
+  }
+
+  async #welcome(statements: Statements, playerId: string): Promise<void> {
+    if (!(await ledger.claimWelcome(statements, playerId)) || this.#signUpCredits === 0) return
+    const entry = { playerId, amount: this.#signUpCredits, kind: 'signup', key: `signup/${playerId}` } as const
+    await ledger.enter(statements, { ...entry, description: 'Welcome' }, this.#parts.clock.now())
+  }
+
+  async #releaseExpiredOf(playerId: string): Promise<boolean> {
+    const { db, clock } = this.#parts
+    const expired = await db.query<{ id: string }>(
+      'select id from credit_holds where player_id = ? and expires_at < ? limit ?',
+      [playerId, clock.now(), SWEEP],
+    )
+    await this.#endExpired(expired)
+    return expired.length > 0
+  }
+
+  async #endExpired(holds: { id: string }[]): Promise<void> {
+    const { db, clock } = this.#parts
+    const now = clock.now()
+    for (const { id } of holds) await db.groupCommit((statements) => ledger.endHold(statements, id, now))
+  }
+}
+
+interface EntryRow extends Omit<LedgerEntry, 'createdAt'> {
+  created_at: number
+}
+
+const plain = (account: Balance | null): Balance =>
+  account ? { balance: account.balance, held: account.held, available: account.available } : ledger.EMPTY

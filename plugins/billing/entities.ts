@@ -1,0 +1,106 @@
+import { defineEntity, p } from '@mikro-orm/core'
+import type { EntryKind } from './schemas.ts'
+
+const CreditAccountSchema = defineEntity({
+  name: 'CreditAccount',
+  tableName: 'credit_accounts',
+  properties: {
+    playerId: p.string().length(30).primary(),
+    /** The sum of the account's ledger entries. */
+    balance: p.bigint('number'),
+    /** The sum of its open holds. */
+    held: p.bigint('number'),
+    /** Whether the sign-up credits were given. */
+    welcomed: p.boolean(),
+  },
+  // Whatever a program above gets wrong: nobody spends what is not there.
+  checks: [
+    { name: 'credit_accounts_balance_check', expression: 'balance >= 0' },
+    { name: 'credit_accounts_held_check', expression: 'held >= 0 and held <= balance' },
+  ],
+})
+export class CreditAccount extends CreditAccountSchema.class {}
+CreditAccountSchema.setClass(CreditAccount)
+
+const CreditEntrySchema = defineEntity({
+  name: 'CreditEntry',
+  tableName: 'credit_ledger',
+  properties: {
+    id: p.string().length(30).primary(),
+    playerId: p.string().length(30),
+    amount: p.bigint('number'),
+    kind: p.string().length(10).$type<EntryKind>(),
+    description: p.string().length(200),
+    /** What it is for: the same is never entered twice. */
+    key: p.string().length(200).unique(),
+    createdAt: p.datetime(3),
+  },
+  indexes: [{ properties: ['playerId', 'id'] }],
+})
+export class CreditEntry extends CreditEntrySchema.class {}
+CreditEntrySchema.setClass(CreditEntry)
+
+const CreditHoldSchema = defineEntity({
+  name: 'CreditHold',
+  tableName: 'credit_holds',
+  properties: {
+    id: p.string().length(30).primary(),
+    playerId: p.string().length(30).index(),
+    amount: p.bigint('number'),
+    key: p.string().length(200).unique(),
+    /** By then its process has settled or released it, or died. */
+    expiresAt: p.datetime(3).index(),
+  },
+  checks: [{ name: 'credit_holds_amount_check', expression: 'amount > 0' }],
+})
+export class CreditHold extends CreditHoldSchema.class {}
+CreditHoldSchema.setClass(CreditHold)
+
+const CreditPurchaseSchema = defineEntity({
+  name: 'CreditPurchase',
+  tableName: 'credit_purchases',
+  properties: {
+    id: p.string().length(30).primary(),
+    playerId: p.string().length(30).index(),
+    packId: p.string().length(40),
+    credits: p.integer(),
+    /** What is to be paid, in the smallest unit of the currency. */
+    price: p.integer(),
+    currency: p.string().length(3),
+    paidAt: p.datetime(3).nullable(),
+    createdAt: p.datetime(3),
+  },
+})
+/** What a player set out to buy, at the price of that moment. */
+export class CreditPurchase extends CreditPurchaseSchema.class {}
+CreditPurchaseSchema.setClass(CreditPurchase)
+
+const CreditPaymentSchema = defineEntity({
+  name: 'CreditPayment',
+  tableName: 'credit_payments',
+  properties: {
+    /** The processor's. */
+    id: p.string().length(255).primary(),
+    /** Null while only its refund is known. */
+    purchaseId: p.string().length(30).nullable(),
+    /** Of `amount`, how much was paid back. */
+    refunded: p.bigint('number'),
+    amount: p.bigint('number'),
+    /** Credits taken back so far. */
+    taken: p.integer(),
+    /** Credits to be taken back as soon as the player has them. */
+    owed: p.integer().index(),
+  },
+})
+/** A payment: where its completion and its refunds meet, whichever is told first. */
+export class CreditPayment extends CreditPaymentSchema.class {}
+CreditPaymentSchema.setClass(CreditPayment)
+
+const PaymentEventSchema = defineEntity({
+  name: 'PaymentEventRow',
+  tableName: 'credit_payment_events',
+  properties: { id: p.string().length(255).primary(), receivedAt: p.datetime(3) },
+})
+/** An event of the processor that was dealt with: it never is again. */
+export class PaymentEventRow extends PaymentEventSchema.class {}
+PaymentEventSchema.setClass(PaymentEventRow)

@@ -1,0 +1,47 @@
+import { definePlugin } from '../../core/plugin.ts'
+import type {} from '../../drivers/payments/interface.ts'
+import type {} from '../oauth-idp/index.ts'
+import { Credits } from './credits.ts'
+import { CreditAccount, CreditEntry, CreditHold, CreditPayment, CreditPurchase, PaymentEventRow } from './entities.ts'
+import { migration } from './migrations/2026_11_21_credits.ts'
+import { pages } from './pages.ts'
+import { Purchases } from './purchases.ts'
+import { routes } from './routes.ts'
+import { BillingConfig } from './schemas.ts'
+
+export { InsufficientCredits } from './errors.ts'
+export { type Balance, LedgerEntry } from './schemas.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    credits: Credits
+    purchases: Purchases
+  }
+}
+
+/** Credits: the ledger, and how they are bought. */
+export default definePlugin(
+  {
+    name: 'billing',
+    dependencies: ['oauth-idp'],
+    config: BillingConfig,
+    entities: [CreditAccount, CreditEntry, CreditHold, CreditPurchase, CreditPayment, PaymentEventRow],
+    migrations: [migration],
+  },
+  async (app, config) => {
+    app.decorate('credits', new Credits(app, config))
+    app.decorate('purchases', new Purchases(app))
+    app.jobs.every('billing/holds', 10, () => app.credits.releaseExpired())
+    app.jobs.every('billing/refunds', 60, () => app.purchases.collect())
+    app.identity.removal.parts.set('credits', async (playerId) => ({
+      ...(await app.credits.balance(playerId)),
+      ...(await app.credits.ledger(playerId, { limit: 100 })),
+    }))
+    app.site.navigation.push(
+      { label: 'Credits', href: '/credits', place: 'account', order: 40 },
+      { label: 'Grant credits', href: '/admin/credits', place: 'host', order: 30 },
+    )
+    await app.register(routes)
+    await app.register(pages)
+  },
+)

@@ -1,0 +1,130 @@
+import type { Statements } from '../../core/database.ts'
+import { newId } from '../../core/ids.ts'
+import type { Balance, EntryKind } from './schemas.ts'
+
+// The only statements of the program that write accounts, entries and holds. Each function is part of its caller's
+// transaction; the account's row is written first, so that transactions on one account wait for each other in turn.
+
+/** One line of the ledger, to be entered. */
+export interface NewEntry {
+  playerId: string
+  /** Whole credits, not 0; negative takes away. */
+  amount: number
+  kind: EntryKind
+  description: string
+  /** Names the cause in the whole program, such as `signup/<player>`. */
+  key: string
+}
+
+interface AccountRow {
+  balance: number
+  held: number
+}
+
+export const balanceOf = ({ balance, held }: AccountRow): Balance => ({ balance, held, available: balance - held })
+
+export const EMPTY: Balance = { balance: 0, held: 0, available: 0 }
+
+/** An account as it stands, or null. */
+export async function read(statements: Pick<Statements, 'query'>, playerId: string) {
+  const [row] = await statements.query<AccountRow & { welcomed: number }>(
+    'select balance, held, welcomed from credit_accounts where player_id = ?',
+    [playerId],
+  )
+  return row ? { ...balanceOf(row), welcomed: row.welcomed !== 0 } : null
+}
+
+/** Makes the account if there is none. */
+export async function open(statements: Statements, playerId: string): Promise<void> {
+  await statements.execute(
+    'insert into credit_accounts (player_id, balance, held, welcomed) values (?, 0, 0, ?) on conflict do nothing',
+    [playerId, false],
+  )
+}
+
+/**
+ * Claims the one welcome of an account.
+ *
+ * @returns whether it was still to be had
+ */
+export async function claimWelcome(statements: Statements, playerId: string): Promise<boolean> {
+  await open(statements, playerId)
+  const sql = 'update credit_accounts set welcomed = ? where player_id = ? and welcomed = ?'
+  return (await statements.execute(sql, [true, playerId, false])) === 1
+}
+
+/**
+ * Enters a line and changes the balance by it. The account must be open. Taking more than is there breaks the table's
+ * checks, and so the whole transaction.
+ *
+ * @returns false when there is a line with this key already; nothing is changed then
+ */
+export async function enter(statements: Statements, entry: NewEntry, now: Date): Promise<boolean> {
+  const { playerId, amount, kind, description, key } = entry
+  if (!Number.isSafeInteger(amount) || amount === 0) throw new Error(`A ledger entry of ${amount} is none.`)
+  const rows = await statements.execute(
+    `insert into credit_ledger (id, player_id, amount, kind, description, ${KEY}, created_at) values (?, ?, ?, ?, ?, ?, ?)
+     on conflict (${KEY}) do nothing`,
+    [newId('led', now), playerId, amount, kind, description.slice(0, 200), key, now],
+  )
+  if (rows === 0) return false
+  await change(statements, 'update credit_accounts set balance = balance + ? where player_id = ?', [amount, playerId])
+  return true
+}
+
+/** Makes what is read of an account hold until the transaction ends. @returns the account; it must be open */
+export async function lock(statements: Statements, playerId: string): Promise<Balance> {
+  await statements.execute('update credit_accounts set held = held where player_id = ?', [playerId])
+  return (await read(statements, playerId)) ?? EMPTY
+}
+
+/** Sets credits aside. @returns false when fewer are available; nothing is changed then */
+export async function hold(
+  statements: Statements,
+  {
+    id,
+    playerId,
+    amount,
+    key,
+    expiresAt,
+  }: { id: string; playerId: string; amount: number; key: string; expiresAt: Date },
+): Promise<boolean> {
+  const rows = await statements.execute(
+    'update credit_accounts set held = held + ? where player_id = ? and welcomed = ? and balance - held >= ?',
+    [amount, playerId, true, amount],
+  )
+  if (rows === 0) return false
+  await statements.execute(
+    `insert into credit_holds (id, player_id, amount, ${KEY}, expires_at) values (?, ?, ?, ?, ?)`,
+    [id, playerId, amount, key, expiresAt],
+  )
+  return true
+}
+
+/**
+ * Ends a hold: its credits are available again, to whatever the same transaction enters next.
+ *
+ * @param before ends it only if it expires before this time
+ * @returns whose and how much it was; null when it has ended already
+ */
+export async function endHold(
+  statements: Statements,
+  holdId: string,
+  before?: Date,
+): Promise<{ playerId: string; amount: number } | null> {
+  const [row] = await statements.query<{ player_id: string; amount: number }>(
+    `delete from credit_holds where id = ?${before ? ' and expires_at < ?' : ''} returning player_id, amount`,
+    before ? [holdId, before] : [holdId],
+  )
+  if (!row) return null
+  const { player_id: playerId, amount } = row
+  await change(statements, 'update credit_accounts set held = held - ? where player_id = ?', [amount, playerId])
+  return { playerId, amount }
+}
+
+async function change(statements: Statements, sql: string, parameters: [number, string]): Promise<void> {
+  if ((await statements.execute(sql, parameters)) !== 1) throw new Error(`There is no account ${parameters[1]}.`)
+}
+
+/** A word of SQL too; both databases take it in quotes. */
+const KEY = '"key"'

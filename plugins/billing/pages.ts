@@ -1,0 +1,116 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../core/auth.ts'
+import { Forbidden, isPlatformError } from '../../core/errors.ts'
+import { randomText } from '../../core/ids.ts'
+import { renderPage } from '../../core/pages.ts'
+import type { Routes } from '../../core/routes.ts'
+import { CreditsPage } from './credits-page.ts'
+import { type GrantForm, GrantPage } from './grant-page.ts'
+
+const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
+const Text = Type.String({ default: '', maxLength: 4096 })
+const MOST = 1_000_000
+
+/** The portal's pages about credits. */
+export const pages: Routes = async (app) => {
+  app.get(
+    '/credits',
+    {
+      ...own,
+      schema: {
+        querystring: Type.Object({
+          cursor: Type.Optional(Type.String({ maxLength: 40 })),
+          purchase: Type.Optional(Type.String({ maxLength: 30 })),
+          cancelled: Type.Optional(Type.String({ maxLength: 1 })),
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { playerId, viewer } = callerOf(request)
+      const { cursor, purchase: id, cancelled } = request.query
+      const balance = await app.credits.balance(playerId)
+      const { entries, nextCursor } = await app.credits.ledger(playerId, cursor ? { cursor } : {})
+      const found = id ? await app.purchases.find(playerId, id) : null
+      const purchase = found && id ? { id, ...found } : null
+      reply.header('cache-control', 'no-store')
+      return renderPage(reply, {
+        title: 'Credits',
+        current: '/credits',
+        user: viewer,
+        scripts: purchase && !purchase.paid ? ['await-payment.js'] : [],
+        body: CreditsPage({
+          ...{ balance, entries, nextCursor, cursor, purchase },
+          packs: app.purchases.packs,
+          cancelled: cancelled !== undefined,
+        }),
+      })
+    },
+  )
+
+  app.post('/credits/buy', { ...own, schema: { body: Type.Object({ packId: Text }) } }, async (request, reply) => {
+    const { url } = await app.purchases.begin(callerOf(request).playerId, request.body.packId)
+    return reply.redirect(url, 303)
+  })
+
+  const admin = {
+    ...own,
+    onRequest: async (request: FastifyRequest) => {
+      if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This page is for administrators.')
+    },
+  }
+
+  app.get(
+    '/admin/credits',
+    { ...admin, schema: { querystring: Type.Object({ done: Type.Optional(Type.String()) }) } },
+    async (request, reply) =>
+      grantPage(request, reply, BLANK, request.query.done === undefined ? null : 'The credits are on the account.'),
+  )
+
+  app.post(
+    '/admin/credits',
+    { ...admin, schema: { body: Type.Object({ player: Text, amount: Text, description: Text, key: Text }) } },
+    async (request, reply) => {
+      const { player, amount, description, key } = request.body
+      const found = (await app.identity.administration.list({ q: player, limit: 100 })).players.find(
+        ({ id, email }) => id === player.trim() || email?.toLowerCase() === player.trim().toLowerCase(),
+      )
+      const credits = Number(amount)
+      const problems: Record<string, string> = {}
+      if (!found) problems.player = 'There is no player with this address or id.'
+      if (!Number.isSafeInteger(credits) || credits === 0 || Math.abs(credits) > MOST || amount.trim() === '')
+        problems.amount = `Enter a whole number, up to ${MOST}.`
+      if (description.trim() === '' || description.length > 200) problems.description = 'Say what they are for.'
+      const form = { player, amount, description, problems }
+      if (!found || Object.keys(problems).length > 0) return grantPage(request, reply, form)
+      try {
+        // Sent twice, the form grants once.
+        const once = `grant/${callerOf(request).playerId}/${key.slice(0, 40)}`
+        const kind = credits > 0 ? 'grant' : 'adjustment'
+        await app.credits.grant(found.id, credits, { kind, description: description.trim(), key: once })
+      } catch (error) {
+        if (!isPlatformError(error) || error.statusCode !== 402) throw error
+        return grantPage(request, reply, { ...form, problems: { amount: 'They do not have as many.' } })
+      }
+      request.log.info(
+        { subject: found.id, credits, by: callerOf(request).playerId },
+        'an administrator granted credits',
+      )
+      return reply.redirect('/admin/credits?done', 303)
+    },
+  )
+}
+
+const BLANK: GrantForm = { player: '', amount: '', description: '', problems: {} }
+
+function grantPage(request: FastifyRequest, reply: FastifyReply, form: GrantForm, message: string | null = null) {
+  reply.header('cache-control', 'no-store')
+  return renderPage(reply, {
+    title: 'Grant credits',
+    current: '/admin/credits',
+    user: callerOf(request).viewer,
+    status: Object.keys(form.problems).length > 0 ? 400 : 200,
+    flash: message === null ? null : { message },
+    body: GrantPage({ form, key: randomText(12) }),
+  })
+}

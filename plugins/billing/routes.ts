@@ -1,0 +1,83 @@
+import Type from 'typebox'
+import { callerOf } from '../../core/auth.ts'
+import { NotFound } from '../../core/errors.ts'
+import type { Routes } from '../../core/routes.ts'
+import { Checkout, NewCheckout, PackList, PurchaseState } from './schemas.ts'
+
+const constraints = { origin: 'portal' } as const
+
+export const routes: Routes = async (app) => {
+  app.get(
+    '/api/payments/packs',
+    {
+      config: { auth: 'none' },
+      constraints,
+      schema: { summary: 'The credit packs that are sold', tags: ['credits'], response: { 200: PackList } },
+    },
+    async () => ({ packs: [...app.purchases.packs] }),
+  )
+
+  app.post(
+    '/api/payments/checkout',
+    {
+      config: { auth: 'session' },
+      constraints,
+      schema: {
+        summary: 'Begin to buy a pack: where to send the browser',
+        tags: ['credits'],
+        body: NewCheckout,
+        response: { 200: Checkout },
+      },
+    },
+    async (request) => app.purchases.begin(callerOf(request).playerId, request.body.packId),
+  )
+
+  app.get(
+    '/api/payments/purchases/:purchaseId',
+    {
+      config: { auth: 'session' },
+      constraints,
+      schema: {
+        summary: 'Whether a purchase of yours is paid yet',
+        tags: ['credits'],
+        params: Type.Object({ purchaseId: Type.String({ maxLength: 30 }) }),
+        response: { 200: PurchaseState },
+      },
+    },
+    async (request, reply) => {
+      const purchase = await app.purchases.find(callerOf(request).playerId, request.params.purchaseId)
+      if (!purchase) throw new NotFound('purchase')
+      reply.header('cache-control', 'no-store')
+      return purchase
+    },
+  )
+
+  await app.register(webhook)
+}
+
+/** In a scope of its own, where a body is its bytes: the signature is over them. */
+const webhook: Routes = async (app) => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+  app.post(
+    '/api/payments/webhook',
+    {
+      // Whoever can sign is let in; a processor has few addresses and, at times, many events.
+      config: { auth: 'none', rateLimit: false },
+      constraints,
+      schema: {
+        summary: 'What the payment processor tells',
+        description: 'Signed by the header `payment-signature` or `stripe-signature`; an event is dealt with once.',
+        tags: ['credits'],
+        response: { 200: Type.Object({ received: Type.Literal(true) }) },
+      },
+    },
+    async (request) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const event = await app.payments.receive(body, request.headers)
+      if (event) await app.purchases.receive(event)
+      return { received: true } as const
+    },
+  )
+}

@@ -1,0 +1,120 @@
+import { defineEntity, p } from '@mikro-orm/core'
+import type { Artifact, GenerationStatus, JobAction, JobStatus } from './schemas.ts'
+
+const JobRowSchema = defineEntity({
+  name: 'BlenderJobRow',
+  tableName: 'blender_jobs',
+  properties: {
+    id: p.string().length(30).primary(),
+    ownerId: p.string().length(30),
+    /** What it is for: a player's own job, one that becomes an asset, or the picture of an asset. */
+    purpose: p.string().length(12).$type<'job' | 'generation' | 'thumbnail'>(),
+    name: p.string().length(120),
+    action: p.string().length(10).$type<JobAction>(),
+    status: p.string().length(10).$type<JobStatus>(),
+    progress: p.double().$type<number>(),
+    stage: p.string().length(200).nullable(),
+    template: p.string().length(40).nullable(),
+    parameters: p.json<Record<string, unknown>>(),
+    starterAssets: p.json<string[]>(),
+    faceLimit: p.integer(),
+    sourceJobId: p.string().length(30).nullable(),
+    /** Runs begun. */
+    attempts: p.integer(),
+    /** Its owner's turn: jobs run by turn, and each owner has one a turn; see queue.ts. */
+    turn: p.integer(),
+    queuedAt: p.datetime(3),
+    startedAt: p.datetime(3).nullable(),
+    finishedAt: p.datetime(3).nullable(),
+    /** Names the run; one that finds another here has lost the job. */
+    leaseId: p.string().length(30).nullable(),
+    leaseEndsAt: p.datetime(3).nullable(),
+    errorCode: p.string().length(40).nullable(),
+    errorMessage: p.text().nullable(),
+    artifacts: p.json<Artifact[]>(),
+    /** What came of it, or what the picture is of. */
+    assetId: p.string().length(30).nullable(),
+    /** The generation it belongs to. */
+    generationId: p.string().length(30).nullable(),
+  },
+  indexes: [
+    { properties: ['status', 'turn', 'id'] },
+    { properties: ['ownerId', 'status', 'id'] },
+    { properties: ['ownerId', 'id'] },
+  ],
+})
+
+export class JobRow extends JobRowSchema.class {}
+JobRowSchema.setClass(JobRow)
+
+/** What is long in a job, apart from it, so that lists and claims do not read it. */
+const JobTextSchema = defineEntity({
+  name: 'BlenderJobText',
+  tableName: 'blender_job_texts',
+  properties: {
+    jobId: p.string().length(30).primary(),
+    script: p.text().nullable(),
+    /** The last of what the run printed. */
+    log: p.text(),
+  },
+})
+
+export class JobText extends JobTextSchema.class {}
+JobTextSchema.setClass(JobText)
+
+/** One row, `now`: the turn of the job that was begun last. Whoever submits or claims holds it, so that it is one at a time. */
+const TurnSchema = defineEntity({
+  name: 'BlenderTurn',
+  tableName: 'blender_turns',
+  properties: {
+    id: p.string().length(10).primary(),
+    turn: p.integer(),
+  },
+})
+
+export class Turn extends TurnSchema.class {}
+TurnSchema.setClass(Turn)
+
+/** Who runs jobs: one row a process that lives. */
+const WorkerRowSchema = defineEntity({
+  name: 'BlenderWorkerRow',
+  tableName: 'blender_workers',
+  properties: {
+    id: p.string().length(30).primary(),
+    executor: p.string().length(40),
+    capacity: p.integer(),
+    blenderVersion: p.string().length(40),
+    seenAt: p.datetime(3).index(),
+  },
+})
+
+export class WorkerRow extends WorkerRowSchema.class {}
+WorkerRowSchema.setClass(WorkerRow)
+
+/** A request for an asset: a job or several, then the asset. */
+const GenerationRowSchema = defineEntity({
+  name: 'BlenderGenerationRow',
+  tableName: 'blender_generations',
+  properties: {
+    id: p.string().length(30).primary(),
+    ownerId: p.string().length(30).index(),
+    /** `writing`: the model writes a script. */
+    status: p.string().length(10).$type<GenerationStatus>(),
+    name: p.string().length(120),
+    template: p.string().length(40).nullable(),
+    parameters: p.json<Record<string, unknown>>(),
+    starters: p.json<string[]>(),
+    visibility: p.string().length(10).$type<'public' | 'private'>(),
+    prompt: p.text().nullable(),
+    /** How often the model has written: once, and once more a repair. */
+    round: p.integer(),
+    jobId: p.string().length(30).nullable(),
+    assetId: p.string().length(30).nullable(),
+    errorCode: p.string().length(40).nullable(),
+    errorMessage: p.text().nullable(),
+    createdAt: p.datetime(3),
+  },
+})
+
+export class GenerationRow extends GenerationRowSchema.class {}
+GenerationRowSchema.setClass(GenerationRow)

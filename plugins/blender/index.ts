@@ -1,0 +1,93 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import { definePlugin } from '../../core/plugin.ts'
+import type {} from '../../drivers/blender/interface.ts'
+import type {} from '../../drivers/storage/interface.ts'
+import type {} from '../ai/index.ts'
+import type {} from '../assets/index.ts'
+import { GenerationRow, JobRow, JobText, Turn, WorkerRow } from './entities.ts'
+import { ADVANCE, GeneratedAssets } from './generations.ts'
+import { BlenderJobs } from './jobs.ts'
+import { Library } from './library.ts'
+import { migration } from './migrations/2026_11_21_blender_jobs.ts'
+import { pages } from './pages.ts'
+import { Queue } from './queue.ts'
+import { routes } from './routes.ts'
+import { BlenderLimits } from './schemas.ts'
+import { Templates } from './templates.ts'
+import { JobWatch } from './watch.ts'
+import { scratchFolder, Worker } from './worker.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    blender: BlenderJobs
+    generatedAssets: GeneratedAssets
+  }
+}
+
+/** What goes with an account; files of jobs go with the next tidying. */
+async function clearOwner(em: SqlEntityManager, ownerId: string): Promise<void> {
+  const jobs = await em.find(JobRow, { ownerId }, { fields: ['id'] })
+  await em.nativeDelete(JobText, { jobId: { $in: jobs.map(({ id }) => id) } })
+  await em.nativeDelete(JobRow, { ownerId })
+  await em.nativeDelete(GenerationRow, { ownerId })
+}
+
+/** Blender jobs: other people's scripts on a real Blender, contained, in a durable and fair queue. */
+export default definePlugin(
+  {
+    name: 'blender',
+    dependencies: ['oauth-idp', 'tokens', 'assets', 'ai'],
+    limits: BlenderLimits,
+    entities: [GenerationRow, JobRow, JobText, Turn, WorkerRow],
+    migrations: [migration],
+  },
+  async (app, _config, limits) => {
+    const { db, clock, events, log, storage, blenderDriver: executor } = app
+    const queue = new Queue(app, {
+      queuedPerOwner: limits.blenderQueuedPerOwner,
+      runningPerOwner: limits.blenderRunningPerOwner,
+      leaseSeconds: limits.blenderLeaseSeconds,
+    })
+    const folder = await scratchFolder(app.config.dataDir)
+    const parts = { db, clock, events, log, storage, queue, limits }
+    const worker = new Worker({ ...parts, executor, folder, changed: (job) => app.blender.changed(job) })
+    const watch = new JobWatch(events)
+    const blender = new BlenderJobs({
+      ...{
+        ...parts,
+        worker,
+        watch,
+        executorName: executor.name,
+        templates: new Templates(),
+        library: new Library(app.origins.studio),
+      },
+    })
+    app.decorate('blender', blender)
+    const generated = new GeneratedAssets({
+      db,
+      clock,
+      log,
+      storage,
+      blender,
+      folder,
+      jobs: app.jobs,
+      assets: app.assets,
+      ai: app.ai,
+    })
+    app.decorate('generatedAssets', generated)
+    queue.onEnd = (em, job) => generated.ended(em, job)
+    app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, signal }) => generated.advance(payload.id, signal))
+    app.identity.removal.clearings.push((em, ownerId) => clearOwner(em, ownerId))
+    app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'account', order: 40 })
+    await app.register(routes)
+    await app.register(pages)
+    app.addHook('onReady', async () => {
+      await executor.sweep()
+      worker.start()
+    })
+    app.addHook('preClose', () => {
+      watch.close()
+      return worker.stop()
+    })
+  },
+)

@@ -1,0 +1,91 @@
+import {
+  Button,
+  CodeBlock,
+  Facts,
+  Field,
+  Form,
+  html,
+  Notice,
+  PageHeader,
+  Row,
+  Section,
+  Table,
+  type View,
+  When,
+} from '../../core/pages.ts'
+import { statusChip } from './list-page.ts'
+import type { Artifact, Job } from './schemas.ts'
+
+/** What of an inspection is shown; a script may have written it, so anything may be missing. */
+export interface Inspection {
+  totals?: Record<string, unknown>
+  warnings?: unknown[]
+}
+
+interface Shown {
+  job: Job
+  script: string | null
+  log: string
+  inspection: Inspection | null
+}
+
+export function jobPage({ job, script, log, inspection }: Shown): View {
+  const path = `/blender/jobs/${job.id}`
+  const active = job.status === 'queued' || job.status === 'running'
+  const preview = job.artifacts.some(({ name }) => name === 'preview.png')
+  const goesOn = job.status === 'completed' && job.artifacts.some(({ name }) => name === 'scene.blend')
+  return html`
+    <${PageHeader} title=${job.name} crumbs=${[{ label: 'Blender jobs', href: '/blender' }]} chips=${statusChip(job)}
+      actions=${active && html`<${Form} action=${`${path}/cancel`}><${Button} kind="danger">Cancel<//><//>`} />
+    ${active && progress(job, path)}
+    ${job.error && html`<${Notice} tone="error" title=${job.error.code.replaceAll('_', ' ')}>${job.error.message}<//>`}
+    ${preview && html`<img class="preview" src=${`${path}/files/preview.png`} width="512" height="512" alt=${`Preview of ${job.name}`} />`}
+    <${Section} title="About it"><${Facts} items=${facts(job)} /><//>
+    ${job.artifacts.length > 0 && html`<${Section} title="Files"><${Table} caption="Files of this job" columns=${columnsOf(path)} rows=${job.artifacts} /><//>`}
+    ${inspection && inspectionOf(inspection)}
+    ${
+      goesOn &&
+      html`<${Section} title="Revise" description="Another script on this job's scene; the result is a job of its own.">
+        <${Form} action=${`${path}/revise`} submit="Queue the revision">
+          <${Field} label="Script" name="script" type="textarea" rows=${8} mono required />
+        <//>
+      <//>`
+    }
+    ${script && html`<${Section} title="Script"><${CodeBlock} code=${script} title="script.py" /><//>`}
+    ${log && html`<${Section} title="Log"><${CodeBlock} code=${log} /><//>`}`
+}
+
+const progress = (job: Job, path: string): View => html`
+  <div class="progress" data-job-events=${`${path}/events`}>
+    <progress max="1" value=${job.progress} aria-label="Progress"></progress>
+    <p role="status">${job.status === 'queued' ? `Waiting, number ${job.queuePosition ?? 1} in the queue` : (job.stage ?? 'running')}</p>
+  </div>`
+
+const facts = (job: Job) => [
+  { term: 'Action', detail: job.template ? `${job.action} from ${job.template}` : job.action },
+  { term: 'Queued', detail: html`<${When} at=${job.timing.queuedAt} />` },
+  ...(job.timing.runMs === null ? [] : [{ term: 'Ran', detail: `${(job.timing.runMs / 1000).toFixed(1)} s` }]),
+  ...(job.sourceJobId
+    ? [{ term: 'From', detail: html`<a href=${`/blender/jobs/${job.sourceJobId}`}>an earlier job</a>` }]
+    : []),
+  ...(job.starterAssets.length ? [{ term: 'Starters', detail: job.starterAssets.join(', ') }] : []),
+]
+
+const columnsOf = (path: string) => [
+  { label: 'File', cell: ({ name }: Artifact) => html`<code>${name}</code>` },
+  { label: 'Size', cell: ({ size }: Artifact) => `${Math.ceil(size / 1000)} kB` },
+  {
+    label: 'Actions',
+    action: true,
+    cell: ({ name }: Artifact) =>
+      html`<${Row}><${Button} small href=${`${path}/files/${name}`} label=${`Download ${name}`}>Download<//><//>`,
+  },
+]
+
+const inspectionOf = ({ totals = {}, warnings = [] }: Inspection): View => html`
+  <${Section} title="Inspection">
+    <${Facts} items=${Object.entries(totals)
+      .slice(0, 12)
+      .map(([term, detail]) => ({ term, detail: String(detail) }))} />
+    ${warnings.slice(0, 10).map((warning) => html`<${Notice} tone="warn">${String(warning)}<//>`)}
+  <//>`

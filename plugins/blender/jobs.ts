@@ -1,0 +1,285 @@
+import type { Readable } from 'node:stream'
+import { json } from 'node:stream/consumers'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { isId, newId } from '../../core/ids.ts'
+import { cutPage } from '../../core/pagination.ts'
+import type { Range, Storage } from '../../drivers/storage/interface.ts'
+import { artifactKey } from './artifacts.ts'
+import { JobRow, JobText, WorkerRow } from './entities.ts'
+import { BlenderNotConfigured, NotCancellable, NotCompleted } from './errors.ts'
+import type { Inspection } from './job-page.ts'
+import type { Library } from './library.ts'
+import type { Queue } from './queue.ts'
+import type { Artifact, BlenderLimits, Health, Job, JobQuery, JobStatus, NewAction, NewJob } from './schemas.ts'
+import { assertSize, type Templates } from './templates.ts'
+import type { JobWatch } from './watch.ts'
+import { WORKER_LIVES_MS, type Worker } from './worker.ts'
+
+declare module '../../core/events.ts' {
+  interface DomainEvents {
+    /** A Blender job was queued, began, went on or ended. */
+    'blender.job': { jobId: string; ownerId: string; status: JobStatus; progress: number; stage: string | null }
+  }
+}
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events'> & {
+  storage: Storage
+  queue: Queue
+  worker: Worker
+  watch: JobWatch
+  executorName: string
+  templates: Templates
+  library: Library
+  limits: BlenderLimits
+}
+
+/** What a job is for beyond itself. */
+interface Further {
+  purpose: JobRow['purpose']
+  generationId?: string
+  /** Runs in the transaction that queues it. */
+  with?(em: SqlEntityManager, jobId: string): Promise<unknown>
+}
+
+/** Blender jobs of players: the plugin's face, as `app.blender`. */
+export class BlenderJobs {
+  readonly templates: Templates
+  readonly library: Library
+  readonly limits: BlenderLimits
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.templates = parts.templates
+    this.library = parts.library
+    this.limits = parts.limits
+  }
+
+  /**
+   * Queues a job.
+   *
+   * @throws BlenderNotConfigured, QueueFull, InvalidRequest; NotFound and NotCompleted of the source
+   */
+  async submit(ownerId: string, request: NewJob, further: Further = { purpose: 'job' }): Promise<Job> {
+    const fields = await this.check(ownerId, request)
+    await this.#mustHaveWorker()
+    const { clock, queue } = this.#parts
+    const id = newId('job', clock.now())
+    const { purpose, generationId, with: also } = further
+    await queue.submit(
+      { ...fields, id, ownerId, purpose, ...(generationId ? { generationId } : {}) },
+      also && ((em) => also(em, id)),
+    )
+    const job = await this.#mustOwn(ownerId, id)
+    await this.changed(job)
+    return this.#toJob(job)
+  }
+
+  /** What a request comes to, with all defaults. @throws as `submit`, but for what depends on the moment */
+  async check(ownerId: string, request: NewJob) {
+    const { name, sourceJobId = null, template = null, starterAssets = [], script = null } = request
+    const action = request.action ?? (sourceJobId ? 'revise' : 'create')
+    if (action === 'create' && sourceJobId)
+      throw new InvalidRequest('sourceJobId goes with revise, render, inspect or export.')
+    if (action !== 'create' && !sourceJobId) throw new InvalidRequest(`${action} needs a sourceJobId: a completed job.`)
+    if (action !== 'create' && template)
+      throw new InvalidRequest('template goes with create only; the scene has been made.')
+    if (action === 'create' && !template && !script && starterAssets.length === 0)
+      throw new InvalidRequest('There is nothing to make: send a template, starterAssets or a script.')
+    const { blenderScriptBytes, blenderMaxFaces } = this.limits
+    if (script !== null && Buffer.byteLength(script) > blenderScriptBytes)
+      throw new InvalidRequest(`script is ${Buffer.byteLength(script)} bytes; ${blenderScriptBytes} is the most.`)
+    const faceLimit = request.faceLimit ?? blenderMaxFaces
+    if (faceLimit > blenderMaxFaces) throw new InvalidRequest(`faceLimit is above ${blenderMaxFaces}.`)
+    const unknown = starterAssets.find((id) => !this.library.has(id))
+    if (unknown !== undefined)
+      throw new InvalidRequest(`There is no starter ${unknown}; GET /api/blender/v1/library lists them.`)
+    const parameters = await this.#parametersOf(ownerId, template, sourceJobId, request.parameters ?? {})
+    return { name: name.trim(), action, template, parameters, starterAssets, faceLimit, sourceJobId, script }
+  }
+
+  /** Queues further work on a completed job. @throws as `submit` */
+  async act(ownerId: string, sourceJobId: string, { action, script, parameters, name }: NewAction): Promise<Job> {
+    const source = await this.#mustOwn(ownerId, sourceJobId)
+    return this.submit(ownerId, {
+      name: name ?? source.name,
+      action,
+      sourceJobId,
+      faceLimit: source.faceLimit,
+      ...(script === undefined ? {} : { script }),
+      ...(parameters === undefined ? {} : { parameters }),
+    })
+  }
+
+  /** @throws NotFound when the job is not the player's */
+  async get(ownerId: string, id: string): Promise<Job> {
+    return this.#toJob(await this.#mustOwn(ownerId, id))
+  }
+
+  /** What is not part of the job's record: its script and what its run printed. @throws NotFound */
+  async text(ownerId: string, id: string): Promise<{ script: string | null; log: string }> {
+    await this.#mustOwn(ownerId, id)
+    const text = await this.#parts.db.em().findOne(JobText, { jobId: id })
+    return { script: text?.script ?? null, log: text?.log ?? '' }
+  }
+
+  /** The player's jobs, newest first. */
+  async list(
+    ownerId: string,
+    { limit, cursor, status, action }: JobQuery,
+  ): Promise<{ jobs: Job[]; nextCursor: string | null }> {
+    const rows = await this.#parts.db.em().find(
+      JobRow,
+      {
+        ownerId,
+        purpose: { $ne: 'thumbnail' },
+        ...(status ? { status } : {}),
+        ...(action ? { action } : {}),
+        ...(cursor ? { id: { $lt: cursor } } : {}),
+      },
+      { orderBy: { id: 'desc' }, limit: limit + 1 },
+    )
+    const { page, nextCursor } = cutPage(rows, limit)
+    const waits = page.some((row) => row.status === 'queued')
+    const places = waits ? await this.#parts.queue.positions(ownerId) : new Map<string, number>()
+    return { jobs: page.map((row) => toJob(row, places.get(row.id) ?? null)), nextCursor }
+  }
+
+  /** @throws NotFound, NotCancellable when it is over */
+  async cancel(ownerId: string, id: string): Promise<Job> {
+    await this.#mustOwn(ownerId, id)
+    const cancelled = await this.#parts.queue.cancel(id)
+    const job = await this.#mustOwn(ownerId, id)
+    if (cancelled) await this.changed(job)
+    // Asking twice is no mistake.
+    else if (job.status !== 'cancelled') throw new NotCancellable(`it has ${job.status}`)
+    return this.#toJob(job)
+  }
+
+  /** Opens a file of a job. @throws NotFound when there is none, or the job is not the player's */
+  async openArtifact(
+    ownerId: string,
+    id: string,
+    name: string,
+  ): Promise<{ artifact: Artifact; read(range?: Range): Promise<Readable> }> {
+    const job = await this.#mustOwn(ownerId, id)
+    const artifact = job.artifacts.find((candidate) => candidate.name === name)
+    if (!artifact) throw new NotFound('artifact')
+    return { artifact, read: (range) => this.#parts.storage.get(artifactKey(id, artifact), range) }
+  }
+
+  /** What its inspection says; null when there is none. @throws NotFound when the job is not the player's */
+  async inspection(ownerId: string, id: string): Promise<Inspection | null> {
+    const job = await this.#mustOwn(ownerId, id)
+    if (!job.artifacts.some(({ name }) => name === 'inspection.json')) return null
+    const { read } = await this.openArtifact(ownerId, id, 'inspection.json')
+    return (await json(await read())) as Inspection
+  }
+
+  /** The job as server-sent events, until it is over. */
+  follow(ownerId: string, id: string): AsyncGenerator<string> {
+    return this.#parts.watch.follow(id, () => this.get(ownerId, id))
+  }
+
+  /** Who runs jobs, how many, and whether anybody does. */
+  async health(): Promise<Health> {
+    const { worker, queue, executorName, library } = this.#parts
+    const own = await worker.availability()
+    if (own.available) await worker.announce()
+    const workers = await this.#workers()
+    const counts = await queue.counts()
+    const [first] = workers
+    const shared = { active: counts.running, queued: counts.queued, library: library.health() }
+    if (!first)
+      return {
+        executor: executorName,
+        status: own.available ? 'ok' : 'unavailable',
+        ...(own.available ? {} : { reason: own.reason }),
+        blenderVersion: own.available ? own.blenderVersion : null,
+        capacity: 0,
+        ...shared,
+      }
+    const capacity = workers.reduce((sum, { capacity }) => sum + capacity, 0)
+    return { executor: first.executor, status: 'ok', blenderVersion: first.blenderVersion, capacity, ...shared }
+  }
+
+  /** Tells everyone of a change. */
+  async changed({ id, ownerId, status, progress, stage }: JobRow): Promise<void> {
+    await this.#parts.events.emit('blender.job', { jobId: id, ownerId, status, progress, stage: stage ?? null })
+  }
+
+  async #workers(): Promise<WorkerRow[]> {
+    const since = new Date(this.#parts.clock.now().getTime() - WORKER_LIVES_MS)
+    return this.#parts.db.em().find(WorkerRow, { seenAt: { $gt: since } }, { orderBy: { id: 'asc' } })
+  }
+
+  /** @throws BlenderNotConfigured when nobody would run a job */
+  async #mustHaveWorker(): Promise<void> {
+    if ((await this.#workers()).length > 0) return
+    const { worker } = this.#parts
+    const own = await worker.availability()
+    if (!own.available) throw new BlenderNotConfigured(own.reason)
+    await worker.announce()
+  }
+
+  async #parametersOf(
+    ownerId: string,
+    templateId: string | null,
+    sourceJobId: string | null,
+    given: Record<string, unknown>,
+  ): Promise<Record<string, unknown>> {
+    assertSize(given)
+    if (sourceJobId) {
+      const source = await this.#mustOwn(ownerId, sourceJobId)
+      if (source.status !== 'completed' || !source.artifacts.some(({ name }) => name === 'scene.blend'))
+        throw new NotCompleted()
+      return { ...source.parameters, ...given }
+    }
+    if (!templateId) return given
+    const template = this.templates.find(templateId)
+    if (!template)
+      throw new InvalidRequest(`There is no template ${templateId}; GET /api/blender/v1/templates lists them.`)
+    return this.templates.complete(template, given)
+  }
+
+  async #mustOwn(ownerId: string, id: string): Promise<JobRow> {
+    const row = isId('job', id) ? await this.#parts.db.em().findOne(JobRow, { id, ownerId }) : null
+    if (!row) throw new NotFound('job')
+    return row
+  }
+
+  async #toJob(row: JobRow): Promise<Job> {
+    const places = row.status === 'queued' ? await this.#parts.queue.positions(row.ownerId) : null
+    return toJob(row, places?.get(row.id) ?? null)
+  }
+}
+
+function toJob(row: JobRow, queuePosition: number | null): Job {
+  const { queuedAt, startedAt, finishedAt } = row
+  return {
+    id: row.id,
+    name: row.name,
+    action: row.action,
+    status: row.status,
+    progress: row.progress,
+    stage: row.stage ?? null,
+    queuePosition,
+    template: row.template ?? null,
+    parameters: row.parameters,
+    starterAssets: row.starterAssets,
+    faceLimit: row.faceLimit,
+    sourceJobId: row.sourceJobId ?? null,
+    attempts: row.attempts,
+    timing: {
+      queuedAt: queuedAt.toISOString(),
+      startedAt: startedAt?.toISOString() ?? null,
+      finishedAt: finishedAt?.toISOString() ?? null,
+      runMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
+    },
+    error: row.errorCode ? { code: row.errorCode, message: row.errorMessage ?? '' } : null,
+    artifacts: row.artifacts,
+    assetId: row.assetId ?? null,
+  }
+}

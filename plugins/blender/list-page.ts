@@ -1,0 +1,67 @@
+import {
+  Button,
+  Card,
+  Chip,
+  EmptyState,
+  Grid,
+  html,
+  Notice,
+  PageHeader,
+  Pagination,
+  Section,
+  Table,
+  type Tone,
+  type View,
+  When,
+} from '../../core/pages.ts'
+import type { Health, Job, JobStatus, Template } from './schemas.ts'
+
+interface Shown {
+  jobs: Job[]
+  nextCursor: string | null
+  cursor: string | undefined
+  health: Health
+  templates: Template[]
+}
+
+export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown): View => html`
+  <${PageHeader} title="Blender jobs" lede="Models made by a script in a real Blender, from a template or from nothing."
+    actions=${html`<${Button} kind="act" href="/blender/new">New job<//>`} />
+  ${
+    health.status === 'unavailable' &&
+    html`<${Notice} tone="warn" title="No Blender runs here now">${health.reason ?? 'Jobs can not be taken.'}<//>`
+  }
+  ${
+    jobs.length === 0 && !cursor
+      ? html`<${EmptyState} title="No jobs yet" action=${{ href: '/blender/new', label: 'Make something' }}>Choose a template below, or write a script of your own.<//>`
+      : html`<${Section} title="Your jobs">
+          <${Table} caption="Your Blender jobs" columns=${columns} rows=${jobs} />
+          <${Pagination} label="Jobs" next=${nextCursor && `/blender?cursor=${nextCursor}`} first=${cursor && '/blender'} />
+        <//>`
+  }
+  <${Section} title="Templates" description="Scenes to begin with; each has its own settings.">
+    <${Grid}>${templates.map(
+      (template) => html`<${Card} title=${template.title} description=${template.description}
+        footer=${html`<${Button} small href=${`/blender/new?template=${template.id}`} label=${`Use it: ${template.title}`}>Use it<//>`} />`,
+    )}<//>
+  <//>`
+
+const columns = [
+  { label: 'Job', cell: (job: Job) => html`<a href=${`/blender/jobs/${job.id}`}>${job.name}</a>` },
+  { label: 'What', cell: (job: Job) => (job.template ? `${job.action}, ${job.template}` : job.action) },
+  { label: 'Status', cell: (job: Job) => statusChip(job) },
+  { label: 'Queued', cell: (job: Job) => html`<${When} at=${job.timing.queuedAt} />` },
+]
+
+const TONES: Record<JobStatus, Tone> = {
+  queued: 'info',
+  running: 'info',
+  completed: 'success',
+  failed: 'error',
+  cancelled: 'warn',
+}
+
+export const statusChip = ({ status, queuePosition }: Pick<Job, 'status' | 'queuePosition'>): View =>
+  status === 'running'
+    ? html`<${Chip} live>running<//>`
+    : html`<${Chip} tone=${TONES[status]}>${queuePosition ? `queued, number ${queuePosition}` : status}<//>`

@@ -1,0 +1,69 @@
+import { Button, Checkbox, Field, Form, html, Note, PageHeader, type View } from '../../core/pages.ts'
+import type { Starter } from './library.ts'
+import { HELPER_API } from './prompts.ts'
+import type { Template } from './schemas.ts'
+
+/** A template's parameters are of these few kinds. */
+interface Property {
+  type: 'string' | 'number' | 'integer' | 'boolean'
+  title: string
+  description?: string
+  default: string | number | boolean
+  enum?: string[]
+  minimum?: number
+  maximum?: number
+  pattern?: string
+}
+
+interface Shown {
+  template: Template | null
+  starters: Starter[]
+  /** What was sent, when the form is shown again. */
+  values: Record<string, string>
+  problem: string | undefined
+}
+
+const propertiesOf = (template: Template): [string, Property][] =>
+  Object.entries((template.parameters as { properties: Record<string, Property> }).properties)
+
+export const newJobPage = ({ template, starters, values, problem }: Shown): View => html`
+  <${PageHeader} title=${template ? `New job: ${template.title}` : 'New job'} crumbs=${[{ label: 'Blender jobs', href: '/blender' }]}
+    lede=${template?.description ?? 'An empty scene, and your script.'} />
+  <${Form} action=${`/blender/new${template ? `?template=${template.id}` : ''}`} error=${problem} submit="Queue the job"
+    beside=${html`<${Button} kind="quiet" href="/blender">Back<//>`}>
+    <${Field} label="Name" name="name" required maxlength=${120} autocomplete="off" value=${values.name ?? template?.title} />
+    ${template && propertiesOf(template).map(([name, property]) => control(name, property, values))}
+    <${Field} label="Starter" name="starter" type="select" value=${values.starter ?? ''} hint="A ready-made part, beside the rest."
+      options=${[{ value: '', label: 'None' }, ...starters.map(({ id, title }) => ({ value: id, label: title }))]} />
+    <${Field} label="Script" name="script" type="textarea" rows=${12} mono required=${!template} value=${values.script}
+      hint=${template ? `Python that runs after the template. ${template.guidance}` : 'Python that builds the model.'} />
+    <details><summary>What a script may use</summary><pre class="code"><code>${HELPER_API}</code></pre></details>
+  <//>
+  <${Note}>Scripts run contained: without network, without files, for some minutes at most.<//>`
+
+function control(name: string, property: Property, values: Record<string, string>): View {
+  const field = `p.${name}`
+  const { title: label, description: hint } = property
+  const sent = Object.keys(values).length > 0
+  if (property.type === 'boolean')
+    return html`<${Checkbox} label=${label} name=${field} hint=${hint} checked=${sent ? values[field] === 'on' : property.default} />`
+  const value = values[field] ?? String(property.default)
+  if (property.enum)
+    return html`<${Field} label=${label} name=${field} type="select" hint=${hint} value=${value} options=${property.enum.map((option) => ({ value: option, label: option }))} />`
+  if (property.type === 'string')
+    return html`<${Field} label=${label} name=${field} hint=${hint ?? 'A colour, such as #c8352b.'} value=${value} mono required pattern=${property.pattern?.replace(/^\^|\$$/g, '')} />`
+  const { minimum: min, maximum: max } = property
+  return html`<${Field} label=${label} name=${field} type="number" hint=${hint ?? `${min} to ${max}`} value=${value} min=${min} max=${max}
+    step=${property.type === 'integer' ? 1 : 'any'} required />`
+}
+
+/** The template's parameters out of a form: text becomes what the schema asks for. */
+export function parametersFrom(template: Template, fields: Record<string, string>): Record<string, unknown> {
+  return Object.fromEntries(
+    propertiesOf(template).map(([name, { type }]) => {
+      const text = fields[`p.${name}`]
+      if (type === 'boolean') return [name, text === 'on']
+      return [name, type === 'string' ? text : text?.trim() ? Number(text) : undefined]
+    }),
+  )
+}

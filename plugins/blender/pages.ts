@@ -1,0 +1,114 @@
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../core/auth.ts'
+import { InvalidRequest, isPlatformError } from '../../core/errors.ts'
+import { renderPage } from '../../core/pages.ts'
+import { PageQuery } from '../../core/pagination.ts'
+import type { Routes } from '../../core/routes.ts'
+import { jobPage } from './job-page.ts'
+import { listPage } from './list-page.ts'
+import { newJobPage, parametersFrom } from './new-job-page.ts'
+import { ArtifactParams, JobParams } from './schemas.ts'
+import { sendArtifact } from './send-artifact.ts'
+import { sendEvents } from './send-events.ts'
+
+const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
+const Fields = Type.Record(Type.String(), Type.String())
+
+/** A player's Blender jobs, on the portal. */
+export const pages: Routes = async (app) => {
+  const { blender } = app
+  /** Another's job is none, whatever the form says: so before it is read. */
+  const owned = async (request: FastifyRequest) => {
+    await blender.get(callerOf(request).playerId, (request.params as { id: string }).id)
+  }
+
+  app.get('/blender', { ...own, schema: { querystring: PageQuery } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const [list, health] = await Promise.all([blender.list(playerId, request.query), blender.health()])
+    return renderPage(reply, {
+      title: 'Blender jobs',
+      user: viewer,
+      body: listPage({ ...list, health, templates: blender.templates.list(), cursor: request.query.cursor }),
+    })
+  })
+
+  const Query = Type.Object({ template: Type.Optional(Type.String({ maxLength: 40 })) })
+  app.get('/blender/new', { ...own, schema: { querystring: Query } }, async (request, reply) => {
+    const template = blender.templates.find(request.query.template ?? '')
+    const shown = { template, starters: blender.library.list(), values: {}, problem: undefined }
+    return renderPage(reply, { title: 'New Blender job', user: callerOf(request).viewer, body: newJobPage(shown) })
+  })
+
+  app.post('/blender/new', { ...own, schema: { querystring: Query, body: Fields } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const template = blender.templates.find(request.query.template ?? '')
+    const { name = '', script = '', starter = '' } = request.body
+    try {
+      if (!name.trim()) throw new InvalidRequest('Give it a name.')
+      const job = await blender.submit(playerId, {
+        name,
+        ...(template ? { template: template.id, parameters: parametersFrom(template, request.body) } : {}),
+        ...(script.trim() ? { script: script.replaceAll('\r\n', '\n') } : {}),
+        ...(starter ? { starterAssets: [starter] } : {}),
+      })
+      return reply.redirect(`/blender/jobs/${job.id}`, 303)
+    } catch (error) {
+      if (!isPlatformError(error)) throw error
+      const shown = { template, starters: blender.library.list(), values: request.body, problem: error.message }
+      return renderPage(reply, {
+        title: 'New Blender job',
+        user: viewer,
+        status: error.statusCode,
+        body: newJobPage(shown),
+      })
+    }
+  })
+
+  app.get('/blender/jobs/:id', { ...own, schema: { params: JobParams } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const { id } = request.params
+    const [job, text, inspection] = await Promise.all([
+      blender.get(playerId, id),
+      blender.text(playerId, id),
+      blender.inspection(playerId, id),
+    ])
+    const active = job.status === 'queued' || job.status === 'running'
+    return renderPage(reply, {
+      title: job.name,
+      user: viewer,
+      ...(active ? { scripts: ['blender-job.js'] } : {}),
+      body: jobPage({ job, ...text, inspection }),
+    })
+  })
+
+  app.get('/blender/jobs/:id/events', { ...own, schema: { params: JobParams } }, async (request, reply) => {
+    const { playerId } = callerOf(request)
+    await blender.get(playerId, request.params.id)
+    return sendEvents(reply, blender.follow(playerId, request.params.id))
+  })
+
+  app.get('/blender/jobs/:id/files/:name', { ...own, schema: { params: ArtifactParams } }, async (request, reply) => {
+    const { id, name } = request.params
+    return sendArtifact(request, reply, await blender.openArtifact(callerOf(request).playerId, id, name))
+  })
+
+  app.post('/blender/jobs/:id/cancel', { ...own, schema: { params: JobParams } }, async (request, reply) => {
+    await blender.cancel(callerOf(request).playerId, request.params.id)
+    return reply.redirect(`/blender/jobs/${request.params.id}`, 303)
+  })
+
+  app.post(
+    '/blender/jobs/:id/revise',
+    { ...own, onRequest: owned, schema: { params: JobParams, body: Fields } },
+    async (request, reply) => {
+      const script = (request.body.script ?? '').replaceAll('\r\n', '\n')
+      const { playerId } = callerOf(request)
+      const job = await blender.act(playerId, request.params.id, {
+        action: 'revise',
+        ...(script.trim() ? { script } : {}),
+      })
+      return reply.redirect(`/blender/jobs/${job.id}`, 303)
+    },
+  )
+}

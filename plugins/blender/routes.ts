@@ -1,0 +1,228 @@
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../core/auth.ts'
+import type { Routes } from '../../core/routes.ts'
+import { StarterList } from './library.ts'
+import {
+  ACTIONS,
+  ARTIFACTS,
+  ArtifactList,
+  ArtifactParams,
+  Capabilities,
+  Generation,
+  Health,
+  Job,
+  JobList,
+  JobParams,
+  JobQuery,
+  NewAction,
+  NewGeneration,
+  NewJob,
+  TemplateList,
+} from './schemas.ts'
+import { sendArtifact } from './send-artifact.ts'
+import { sendEvents } from './send-events.ts'
+
+const constraints = { origin: 'studio' } as const
+// The pages call these too, with the browser session.
+const accepts = ['api-token', 'cli-token', 'session'] as const
+const reads = { auth: { scope: 'assets:read', accepts } } as const
+const submits = { auth: { scope: 'assets:generate', accepts } } as const
+const cancels = { auth: { scope: 'assets:write', accepts } } as const
+const tags = ['blender']
+
+/** The API of Blender jobs (specification, "Blender worker API"). */
+export const routes: Routes = async (app) => {
+  const { blender } = app
+  /** Another's job is none, whatever the body says: so before it is read. */
+  const owned = async (request: FastifyRequest) => {
+    await blender.get(callerOf(request).playerId, (request.params as { id: string }).id)
+  }
+
+  app.get(
+    '/api/blender/health',
+    {
+      config: reads,
+      constraints,
+      schema: { summary: 'Whether and where Blender jobs run', tags, response: { 200: Health } },
+    },
+    async () => blender.health(),
+  )
+
+  app.get(
+    '/api/blender/v1/capabilities',
+    {
+      config: reads,
+      constraints,
+      schema: { summary: 'What a job may ask for', tags, response: { 200: Capabilities } },
+    },
+    async (): Promise<Capabilities> => {
+      const { executor, blenderVersion } = await blender.health()
+      const { limits } = blender
+      return {
+        version: 'v1',
+        blenderVersion,
+        executor,
+        actions: [...ACTIONS],
+        inputs: NewJob as unknown as Record<string, unknown>,
+        artifacts: [...ARTIFACTS],
+        limits: {
+          scriptBytes: limits.blenderScriptBytes,
+          queuedPerOwner: limits.blenderQueuedPerOwner,
+          runningPerOwner: limits.blenderRunningPerOwner,
+          timeoutSeconds: limits.blenderTimeoutSeconds,
+          maxFaces: limits.blenderMaxFaces,
+          artifactBytes: limits.blenderArtifactBytes,
+        },
+      }
+    },
+  )
+
+  app.get(
+    '/api/blender/v1/templates',
+    { config: reads, constraints, schema: { summary: 'Scenes to begin with', tags, response: { 200: TemplateList } } },
+    async () => ({ templates: blender.templates.list() }),
+  )
+
+  app.get(
+    '/api/blender/v1/library',
+    { config: reads, constraints, schema: { summary: 'Parts to begin with', tags, response: { 200: StarterList } } },
+    async () => ({ starters: blender.library.list() }),
+  )
+
+  app.get(
+    '/api/blender/v1/library/:id',
+    {
+      config: reads,
+      constraints,
+      schema: {
+        summary: 'The program that makes a part',
+        tags,
+        params: JobParams,
+        response: { 200: Type.String({ description: 'Python.' }) },
+      },
+      serializerCompiler: () => (data) => String(data),
+    },
+    async (request, reply) => {
+      const program = blender.library.program(request.params.id)
+      reply.header('cache-control', 'private, max-age=3600')
+      reply.header('x-content-type-options', 'nosniff')
+      return reply.type('text/x-python; charset=utf-8').send(program)
+    },
+  )
+
+  app.get(
+    '/api/blender/v1/jobs',
+    {
+      config: reads,
+      constraints,
+      schema: { summary: 'Your jobs, newest first', tags, querystring: JobQuery, response: { 200: JobList } },
+    },
+    async (request) => blender.list(callerOf(request).playerId, request.query),
+  )
+
+  app.post(
+    '/api/blender/v1/jobs',
+    {
+      config: submits,
+      constraints,
+      schema: { summary: 'Queue a job', tags, body: NewJob, response: { 202: Job } },
+    },
+    async (request, reply) => reply.code(202).send(await blender.submit(callerOf(request).playerId, request.body)),
+  )
+
+  app.get(
+    '/api/blender/v1/jobs/:id',
+    { config: reads, constraints, schema: { summary: 'A job', tags, params: JobParams, response: { 200: Job } } },
+    async (request) => blender.get(callerOf(request).playerId, request.params.id),
+  )
+
+  app.post(
+    '/api/blender/v1/jobs/:id/cancel',
+    {
+      config: cancels,
+      constraints,
+      onRequest: owned,
+      schema: { summary: 'Cancel a job that waits or runs', tags, params: JobParams, response: { 200: Job } },
+    },
+    async (request) => blender.cancel(callerOf(request).playerId, request.params.id),
+  )
+
+  app.post(
+    '/api/blender/v1/jobs/:id/actions',
+    {
+      config: submits,
+      constraints,
+      onRequest: owned,
+      schema: {
+        summary: 'Queue further work on a completed job',
+        tags,
+        params: JobParams,
+        body: NewAction,
+        response: { 202: Job },
+      },
+    },
+    async (request, reply) =>
+      reply.code(202).send(await blender.act(callerOf(request).playerId, request.params.id, request.body)),
+  )
+
+  app.get(
+    '/api/blender/v1/jobs/:id/events',
+    {
+      config: reads,
+      constraints,
+      onRequest: owned,
+      schema: { summary: 'A job as server-sent events, until it is over', tags, params: JobParams },
+    },
+    async (request, reply) => sendEvents(reply, blender.follow(callerOf(request).playerId, request.params.id)),
+  )
+
+  app.get(
+    '/api/blender/v1/jobs/:id/artifacts',
+    {
+      config: reads,
+      constraints,
+      schema: { summary: 'The files of a job', tags, params: JobParams, response: { 200: ArtifactList } },
+    },
+    async (request) => ({ artifacts: (await blender.get(callerOf(request).playerId, request.params.id)).artifacts }),
+  )
+
+  app.get(
+    '/api/blender/v1/jobs/:id/artifacts/:name',
+    {
+      config: reads,
+      constraints,
+      schema: {
+        summary: 'One file of a job',
+        tags,
+        params: ArtifactParams,
+        response: { 200: Type.Unknown({ description: 'The bytes; single ranges are served.' }) },
+      },
+    },
+    async (request, reply) => {
+      const { id, name } = request.params
+      return sendArtifact(request, reply, await blender.openArtifact(callerOf(request).playerId, id, name))
+    },
+  )
+
+  app.post(
+    '/api/generations',
+    {
+      config: { ...submits, idempotent: true },
+      constraints,
+      schema: { summary: 'Have an asset made', tags, body: NewGeneration, response: { 202: Generation } },
+    },
+    async (request, reply) =>
+      reply.code(202).send(await app.generatedAssets.start(callerOf(request).playerId, request.body)),
+  )
+
+  app.get(
+    '/api/generations/:id',
+    {
+      config: reads,
+      constraints,
+      schema: { summary: 'How far an asset is', tags, params: JobParams, response: { 200: Generation } },
+    },
+    async (request) => app.generatedAssets.get(callerOf(request).playerId, request.params.id),
+  )
+}

@@ -1,0 +1,184 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { PageQuery, pageOf } from '../../core/pagination.ts'
+
+/** The plugin's numbers under `limits`. */
+export const BlenderLimits = {
+  blenderScriptBytes: Type.Integer({ default: 65_536, minimum: 1, maximum: 1_048_576, description: 'A script.' }),
+  blenderQueuedPerOwner: Type.Integer({ default: 10, minimum: 1, description: 'Jobs of one player that wait.' }),
+  blenderRunningPerOwner: Type.Integer({ default: 2, minimum: 1, description: 'Jobs of one player that run.' }),
+  blenderTimeoutSeconds: Type.Integer({ default: 300, minimum: 5, maximum: 3600, description: 'One job.' }),
+  blenderMaxFaces: Type.Integer({ default: 500_000, minimum: 100, description: 'Triangles of one model.' }),
+  blenderArtifactBytes: Type.Integer({
+    default: 268_435_456,
+    minimum: 65_536,
+    description: 'One file that a job makes.',
+  }),
+  blenderLeaseSeconds: Type.Integer({
+    default: 30,
+    minimum: 2,
+    maximum: 600,
+    description: 'How long a worker that died keeps its job from others.',
+  }),
+}
+export type BlenderLimits = { [Name in keyof typeof BlenderLimits]: number }
+
+const OneOf = <const Names extends readonly string[]>(names: Names) => Type.Unsafe<Names[number]>(Type.Enum([...names]))
+const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+const Time = Type.String({ format: 'date-time' })
+
+export const ACTIONS = ['create', 'revise', 'render', 'inspect', 'export'] as const
+export const JobAction = OneOf(ACTIONS)
+export type JobAction = (typeof ACTIONS)[number]
+export const STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const
+export const JobStatus = OneOf(STATUSES)
+export type JobStatus = (typeof STATUSES)[number]
+export const ARTIFACTS = ['model.glb', 'preview.png', 'inspection.json', 'scene.blend'] as const
+export type ArtifactName = (typeof ARTIFACTS)[number]
+
+const Name = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S', description: 'For people.' })
+const Parameters = Type.Record(Type.String({ maxLength: 60 }), Type.Unknown(), {
+  maxProperties: 60,
+  description: "Values for the template's parameters, or for the script's own `job.param`.",
+})
+const Script = Type.String({ description: 'Python that runs inside Blender after the template; see the guide.' })
+const Id = Type.String({ maxLength: 40 })
+
+export const NewJob = Type.Object({
+  name: Name,
+  action: Type.Optional(JobAction),
+  template: Type.Optional(Id),
+  parameters: Type.Optional(Parameters),
+  starterAssets: Type.Optional(Type.Array(Id, { maxItems: 20, description: 'Ids from the library, added in order.' })),
+  script: Type.Optional(Script),
+  sourceJobId: Type.Optional(Type.String({ maxLength: 40, description: 'A completed job whose scene to begin with.' })),
+  faceLimit: Type.Optional(Type.Integer({ minimum: 1, description: 'Triangles at most, else the job fails.' })),
+})
+export type NewJob = Static<typeof NewJob>
+
+export const NewAction = Type.Object({
+  action: OneOf(['revise', 'render', 'inspect', 'export']),
+  script: Type.Optional(Script),
+  parameters: Type.Optional(Parameters),
+  name: Type.Optional(Name),
+})
+export type NewAction = Static<typeof NewAction>
+
+export const Artifact = Type.Object({
+  name: OneOf(ARTIFACTS),
+  size: Type.Integer(),
+  contentType: Type.String(),
+  sha256: Type.String(),
+})
+export type Artifact = Static<typeof Artifact>
+
+export const Job = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  action: JobAction,
+  status: JobStatus,
+  progress: Type.Number({ minimum: 0, maximum: 1 }),
+  stage: Nullable(Type.String({ description: 'What it is doing, in a word or two.' })),
+  queuePosition: Nullable(Type.Integer({ description: '1 is next; null when it does not wait.' })),
+  template: Nullable(Type.String()),
+  parameters: Type.Record(Type.String(), Type.Unknown()),
+  starterAssets: Type.Array(Type.String()),
+  faceLimit: Type.Integer(),
+  sourceJobId: Nullable(Type.String()),
+  attempts: Type.Integer(),
+  timing: Type.Object({
+    queuedAt: Time,
+    startedAt: Nullable(Time),
+    finishedAt: Nullable(Time),
+    runMs: Nullable(Type.Integer()),
+  }),
+  error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+  artifacts: Type.Array(Artifact),
+  assetId: Nullable(Type.String()),
+})
+export type Job = Static<typeof Job>
+
+export const JobList = pageOf('jobs', Job)
+export const JobQuery = Type.Object({
+  ...PageQuery.properties,
+  status: Type.Optional(JobStatus),
+  action: Type.Optional(JobAction),
+})
+export type JobQuery = Static<typeof JobQuery>
+export const JobParams = Type.Object({ id: Type.String({ maxLength: 40 }) })
+export const ArtifactParams = Type.Object({ id: Type.String({ maxLength: 40 }), name: Type.String({ maxLength: 40 }) })
+export const ArtifactList = Type.Object({ artifacts: Type.Array(Artifact) })
+
+export const Capabilities = Type.Object({
+  version: Type.Literal('v1'),
+  blenderVersion: Nullable(Type.String()),
+  executor: Type.String(),
+  actions: Type.Array(JobAction),
+  inputs: Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of a job.' }),
+  artifacts: Type.Array(Type.String()),
+  limits: Type.Object({
+    scriptBytes: Type.Integer(),
+    queuedPerOwner: Type.Integer(),
+    runningPerOwner: Type.Integer(),
+    timeoutSeconds: Type.Integer(),
+    maxFaces: Type.Integer(),
+    artifactBytes: Type.Integer(),
+  }),
+})
+export type Capabilities = Static<typeof Capabilities>
+
+export const Health = Type.Object({
+  executor: Type.String(),
+  status: OneOf(['ok', 'unavailable']),
+  reason: Type.Optional(Type.String()),
+  blenderVersion: Nullable(Type.String()),
+  capacity: Type.Integer({ description: 'Jobs at once, of all workers together.' }),
+  active: Type.Integer(),
+  queued: Type.Integer(),
+  library: Type.Object({ status: OneOf(['ok', 'damaged']), items: Type.Integer() }),
+})
+export type Health = Static<typeof Health>
+
+export const Template = Type.Object({
+  id: Type.String(),
+  version: Type.Integer(),
+  title: Type.String(),
+  description: Type.String(),
+  parameters: Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema.' }),
+  recommendedStarters: Type.Array(Type.String()),
+  guidance: Type.String({ description: 'For whoever writes a script on top of it.' }),
+  preview: Nullable(Type.String()),
+})
+export type Template = Static<typeof Template>
+export const TemplateList = Type.Object({ templates: Type.Array(Template) })
+
+export const NewGeneration = Type.Object({
+  provider: Type.String({ maxLength: 40, description: '`blender`.' }),
+  name: Name,
+  template: Type.Optional(Id),
+  starters: Type.Optional(Type.Array(Id, { maxItems: 20 })),
+  parameters: Type.Optional(Parameters),
+  script: Type.Optional(Script),
+  prompt: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4000,
+      description: 'What to make: a model writes the script, paid with credits.',
+    }),
+  ),
+  visibility: Type.Optional(OneOf(['public', 'private'])),
+})
+export type NewGeneration = Static<typeof NewGeneration>
+
+const GENERATION_STATUSES = ['writing', 'queued', 'running', 'completed', 'failed', 'cancelled'] as const
+export type GenerationStatus = (typeof GENERATION_STATUSES)[number]
+export const Generation = Type.Object({
+  id: Type.String(),
+  status: OneOf(GENERATION_STATUSES),
+  name: Type.String(),
+  jobId: Nullable(Type.String()),
+  assetId: Nullable(Type.String()),
+  rounds: Type.Integer({ description: 'How often the model wrote a script, repairs included.' }),
+  error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+  createdAt: Time,
+})
+export type Generation = Static<typeof Generation>

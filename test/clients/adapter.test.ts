@@ -1,0 +1,369 @@
+// The server adapter, as a game's server uses it, against the platform on a real socket.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Fastify from 'fastify'
+import { Hono } from 'hono'
+import t, { type Test } from 'tap'
+import { createAuth as forNode } from '../../clients/adapter/express.ts'
+import { gameAuth } from '../../clients/adapter/fastify.ts'
+import { createAuth as forHono } from '../../clients/adapter/hono.ts'
+import { type Auth, type AuthSettings, AuthSettingsError, createAuth } from '../../clients/adapter/index.ts'
+import { decide } from '../kit/oauth.ts'
+import { type Platform, type PlayerClient, startPlatform } from '../kit/platform.ts'
+
+const SECRET = 's'.repeat(32)
+const URL_OF_GAME = 'http://relay.localhost:3000'
+const CALLBACK = '/auth/service/callback'
+
+/** A game that lives elsewhere, its settings, and somebody to play it. */
+async function elsewhere(t: Test, { url = URL_OF_GAME, ...fields }: AuthSettings & { url?: string } = {}) {
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp()
+  const { oauth } = await platform.game(owner, { title: 'Relay', url })
+  const settings: AuthSettings = {
+    clientId: oauth.clientId,
+    clientSecret: oauth.clientSecret,
+    redirectUri: oauth.redirectUri,
+    sessionSecret: SECRET,
+    baseUrl: platform.portal,
+    ...fields,
+  }
+  return { platform, player: await platform.signUp({ name: 'Ada' }), settings }
+}
+
+/** A browser in front of a handler: keeps its cookies. */
+class Visitor {
+  readonly cookies = new Map<string, string>()
+  readonly #answer: (request: Request) => Promise<Response>
+
+  constructor(answer: (request: Request) => Promise<Response>) {
+    this.#answer = answer
+  }
+
+  async ask(
+    path: string,
+    { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+  ) {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await this.#answer(
+      new Request(new URL(path, URL_OF_GAME), { method, headers: { ...(cookie ? { cookie } : {}), ...headers } }),
+    )
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (/Max-Age=0\b/.test(line)) this.cookies.delete(name)
+      else this.cookies.set(name, value)
+    }
+    return response
+  }
+
+  /** From the start to the answer of the callback. */
+  async signIn(platform: Platform, player: PlayerClient, path = '/auth/service/start', headers = {}) {
+    const start = await this.ask(path, { headers })
+    return this.ask(await approved(platform, player, String(start.headers.get('location'))), { headers })
+  }
+
+  session = async () => (await this.ask('/auth/service/session')).json()
+}
+
+/** What the portal sends the player back with, after a consent where one is asked for. */
+async function approved(platform: Platform, player: PlayerClient, location: string): Promise<string> {
+  const { origin, pathname, search } = new URL(location)
+  if (origin !== platform.portal) throw new Error(`Sent to ${origin}.`)
+  const asked = await player.get(pathname + search)
+  const answer = asked.status === 200 ? await decide(player, pathname + search, 'allow') : asked
+  const back = new URL(answer.headers.location as string)
+  return back.pathname + back.search
+}
+
+const visit = (auth: Auth) => new Visitor(async (request) => (await auth.handle(request)) as Response)
+
+t.test('a player signs in, is known, and signs out', async (t) => {
+  const seen: unknown[] = []
+  const { platform, player, settings } = await elsewhere(t, {
+    scope: 'profile email',
+    onSignIn: async (...what) => void seen.push(what),
+  })
+  const auth = createAuth(settings)
+  const visitor = visit(auth)
+  t.same(await visitor.session(), { signedIn: false })
+
+  const start = await visitor.ask('/auth/service/start?returnTo=/level/2%3Fx=1')
+  t.equal(start.status, 302)
+  t.equal(start.headers.get('cache-control'), 'no-store')
+  t.equal(start.headers.get('cross-origin-resource-policy'), 'cross-origin')
+  const authorize = new URL(start.headers.get('location') as string)
+  t.equal(authorize.origin + authorize.pathname, `${platform.portal}/oauth/authorize`)
+  t.match(Object.fromEntries(authorize.searchParams), {
+    response_type: 'code',
+    client_id: settings.clientId,
+    redirect_uri: `${URL_OF_GAME}${CALLBACK}`,
+    scope: 'profile email',
+    code_challenge_method: 'S256',
+  })
+  t.match(
+    start.headers.getSetCookie()[0],
+    /^service_state_[\w-]{22}=[^;]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+  )
+
+  const back = await visitor.ask(await approved(platform, player, authorize.href))
+  t.equal(back.status, 302)
+  t.equal(back.headers.get('location'), '/level/2?x=1')
+  t.same([...visitor.cookies.keys()], ['service_session'], 'the state is gone')
+  const { email } = player.account
+  t.match(await visitor.session(), {
+    signedIn: true,
+    user: { id: player.id, name: 'Ada', email },
+    scope: 'profile email',
+    expiresAt: /^\d{4}-\d\d-\d\dT.*Z$/,
+  })
+  t.match(
+    seen,
+    [
+      [
+        { id: player.id, name: 'Ada', email },
+        { accessToken: /\S{20,}/, expiresIn: 3600 },
+      ],
+    ],
+    'told once',
+  )
+  const cookie = `service_session=${visitor.cookies.get('service_session')}`
+  for (const request of [
+    new Headers({ cookie }),
+    { headers: new Headers({ cookie }) },
+    { headers: { cookie } },
+    new Request(URL_OF_GAME, { headers: { cookie } }),
+  ]) {
+    t.match(await auth.getSession(request), { signedIn: true, user: { id: player.id } })
+  }
+
+  const out = await visitor.ask('/auth/service/logout?returnTo=/bye', {
+    method: 'POST',
+    headers: { accept: 'text/html' },
+  })
+  t.equal(out.status, 303)
+  t.equal(out.headers.get('location'), '/bye')
+  t.same(await visitor.session(), { signedIn: false })
+  await visitor.signIn(platform, player)
+  t.equal((await visitor.session()).signedIn, true)
+  t.same(await (await visitor.ask('/auth/service/logout')).json(), { signedIn: false }, 'GET, from a script')
+  t.same(await visitor.session(), { signedIn: false })
+})
+
+t.test('a callback that this browser did not ask for is refused', async (t) => {
+  const { platform, player, settings } = await elsewhere(t)
+  const auth = createAuth(settings)
+  const [visitor, other] = [visit(auth), visit(auth)]
+  const start = await visitor.ask('/auth/service/start')
+  const back = await approved(platform, player, String(start.headers.get('location')))
+  const refused = async (who: Visitor, path: string, message: RegExp) => {
+    const answer = await who.ask(path)
+    t.equal(answer.status, 400, path)
+    t.match(await answer.json(), { error: { code: 'sign_in_failed', message } })
+    t.equal(answer.headers.getSetCookie().length, 0)
+  }
+  await refused(other, back, /not begun in this browser/)
+  await refused(visitor, back.replace(/state=[^&]+/, `state=${'A'.repeat(22)}`), /not begun in this browser/)
+  await refused(visitor, '/auth/service/callback', /not begun in this browser/)
+  await refused(visitor, back.replace(/code=[^&]+/, 'code='), /code is missing/)
+  await refused(visitor, back.replace(/code=[^&]+/, 'code=nonsense'), /invalid_grant/)
+  await refused(visitor, back.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example'), /not from our portal/)
+  t.equal((await visitor.ask(back)).status, 302, 'and the good one is taken')
+  await refused(visitor, back, /not begun in this browser/)
+})
+
+t.test('a portal that can not be asked is a gateway error', async (t) => {
+  const { platform, player, settings } = await elsewhere(t)
+  for (const [portal, message] of [
+    [() => Promise.reject(new TypeError('fetch failed')), /could not be asked/],
+    [async () => new Response('<h1>Bad gateway</h1>', { status: 502 }), /answered with 502/],
+    [async () => Response.json({ token_type: 'Bearer' }), /did not say who/],
+  ] as [typeof fetch, RegExp][]) {
+    const visitor = visit(createAuth({ ...settings, fetch: portal }))
+    const answer = await visitor.signIn(platform, player)
+    t.equal(answer.status, 502)
+    t.match(await answer.json(), { error: { code: 'upstream_error', message } })
+    t.same(await visitor.session(), { signedIn: false })
+  }
+})
+
+t.test('inside the portal’s frame nothing is asked, and cookies are partitioned', async (t) => {
+  const { platform, player, settings } = await elsewhere(t)
+  const visitor = visit(createAuth(settings))
+  const framed = { 'sec-fetch-dest': 'iframe', 'sec-fetch-site': 'cross-site' }
+  const embed = '/auth/service/start?embed=1&returnTo=/play'
+  const start = await visitor.ask(embed, { headers: framed })
+  const location = new URL(start.headers.get('location') as string)
+  t.equal(location.searchParams.get('prompt'), 'none')
+  t.match(start.headers.getSetCookie()[0], /; HttpOnly; SameSite=None; Secure; Partitioned$/)
+  const silent = await player.get(location.pathname + location.search)
+  const back = new URL(silent.headers.location as string)
+  t.equal(back.searchParams.get('error'), 'consent_required')
+  const answer = await visitor.ask(back.pathname + back.search, { headers: framed })
+  t.equal(answer.headers.get('location'), '/play', 'back in the game')
+  t.same(await visitor.session(), { signedIn: false }, 'signed out')
+
+  await visitor.signIn(platform, player)
+  await visitor.ask('/auth/service/logout')
+  const again = await visitor.signIn(platform, player, embed, framed)
+  t.match(again.headers.getSetCookie().at(-1), /^service_session=.*; SameSite=None; Secure; Partitioned$/)
+  t.equal((await visitor.session()).signedIn, true, 'once consented, signed in without a click')
+})
+
+t.test('on https the cookies bear __Host- and are for frames too', async (t) => {
+  const { platform, player, settings } = await elsewhere(t, { url: 'https://relay.example' })
+  const visitor = visit(createAuth(settings))
+  const answer = await visitor.signIn(platform, player)
+  const form = /^__Host-service_session=[^;]+; Path=\/; Max-Age=604800; HttpOnly; SameSite=None; Secure; Partitioned$/
+  t.match(answer.headers.getSetCookie().at(-1), form)
+  t.equal((await visitor.session()).signedIn, true)
+})
+
+t.test('a session holds where and as long as it was made to', async (t) => {
+  let time = Date.now()
+  const { platform, player, settings } = await elsewhere(t, { sessionSeconds: 3600, now: () => new Date(time) })
+  const visitor = visit(createAuth(settings))
+  await visitor.signIn(platform, player)
+  const value = visitor.cookies.get('service_session') as string
+  const read = (changes: AuthSettings, cookie = `service_session=${value}`) =>
+    createAuth({ ...settings, ...changes }).getSession(new Headers({ cookie }))
+  t.match(await read({}), { signedIn: true }, 'on another server with the same secret')
+  const behind = () => new Date(time - 30_000)
+  t.match(await read({ now: behind }), { signedIn: true }, 'whose clock is behind')
+  for (const [changes, why] of [
+    [{ sessionSecret: 'x'.repeat(32) }, 'another secret'],
+    [{ clientId: 'another' }, 'another application'],
+    [{ redirectUri: 'http://other.localhost:3000/auth/service/callback' }, 'another host'],
+  ] as [AuthSettings, string][]) {
+    t.same(await read(changes), { signedIn: false }, why)
+  }
+  t.same(await read({}, `service_session=${value}; service_session=${value}`), { signedIn: false }, 'two of them')
+  t.same(await read({}, `service_session=${value.slice(0, -2)}`), { signedIn: false }, 'cut short')
+  t.same(await read({}, 'service_session='), { signedIn: false }, 'empty')
+  const start = await visitor.ask('/auth/service/start')
+  const [, state = ''] = /^service_state_[^=]+=([^;]+)/.exec(start.headers.getSetCookie()[0] as string) ?? []
+  t.same(await read({}, `service_session=${state}`), { signedIn: false }, 'a state is no session')
+  time += 3_590_000
+  t.match(
+    await read({ now: () => new Date(time + 40_000) }),
+    { signedIn: true },
+    'a clock that is ahead by less than a minute',
+  )
+  time += 120_000
+  t.same(await read({}), { signedIn: false }, 'over')
+})
+
+t.test('players are sent nowhere but back into the game', async (t) => {
+  const { settings } = await elsewhere(t)
+  const visitor = visit(createAuth(settings))
+  for (const [wanted, location] of [
+    ['/level?x=1#y', '/level?x=1#y'],
+    ['//evil.example', '/'],
+    ['/\\evil.example', '/'],
+    ['https://evil.example', '/'],
+    ['/x/..//evil.example', '/'],
+    ['/\t/evil.example', '/'],
+    ['/auth/service/logout', '/'],
+    [`/${'a'.repeat(3000)}`, '/'],
+  ] as const) {
+    const path = `/auth/service/logout?returnTo=${encodeURIComponent(wanted)}`
+    const answer = await visitor.ask(path, { headers: { accept: 'text/html' } })
+    t.equal(answer.headers.get('location'), location, wanted)
+  }
+})
+
+t.test('other methods, unknown addresses and service workers are refused; other paths are the game’s', async (t) => {
+  const { settings } = await elsewhere(t)
+  const auth = createAuth(settings)
+  const visitor = visit(auth)
+  for (const [method, path, status, allow] of [
+    ['POST', '/auth/service/start', 405, 'GET'],
+    ['DELETE', '/auth/service/session', 405, 'GET'],
+    ['PUT', '/auth/service/logout', 405, 'GET, POST'],
+    ['GET', '/auth/service/nothing', 404, null],
+    ['GET', '/auth/service/constructor', 404, null],
+    ['GET', '/auth/service/', 404, null],
+  ] as const) {
+    const answer = await visitor.ask(path, { method })
+    t.equal(answer.status, status, `${method} ${path}`)
+    t.equal(answer.headers.get('allow'), allow)
+  }
+  const worker = await visitor.ask('/auth/service/start', { headers: { 'service-worker': 'script' } })
+  t.equal(worker.status, 403)
+  for (const path of ['/', '/auth', '/auth/service', '/level/2']) {
+    t.equal(await auth.handle(new Request(new URL(path, URL_OF_GAME))), null, path)
+  }
+  let cookie = ''
+  for (let count = 0; count < 10; count++) cookie += `service_state_${String(count).padStart(22, 'x')}=y; `
+  const cleared = (await visitor.ask('/auth/service/start', { headers: { cookie } })).headers.getSetCookie()
+  t.equal(cleared.filter((line) => /^service_state_x.*Max-Age=0/.test(line)).length, 20, 'flows that nobody ended go')
+})
+
+t.test('settings that can not work are refused, all at once, with what to do', async (t) => {
+  const problem = (settings: AuthSettings) => {
+    try {
+      createAuth(settings)
+      return null
+    } catch (error) {
+      t.ok(error instanceof AuthSettingsError)
+      return (error as Error).message
+    }
+  }
+  const good = { clientId: 'a', clientSecret: 'b', sessionSecret: SECRET, redirectUri: `https://x.example${CALLBACK}` }
+  const none = problem({})
+  for (const name of ['CLIENT_ID', 'CLIENT_SECRET', 'SESSION_SECRET', 'REDIRECT_URI', 'BASE_URL']) {
+    t.match(none, `SERVICE_${name}`)
+  }
+  t.equal(problem({ ...good, baseUrl: 'https://yard.example' }), null)
+  t.match(problem(good), /baseUrl is missing/, 'a game on the internet does not sign in at localhost')
+  t.equal(problem({ ...good, redirectUri: `http://localhost:3000${CALLBACK}` }), null, 'one on this machine does')
+  const bad = (changes: AuthSettings) => problem({ ...good, baseUrl: 'https://yard.example', ...changes })
+  t.match(bad({ sessionSecret: 's'.repeat(31) }), /has 31 bytes and needs 32/)
+  t.equal(bad({ sessionSecret: 'é'.repeat(16) }), null, 'bytes count, not letters')
+  t.match(bad({ redirectUri: 'https://x.example/callback' }), /must be a whole address that ends in/)
+  t.match(bad({ redirectUri: CALLBACK }), /must be a whole address/)
+  t.match(bad({ baseUrl: 'yard.example' }), /baseUrl is yard.example/)
+  t.match(bad({ sessionSeconds: 0.5 }), /sessionSeconds/)
+  t.notMatch(bad({ sessionSecret: 'short and secret' }), 'short and secret', 'the secret is not repeated')
+})
+
+t.test('the same in plain Node, Fastify and Hono', async (t) => {
+  const { platform, player, settings } = await elsewhere(t)
+  const middleware = forNode(settings)
+  const server = createServer(async (request, response) => {
+    await middleware(request, response, async () => response.end(JSON.stringify(await middleware.getSession(request))))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const fastify = Fastify()
+  t.teardown(() => fastify.close())
+  await fastify.register(gameAuth, settings)
+  fastify.get('/api/me', (request) => fastify.gameAuth.getSession(request))
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  const hono = new Hono()
+  const auth = forHono(settings)
+  hono.use(auth)
+  hono.get('/api/me', async (context) => context.json(await auth.getSession(context.req.raw)))
+
+  const over = (port: number) => async (request: Request) => {
+    const { pathname, search } = new URL(request.url)
+    const { method, headers } = request
+    return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { method, headers, redirect: 'manual' })
+  }
+  for (const [name, answer] of [
+    ['node:http', over((server.address() as AddressInfo).port)],
+    ['Fastify', over((fastify.server.address() as AddressInfo).port)],
+    ['Hono', async (request: Request) => hono.request(request)],
+  ] as const) {
+    const visitor = new Visitor(answer)
+    const back = await visitor.signIn(platform, player, '/auth/service/start?returnTo=/x')
+    t.equal(back.headers.get('location'), '/x', name)
+    t.match(await visitor.session(), { signedIn: true, user: { name: 'Ada' } })
+    t.match(await (await visitor.ask('/api/me')).json(), { signedIn: true, user: { id: player.id } }, "the game's own")
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    t.same(await (await visitor.ask('/auth/service/logout', { method: 'POST', headers })).json(), { signedIn: false })
+    t.same(await visitor.session(), { signedIn: false })
+    t.equal((await visitor.ask('/auth/service/start', { method: 'POST' })).status, 405)
+    t.equal((await visitor.ask('/auth/service/nothing')).status, 404)
+  }
+})

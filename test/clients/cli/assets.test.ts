@@ -1,0 +1,61 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { ask } from '../../kit/upload.ts'
+import { machine, startYard } from './kit.ts'
+
+const PICTURE = readFileSync(join(import.meta.dirname, '../../fixtures/media/picture.png'))
+
+t.test('assets are uploaded, found, fetched whole or not at all, published and removed', async (t) => {
+  const yard = await startYard(t)
+  const { portal } = yard.server
+  const token = await yard.token(['assets:read', 'assets:write'])
+  const { gameyard, json, cwd } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal })
+  writeFileSync(join(cwd, 'Red Knight.png'), PICTURE)
+  const made = await json(
+    'assets',
+    'upload',
+    'Red Knight.png',
+    '--license',
+    'CC0-1.0',
+    '--tag',
+    'red',
+    '--tag',
+    'knight',
+  )
+  t.match(made, { slug: 'red-knight', title: 'Red Knight', kind: 'image', license: 'CC0-1.0', tags: ['red', 'knight'] })
+  t.match(await gameyard('assets', 'list', '--mine', '--search', 'knight'), {
+    stdout: /\nred-knight +Red Knight +image/,
+  })
+  t.match(await gameyard('assets', 'get', 'red-knight'), { stdout: /^Red Knight\n {2}Id +ast_/ })
+  t.match(await json('assets', 'get', 'red-knight', '--manifest'), { url: String, files: [{}] })
+
+  t.match(await gameyard('assets', 'download', 'red-knight'), { code: 0, stdout: /^Saved red-knight\.png \(/ })
+  t.same(readFileSync(join(cwd, 'red-knight.png')), PICTURE)
+  t.match(await json('assets', 'download', made.id, '-o', 'copy.png'), { file: 'copy.png', bytes: PICTURE.length })
+  t.match(await gameyard('assets', 'download', 'red-knight', '-o', 'no/where.png'), {
+    code: 1,
+    stderr: /no\/where\.png was not saved: it does not exist\.\n {2}Nothing of it was kept/,
+  })
+  const address = `${portal}/api/assets/red-knight/file`
+  t.equal((await ask('GET', address)).status, 404)
+  t.match(await gameyard('assets', 'publish', 'red-knight'), { stdout: 'Red Knight is public now.\n' })
+  t.equal((await ask('GET', address)).status, 200)
+  t.match(await gameyard('assets', 'delete', 'red-knight'), { code: 0 })
+  t.match(await json('assets', 'get', 'red-knight'), { error: { code: 'not_found' } })
+})
+
+t.test('what is no asset is refused, and a typo is suggested for', async (t) => {
+  const yard = await startYard(t)
+  const token = await yard.token(['assets:read', 'assets:write'])
+  const { gameyard, cwd } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: yard.server.portal })
+  writeFileSync(join(cwd, 'broken.glb'), 'glTF, or so it says')
+  t.match(await gameyard('assets', 'upload', 'broken.glb'), { code: 1, stderr: /glTF/ })
+  t.match(await gameyard('assets', 'upload', 'nothing.glb'), { code: 2, stderr: /it does not exist/ })
+  t.match(await gameyard('assets', 'upload', '.'), { code: 2, stderr: /a pack is uploaded as a ZIP/ })
+  t.match(await gameyard('assets', 'animate', 'x', 'wlk'), {
+    code: 2,
+    stderr: /There is no clip wlk\.\n {2}Did you mean walk\?/,
+  })
+  t.ok(statSync(join(cwd, 'broken.glb')).isFile())
+})

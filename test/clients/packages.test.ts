@@ -1,0 +1,124 @@
+// The packages as they are published: what is in them, how much it weighs, and that they work where nothing else is.
+import { execFile, execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import t from 'tap'
+import { type FreshProject, freshProject, packClient, plainEnvironment } from '../kit/packages.ts'
+import { startPlatform } from '../kit/platform.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** Entries by package, each with what a game that uses it downloads or loads, in bytes of gzip. */
+const BUDGETS: Record<string, { code: string; bytes: number; external?: string[] }[]> = {
+  sdk: [
+    { code: "import { createClient } from '@gameyard/sdk'; globalThis.x = createClient", bytes: 5000 },
+    {
+      code: "import { createConnection, getAsset } from '@gameyard/sdk'; globalThis.x = [createConnection, getAsset]",
+      bytes: 2500,
+    },
+    { code: "import { assetUrl } from '@gameyard/sdk'; globalThis.x = assetUrl", bytes: 400 },
+  ],
+  browser: [
+    { code: "import { mount } from '@gameyard/browser'; globalThis.x = mount", bytes: 3000 },
+    { code: "import { join } from '@gameyard/browser/multiplayer'; globalThis.x = join", bytes: 5000 },
+    { code: "import { mountWidget } from '@gameyard/browser/widget'; globalThis.x = mountWidget", bytes: 3500 },
+  ],
+  adapter: [
+    {
+      code: "import { createAuth } from '@gameyard/adapter'; globalThis.x = createAuth",
+      bytes: 6000,
+      external: ['jose'],
+    },
+  ],
+}
+
+async function weigh({ folder }: FreshProject, code: string, external: string[] = []): Promise<number> {
+  const { outputFiles } = await build({
+    stdin: { contents: code, resolveDir: folder },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    external,
+  })
+  return gzipSync(outputFiles[0]?.contents as Uint8Array, { level: 9 }).length
+}
+
+for (const name of Object.keys(BUDGETS)) {
+  t.test(`@gameyard/${name}, packed and installed in a fresh folder`, { timeout: 120_000 }, async (t) => {
+    const packed = packClient(t, name)
+    t.equal(packed.name, `@gameyard/${name}`)
+    for (const path of ['package.json', 'README.md', 'LICENSE']) t.ok(packed.files.includes(path), path)
+    t.same(
+      packed.files.filter((path) => !/\.(js|d\.ts)$|^(package\.json|README\.md|LICENSE)$/.test(path)),
+      [],
+      'nothing else',
+    )
+    t.ok(packed.size < 64 * 1024, `${packed.size} bytes`)
+
+    const project = freshProject(t, [packed])
+    const installed = join(project.folder, 'node_modules/@gameyard', name)
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    t.match(manifest, { version, license: 'MIT', type: 'module' })
+    t.ok('sideEffects' in manifest, 'bundlers are told what may be left out')
+    for (const [entry, files] of Object.entries<Record<string, string> | string>(manifest.exports)) {
+      for (const file of typeof files === 'string' ? [files] : Object.values(files)) {
+        t.ok(packed.files.includes(file.slice(2)), `${entry} is at ${file}`)
+      }
+    }
+    for (const { code, bytes, external } of BUDGETS[name] ?? []) {
+      const weight = await weigh(project, code, external)
+      t.ok(weight <= bytes, `${weight} of ${bytes} bytes: ${code}`)
+    }
+  })
+}
+
+t.test('a developer’s program in a fresh folder: it runs, and its types hold', { timeout: 120_000 }, async (t) => {
+  const platform = await startPlatform(t, { listen: true })
+  const { token } = await platform.program(await platform.signUp({ name: 'Ada' }))
+  const project = freshProject(t, [packClient(t, 'sdk'), packClient(t, 'adapter'), packClient(t, 'browser')])
+  const readme = readFileSync(join(project.folder, 'node_modules/@gameyard/sdk/README.md'), 'utf8')
+  const [, example = ''] = /```js\n([\s\S]+?)```/.exec(readme) ?? []
+  project.write({
+    'example.js': example,
+    'main.ts': `
+      import { createClient, type Game } from '@gameyard/sdk'
+      import { createAuth, type GameSession } from '@gameyard/adapter'
+      import { mount } from '@gameyard/browser'
+      import { join, type Player } from '@gameyard/browser/multiplayer'
+      export const name = async () => (await mount('#player', { gameName: 'Pong' })).session.user?.name
+      export const others = async (): Promise<Player[]> => (await join('lobby')).players
+      const client = createClient({ baseUrl: 'http://localhost:8080' })
+      export const title = async (): Promise<string> => (await client.games.get('x')).title
+      export const covers: (game: Game) => string | null = (game) => game.coverUrl
+      export const session = (request: Request): Promise<GameSession> => createAuth().getSession(request)
+      // @ts-expect-error it is a number of plays
+      export const plays: (game: Game) => string = (game) => game.stats.plays
+    `,
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        noEmit: true,
+        module: 'nodenext',
+        target: 'es2022',
+        lib: ['es2022', 'dom', 'dom.iterable'],
+        types: [],
+      },
+      files: ['main.ts'],
+    }),
+  })
+  const env = { PATH: process.env.PATH, SERVICE_BASE_URL: platform.portal, SERVICE_API_TOKEN: token as string }
+  // Not by a blocking call: the platform answers from this very process.
+  const { stdout } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project.folder, env })
+  t.match(stdout, /name: 'Ada'/, 'the example of the README')
+  const tsc = join(root, 'node_modules/typescript/lib/tsc.js')
+  t.equal(
+    String(execFileSync(process.execPath, [tsc, '-p', project.folder], { env: plainEnvironment() })),
+    '',
+    'no complaint of the compiler',
+  )
+})

@@ -1,0 +1,93 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+
+export const WEBHOOK_SECRET = 'whsec_test_0123456789abcdef'
+export const SECRET_KEY = 'sk_test_0123456789abcdef'
+export const PACK = { id: 'small', credits: 500, price: 500, currency: 'eur' }
+
+/** The part of Stripe's API that makes checkouts, over HTTP. */
+export async function startStripe(t: Pick<Test, 'teardown'>) {
+  const stripe = { url: '', checkouts: [] as Record<string, string>[], failing: false }
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const authorised = request.headers.authorization === `Bearer ${SECRET_KEY}`
+    if (stripe.failing || !authorised || request.url !== '/v1/checkout/sessions') {
+      const error = { type: 'invalid_request_error', message: `No such thing, ${SECRET_KEY}` }
+      response.writeHead(authorised ? 400 : 401, { 'content-type': 'application/json' })
+      return response.end(JSON.stringify({ error }))
+    }
+    stripe.checkouts.push(Object.fromEntries(new URLSearchParams(text)))
+    const id = `cs_test_${stripe.checkouts.length}`
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ id, object: 'checkout.session', url: `${stripe.url}/pay/${id}` }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  stripe.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return stripe
+}
+
+/** The section `payments` of a configuration that uses it. */
+export const stripeConfig = (apiBase = 'http://127.0.0.1:9') => ({
+  driver: 'stripe',
+  secretKey: SECRET_KEY,
+  webhookSecret: WEBHOOK_SECRET,
+  apiBase,
+  packs: [PACK, { id: 'large', credits: 2500, price: 2000, currency: 'eur' }],
+})
+
+export const completed = (event: {
+  id: string
+  purchaseId: string | null
+  paymentId: string
+  amount?: number
+  currency?: string
+  status?: string
+}): string =>
+  JSON.stringify({
+    id: event.id,
+    object: 'event',
+    type: 'checkout.session.completed',
+    data: {
+      object: {
+        id: 'cs_test_1',
+        object: 'checkout.session',
+        payment_status: event.status ?? 'paid',
+        client_reference_id: event.purchaseId,
+        metadata: { purchase: event.purchaseId },
+        payment_intent: event.paymentId,
+        amount_total: event.amount ?? PACK.price,
+        currency: event.currency ?? PACK.currency,
+      },
+    },
+  })
+
+export const refunded = (event: { id: string; paymentId: string; refunded: number; amount?: number }): string =>
+  JSON.stringify({
+    id: event.id,
+    object: 'event',
+    type: 'charge.refunded',
+    data: {
+      object: {
+        id: 'ch_1',
+        object: 'charge',
+        payment_intent: event.paymentId,
+        amount: event.amount ?? PACK.price,
+        amount_refunded: event.refunded,
+      },
+    },
+  })
+
+/** Signs as Stripe does: HMAC-SHA256 over time and body. */
+export function sign(body: string, at: Date, { secret = WEBHOOK_SECRET, ageSeconds = 0 } = {}): string {
+  const time = Math.floor(at.getTime() / 1000) - ageSeconds
+  return `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`
+}

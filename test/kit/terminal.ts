@@ -1,0 +1,82 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+
+const run = promisify(execFile)
+
+const PROMPT = '> '
+const AT_PROMPT = /(?:^|\n)> \s*$/
+
+export interface TerminalOptions {
+  cwd: string
+  env: Record<string, string>
+  columns?: number
+  rows?: number
+}
+
+/** A real terminal with a shell in it, as a person has it: a pseudo-terminal of tmux. */
+export interface Terminal {
+  /** Empties the screen, and what has scrolled away. The shell must be at its prompt. */
+  clear(): Promise<void>
+  /** Types a line and Enter. */
+  type(line: string): Promise<void>
+  /** Presses keys by tmux's names, such as `C-c`. */
+  press(key: string): Promise<void>
+  /** What is to be seen, with what has scrolled away; `colours` keeps the escape sequences. */
+  screen(options?: { colours?: boolean }): Promise<string>
+  /** Waits until something is to be seen. @throws with the screen, when it is not after a minute and a half */
+  sees(what: RegExp, milliseconds?: number): Promise<string>
+}
+
+/**
+ * Opens a terminal for a test and closes it at its end. Answers null, after marking the test as skipped, where there
+ * is no tmux; under CI=true that is a failure.
+ */
+export async function openTerminal(
+  t: Test,
+  { cwd, env, columns = 110, rows = 40 }: TerminalOptions,
+): Promise<Terminal | null> {
+  if (spawnSync('tmux', ['-V']).status !== 0) {
+    if (process.env.CI === 'true') throw new Error('tmux is not installed')
+    t.pass('skipped: no tmux on this machine', { skip: 'no tmux' })
+    return null
+  }
+  // A server of its own, so that nobody's sessions are touched.
+  const socket = `gameyard-${randomUUID()}`
+  const tmux = async (...arguments_: string[]) => (await run('tmux', ['-L', socket, ...arguments_])).stdout
+  const settings = Object.entries({ ...env, PS1: PROMPT }).map(([name, value]) => `${name}=${value}`)
+  const size = ['-x', String(columns), '-y', String(rows)]
+  const shell = ['env', ...settings, '/bin/sh']
+  execFileSync('tmux', ['-L', socket, '-f', '/dev/null', 'new-session', '-d', ...size, '-c', cwd, ...shell], {
+    env: { PATH: process.env.PATH, TERM: 'xterm-256color', LANG: 'C.UTF-8' },
+  })
+  t.teardown(() => spawnSync('tmux', ['-L', socket, 'kill-server']))
+  await tmux('set-option', '-g', 'history-limit', '5000')
+  const screen = ({ colours = false } = {}) => tmux('capture-pane', '-p', '-S', '-', ...(colours ? ['-e'] : ['-J']))
+  const sees = async (what: RegExp, milliseconds = 90_000) => {
+    const deadline = Date.now() + milliseconds
+    for (;;) {
+      const text = await screen()
+      if (what.test(text)) return text
+      if (Date.now() > deadline) throw new Error(`The terminal never showed ${what}:\n${text}`)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  const type = async (line: string) => {
+    await tmux('send-keys', '-l', line)
+    await tmux('send-keys', 'Enter')
+  }
+  await sees(AT_PROMPT)
+  return {
+    screen,
+    sees,
+    type,
+    async clear() {
+      await type('clear')
+      await sees(/^> \s*$/)
+      await tmux('clear-history')
+    },
+    press: async (key) => void (await tmux('send-keys', key)),
+  }
+}

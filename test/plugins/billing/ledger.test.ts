@@ -1,0 +1,205 @@
+// Whatever happens in whatever order, at once and over crashes: the balance is the sum of the ledger.
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { Credits } from '../../../plugins/billing/credits.ts'
+import { Purchases } from '../../../plugins/billing/purchases.ts'
+import { startPlatform } from '../../kit/platform.ts'
+import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { PACK, stripeConfig } from '../../kit/stripe.ts'
+
+const RUNS = Number(process.env.GAMEYARD_LEDGER_RUNS ?? 25)
+const HOLD_MS = 60_000
+
+type Step =
+  | { do: 'hold'; amount: number }
+  | { do: 'settle'; pick: number; part: number }
+  | { do: 'release'; pick: number }
+  | { do: 'grant'; amount: number }
+  | { do: 'look' }
+  | { do: 'crash' }
+  | { do: 'paid'; purchase: number }
+  | { do: 'refunded'; purchase: number; part: number }
+
+const nat = (max: number) => fc.integer({ min: 0, max })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('hold' as const), amount: fc.integer({ min: 1, max: 90 }) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('settle' as const), pick: nat(20), part: nat(100) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), pick: nat(20) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('grant' as const), amount: fc.integer({ min: -80, max: 80 }) }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'look' as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'crash' as const }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('paid' as const), purchase: nat(2) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('refunded' as const), purchase: nat(2), part: nat(100) }) },
+)
+/** Rounds, one after the other, of steps at once. */
+const story = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 })
+
+async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
+  const { app, clock } = await startPlatform(t, { config: { payments: stripeConfig(), ...config } })
+  const { db } = app
+  let players = 0
+  let events = 0
+
+  const tell = async (story: Step[][]) => {
+    const playerId = `ply_${String(++players).padStart(26, '0')}`
+    // A new process has the same database and nothing in its memory.
+    let credits = new Credits(app, { signUpCredits: 100 })
+    let purchases = new Purchases(app)
+    let holds: { id: string; amount: number }[] = []
+    const bought = [0, 1, 2].map((index) => ({ id: `pur_${players}_${index}`, paymentId: `pi_${players}_${index}` }))
+    for (const { id } of bought)
+      await db.execute(
+        `insert into credit_purchases (id, player_id, pack_id, credits, price, currency, created_at)
+         values (?, ?, 'small', 50, ?, 'eur', ?)`,
+        [id, playerId, PACK.price, clock.now()],
+      )
+
+    const take = async (step: Step): Promise<void> => {
+      if (step.do === 'hold') {
+        const options = { key: `key/${++events}`, expiresAt: new Date(clock.now().getTime() + HOLD_MS) }
+        const id = await credits.hold(playerId, step.amount, options)
+        holds.push({ id, amount: step.amount })
+      } else if (step.do === 'settle' || step.do === 'release') {
+        // Not taken off the list: a hold may be settled and released twice, by mistake and at once.
+        const hold = holds[step.pick % Math.max(1, holds.length)]
+        if (!hold) return
+        if (step.do === 'release') await credits.release(hold.id)
+        else await credits.settle(hold.id, Math.floor((hold.amount * step.part) / 100), { description: 'test' })
+      } else if (step.do === 'grant') {
+        if (step.amount === 0) return
+        await credits.grant(playerId, step.amount, { kind: 'adjustment', description: 'test', key: `g/${++events}` })
+      } else if (step.do === 'look') {
+        await credits.balance(playerId)
+      } else if (step.do === 'paid') {
+        const { id, paymentId } = bought[step.purchase] as (typeof bought)[0]
+        const paid = { kind: 'paid', purchaseId: id, paymentId, amount: PACK.price, currency: 'eur' } as const
+        // Now the same event, now another one that tells the same.
+        await purchases.receive({ ...paid, id: `evt/${paymentId}/${++events % 3}` })
+      } else if (step.do === 'refunded') {
+        const { paymentId } = bought[step.purchase] as (typeof bought)[0]
+        const refunded = Math.floor((PACK.price * step.part) / 100)
+        await purchases.receive({ kind: 'refunded', id: `evt/${++events}`, paymentId, refunded, amount: PACK.price })
+      }
+    }
+
+    for (const round of story) {
+      const results = await Promise.allSettled(round.map(take))
+      for (const result of results)
+        if (result.status === 'rejected' && !['insufficient_credits', 'conflict'].includes(result.reason.code))
+          throw result.reason
+      if (round.some((step) => step.do === 'crash')) {
+        holds = []
+        credits = new Credits(app, { signUpCredits: 100 })
+        purchases = new Purchases(app)
+        clock.advance(HOLD_MS + 1)
+        await credits.releaseExpired()
+        await purchases.collect()
+      }
+      await check(playerId)
+    }
+    clock.advance(HOLD_MS + 1)
+    await credits.releaseExpired()
+    const { held } = await check(playerId)
+    if (held !== 0) throw new Error(`${held} credits stay held for ever.`)
+    await checkPayments(bought)
+  }
+
+  const check = async (playerId: string) => {
+    const [row] = await db.query<{ balance: number; held: number; sum: number; holds: number }>(
+      `select coalesce(max(balance), 0) as balance, coalesce(max(held), 0) as held,
+       (select coalesce(sum(amount), 0) from credit_ledger where player_id = ?) as sum,
+       (select coalesce(sum(amount), 0) from credit_holds where player_id = ?) as holds
+       from credit_accounts where player_id = ?`,
+      [playerId, playerId, playerId],
+    )
+    const { balance = 0, held = 0, sum = 0, holds = 0 } = row ?? {}
+    const said = JSON.stringify(row)
+    if (balance !== sum) throw new Error(`The balance is not the sum of the ledger: ${said}`)
+    if (held !== holds) throw new Error(`What is held is not the sum of the holds: ${said}`)
+    if (balance - held < 0 || balance < 0) throw new Error(`More is spent than was there: ${said}`)
+    return { held }
+  }
+
+  /** Each purchase is granted once at most, and as much is taken or owed as was refunded. */
+  const checkPayments = async (bought: { id: string; paymentId: string }[]) => {
+    for (const { id, paymentId } of bought) {
+      const [grants] = await db.query<{ count: number }>(
+        'select count(*) as count from credit_ledger where "key" = ?',
+        [`purchase/${id}`],
+      )
+      const [payment] = await db.query<{ purchase_id: string | null; refunded: number; taken: number; owed: number }>(
+        'select purchase_id, refunded, taken, owed from credit_payments where id = ?',
+        [paymentId],
+      )
+      if ((grants?.count ?? 0) > 1) throw new Error(`${id} was granted ${grants?.count} times.`)
+      if (!payment?.purchase_id) continue
+      const due = Math.floor((50 * payment.refunded) / PACK.price)
+      if (payment.taken + payment.owed !== due) throw new Error(`Of ${due}: ${JSON.stringify(payment)}`)
+    }
+  }
+
+  await fc.assert(fc.asyncProperty(story, tell), { numRuns: RUNS, interruptAfterTimeLimit: 120_000 })
+  t.pass(`${RUNS} stories of ${players} players`)
+}
+
+t.test('random stories on SQLite', (t) => prove(t, {}))
+
+t.test('random stories on PostgreSQL', needsPostgres, async (t) => {
+  const database = { driver: 'postgres', url: await (await startPostgres()).database() }
+  await prove(t, { database, secret: 'the same on every node, and long enough' })
+})
+
+t.test('the database itself refuses what no program should write', async (t) => {
+  const { app } = await startPlatform(t)
+  await app.credits.balance('ply_1')
+  for (const sql of [
+    'update credit_accounts set balance = -1',
+    'update credit_accounts set held = 101',
+    'update credit_accounts set held = -1',
+    'insert into credit_ledger select \'led_2\', player_id, amount, kind, description, "key", created_at from credit_ledger',
+  ])
+    await t.rejects(app.db.execute(sql), /constraint/i, sql)
+  t.same(await app.credits.balance('ply_1'), { balance: 100, held: 0, available: 100 })
+})
+
+t.test('a hold is settled once, for no more than was held', async (t) => {
+  const { app, clock } = await startPlatform(t)
+  const { credits } = app
+  const expiresAt = new Date(clock.now().getTime() + 1000)
+  const hold = await credits.hold('ply_1', 10, { key: 'a', expiresAt })
+  await t.rejects(credits.hold('ply_1', 10, { key: 'a', expiresAt }), /constraint/i, 'a key is held once')
+  await t.rejects(credits.settle(hold, 11, { description: 'test' }), /can't be charged/)
+  t.same(await credits.balance('ply_1'), { balance: 100, held: 10, available: 90 }, 'and is still held')
+  const settled = await Promise.allSettled(
+    Array.from({ length: 50 }, () => credits.settle(hold, 4, { description: 'test' })),
+  )
+  t.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1)
+  t.same(await credits.balance('ply_1'), { balance: 96, held: 0, available: 96 })
+  t.equal(await credits.release(hold), false)
+  await t.rejects(
+    credits.settle(hold, 1, {
+      description: 'test',
+      also: async () => {
+        throw new Error('never')
+      },
+    }),
+    { code: 'conflict' },
+  )
+  const all = await credits.hold('ply_1', 96, { key: 'b', expiresAt })
+  const refusal = { code: 'insufficient_credits', statusCode: 402, body: { balance: 0, required: 1 } }
+  await t.rejects(credits.hold('ply_1', 1, { key: 'c', expiresAt }), refusal)
+  clock.advance(2000)
+  t.ok(await credits.hold('ply_1', 1, { key: 'd', expiresAt }), 'what a dead process held is in nobody’s way')
+  await t.rejects(credits.settle(all, 1, { description: 'test' }), { code: 'conflict' })
+})
+
+t.test('a grant with the same key is made once', async (t) => {
+  const { app } = await startPlatform(t)
+  const grant = { kind: 'grant', description: 'test', key: 'same' } as const
+  await Promise.all(Array.from({ length: 20 }, () => app.credits.grant('ply_1', 5, grant)))
+  t.equal((await app.credits.balance('ply_1')).available, 105)
+  const page = await app.credits.ledger('ply_1', { limit: 1 })
+  t.equal(page.entries.length, 1)
+  const rest = await app.credits.ledger('ply_1', { limit: 5, cursor: page.nextCursor ?? '' })
+  t.match(rest, { entries: { length: 1 }, nextCursor: null })
+})

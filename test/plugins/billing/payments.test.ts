@@ -1,0 +1,171 @@
+// Credits for money: checkout, and a webhook that anybody on the internet may call.
+import t from 'tap'
+import { captureLog } from '../../kit/driver-context.ts'
+import { startPlatform } from '../../kit/platform.ts'
+import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { completed, PACK, refunded, sign, startStripe, stripeConfig } from '../../kit/stripe.ts'
+
+const WELCOME = 100
+
+async function inhabit(t: Parameters<typeof startPlatform>[0], config: Record<string, unknown> = {}) {
+  const stripe = await startStripe(t)
+  const { log, lines } = captureLog()
+  const platform = await startPlatform(t, { config: { payments: stripeConfig(stripe.url), ...config }, log })
+  const buyer = await platform.signUp()
+  const { credits } = platform.app
+  await credits.balance(buyer.id)
+  const send = (body: string, signature = sign(body, platform.clock.now()), header = 'payment-signature') =>
+    platform.stranger.post('/api/payments/webhook', body, {
+      headers: { 'content-type': 'application/json', [header]: signature, origin: undefined },
+    })
+  const buy = async () => {
+    const { status } = await buyer.post('/api/payments/checkout', { packId: PACK.id })
+    t.equal(status, 200)
+    return stripe.checkouts.at(-1)?.client_reference_id ?? ''
+  }
+  const balance = async () => (await credits.balance(buyer.id)).available
+  const kinds = async () => (await credits.ledger(buyer.id)).entries.map(({ kind, amount }) => [kind, amount])
+  return { platform, stripe, buyer, send, buy, balance, kinds, lines }
+}
+
+t.test('a pack is bought: checkout, webhook, balance', async (t) => {
+  const { platform, buyer, stripe, send, balance, kinds } = await inhabit(t)
+  const packs = await platform.stranger.get('/api/payments/packs')
+  t.match(packs, { status: 200, body: { packs: [PACK, { id: 'large' }] } })
+  const checkout = await buyer.post('/api/payments/checkout', { packId: 'small' })
+  t.match(checkout, { status: 200, body: { url: `${stripe.url}/pay/cs_test_1` } })
+  const purchaseId = stripe.checkouts[0]?.client_reference_id ?? ''
+  t.match(stripe.checkouts[0], { success_url: `${platform.portal}/credits?purchase=${purchaseId}` })
+  const state = () => buyer.get(`/api/payments/purchases/${purchaseId}`)
+  t.match(await state(), { status: 200, body: { credits: 500, paid: false } })
+  const other = await platform.signUp()
+  t.match(await other.get(`/api/payments/purchases/${purchaseId}`), { status: 404 })
+  const answer = await send(completed({ id: 'evt_1', purchaseId, paymentId: 'pi_1' }), undefined, 'stripe-signature')
+  t.match(answer, { status: 200, body: { received: true } })
+  t.match(await state(), { body: { paid: true } })
+  t.equal(await balance(), WELCOME + 500)
+  t.same(await kinds(), [
+    ['purchase', 500],
+    ['signup', WELCOME],
+  ])
+})
+
+t.test('checkout takes a session and a pack that is sold', async (t) => {
+  const { platform, buyer, stripe } = await inhabit(t)
+  const program = await platform.program(buyer)
+  t.match(await program.post('/api/payments/checkout', { packId: 'small' }), { status: 403 })
+  t.match(await platform.stranger.post('/api/payments/checkout', { packId: 'small' }), { status: 401 })
+  const foreign = { headers: { origin: 'https://evil.example' } }
+  t.match(await buyer.post('/api/payments/checkout', { packId: 'small' }, foreign), { status: 403 })
+  for (const body of [{}, { packId: '' }, { packId: 'gold' }, { packId: 5 }, { packId: 'small', credits: 9 }])
+    t.match(await buyer.post('/api/payments/checkout', body), {
+      status: 400,
+      body: { error: { code: 'invalid_request' } },
+    })
+  stripe.failing = true
+  const failed = await buyer.post('/api/payments/checkout', { packId: 'small' })
+  t.match(failed, { status: 502, body: { error: { code: 'upstream_error' } } })
+  t.notMatch(failed.text, /sk_test/)
+})
+
+t.test('where nothing is sold, it says so', async (t) => {
+  const platform = await startPlatform(t)
+  const buyer = await platform.signUp()
+  const none = { status: 503, body: { error: { code: 'billing_not_configured' } } }
+  t.match(await buyer.post('/api/payments/checkout', { packId: 'small' }), none)
+  t.match(await platform.stranger.post('/api/payments/webhook', {}), { status: 400 })
+  t.match(await platform.stranger.get('/api/payments/packs'), { status: 200, body: { packs: [] } })
+})
+
+t.test('what the processor did not sign changes nothing', async (t) => {
+  const { platform, send, buy, balance } = await inhabit(t)
+  const body = completed({ id: 'evt_1', purchaseId: await buy(), paymentId: 'pi_1' })
+  const now = platform.clock.now()
+  const table: [string, string, string][] = [
+    ['wrong secret', body, sign(body, now, { secret: 'whsec_wrong' })],
+    ['stale timestamp', body, sign(body, now, { ageSeconds: 301 })],
+    ['edited body', body.replace('"paid"', '"paid" '), sign(body, now)],
+    ['no signature', body, ''],
+    ['no body', '', sign(body, now)],
+  ]
+  for (const [title, sent, signature] of table)
+    t.match(await send(sent, signature), { status: 400, body: { error: { code: 'invalid_request' } } }, title)
+  t.equal(await balance(), WELCOME)
+})
+
+t.test('what it signed and is not a sale of ours changes nothing', async (t) => {
+  const { send, buy, balance, lines } = await inhabit(t)
+  const purchaseId = await buy()
+  const paymentId = 'pi_1'
+  const events = [
+    completed({ id: 'evt_1', purchaseId: 'pur_unheard_of', paymentId }),
+    completed({ id: 'evt_2', purchaseId: null, paymentId }),
+    completed({ id: 'evt_3', purchaseId, paymentId, currency: 'jpy' }),
+    completed({ id: 'evt_4', purchaseId, paymentId, amount: 1 }),
+    completed({ id: 'evt_5', purchaseId, paymentId, status: 'unpaid' }),
+    JSON.stringify({ id: 'evt_6', object: 'event', type: 'checkout.session.completed', data: {} }),
+    '[]',
+    '{}',
+  ]
+  for (const event of events) t.match(await send(event), { status: 200 }, event.slice(0, 60))
+  t.equal(await balance(), WELCOME)
+  t.match(JSON.stringify(lines()), /price differs/)
+  t.match(await send(completed({ id: 'evt_7', purchaseId, paymentId })), { status: 200 })
+  t.equal(await balance(), WELCOME + 500, 'the real one still counts')
+})
+
+t.test('refunds take credits back: in part, twice, before the payment, and from who has spent them', async (t) => {
+  const { platform, buyer, send, buy, balance, kinds } = await inhabit(t)
+  const first = await buy()
+  await send(refunded({ id: 'evt_r1', paymentId: 'pi_1', refunded: 100 }))
+  t.equal(await balance(), WELCOME, 'a refund that comes first waits')
+  await send(completed({ id: 'evt_1', purchaseId: first, paymentId: 'pi_1' }))
+  t.equal(await balance(), WELCOME + 400)
+  await send(refunded({ id: 'evt_r3', paymentId: 'pi_1', refunded: 300 }))
+  await send(refunded({ id: 'evt_r2', paymentId: 'pi_1', refunded: 200 }))
+  t.equal(await balance(), WELCOME + 200, 'an earlier sum that comes later undoes nothing')
+  await platform.app.credits.grant(buyer.id, -250, { kind: 'adjustment', description: 'spent', key: 'spent' })
+  await send(refunded({ id: 'evt_r4', paymentId: 'pi_1', refunded: 500 }))
+  t.equal(await balance(), 0, 'no more than there is')
+  await platform.app.credits.grant(buyer.id, 1000, { kind: 'grant', description: 'gift', key: 'gift' })
+  await platform.app.purchases.collect()
+  await platform.app.purchases.collect()
+  t.equal(await balance(), 850, 'the rest as soon as there is some')
+  t.same(
+    (await kinds()).filter(([kind]) => kind === 'refund').map(([, amount]) => amount),
+    [-150, -50, -200, -100],
+  )
+  await send(completed({ id: 'evt_9', purchaseId: await buy(), paymentId: 'pi_9' }))
+  t.equal(await balance(), 1350)
+})
+
+for (const [name, database] of [
+  ['SQLite', null],
+  ['PostgreSQL', startPostgres],
+] as const)
+  t.test(
+    `an event that is told a hundred times at once grants once, on ${name}`,
+    database ? needsPostgres : {},
+    async (t) => {
+      const config = database && {
+        secret: 'the same on every node, and long enough',
+        database: { driver: 'postgres', url: await (await database()).database() },
+      }
+      const { send, buy, balance, kinds } = await inhabit(t, config ?? {})
+      const purchaseId = await buy()
+      const paid = completed({ id: 'evt_1', purchaseId, paymentId: 'pi_1' })
+      const again = completed({ id: 'evt_1b', purchaseId, paymentId: 'pi_1' })
+      const back = refunded({ id: 'evt_2', paymentId: 'pi_1', refunded: 250 })
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, (_, index) => send([paid, again, back][index % 3] as string)),
+      )
+      t.ok(answers.every(({ status }) => status === 200))
+      for (let more = 0; more < 5; more++) await send(paid)
+      t.equal(await balance(), WELCOME + 250)
+      t.same((await kinds()).toSorted(), [
+        ['purchase', 500],
+        ['refund', -250],
+        ['signup', WELCOME],
+      ])
+    },
+  )

@@ -1,0 +1,159 @@
+// The order of jobs and their leases, with workers that do nothing: no Blender is needed.
+import t, { type Test } from 'tap'
+import { newId } from '../../../core/ids.ts'
+import { JobRow } from '../../../plugins/blender/entities.ts'
+import { type Claim, Queue } from '../../../plugins/blender/queue.ts'
+import { startPlatform } from '../../kit/platform.ts'
+
+const LIMITS = { queuedPerOwner: 1000, runningPerOwner: 2, leaseSeconds: 30 }
+
+async function open(t: Test, limits = LIMITS) {
+  const { app, clock } = await startPlatform(t)
+  const queue = new Queue(app, limits)
+  const submit = async (ownerId: string) => {
+    const id = newId('job', clock.now())
+    await queue.submit({
+      ...{
+        id,
+        ownerId,
+        purpose: 'job',
+        name: 'x',
+        action: 'create',
+        template: 'prop',
+        parameters: {},
+        starterAssets: [],
+      },
+      ...{ faceLimit: 1000, sourceJobId: null, script: null },
+    })
+    return id
+  }
+  const claim = async (): Promise<Claim> => {
+    const claim = await queue.claim()
+    if (!claim) throw new Error('There is nothing to claim.')
+    return claim
+  }
+  const finish = (claim: Claim) => queue.finish(claim, { status: 'completed', artifacts: [], log: '' })
+  const statusOf = async (id: string) => (await app.db.em().findOneOrFail(JobRow, { id })).status
+  return { app, clock, queue, submit, claim, finish, statusOf }
+}
+
+t.test('500 jobs of 10 owners run in turns: nobody is ever two ahead, and positions are exact', async (t) => {
+  const { queue, submit, claim, finish } = await open(t)
+  const owners = Array.from({ length: 10 }, (_, index) => `ply_${index}`)
+  // One owner after the other: first come, first served would starve the last.
+  for (const owner of owners) for (let i = 0; i < 50; i++) await submit(owner)
+  const positions = new Map<string, number>()
+  for (const owner of owners) for (const [id, place] of await queue.positions(owner)) positions.set(id, place)
+  t.same(
+    [...positions.values()].sort((a, b) => a - b),
+    Array.from({ length: 500 }, (_, index) => index + 1),
+  )
+  const served = new Map(owners.map((owner) => [owner, 0]))
+  let unfair = 0
+  let misplaced = 0
+  for (let turn = 1; turn <= 500; turn++) {
+    const next = await claim()
+    if (positions.get(next.job.id) !== turn) misplaced++
+    served.set(next.job.ownerId, (served.get(next.job.ownerId) ?? 0) + 1)
+    const counts = [...served.values()]
+    if (Math.max(...counts) - Math.min(...counts) > 1) unfair++
+    await finish(next)
+  }
+  t.equal(unfair, 0)
+  t.equal(misplaced, 0)
+  t.equal(await queue.claim(), null)
+})
+
+t.test('who comes new is served in the next turn, however many wait; who comes one by one gains nothing', async (t) => {
+  const { submit, claim, finish } = await open(t)
+  for (let i = 0; i < 20; i++) await submit('ply_many')
+  for (let i = 0; i < 5; i++) await finish(await claim())
+  await submit('ply_new')
+  const order: string[] = []
+  for (let i = 0; i < 6; i++) {
+    const next = await claim()
+    order.push(next.job.ownerId)
+    await finish(next)
+    if (next.job.ownerId === 'ply_new') await submit('ply_new')
+  }
+  t.same(order, ['ply_many', 'ply_new', 'ply_many', 'ply_new', 'ply_many', 'ply_new'])
+})
+
+t.test('an owner runs two at once, and others pass by', async (t) => {
+  const { queue, submit, claim, finish } = await open(t)
+  for (let i = 0; i < 4; i++) await submit('ply_a')
+  const first = await claim()
+  await claim()
+  t.equal(await queue.claim(), null, 'not a third')
+  await submit('ply_b')
+  t.equal((await claim()).job.ownerId, 'ply_b')
+  await finish(first)
+  t.equal((await claim()).job.ownerId, 'ply_a')
+})
+
+t.test('a lost worker costs a job one attempt, twice are the end; what it says late is not heard', async (t) => {
+  const { clock, queue, submit, claim, finish, statusOf } = await open(t)
+  const id = await submit('ply_a')
+  const lost = await claim()
+  clock.advance(20_000)
+  t.equal(await queue.renew(lost), true)
+  clock.advance(29_000)
+  t.same(await queue.recover(), [], 'its lease was renewed')
+  clock.advance(2000)
+  t.match(await queue.recover(), [{ id, status: 'queued', attempts: 1 }])
+  const second = await claim()
+  t.equal(second.job.attempts, 2)
+  t.equal(await finish(lost), false, 'the first worker has lost it')
+  t.equal(await queue.renew(lost), false)
+  t.same(await queue.lost([lost, second]), [lost])
+  t.equal(await statusOf(id), 'running')
+  clock.advance(31_000)
+  t.match(await queue.recover(), [{ id, status: 'failed', errorCode: 'worker_lost' }])
+  t.equal(await queue.claim(), null)
+})
+
+t.test('a job given back runs next and has lost nothing; a cancelled one is over at once', async (t) => {
+  const { queue, submit, claim, finish, statusOf } = await open(t)
+  const id = await submit('ply_a')
+  await submit('ply_a')
+  await queue.giveBack(await claim())
+  const again = await claim()
+  t.match(again.job, { id, attempts: 1 })
+  t.equal(await queue.cancel(id), true)
+  t.equal(await queue.cancel(id), false)
+  t.equal(await finish(again), false)
+  t.equal(await statusOf(id), 'cancelled')
+})
+
+t.test('a claim takes as long after 20,000 finished jobs as after a hundred', async (t) => {
+  const finished = Number(process.env.GAMEYARD_FINISHED_JOBS ?? 20_000)
+  const { app, submit, claim, finish } = await open(t)
+  const fill = async (count: number) => {
+    const [columns] = await app.db.query<{ id: string }>('select id from blender_jobs limit 1')
+    const sql = `insert into blender_jobs select ? || substr('000000000' || n, -9), owner_id, purpose, name, action, 'completed', 1, stage,
+      template, parameters, starter_assets, face_limit, source_job_id, attempts, turn, queued_at, started_at, finished_at, null, null,
+      error_code, error_message, artifacts, asset_id, generation_id from blender_jobs,
+      (with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?) select n from numbers) where id = ?`
+    await app.db.execute(sql, [`job_${count}_`, count, columns?.id ?? ''])
+  }
+  const measure = async () => {
+    for (let i = 0; i < 40; i++) await submit(`ply_${i % 10}`)
+    const times: number[] = []
+    for (let i = 0; i < 40; i++) {
+      const before = performance.now()
+      const next = await claim()
+      times.push(performance.now() - before)
+      await finish(next)
+    }
+    return times.sort((a, b) => a - b)[20] as number
+  }
+  await submit('ply_0')
+  await finish(await claim())
+  await fill(100)
+  await measure() // until everything is compiled
+  const few = await measure()
+  await fill(finished)
+  const many = await measure()
+  t.comment(`median of a claim: ${few.toFixed(2)} ms after 100 finished jobs, ${many.toFixed(2)} ms after ${finished}`)
+  t.ok(many < few * 4 + 5, `${few} ms, then ${many} ms`)
+})

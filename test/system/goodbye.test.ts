@@ -1,0 +1,94 @@
+// The end of an account, through every plugin: what a player takes along, and what is left of them.
+import t from 'tap'
+import { startPlatform } from '../kit/platform.ts'
+import { build, deploy } from '../plugins/deploy/build.ts'
+import { headersOf, RoomSocket, signInTo } from '../plugins/multiplayer/kit.ts'
+
+const DAY = 86_400_000
+
+t.test('an account ends with its tokens, games and deploys, and takes its data along first', async (t) => {
+  const platform = await startPlatform(t, { listen: true })
+  const { app, clock } = platform
+  const player = await platform.signUp({ name: 'Ada' })
+  const program = await platform.program(player)
+  const game = await platform.game(player, { title: 'Pong' })
+  const removed = await platform.game(player, { title: 'Old' })
+  await program.delete(`/api/games/${removed.id}`)
+  await deploy(platform, program, game.id, build('one'))
+  const host = platform.gameHost(game.slug)
+  t.equal((await platform.stranger.get('/', { host })).status, 200)
+
+  const { body } = await player.get('/settings/export')
+  t.match(body.games, [{ id: game.id, title: 'Pong' }])
+  t.match(body.tokens, [{ kind: 'api', scopes: Array }])
+  t.notMatch(JSON.stringify(body), /svc_api_\w{20}/, 'no secret in it')
+
+  await app.identity.removal.remove(player.id)
+  t.equal((await program.get('/api/cli/whoami')).status, 401)
+  t.equal((await platform.stranger.get('/', { host })).status, 404, 'at once, caches or not')
+  t.same((await platform.stranger.get('/api/catalog/games')).body.games, [])
+  const count = async (table: string, column: string, value: string) =>
+    Number((await app.db.query<{ n: number }>(`select count(*) as n from ${table} where ${column} = ?`, [value]))[0]?.n)
+  t.equal(await count('api_tokens', 'player_id', player.id), 0)
+  t.equal(await count('owner_blobs', 'owner_id', player.id), 0)
+
+  clock.advance(31 * DAY)
+  await app.games.removals.purge(new AbortController().signal)
+  t.equal(await count('games', 'owner_id', player.id), 0)
+  t.equal(await count('deploys', 'owner_id', player.id), 0)
+  t.equal(await count('oauth_apps', 'owner_id', player.id), 0)
+  for (const table of ['deploy_manifests', 'deploy_uploads'])
+    t.equal(Number((await app.db.query<{ n: number }>(`select count(*) as n from ${table}`))[0]?.n), 0, table)
+})
+
+t.test('an account whose end fails half-way is whole', async (t) => {
+  const platform = await startPlatform(t)
+  const { app } = platform
+  const player = await platform.signUp()
+  const program = await platform.program(player)
+  const game = await platform.game(player, { title: 'Pong' })
+  app.identity.removal.clearings.push(async () => {
+    throw new Error('the last of them fails')
+  })
+  await t.rejects(app.identity.removal.remove(player.id), /the last of them fails/)
+  t.equal((await program.get(`/api/games/${game.id}`)).status, 200)
+})
+
+t.test('a player who disconnects a game is out of its rooms', async (t) => {
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp()
+  const [one, two] = [await platform.game(owner, { title: 'One' }), await platform.game(owner, { title: 'Two' })]
+  const ada = await platform.signUp({ name: 'Ada' })
+  const sockets: RoomSocket[] = []
+  for (const { slug } of [one, two]) {
+    const host = platform.gameHost(slug)
+    await signInTo(ada, host)
+    const socket = new RoomSocket(t, platform, '/mp/rooms/lobby', headersOf(ada, host))
+    await socket.enter()
+    sockets.push(socket)
+  }
+  await platform.app.identity.consents.revoke(ada.id, one.clientId)
+  t.equal(await sockets[0]?.closed, 1008)
+  sockets[1]?.say({ t: 'ping', id: 1 })
+  t.match(await sockets[1]?.next('pong'), { id: 1 }, 'the other game goes on')
+})
+
+t.test('those who are in rooms count for the peak of the day', async (t) => {
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp()
+  const game = await platform.game(owner, { title: 'Pong' })
+  const host = platform.gameHost(game.slug)
+  const players = [await platform.signUp(), await platform.signUp(), await platform.signUp()]
+  for (const player of players) await signInTo(player, host)
+  const program = await platform.program(owner)
+  const peak = async () => (await program.get(`/api/games/${game.id}/analytics`)).body.totals.peakPlayers
+  const sockets = players.map(
+    (player, index) => new RoomSocket(t, platform, `/mp/rooms/${index}`, headersOf(player, host)),
+  )
+  for (const socket of sockets) await socket.enter()
+  for (let tries = 0; tries < 100 && (await peak()) < 3; tries++) await new Promise((done) => setTimeout(done, 100))
+  t.equal(await peak(), 3)
+  for (const socket of sockets) socket.socket.close(1000)
+  for (const { closed } of sockets) await closed
+  t.equal(await peak(), 3, 'and stays when they leave')
+})
