@@ -64,8 +64,18 @@ function headersOf(options: HelmetOptions): Record<string, string> {
   return headers
 }
 
-/** Lets the page that is being answered frame one origin more, such as a game that lives elsewhere. */
-export function allowFrame(reply: FastifyReply, origin: string): void {
-  const policy = String(reply.getHeader('content-security-policy') ?? '')
-  reply.header('content-security-policy', policy.replace(/frame-src [^;]*/, `$& ${origin}`))
+/**
+ * Lets the page that is being answered do more than others may, such as frame a game that lives elsewhere.
+ *
+ * @param sources what the Content-Security-Policy gains, by directive
+ */
+export function extendPolicy(reply: FastifyReply, sources: Record<string, readonly string[]>): void {
+  let policy = String(reply.getHeader('content-security-policy') ?? '')
+  for (const [directive, more] of Object.entries(sources)) {
+    const known = new RegExp(`(^|;)${directive} [^;]*`)
+    policy = known.test(policy)
+      ? policy.replace(known, (value) => `${value} ${more.join(' ')}`)
+      : `${policy};${directive} ${more.join(' ')}`
+  }
+  reply.header('content-security-policy', policy)
 }

@@ -130,7 +130,7 @@ export const GameCard = ({ game, href, meta, playing }: GameCardProps): View => 
   </a>`
 
 export interface PlayFrameProps {
-  /** Address at the game's own origin; the route's policy must allow to frame it (`allowFrame`). */
+  /** Address at the game's own origin; the route's policy must allow to frame it (`extendPolicy`). */
   src: string
   /** The game's title. */
   title: string

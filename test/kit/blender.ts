@@ -34,7 +34,12 @@ export async function until<T>(ask: () => Promise<T | null | undefined | false>,
 }
 
 /** A file of a job, as bytes. */
-export async function artifactOf(platform: Platform, client: Client, id: string, name: string): Promise<Buffer> {
+export async function artifactOf(
+  platform: Platform,
+  client: Pick<Client, 'token'>,
+  id: string,
+  name: string,
+): Promise<Buffer> {
   const response = await platform.app.inject({
     method: 'GET',
     url: `/api/blender/v1/jobs/${id}/artifacts/${name}`,

@@ -5,6 +5,7 @@ import { callerOf } from '../../../core/auth.ts'
 import { Forbidden, isPlatformError, NotFound } from '../../../core/errors.ts'
 import { renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
+import { extendPolicy } from '../../../core/security-headers.ts'
 import type { Spool } from '../../../core/spool.ts'
 import type { Limits } from '../limits.ts'
 import { pathOf } from '../record.ts'
@@ -25,21 +26,15 @@ const { q, kind, tag, rigged, cursor } = AssetQuery.properties
 const Browse = Type.Object({ q, kind, tag, rigged, cursor })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 
-/**
- * Lets the page run the viewer: it makes its textures from blobs and its decoders from WebAssembly, and its library
- * makes one style element, which the digest is of.
- */
-function allowViewer(reply: FastifyReply): void {
-  const policy = String(reply.getHeader('content-security-policy') ?? '')
-  reply.header(
-    'content-security-policy',
-    policy
-      .replace(/script-src [^;]*/, "$& 'wasm-unsafe-eval'")
-      .replace(/style-src [^;]*/, "$& 'sha256-PXtZZkJMMyc18o/DN1ZEFOJ2qEGq95IQbVaJFMOXOb0='")
-      .replace(/img-src [^;]*/, '$& blob:')
-      .replace(/connect-src [^;]*/, "$& data: blob:;worker-src 'self' blob:"),
-  )
-}
+/** The viewer makes its textures from blobs, and decoders are WebAssembly; everything else is as on every page. */
+const VIEWER_POLICY = {
+  'script-src': ["'wasm-unsafe-eval'"],
+  // The digest is of the one style element that the viewer's library makes.
+  'style-src': ["'sha256-PXtZZkJMMyc18o/DN1ZEFOJ2qEGq95IQbVaJFMOXOb0='"],
+  'img-src': ['blob:'],
+  'connect-src': ['data:', 'blob:'],
+  'worker-src': ["'self'", 'blob:'],
+} as const
 
 /** The portal's pages about assets. */
 export const pages =
@@ -114,11 +109,11 @@ export const pages =
     )
 
     app.get('/assets/:slug', { ...open, schema: { params: Slug } }, async (request, reply) => {
+      extendPolicy(reply, VIEWER_POLICY)
       const viewer = request.principal?.viewer
       const asset = await assets.find(request.params.slug, request.principal?.playerId ?? null)
       if (!asset) throw new NotFound('asset')
       const owned = request.principal?.playerId === asset.ownerId
-      allowViewer(reply)
       return renderPage(reply, {
         title: asset.title,
         current: owned ? '/assets/mine' : '/assets',

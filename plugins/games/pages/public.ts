@@ -4,7 +4,7 @@ import { callerOf } from '../../../core/auth.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { html, PageHeader, renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { allowFrame } from '../../../core/security-headers.ts'
+import { extendPolicy } from '../../../core/security-headers.ts'
 import { isFramed, pathOf } from '../record.ts'
 import { catalog } from './catalog.ts'
 import { home } from './home.ts'
@@ -82,7 +82,7 @@ export const publicPages: Routes = async (app) => {
     const game = await gameAt(request, reply, request.params.slug)
     if (!game) return reply
     const owner = await app.identity.players.find(game.ownerId)
-    if (isFramed(game, app.origins)) allowFrame(reply, new URL(game.url).origin)
+    if (isFramed(game, app.origins)) extendPolicy(reply, { 'frame-src': [new URL(game.url).origin] })
     // A frame has shared memory only when its top page is isolated too (contracts, section 7).
     if (game.settings.crossOriginIsolated) reply.header('cross-origin-embedder-policy', 'require-corp')
     return renderPage(reply, {

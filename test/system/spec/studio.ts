@@ -1,4 +1,5 @@
 // Assets and Blender jobs.
+import { artifactOf } from '../../kit/blender.ts'
 import { zip } from '../../plugins/deploy/zip-writer.ts'
 import type { Case, Cases, World } from './world.ts'
 
@@ -89,6 +90,29 @@ export const studio: Cases = {
     }
   },
 
+  'Studio assets / GET /api/assets/{id}/animation/{preset}': async (t, w) => {
+    const { id } = await w.publicAsset()
+    t.match(await w.get(`${w.studio}/api/assets/${id}/animation/walk`), {
+      status: 422,
+      body: { error: { code: 'not_rigged' } },
+    })
+    const job = await w.completedJob(t)
+    if (!job) return
+    const body = { name: 'A figure', template: 'humanoid' }
+    const queued = await w.post(w.studio + JOBS, { token: job.token, body })
+    for (let tries = 0; ; tries++) {
+      const { status } = (await w.get(`${w.studio}${JOBS}/${queued.body.id}`, { token: job.token })).body
+      if (status === 'completed') break
+      if (status === 'failed' || tries > 2400) return t.fail(`the figure is ${status}`)
+      await new Promise((done) => setTimeout(done, 50))
+    }
+    const model = await artifactOf(w.platform, job, queued.body.id, 'model.glb')
+    const figure = await w.createAsset({ title: 'A figure', visibility: 'public' }, model)
+    const walking = await w.get(`${w.studio}/api/assets/${figure.id}/animation/walk`)
+    t.equal(walking.status, 200)
+    t.match(String(walking.body), /^glTF/, 'the rigged model with that clip')
+    t.equal((await w.get(`${w.studio}/api/assets/${figure.id}/animation/moonwalk`)).status, 404)
+  },
   'Blender worker API / GET /api/blender/health': told('/api/blender/health', {
     executor: String,
     capacity: Number,
