@@ -386,9 +386,9 @@ async function inhabit(t: Test) {
       mediaId: 'med_nowhere',
       gameId: game.id,
       key: 'x'.repeat(22),
+      preset: 'walk',
       purchaseId: 'pur_nowhere',
       name: 'model.glb',
-      preset: 'walk',
     },
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {

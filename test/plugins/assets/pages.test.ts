@@ -1,0 +1,78 @@
+// The pages of assets in a real browser: the library, uploading, and a model that moves.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import { blenderModels } from './blender.ts'
+import { startAssets } from './kit.ts'
+import { sheet } from './models.ts'
+
+const SIZES = [
+  { name: '1280-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  { name: '390-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+] as const
+
+/** What the viewer has drawn, as an address of its picture. */
+const DRAWN = "document.querySelector('model-viewer').toDataURL()"
+
+t.test('assets are browsed, uploaded with progress, and move in the page', async (t) => {
+  const browser = await openBrowser(t, ['--enable-unsafe-swiftshader'])
+  const models = browser && blenderModels(t, ['mixamo'])
+  if (!browser || !models) return
+  const { platform, owner, upload } = await startAssets(t)
+  await upload(await sheet(20), { title: 'Wavy sea', tags: 'water', visibility: 'public', license: 'CC0-1.0' })
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-pages-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'Stick_man.glb'), models.get('mixamo') as Buffer)
+  writeFileSync(join(folder, 'trap.glb'), '<svg onload="alert(1)">')
+  for (const { name, ...options } of SIZES) {
+    const { page, context, complaints } = await openPage(browser, options)
+    const cookies = [...owner.cookiesOf()].map(([name, value]) => ({ name, value, url: platform.portal }))
+    await context.addCookies(cookies)
+    const look = async (what: string) => {
+      await screenshot(page, `assets-${what}-${name}`)
+      await expectNoAxeViolations(t, page, `${what} ${name}: axe-core finds nothing`)
+      await expectNoOverflow(t, page, `${what} ${name}: nothing sticks out`)
+    }
+    await page.goto(`${platform.portal}/assets`)
+    t.ok(await page.getByRole('link', { name: /Wavy sea/ }).isVisible())
+    await look('library')
+    await page.goto(`${platform.portal}/assets/new`)
+    await look('upload')
+    await page.getByLabel('File').setInputFiles(join(folder, 'trap.glb'))
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await page.getByText(/not a glTF binary/).waitFor()
+    complaints.splice(0, complaints.length, ...complaints.filter((text) => !/status of 415/.test(text)))
+    await page.getByLabel('File').setInputFiles(join(folder, 'Stick_man.glb'))
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await page.waitForURL(/\/assets\/stick-man/)
+    await page.locator('.stage[data-shown]').waitFor({ timeout: 120_000 })
+    await page.getByRole('button', { name: 'walk' }).click()
+    await page.locator('.stage[data-shown$="/animation/walk"]').waitFor({ timeout: 120_000 })
+    const pictures = new Set<string>()
+    for (let tries = 0; tries < 100 && pictures.size < 3; tries++) {
+      pictures.add(await page.evaluate<string>(DRAWN))
+      await page.waitForTimeout(100)
+    }
+    t.ok(pictures.size >= 3, 'the model moves')
+    await look('asset')
+    // Of the software renderer, when its pictures are read.
+    const real = complaints.filter((text) => !/GPU stall due to ReadPixels/.test(text))
+    t.same(real, [], `${name}: the browser complains of nothing`)
+    await context.close()
+  }
+  t.match(await owner.get('/assets/mine'), { status: 200, text: /Stick man/ })
+  const other = await platform.signUp()
+  t.equal((await other.get('/assets/stick-man')).status, 404)
+  t.notMatch((await other.get('/assets')).text, /Stick man/)
+  t.equal((await owner.submit('/assets/stick-man/publish', {})).status, 303)
+  t.equal((await other.get('/assets/stick-man')).status, 200)
+  t.equal((await other.submit('/admin/assets/stick-man/curate', {})).status, 403)
+  const admin = await platform.admin()
+  t.equal((await admin.submit('/admin/assets/stick-man/curate', {})).status, 303)
+  t.match(await owner.submit('/assets/stick-man/delete', {}), { status: 409 }, 'a curated one stays')
+  await admin.submit('/admin/assets/stick-man/release', {})
+  t.equal((await owner.submit('/assets/stick-man/delete', {})).status, 303)
+  t.equal((await other.get('/assets/stick-man')).status, 404)
+})
