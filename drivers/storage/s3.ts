@@ -249,7 +249,9 @@ class S3Storage implements Storage {
   async commitPut(key: string, expected: Expected): Promise<void> {
     const target = this.#object(key)
     const staging = this.#stagingKey(key, expected)
-    const [blob, upload] = await Promise.all([this.head(key), this.#headObject(key, staging)])
+    const [before, upload] = await Promise.all([this.head(key), this.#headObject(key, staging)])
+    // Both may be absent because another commit went from the one to the other between the two questions.
+    const blob = before ?? (upload ? null : await this.head(key))
     if (!blob && !upload) throw new BlobNotFound(key)
     const matches = blob
       ? blob.size === expected.size

@@ -186,8 +186,13 @@ export class Deploys {
         if (relayed.has(sha256)) await storage.commitPut(blobKey(sha256), { sha256, size })
         else await this.#adopt(deploy.id, { sha256, size })
       } catch (error) {
-        if (error instanceof BlobNotFound) missing.push({ path, message: 'has not been uploaded' })
-        else if (error instanceof DigestMismatch) missing.push({ path, message: 'was uploaded with other bytes' })
+        if (error instanceof BlobNotFound) {
+          // Another finalize of the same deploy may have been faster: it notes what it took over before it deletes it.
+          const sql = 'select 1 as one from deploy_uploads where deploy_id = ? and sha256 = ?'
+          if ((await db.query(sql, [deploy.id, sha256])).length > 0) return
+          if ((await ownedBy(db, deploy.ownerId, [sha256])).has(sha256)) return
+          missing.push({ path, message: 'has not been uploaded' })
+        } else if (error instanceof DigestMismatch) missing.push({ path, message: 'was uploaded with other bytes' })
         else throw error
       }
     })

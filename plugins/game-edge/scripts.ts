@@ -47,7 +47,7 @@ export const scriptRoutes: Routes = async (app) => {
       return app.browserFiles.send(request, reply, name, SCRIPT_CACHE)
     })
   }
-  app.get('/__service/:file', onGame, async (request, reply) => {
+  app.get('/__service/:file(^[a-z-]+\\.\\w{8}\\.js$)', onGame, async (request, reply) => {
     const file = app.browserFiles.find((request.params as { file: string }).file)
     if (!isPublic(file)) throw new NotFound('file')
     reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })

@@ -249,7 +249,7 @@ GET    /auth/service/logout                      game    none
 POST   /auth/service/logout                      game    none
 GET    /__service/auth-widget.js                 game    none
 GET    /__service/mount.js                       game    none
-GET    /__service/:file                          game    none
+GET    /__service/:file(^[a-z-]+\\.\\w{8}\\.js$) game    none
 GET    /widget.js                                portal  none
 GET    /mount.js                                 portal  none
 GET    /scripts.json                             portal  none
@@ -393,11 +393,14 @@ async function inhabit(t: Test) {
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
     things.id = ids.find(([prefix]) => prefix.test(path))?.[1]
-    const url = path.replace('*', 'a/file.js').replace(/:(\w+)/g, (_, name) => {
-      const thing = things[name]
-      if (!thing) throw new Error(`This test has no ${name} for ${path}.`)
-      return thing
-    })
+    const url = path
+      .replace(/\(\^.*\)$/, '')
+      .replace('*', 'a/file.js')
+      .replace(/:(\w+)/g, (_, name) => {
+        const thing = things[name]
+        if (!thing) throw new Error(`This test has no ${name} for ${path}.`)
+        return thing
+      })
     return [url, origin === 'game' ? { host: platform.gameHost(game.slug) } : {}]
   }
   const access = await exchange(platform.stranger, application, await obtainCode(owner, application))

@@ -205,7 +205,7 @@ t.test('copies of a storage far away', async (t) => {
   const open = () => DiskCache.open({ folder, maxBytes: 3_000_000, source, log: createLog('silent') })
   const cache = await open()
   const settled = async () => {
-    for (let tries = 0; tries < 200 && readdirSync(folder).some((name) => name.startsWith('incoming')); tries++)
+    for (let tries = 0; tries < 2000 && readdirSync(folder).some((name) => name.startsWith('incoming')); tries++)
       await new Promise((done) => setTimeout(done, 5))
   }
 
@@ -216,8 +216,11 @@ t.test('copies of a storage far away', async (t) => {
   t.ok(whole?.equals(first.bytes) && again?.equals(first.bytes), 'whole, while it is being copied')
   t.ok(part?.equals(first.bytes.subarray(700_000, 700_100)), 'and in part')
   t.equal(reads.length, 1, 'and fetched once')
-  await settled()
-  const file = await cache.file(first)
+  let file = await cache.file(first)
+  for (let tries = 0; tries < 1000 && !file; tries++) {
+    await new Promise((done) => setTimeout(done, 10))
+    file = await cache.file(first)
+  }
   t.ok(file, 'it is a file of this machine now')
   await file?.close()
   t.ok((await buffer(await cache.open(first, range))).equals(first.bytes.subarray(700_000, 700_100)))
