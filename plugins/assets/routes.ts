@@ -59,8 +59,14 @@ export const routes =
           return app.assets.library.page(query)
         }
         const { principal } = request
-        if (!principal) throw new Unauthorized('Send an API token: `Authorization: Bearer svc_api_…`.')
-        if (viewerOf(request) === null) throw new MissingScope('assets:read')
+        if (!principal) {
+          const headers = { 'www-authenticate': 'Bearer' }
+          throw new Unauthorized('Send an API token: `Authorization: Bearer svc_api_…`.').with({ headers })
+        }
+        if (viewerOf(request) === null) {
+          const headers = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="assets:read"' }
+          throw new MissingScope('assets:read').with({ headers })
+        }
         return app.assets.library.page(query, principal.playerId)
       },
     )

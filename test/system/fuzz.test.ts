@@ -58,6 +58,11 @@ function faultsOf(operation: Operation, answer: Answer): string[] {
   }
   must(/\bjson\b/.test(headers['content-type'] ?? ''), `the error is ${headers['content-type']}`)
   must(headers['cache-control'] === 'no-store', 'the error may be stored')
+  if (operation.method === 'head') {
+    must(status < 500, 'a server error')
+    must(text === '', 'an answer to HEAD has no body')
+    return faults
+  }
   must(!/node_modules|\.ts:\d|sqlite|select |insert /i.test(text), 'the error tells of the inside')
   must(text.length < 20_000, `the error has ${text.length} characters`)
   if (speaksOAuth(operation.path)) {
