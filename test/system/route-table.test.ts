@@ -25,6 +25,7 @@ GET    /metrics                                  any     none
 GET    /_assets/:file                            portal  none
 GET    /openapi.json                             portal  none
 GET    /docs                                     portal  optional page
+GET    /join                                     portal  optional page
 
 POST   /api/auth/sign-up                         portal  none same-origin
 POST   /api/auth/sign-in                         portal  none same-origin
