@@ -5,6 +5,8 @@ import { type FileSource, folderSource } from '../core/browser-files.ts'
 /** What travels with the program: read from the package's folder, or from inside the single binary. */
 export interface Installation {
   version: string
+  /** The single binary's own file; absent for a package or a source tree. */
+  program?: string
   /** Built style sheets, fonts and browser scripts. */
   browser: FileSource
   /** Ready-made configuration files. */

@@ -28,6 +28,7 @@ export async function startServer(options: ConfigOptions, installation: Installa
     log,
     browserFiles: installation.browser,
     version: installation.version,
+    program: installation.program ? { path: installation.program, version: installation.version } : null,
   }).catch((error) => {
     throw folderProblem(error, config.dataDir)
   })

@@ -6,6 +6,7 @@ import blender from './blender/index.ts'
 import deploy from './deploy/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
+import jam from './jam/index.ts'
 import lan from './lan/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
@@ -24,4 +25,5 @@ export const plugins: Plugin[] = [
   ai,
   blender,
   lan,
+  jam,
 ]

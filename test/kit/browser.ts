@@ -14,6 +14,9 @@ const flags = [
   '--disable-sync',
 ]
 
+/** How Chromium is started, for tests that start it elsewhere. */
+export const browserProgram = { executablePath, args: flags } as const
+
 /**
  * Starts Chromium for a test and closes it at its end. Answers null, after marking the test as skipped, where there is
  * no Chromium; under CI=true that is a failure.

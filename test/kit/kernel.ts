@@ -8,7 +8,7 @@ import { stringify } from 'yaml'
 import { loadConfig } from '../../config/load.ts'
 import { folderSource } from '../../core/browser-files.ts'
 import type { Clock } from '../../core/clock.ts'
-import { createKernel } from '../../core/kernel.ts'
+import { createKernel, type Program } from '../../core/kernel.ts'
 import { createLog } from '../../core/log.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { families } from '../../drivers/index.ts'
@@ -19,6 +19,7 @@ export interface KernelTestOptions {
   config?: Record<string, unknown>
   clock?: Clock
   log?: Logger
+  program?: Program
 }
 
 /**
@@ -41,6 +42,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
     browserFiles: folderSource(resolve(import.meta.dirname, '../../dist/browser')),
     version: '0.0.0-test',
     log: options.log ?? createLog('silent'),
+    program: options.program ?? null,
     ...(options.clock ? { clock: options.clock } : {}),
   })
   t.teardown(() => app.close())
