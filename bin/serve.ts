@@ -4,10 +4,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
+import { printConfig } from '../config/print.ts'
 import { formatProblem } from '../config/problems.ts'
 import { StartupError } from '../core/errors.ts'
 import { createKernel } from '../core/kernel.ts'
 import { createLog } from '../core/log.ts'
+import { LogTail } from '../core/log-tail.ts'
 import type { Installation } from './installation.ts'
 import { type ConfigOptions, loadProgramConfig } from './options.ts'
 
@@ -17,15 +19,22 @@ import { type ConfigOptions, loadProgramConfig } from './options.ts'
  * @throws StartupError with one sentence when it can't start
  */
 export async function startServer(options: ConfigOptions, installation: Installation): Promise<FastifyInstance> {
-  const { config, plugins, drivers, problems } = await loadWithPort(options)
+  const { config, plugins, drivers, problems, schema } = await loadWithPort(options)
+  const logTail = new LogTail()
   const terminal = process.stdout.isTTY === true
-  const log = createLog(config.log.level, terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined)
+  const log = createLog(
+    config.log.level,
+    terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined,
+    logTail,
+  )
   for (const problem of problems) log.warn(formatProblem(problem))
 
   const app = await createKernel(config, {
     plugins,
     drivers,
     log,
+    logTail,
+    describeConfig: () => printConfig(config, schema),
     browserFiles: installation.browser,
     version: installation.version,
   }).catch((error) => {

@@ -47,8 +47,8 @@ export default definePlugin(
     await app.register(fileRoutes)
     await app.register(pages({ spool, limits }))
     app.site.navigation.push(
-      { label: 'Assets', href: '/assets', place: 'main', order: 30 },
-      { label: 'My assets', href: '/assets/mine', place: 'account', order: 30 },
+      { label: 'Asset library', href: '/assets', place: 'make', order: 20, key: 'a' },
+      { label: 'My assets', href: '/assets/mine', place: 'make', order: 30 },
     )
   },
 )

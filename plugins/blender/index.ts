@@ -78,7 +78,7 @@ export default definePlugin(
     queue.onEnd = (em, job) => generated.ended(em, job)
     app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, signal }) => generated.advance(payload.id, signal))
     app.identity.removal.clearings.push((em, ownerId) => clearOwner(em, ownerId))
-    app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'account', order: 40 })
+    app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'make', order: 40, key: 'b' })
     await app.register(routes)
     await app.register(pages)
     app.addHook('onReady', async () => {
