@@ -1,4 +1,5 @@
 import { definePlugin } from '../../core/plugin.ts'
+import type {} from '../../core/worker-programs.ts'
 import type {} from '../../drivers/storage/interface.ts'
 import { Collector } from './collector.ts'
 import { Compression } from './compression.ts'
