@@ -4,6 +4,7 @@ import assets from './assets/index.ts'
 import billing from './billing/index.ts'
 import blender from './blender/index.ts'
 import deploy from './deploy/index.ts'
+import docs from './docs/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
 import host from './host/index.ts'
@@ -24,4 +25,5 @@ export const plugins: Plugin[] = [
   ai,
   blender,
   host,
+  docs,
 ]
