@@ -31,7 +31,7 @@ import { Overview } from './overview.ts'
 import type { Site } from './pages.ts'
 import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.ts'
 import { registerRateLimits } from './rate-limit.ts'
-import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
+import { answerClientError, installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
@@ -154,6 +154,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     forceCloseConnections: 'idle',
     serverFactory: (handler) => firstLooks.createServer(handler),
     frameworkErrors: (error, request, reply) => refuseAddress(app, error, request, reply),
+    clientErrorHandler: answerClientError,
     ...PARSER_OPTIONS,
     routerOptions: { constraints: { origin: origins.constraint() } as never, maxParamLength: 1024 },
   }) as unknown as FastifyInstance

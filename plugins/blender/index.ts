@@ -14,6 +14,7 @@ import { Queue } from './queue.ts'
 import { routes } from './routes.ts'
 import { BlenderLimits } from './schemas.ts'
 import { Templates } from './templates.ts'
+import { Thumbnails } from './thumbnails.ts'
 import { JobWatch } from './watch.ts'
 import { scratchFolder, Worker } from './worker.ts'
 
@@ -77,6 +78,7 @@ export default definePlugin(
     app.decorate('generatedAssets', generated)
     queue.onEnd = (em, job) => generated.ended(em, job)
     app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, signal }) => generated.advance(payload.id, signal))
+    new Thumbnails(app, { executor, worker, folder }).start()
     app.identity.removal.clearings.push((em, ownerId) => clearOwner(em, ownerId))
     app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'make', order: 40, key: 'b' })
     await app.register(routes)
