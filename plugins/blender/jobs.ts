@@ -6,7 +6,7 @@ import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { isId, newId } from '../../core/ids.ts'
 import { cutPage } from '../../core/pagination.ts'
 import type { Availability } from '../../drivers/blender/interface.ts'
-import type { Range, Storage } from '../../drivers/storage/interface.ts'
+import { BlobNotFound, type Range, type Storage } from '../../drivers/storage/interface.ts'
 import { artifactKey } from './artifacts.ts'
 import { JobRow, JobText, WorkerRow } from './entities.ts'
 import { BlenderNotConfigured, NotCancellable, NotCompleted } from './errors.ts'
@@ -168,7 +168,16 @@ export class BlenderJobs {
     const job = await this.#mustOwn(ownerId, id)
     const artifact = job.artifacts.find((candidate) => candidate.name === name)
     if (!artifact) throw new NotFound('artifact')
-    return { artifact, read: (range) => this.#parts.storage.get(artifactKey(id, artifact), range) }
+    const read = async (range?: Range) => {
+      try {
+        return await this.#parts.storage.get(artifactKey(id, artifact), range)
+      } catch (error) {
+        // The job was tidied away since it was read.
+        if (error instanceof BlobNotFound) throw new NotFound('artifact')
+        throw error
+      }
+    }
+    return { artifact, read }
   }
 
   /** What its inspection says; null when there is none. @throws NotFound when the job is not the player's */
