@@ -13,6 +13,7 @@ import { AssetLimits, AssetsConfig } from './schemas.ts'
 import { fileRoutes } from './serving/routes.ts'
 
 export type { LocalFile } from './intake.ts'
+export { modelStage, STAGE_SCRIPT, VIEWER_POLICY } from './pages/stage.ts'
 export type { Asset, NewAsset } from './schemas.ts'
 export { CORS, PREFLIGHT } from './serving/headers.ts'
 
