@@ -42,6 +42,8 @@ import { WorkerPrograms } from './worker-programs.ts'
 export interface Announcement {
   label: string
   text(): Promise<string | null>
+  /** A picture in characters, shown below everything else on a terminal only. */
+  picture?(): Promise<string>
 }
 
 /** What a program is put together from; see bin/serve.ts. */
@@ -190,7 +192,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   installIdempotency(app)
   await app.register(cookie)
   await app.register(formbody)
-  installSecurityHeaders(app, origins)
+  installSecurityHeaders(app, origins, { lan: config.lan.enabled })
   await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
   await collectOpenapi(app, { version: parts.version, url: origins.portal })
   installErrorHandlers(app)

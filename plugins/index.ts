@@ -8,6 +8,7 @@ import docs from './docs/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
 import host from './host/index.ts'
+import lan from './lan/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
 import tokens from './tokens/index.ts'
@@ -26,4 +27,5 @@ export const plugins: Plugin[] = [
   blender,
   host,
   docs,
+  lan,
 ]
