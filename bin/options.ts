@@ -13,12 +13,15 @@ export interface ConfigOptions {
   https?: true
 }
 
-/** Adds `--config`, `--port` and `--data`. */
-export const withConfigOptions = (command: Command): Command =>
+/** Adds `--config` and `--data`. */
+export const withFileOptions = (command: Command): Command =>
   command
     .option('-c, --config <file>', 'configuration file (default: $SERVICE_CONFIG, or gameyard.yaml if there is one)')
-    .option('-p, --port <number>', 'listen on this port instead; 0 picks a free one', portNumber)
     .option('-d, --data <folder>', 'keep the data in this folder instead')
+
+/** Adds `--config`, `--data` and `--port`. */
+export const withConfigOptions = (command: Command): Command =>
+  withFileOptions(command).option('-p, --port <number>', 'listen on this port instead; 0 picks a free one', portNumber)
 
 function portNumber(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('expected 0 to 65535.')

@@ -49,6 +49,10 @@ export const kernelSections = {
     {
       url: Url('Public address of the portal.', 'http://localhost:8080'),
       name: Type.String({ default: 'Gameyard', minLength: 1, maxLength: 60, description: 'Name shown on every page.' }),
+      designPage: Type.Boolean({
+        default: false,
+        description: 'Shows every component of the pages in every state under /design; for those who work on them.',
+      }),
     },
     { description: 'The portal: sign-in, games, settings.', default: {} },
   ),

@@ -4,8 +4,10 @@ import assets from './assets/index.ts'
 import billing from './billing/index.ts'
 import blender from './blender/index.ts'
 import deploy from './deploy/index.ts'
+import docs from './docs/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
+import host from './host/index.ts'
 import jam from './jam/index.ts'
 import lan from './lan/index.ts'
 import multiplayer from './multiplayer/index.ts'
@@ -24,6 +26,8 @@ export const plugins: Plugin[] = [
   billing,
   ai,
   blender,
+  host,
+  docs,
   lan,
   jam,
 ]

@@ -32,7 +32,7 @@ export default definePlugin(
     app.site.navigation.push(
       app.config.lan.enabled
         ? { label: 'Jam', href: '/jam', place: 'main', order: 5 }
-        : { label: 'Game jam', href: '/jam', place: 'host', order: 40 },
+        : { label: 'Game jam', href: '/jam', place: 'host', order: 25 },
     )
     await app.register(routes)
     await app.register(pages)

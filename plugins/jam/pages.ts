@@ -118,7 +118,12 @@ export const pages: Routes = async (app) => {
 
   app.post(
     '/jam/votes',
-    { ...own, schema: { body: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 63 })) } },
+    {
+      ...own,
+      schema: {
+        body: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 63 }), { maxProperties: 8 }),
+      },
+    },
     async (request, reply) => {
       const choices = Object.entries(request.body as Record<string, string>).map(
         ([categoryId, gameId]): [string, string | null] => [categoryId, gameId === '' ? null : gameId],

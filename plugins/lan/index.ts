@@ -19,6 +19,11 @@ export default definePlugin({ name: 'lan', dependencies: ['oauth-idp'] }, async 
     text: async () => `${portal}/join is the page for the projector; ${lan.name}.local leads there too`,
     picture: async () => qrText(await qrCode(app.localAuthority ? portal.replace(/^https:/, 'http:') : portal)),
   })
+  const { localAuthority } = app
+  if (localAuthority) {
+    const { name, fingerprint } = localAuthority
+    app.announcements.push({ label: 'Trust', text: async () => `${name}, SHA-256 ${fingerprint}` })
+  }
   let announcer: Promise<Announcer | null> | undefined
   app.addHook('onListen', async () => {
     announcer = Announcer.open({ name: lan.name, address: app.config.listen.host, log: app.log }).catch((error) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
-import { browserProgram } from './browser.ts'
+import { BROWSER } from './browser.ts'
 
 /** A machine of a made-up network: a network namespace with one address and no way out. */
 export interface Machine {
@@ -76,11 +76,10 @@ function machine({ name, space, address, folder }: Record<'name' | 'space' | 'ad
       })
     },
     async openBrowser(t) {
-      const { executablePath, args } = browserProgram
       const program = join(folder, `${name}-browser`)
-      writeFileSync(program, `#!/bin/sh\nexec ip netns exec ${space} ${executablePath} "$@"\n`)
+      writeFileSync(program, `#!/bin/sh\nexec ip netns exec ${space} ${BROWSER.executablePath} "$@"\n`)
       chmodSync(program, 0o755)
-      const browser = await chromium.launch({ executablePath: program, headless: true, args: [...args] })
+      const browser = await chromium.launch({ ...BROWSER, executablePath: program })
       t.teardown(() => browser.close())
       return browser
     },
