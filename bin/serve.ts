@@ -5,11 +5,12 @@ import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
 import { formatProblem } from '../config/problems.ts'
+import { folderProblem } from '../core/data-folder.ts'
 import { StartupError } from '../core/errors.ts'
 import { createKernel } from '../core/kernel.ts'
 import { createLog } from '../core/log.ts'
 import type { Installation } from './installation.ts'
-import { type ConfigOptions, loadProgramConfig } from './options.ts'
+import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts'
 
 /**
  * Starts the platform and returns once it listens; from then on SIGTERM, SIGINT and SIGHUP end the process.
@@ -17,7 +18,8 @@ import { type ConfigOptions, loadProgramConfig } from './options.ts'
  * @throws StartupError with one sentence when it can't start
  */
 export async function startServer(options: ConfigOptions, installation: Installation): Promise<FastifyInstance> {
-  const { config, plugins, drivers, problems } = await loadWithPort(options)
+  const loaded = await loadWithPort(options)
+  const { config, plugins, drivers, problems } = loaded
   const terminal = process.stdout.isTTY === true
   const log = createLog(config.log.level, terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined)
   for (const problem of problems) log.warn(formatProblem(problem))
@@ -33,6 +35,18 @@ export async function startServer(options: ConfigOptions, installation: Installa
   })
   const { host, port } = config.listen
   try {
+    if (config.backup.schedule) {
+      const { scheduleBackups } = await import('./scheduled-backups.ts')
+      const same = argumentsOf({ ...options, data: config.dataDir })
+      await scheduleBackups(app, loaded, (file) => [
+        ...installation.program,
+        'backup',
+        file,
+        '--verify',
+        '--json',
+        ...same,
+      ])
+    }
     await app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` })
     await app.gamePorts.listen()
   } catch (error) {
@@ -103,21 +117,6 @@ function listenProblem(error: NodeJS.ErrnoException, host: string, port: number)
     default:
       return error
   }
-}
-
-const REASONS: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  ENOTDIR: 'a file is in the way',
-}
-
-function folderProblem(error: NodeJS.ErrnoException, dataDir: string): Error {
-  const reason = error.path?.startsWith(dataDir) && error.code ? REASONS[error.code] : undefined
-  return reason
-    ? new StartupError(`The data folder ${dataDir} can't be used (${reason}); repair it or choose another with --data.`)
-    : error
 }
 
 function stopOnSignal(app: FastifyInstance, seconds: number): void {

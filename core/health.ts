@@ -2,9 +2,19 @@ import type { FastifyInstance } from 'fastify'
 
 type Check = () => Promise<unknown>
 
+/** Something that goes on beside the requests, and whether it went well: shown to the host, never turning requests away. */
+export interface HealthDetail {
+  state: 'ok' | 'warning'
+  /** One sentence for the host of the platform. */
+  message: string
+  at: Date
+}
+
 /** Answers whether what the platform stands on is reachable; plugins and drivers add their checks by name. */
 export class Health {
   readonly #checks = new Map<string, Check>()
+  /** By name, such as `backup`; whoever does the work sets its own. */
+  readonly details = new Map<string, HealthDetail>()
   /** Set when the process is about to stop, so that load balancers turn away before it does. */
   draining = false
 
@@ -45,6 +55,9 @@ export function registerHealth(app: FastifyInstance, health: Health): void {
   app.get('/readyz', options, async (_request, reply) => {
     const { ready, checks } = await health.run()
     reply.code(ready ? 200 : 503).header('cache-control', 'no-store')
-    return { status: health.draining ? 'draining' : ready ? 'ready' : 'unavailable', checks }
+    const status = health.draining ? 'draining' : ready ? 'ready' : 'unavailable'
+    // The sentences are for the host: they may name folders and machines.
+    const details = Object.fromEntries([...health.details].map(([name, { state }]) => [name, state]))
+    return { status, checks, ...(health.details.size > 0 ? { details } : {}) }
   })
 }
