@@ -87,6 +87,14 @@ export class Players {
     return row && { ...this.describe(row), disabled: row.disabled, epoch: row.epoch }
   }
 
+  /** What these players are called, by id; those who are gone are absent. */
+  async namesOf(ids: readonly string[]): Promise<Map<string, string>> {
+    const rows = await this.#context.db
+      .em()
+      .find(PlayerRow, { id: { $in: [...new Set(ids)] } }, { fields: ['id', 'name'] })
+    return new Map(rows.map(({ id, name }) => [id, name]))
+  }
+
   /** The account of an email address, or null. */
   async findByEmail(email: string): Promise<(Player & Standing) | null> {
     const row = await this.#context.db.em().findOne(PlayerRow, { email: addressOrNothing(email) })
