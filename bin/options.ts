@@ -8,6 +8,9 @@ export interface ConfigOptions {
   config?: string
   port?: number
   data?: string
+  /** `serve` only: the LAN mode, with an address or with the one that is found. */
+  lan?: true | string
+  https?: true
 }
 
 /** Adds `--config` and `--data`. */
@@ -26,10 +29,13 @@ function portNumber(text: string): number {
 }
 
 /** The command line's part of the configuration. Paths are relative to where the command was typed. */
-export function overridesOf({ port, data }: ConfigOptions): Override[] {
+export function overridesOf({ port, data, lan, https }: ConfigOptions): Override[] {
   const overrides: Override[] = []
   if (port !== undefined) overrides.push({ source: '--port', path: ['listen', 'port'], value: port })
   if (data !== undefined) overrides.push({ source: '--data', path: ['dataDir'], value: resolve(data) })
+  if (lan !== undefined) overrides.push({ source: '--lan', path: ['lan', 'enabled'], value: true })
+  if (typeof lan === 'string') overrides.push({ source: '--lan', path: ['lan', 'address'], value: lan })
+  if (https) overrides.push({ source: '--https', path: ['lan', 'https'], value: true })
   return overrides
 }
 

@@ -3,10 +3,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
+import { printConfig } from '../config/print.ts'
 import { formatProblem } from '../config/problems.ts'
 import { StartupError } from '../core/errors.ts'
 import { createKernel } from '../core/kernel.ts'
 import { createLog } from '../core/log.ts'
+import { LogTail } from '../core/log-tail.ts'
 import type { Installation } from './installation.ts'
 
 /**
@@ -16,16 +18,23 @@ import type { Installation } from './installation.ts'
  * @throws StartupError with one sentence when it can't start
  */
 export async function createPlatform(
-  { config, plugins, drivers, problems }: LoadedConfig,
+  { config, plugins, drivers, problems, schema }: LoadedConfig,
   installation: Installation,
   terminal: boolean,
 ): Promise<FastifyInstance> {
-  const log = createLog(config.log.level, terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined)
+  const logTail = new LogTail()
+  const log = createLog(
+    config.log.level,
+    terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined,
+    logTail,
+  )
   for (const problem of problems) log.warn(formatProblem(problem))
   return createKernel(config, {
     plugins,
     drivers,
     log,
+    logTail,
+    describeConfig: () => printConfig(config, schema),
     browserFiles: installation.browser,
     version: installation.version,
   }).catch((error) => {

@@ -26,13 +26,19 @@ export async function startServer(options: ConfigOptions, installation: Installa
   }
   stopOnSignal(app, config.limits.shutdownSeconds)
   releaseStartMemory()
-  const addresses = { portal: config.portal.url, studio: config.studio.url, games: app.origins.game('<game>') }
+  const addresses = {
+    portal: config.portal.url,
+    studio: config.studio.url,
+    games: app.origins.byPort ? `a port each, from ${port + 1} on` : app.origins.game('<game>'),
+  }
   const notes: [string, string][] = []
-  for (const { label, text } of app.announcements) {
+  const pictures: string[] = []
+  for (const { label, text, picture } of app.announcements) {
     const note = await text()
     if (note) notes.push([label, note])
+    if (terminal && picture) pictures.push(await picture())
   }
-  if (terminal) process.stdout.write(banner(addresses, config.dataDir, notes))
+  if (terminal) process.stdout.write(banner(addresses, config.dataDir, notes) + pictures.join('\n'))
   else {
     for (const [label, note] of notes) app.log.info(`${label}: ${note}`)
     app.log.info({ ...addresses, dataDir: config.dataDir }, 'ready')

@@ -13,7 +13,11 @@ import { Queue } from './queue.ts'
 import { routes } from './routes.ts'
 import { BlenderLimits } from './schemas.ts'
 import { Templates } from './templates.ts'
+
+import { Thumbnails } from './thumbnails.ts'
+
 import { REMOVE_FILES, SWEEP, Tidying } from './tidying.ts'
+
 import { JobWatch } from './watch.ts'
 import { scratchFolder, Worker } from './worker.ts'
 
@@ -69,6 +73,7 @@ export default definePlugin(
     app.decorate('generatedAssets', generated)
     queue.onEnd = (em, job) => generated.ended(em, job)
     app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, signal }) => generated.advance(payload.id, signal))
+    new Thumbnails(app, { executor, worker, folder }).start()
     const tidying = new Tidying(app, limits.blenderKeepDays)
     app.jobs.handle<{ jobIds: string[] }>(REMOVE_FILES, ({ payload, signal }) =>
       tidying.removeFiles(payload.jobIds, signal),
@@ -78,7 +83,7 @@ export default definePlugin(
       await tidying.clearOwner(em, ownerId)
       await em.nativeDelete(GenerationRow, { ownerId })
     })
-    app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'account', order: 40 })
+    app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'make', order: 40, key: 'b' })
     await app.register(routes)
     await app.register(pages)
     app.addHook('onReady', async () => {

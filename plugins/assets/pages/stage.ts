@@ -17,6 +17,9 @@ export const VIEWER_POLICY = {
   'worker-src': ["'self'", 'blob:'],
 } as const
 
+/** Files that the viewer asks for by these names when a model needs them. */
+const DECODERS = ['draco_wasm_wrapper.js', 'draco_decoder.wasm', 'basis_transcoder.js', 'basis_transcoder.wasm']
+
 /**
  * A model to look at from all sides, in place of its picture once the viewer is there.
  *
@@ -27,5 +30,6 @@ export const modelStage = (
   { src, alt, picture }: { src: string; alt: string; picture: View | null },
 ): View => html`
   <div class="stage" data-viewer=${browserFiles.url('model-viewer.js')} data-meshopt=${browserFiles.url('meshopt-decoder.js')}
+    data-decoders=${JSON.stringify(Object.fromEntries(DECODERS.map((name) => [name, browserFiles.url(name)])))}
     data-src=${src} data-alt=${alt}>${picture}</div>
   <p class="note" role="status" data-viewer-status></p>`
