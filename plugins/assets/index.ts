@@ -15,6 +15,7 @@ import { fileRoutes } from './serving/routes.ts'
 export type { LocalFile } from './intake.ts'
 export type { Asset, NewAsset } from './schemas.ts'
 export { CORS, PREFLIGHT } from './serving/headers.ts'
+export { firstLook as firstLookAtAssets } from './serving/look.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
