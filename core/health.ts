@@ -2,36 +2,71 @@ import type { FastifyInstance } from 'fastify'
 
 type Check = () => Promise<unknown>
 
+/** How one check came out, for whoever runs the server. */
+export interface HealthDetail {
+  name: string
+  ok: boolean
+  /** Why it is not well; may name hosts, never a password. */
+  reason: string | null
+  /** How long the check took, in ms. */
+  took: number
+  /** Whether the platform counts as not ready without it. */
+  vital: boolean
+}
+
 /** Answers whether what the platform stands on is reachable; plugins and drivers add their checks by name. */
 export class Health {
-  readonly #checks = new Map<string, Check>()
+  readonly #checks = new Map<string, { check: Check; vital: boolean }>()
   /** Set when the process is about to stop, so that load balancers turn away before it does. */
   draining = false
 
-  /** @param check resolves when all is well; it is given 2 seconds */
-  add(name: string, check: Check): void {
-    this.#checks.set(name, check)
+  /**
+   * @param check resolves when all is well; it is given 2 seconds
+   * @param vital false for what the platform is ready without
+   */
+  add(name: string, check: Check, { vital = true } = {}): void {
+    this.#checks.set(name, { check, vital })
   }
 
   /** Every check, run side by side: `ok`, or the reason. */
   async run(): Promise<{ ready: boolean; checks: Record<string, string> }> {
     const results = await Promise.all(
-      [...this.#checks].map(async ([name, check]) => [name, await outcome(check)] as const),
+      [...this.#checks]
+        .filter(([, { vital }]) => vital)
+        .map(async ([name, { check }]) => [name, await outcome(check)] as const),
     )
-    const checks = Object.fromEntries(results)
-    return { ready: !this.draining && results.every(([, result]) => result === 'ok'), checks }
+    const checks = Object.fromEntries(results.map(([name, { word }]) => [name, word]))
+    return { ready: !this.draining && results.every(([, { word }]) => word === 'ok'), checks }
+  }
+
+  /** The same with what is wrong, and with what is not vital: for administrators only. */
+  details(): Promise<HealthDetail[]> {
+    return Promise.all(
+      [...this.#checks].map(async ([name, { check, vital }]) => {
+        const began = performance.now()
+        const { word, reason } = await outcome(check)
+        return { name, vital, ok: word === 'ok', reason, took: Math.round(performance.now() - began) }
+      }),
+    )
   }
 }
 
-async function outcome(check: Check): Promise<string> {
+async function outcome(check: Check): Promise<{ word: string; reason: string | null }> {
   const late = AbortSignal.timeout(2000)
   try {
     await Promise.race([check(), new Promise((_, reject) => late.addEventListener('abort', () => reject(late.reason)))])
-    return 'ok'
-  } catch {
-    // The reason may name hosts and credentials; it is in the log, where the driver put it.
-    return late.aborted ? 'timed out' : 'failed'
+    return { word: 'ok', reason: null }
+  } catch (error) {
+    // For everybody the word alone: the reason may name hosts.
+    if (late.aborted) return { word: 'timed out', reason: 'It did not answer within 2 seconds.' }
+    return { word: 'failed', reason: reasonOf(error) }
   }
+}
+
+/** What an error says, without the credentials of addresses in it. */
+function reasonOf(error: unknown): string {
+  const { message = '', code } = error as { message?: string; code?: string }
+  return (message || code || String(error)).replace(/(:\/\/)[^/?#\s@]+@/g, '$1********@').slice(0, 500)
 }
 
 /** `/healthz`: the process answers. `/readyz`: so does what it stands on. Both on any Host. */

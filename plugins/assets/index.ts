@@ -13,6 +13,7 @@ import { AssetLimits, AssetsConfig } from './schemas.ts'
 import { fileRoutes } from './serving/routes.ts'
 
 export type { LocalFile } from './intake.ts'
+export { modelStage, STAGE_SCRIPT, VIEWER_POLICY } from './pages/stage.ts'
 export type { Asset, NewAsset } from './schemas.ts'
 export { CORS, PREFLIGHT } from './serving/headers.ts'
 export { firstLook as firstLookAtAssets } from './serving/look.ts'
@@ -50,8 +51,8 @@ export default definePlugin(
     await app.register(fileRoutes)
     await app.register(pages({ spool, limits }))
     app.site.navigation.push(
-      { label: 'Assets', href: '/assets', place: 'main', order: 30 },
-      { label: 'My assets', href: '/assets/mine', place: 'account', order: 30 },
+      { label: 'Asset library', href: '/assets', place: 'make', order: 20, key: 'a' },
+      { label: 'My assets', href: '/assets/mine', place: 'make', order: 30 },
     )
   },
 )

@@ -19,9 +19,7 @@ import {
 } from '../../../core/pages.ts'
 import { PRESET_NAMES } from '../clips.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
-
-/** Files that the viewer asks for by these names when a model needs them. */
-const DECODERS = ['draco_wasm_wrapper.js', 'draco_decoder.wasm', 'basis_transcoder.js', 'basis_transcoder.wasm']
+import { modelStage } from './stage.ts'
 
 /** Rows of a table of files. */
 const LISTED = 200
@@ -103,11 +101,7 @@ const stage = (app: Pick<FastifyInstance, 'browserFiles'>, asset: AssetRecord, i
     return html`<audio class="sound" src=${`${path}/file`} controls preload="metadata" aria-label=${asset.title}></audio>`
   if (asset.kind === 'image') return html`<div class="stage"><img src=${`${path}/file`} alt=${asset.title} /></div>`
   if (!isModel) return html`<div class="stage">${picture}</div>`
-  const decoders = Object.fromEntries(DECODERS.map((name) => [name, app.browserFiles.url(name)]))
-  return html`
-    <div class="stage" data-viewer=${app.browserFiles.url('model-viewer.js')} data-meshopt=${app.browserFiles.url('meshopt-decoder.js')}
-      data-decoders=${JSON.stringify(decoders)} data-src=${`${path}/file`} data-alt=${`3D model: ${asset.title}`}>${picture}</div>
-    <p class="note" role="status" data-viewer-status></p>`
+  return modelStage(app, { src: `${path}/file`, alt: `3D model: ${asset.title}`, picture })
 }
 
 /** Buttons that show another form of the model in the viewer; each file is also a link in the table below. */

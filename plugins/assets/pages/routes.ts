@@ -16,6 +16,7 @@ import { titleOf } from '../upload/title.ts'
 import { assetPage } from './asset.ts'
 import { type AssetForm, EditForm, editPage, formOf, readEdit } from './edit.ts'
 import { library } from './library.ts'
+import { STAGE_SCRIPT, VIEWER_POLICY } from './stage.ts'
 import { uploadPage } from './upload.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -26,16 +27,6 @@ const PER_PAGE = 24
 const { q, kind, tag, rigged, cursor } = AssetQuery.properties
 const Browse = Type.Object({ q, kind, tag, rigged, cursor })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
-
-/** The viewer makes its textures from blobs, and decoders are WebAssembly; everything else is as on every page. */
-const VIEWER_POLICY = {
-  'script-src': ["'wasm-unsafe-eval'"],
-  // The digest is of the one style element that the viewer's library makes.
-  'style-src': ["'sha256-PXtZZkJMMyc18o/DN1ZEFOJ2qEGq95IQbVaJFMOXOb0='"],
-  'img-src': ['blob:'],
-  'connect-src': ['data:', 'blob:'],
-  'worker-src': ["'self'", 'blob:'],
-} as const
 
 interface EditProps {
   asset: AssetRecord
@@ -128,7 +119,7 @@ export const pages =
         current: owned ? '/assets/mine' : '/assets',
         description: asset.description.slice(0, 160) || `A ${asset.kind} that any game may link to.`,
         user: viewer,
-        scripts: ['asset.js'],
+        scripts: [STAGE_SCRIPT],
         body: assetPage(app, { asset, ownerName: owner?.name ?? null, owned, isAdmin: viewer?.isAdmin ?? false }),
       })
     })
