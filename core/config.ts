@@ -79,6 +79,30 @@ export const kernelSections = {
     },
     { description: 'Where games are served.', default: {} },
   ),
+  lan: Section(
+    {
+      enabled: Type.Boolean({
+        default: false,
+        description:
+          'The mode for one network without internet, as by `gameyard serve --lan`: listens on the address below, where the portal then is, with a port for each game, guests welcome and sign-up open.',
+      }),
+      address: Type.String({
+        default: 'auto',
+        pattern: '^(auto|[0-9]{1,3}(\\.[0-9]{1,3}){3})$',
+        description: 'Address of this machine in that network; auto finds it.',
+      }),
+      name: Type.String({
+        default: 'gameyard',
+        pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
+        description: 'Announced as <name>.local by multicast DNS; leads to the address.',
+      }),
+      https: Type.Boolean({
+        default: false,
+        description: 'Serve https, by a certificate authority made on the first start; every device has to trust it.',
+      }),
+    },
+    { description: 'A game jam in one room.', default: {} },
+  ),
   metrics: Section(
     { token: Type.Optional(Secret({ description: 'Bearer token for /metrics from elsewhere than this machine.' })) },
     { description: 'Prometheus metrics.', default: {} },

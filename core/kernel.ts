@@ -31,7 +31,7 @@ import { Overview } from './overview.ts'
 import type { Site } from './pages.ts'
 import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.ts'
 import { registerRateLimits } from './rate-limit.ts'
-import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
+import { answerClientError, installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
@@ -42,6 +42,8 @@ import { WorkerPrograms } from './worker-programs.ts'
 export interface Announcement {
   label: string
   text(): Promise<string | null>
+  /** A picture in characters, shown below everything else on a terminal only. */
+  picture?(): Promise<string>
 }
 
 /** What a program is put together from; see bin/serve.ts. */
@@ -154,6 +156,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     forceCloseConnections: 'idle',
     serverFactory: (handler) => firstLooks.createServer(handler),
     frameworkErrors: (error, request, reply) => refuseAddress(app, error, request, reply),
+    clientErrorHandler: answerClientError,
     ...PARSER_OPTIONS,
     routerOptions: { constraints: { origin: origins.constraint() } as never, maxParamLength: 1024 },
   }) as unknown as FastifyInstance
@@ -189,7 +192,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   installIdempotency(app)
   await app.register(cookie)
   await app.register(formbody)
-  installSecurityHeaders(app, origins)
+  installSecurityHeaders(app, origins, { lan: config.lan.enabled })
   await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
   await collectOpenapi(app, { version: parts.version, url: origins.portal })
   installErrorHandlers(app)

@@ -4,9 +4,11 @@ import assets from './assets/index.ts'
 import billing from './billing/index.ts'
 import blender from './blender/index.ts'
 import deploy from './deploy/index.ts'
+import docs from './docs/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
 import host from './host/index.ts'
+import lan from './lan/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
 import tokens from './tokens/index.ts'
@@ -24,4 +26,6 @@ export const plugins: Plugin[] = [
   ai,
   blender,
   host,
+  docs,
+  lan,
 ]

@@ -24,7 +24,11 @@ GET    /readyz                                   any     none
 GET    /metrics                                  any     none
 GET    /_assets/:file                            portal  none
 GET    /openapi.json                             portal  none
+GET    /docs/api                                 portal  optional page
 GET    /docs                                     portal  optional page
+GET    /docs/:name                               portal  optional page
+GET    /api/docs/search                          portal  none
+GET    /join                                     portal  optional page
 
 POST   /api/auth/sign-up                         portal  none same-origin
 POST   /api/auth/sign-in                         portal  none same-origin
