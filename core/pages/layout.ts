@@ -25,7 +25,7 @@ export const PageHeader = ({ title, crumbs, chips, lede, address, actions }: Pag
     }
     <div class="page-header-row">
       <div class="page-header-text">
-        <div class="page-title"><h1><bdi>${title}</bdi></h1>${chips}</div>
+        <div class="page-title"><h1>${title}</h1>${chips}</div>
         ${address && html`<a class="address" href=${address}>${address.replace(/^https?:\/\//, '')}</a>`}
         ${lede && html`<p class="lede">${lede}</p>`}
       </div>

@@ -45,7 +45,7 @@ const lengthen = (page: Page) =>
     while (walker.nextNode()) texts.push(walker.currentNode as Text)
     for (const text of texts) {
       if (text.parentElement?.closest('pre, code, script, style, time, .copy-value, svg') || !text.data.trim()) continue
-      const inName = text.parentElement?.closest('bdi')
+      const inName = text.parentElement?.closest('bdi, [dir=auto]')
       text.data = inName
         ? 'عبد الرحمن الخوارزمي'
         : text.data.replace(/[A-Za-z]{3,}/g, (word) => `${word}${'ŷğ'.repeat(Math.ceil(word.length / 6))}`)
