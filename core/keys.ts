@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartupError } from './errors.ts'
 
@@ -30,6 +30,8 @@ async function readOrMake(folder: string): Promise<Buffer> {
     throw new StartupError(`The key file ${file} can't be read (${error.code}); give it back its owner and mode 0600.`)
   })
   if (existing) {
+    // Secrets are their owner's alone, however the folder came here. Where modes can't be set there are none to mend.
+    await chmod(file, 0o600).catch(() => {})
     if (existing.length !== 32) throw new StartupError(`The key file ${file} is damaged; restore it from a backup.`)
     return existing
   }
