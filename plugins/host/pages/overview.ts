@@ -39,7 +39,7 @@ export const overviewPages: Routes = async (app) => {
     ])
     const problems = [
       ...health
-        .filter(({ ok, vital }) => vital && !ok)
+        .filter(({ ok, vital, took }) => !ok && (vital || took === null))
         .map(({ name, reason }) => ({ title: `${name} is not well`, text: reason, href: '/admin/log', label: 'Log' })),
       ...(jobs.failed > 0
         ? [{ title: failed(jobs.failed), text: null, href: '/admin/jobs', label: 'Look at them' }]
