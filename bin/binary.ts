@@ -36,7 +36,8 @@ function loadAddon(): object {
 setNativeBinding(loadAddon)
 void main(process.argv, {
   version: VERSION,
-  program: process.execPath,
+  program: [process.execPath],
+  binary: process.execPath,
   browser: embedded('browser'),
   configurations: embedded('config'),
 })

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
@@ -9,6 +8,7 @@ import { Auth } from './auth.ts'
 import { type BrowserFiles, browserFileRoutes, type FileSource, loadBrowserFiles } from './browser-files.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
+import { openDataFolder, refuseClockApart, refuseClockBehind } from './data-folder.ts'
 import { Database, type DatabaseDriver } from './database.ts'
 import { registerDesign } from './design.ts'
 import type { ChosenDriver } from './driver.ts'
@@ -126,11 +126,9 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
 
   // 2. The ground: keys, then drivers, then the database with its migrations.
   const origins = new Origins(config)
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    throw new StartupError(
-      `The data folder ${config.dataDir} can't be made (${error.code}); choose another with --data.`,
-    )
-  })
+  await openDataFolder(config.dataDir)
+  // A clock that was passed in is nobody's machine's.
+  if (clock === systemClock) await refuseClockBehind(config.dataDir, clock)
   const keys = await Keys.open(config)
   const instances: Record<string, unknown> = {}
   for (const [family, { driver, config: options }] of Object.entries(drivers)) {
@@ -152,6 +150,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     )
   }
   const db = await openDatabase(database, plugins, { log, clock })
+  if (clock === systemClock && database.now) refuseClockApart(await database.now(), clock)
   const events = new Events(bus, log, randomText(9))
   await events.start()
   const jobs = new Jobs({ db, clock, log, events })

@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { StartupError } from './errors.ts'
 
@@ -42,7 +42,11 @@ export async function keepOnce(file: string, make: () => Promise<Buffer> | Buffe
     if (error.code === 'ENOENT') return null
     throw new StartupError(`The key file ${file} can't be read (${error.code}); give it back its owner and mode 0600.`)
   })
-  if (existing) return existing
+  if (existing) {
+    // Secrets are their owner's alone, however the folder came here. Where modes can't be set there are none to mend.
+    await chmod(file, 0o600).catch(() => {})
+    return existing
+  }
   // Written whole under another name and linked into place: a process killed midway leaves no half key, and of two
   // that start at once one wins.
   const fresh = `${file}.${randomBytes(6).toString('hex')}`

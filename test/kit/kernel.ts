@@ -11,6 +11,7 @@ import { folderSource } from '../../core/browser-files.ts'
 import type { Clock } from '../../core/clock.ts'
 import { createKernel, type Program } from '../../core/kernel.ts'
 import { createLog } from '../../core/log.ts'
+import type { LogTail } from '../../core/log-tail.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { families } from '../../drivers/index.ts'
 
@@ -21,6 +22,7 @@ export interface KernelTestOptions {
   clock?: Clock
   log?: Logger
   program?: Program
+  logTail?: LogTail
 }
 
 /**
@@ -45,6 +47,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
     describeConfig: () => printConfig(config, schema),
     log: options.log ?? createLog('silent'),
     program: options.program ?? null,
+    ...(options.logTail ? { logTail: options.logTail } : {}),
     ...(options.clock ? { clock: options.clock } : {}),
   })
   t.teardown(() => app.close())

@@ -4,6 +4,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import type { Test } from 'tap'
 import type { Program } from '../../core/kernel.ts'
+import type { LogTail } from '../../core/log-tail.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { plugins as builtins } from '../../plugins/index.ts'
 import { manualClock } from './driver-context.ts'
@@ -21,6 +22,8 @@ export interface PlatformOptions {
   log?: Logger
   /** What `/download` gives away. */
   program?: Program
+  /** What keeps the last lines of that log. */
+  logTail?: LogTail
 }
 
 export interface Answer {
@@ -56,6 +59,7 @@ export async function startPlatform(t: Test, options: PlatformOptions = {}) {
     clock,
     ...(options.log ? { log: options.log } : {}),
     ...(options.program ? { program: options.program } : {}),
+    ...(options.logTail ? { logTail: options.logTail } : {}),
   })
   if (options.listen) {
     await app.listen({ host: '127.0.0.1', port })

@@ -262,6 +262,8 @@ GET    /assets/mine                              portal  session page
 GET    /assets/new                               portal  session page
 POST   /assets/new                               portal  session page
 GET    /assets/:slug                             portal  optional page
+GET    /assets/:slug/edit                        portal  session page
+POST   /assets/:slug/edit                        portal  session page
 POST   /assets/:slug/publish                     portal  session page
 POST   /assets/:slug/unpublish                   portal  session page
 POST   /assets/:slug/delete                      portal  session page

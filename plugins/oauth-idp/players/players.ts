@@ -87,11 +87,13 @@ export class Players {
     return row && { ...this.describe(row), disabled: row.disabled, epoch: row.epoch }
   }
 
-  /** What these players are called, by id; those who are gone are absent. */
-  async namesOf(ids: readonly string[]): Promise<Map<string, string>> {
-    const rows = await this.#context.db
-      .em()
-      .find(PlayerRow, { id: { $in: [...new Set(ids)] } }, { fields: ['id', 'name'] })
+  /** The names of these players, by id. */
+  async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map()
+    const rows = await this.#context.db.query<{ id: string; name: string }>(
+      `select id, name from players where id in (${ids.map(() => '?').join(', ')})`,
+      ids,
+    )
     return new Map(rows.map(({ id, name }) => [id, name]))
   }
 
