@@ -34,4 +34,10 @@ function loadAddon(): object {
 }
 
 setNativeBinding(loadAddon)
-void main(process.argv, { version: VERSION, browser: embedded('browser'), configurations: embedded('config') })
+void main(process.argv, {
+  version: VERSION,
+  program: [process.execPath],
+  binary: process.execPath,
+  browser: embedded('browser'),
+  configurations: embedded('config'),
+})

@@ -39,6 +39,13 @@ export function overridesOf({ port, data, lan, https }: ConfigOptions): Override
   return overrides
 }
 
+/** The same options for another run of this program. */
+export function argumentsOf({ config, port, data }: ConfigOptions): string[] {
+  return Object.entries({ config, port, data }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, String(value)],
+  )
+}
+
 /** Loads the configuration with everything that is built in. @throws ConfigError */
 export async function loadProgramConfig(options: ConfigOptions, further: Override[] = []): Promise<LoadedConfig> {
   const [{ loadConfig }, { families }, { plugins }] = await Promise.all([

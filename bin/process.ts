@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
 import { printConfig } from '../config/print.ts'
 import { formatProblem } from '../config/problems.ts'
-import { StartupError } from '../core/errors.ts'
+import { folderProblem } from '../core/data-folder.ts'
 import { createKernel } from '../core/kernel.ts'
 import { createLog } from '../core/log.ts'
 import { LogTail } from '../core/log-tail.ts'
@@ -37,24 +37,10 @@ export async function createPlatform(
     describeConfig: () => printConfig(config, schema),
     browserFiles: installation.browser,
     version: installation.version,
+    program: installation.binary ? { path: installation.binary, version: installation.version } : null,
   }).catch((error) => {
     throw folderProblem(error, config.dataDir)
   })
-}
-
-const REASONS: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  ENOTDIR: 'a file is in the way',
-}
-
-function folderProblem(error: NodeJS.ErrnoException, dataDir: string): Error {
-  const reason = error.path?.startsWith(dataDir) && error.code ? REASONS[error.code] : undefined
-  return reason
-    ? new StartupError(`The data folder ${dataDir} can't be used (${reason}); repair it or choose another with --data.`)
-    : error
 }
 
 /** From now on SIGTERM, SIGINT and SIGHUP end the process: in order within so many seconds, at once the second time. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
 import { StartupError } from '../core/errors.ts'
 import type { Installation } from './installation.ts'
-import { type ConfigOptions, loadProgramConfig } from './options.ts'
+import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts'
 import { createPlatform, releaseStartMemory, stopOnSignal } from './process.ts'
 
 /**
@@ -18,6 +18,18 @@ export async function startServer(options: ConfigOptions, installation: Installa
   const app = await createPlatform(loaded, installation, terminal)
   const { host, port } = config.listen
   try {
+    if (config.backup.schedule) {
+      const { scheduleBackups } = await import('./scheduled-backups.ts')
+      const same = argumentsOf({ ...options, data: config.dataDir })
+      await scheduleBackups(app, loaded, (file) => [
+        ...installation.program,
+        'backup',
+        file,
+        '--verify',
+        '--json',
+        ...same,
+      ])
+    }
     await app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` })
     await app.gamePorts.listen()
   } catch (error) {

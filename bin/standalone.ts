@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { LoadedConfig } from '../config/load.ts'
 import { systemClock } from '../core/clock.ts'
+import type { AnyDriver } from '../core/driver.ts'
 import { createLog } from '../core/log.ts'
 
 /**
@@ -8,13 +9,19 @@ import { createLog } from '../core/log.ts'
  *
  * @param dataDir the folder it works on
  */
-export async function openDriver<Instance>(
-  { config, drivers }: LoadedConfig,
-  family: string,
-  dataDir: string,
-): Promise<Instance> {
-  const chosen = drivers[family]
+export async function openDriver<Instance>(loaded: LoadedConfig, family: string, dataDir: string): Promise<Instance> {
+  const chosen = loaded.drivers[family]
   if (!chosen) throw new Error(`There is no driver family ${family}.`)
+  return openDriverOf(chosen.driver, chosen.config, loaded, dataDir)
+}
+
+/** Opens any driver in the same way. @param options its configuration, complete */
+export async function openDriverOf<Instance>(
+  driver: AnyDriver,
+  options: unknown,
+  { config }: LoadedConfig,
+  dataDir = config.dataDir,
+): Promise<Instance> {
   // The platform's own keys sign addresses that are handed out, which nobody does here; making them is left to it.
   const throwaway = randomBytes(32)
   const context = {
@@ -24,7 +31,7 @@ export async function openDriver<Instance>(
     log: createLog('warn'),
     secret: () => throwaway,
   }
-  return (await chosen.driver.create(chosen.config as never, context)) as Instance
+  return (await driver.create(options as never, context)) as Instance
 }
 
 /** `3 blobs, 1.2 MB` */

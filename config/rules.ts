@@ -24,6 +24,12 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       ['trustProxy'],
       'trustProxy: true lets anyone choose the address they seem to come from; name the addresses of your proxy instead',
     )
+  const elsewhere = [config.database, config.storage].map((family) => (family as { driver?: string })?.driver)
+  if (config.backup?.schedule && (elsewhere[0] === 'postgres' || elsewhere[1] === 's3'))
+    error(
+      ['backup', 'schedule'],
+      'backup.schedule: only a database and blobs in the data folder are backed up; use pg_dump for PostgreSQL and versioning for the bucket, and remove this',
+    )
   if (config.games?.origins === 'port') {
     // Cookies know no ports: among friends only, and said so at every start.
     warning(

@@ -10,6 +10,24 @@ export const Section = <Properties extends TProperties>(
 export const Secret = (options: { description: string; default?: string; minLength?: number }) =>
   Type.String({ ...options, secret: true })
 
+/** An S3 bucket: where it is and how to get in. */
+export const bucketKeys = {
+  endpoint: Type.Optional(
+    Type.String({ pattern: '^https?://[^?#]+$', description: 'Address of an S3-compatible server; none for AWS.' }),
+  ),
+  region: Type.String({ default: 'us-east-1', minLength: 1, description: 'Region of the bucket.' }),
+  bucket: Type.String({ minLength: 3, maxLength: 63, description: 'Name of the bucket; it must exist.' }),
+  accessKeyId: Type.String({ minLength: 1, description: 'Access key.' }),
+  secretAccessKey: Secret({ description: 'Secret of the access key.' }),
+  forcePathStyle: Type.Boolean({ default: false, description: 'Bucket in the path: most servers but AWS need it.' }),
+  prefix: Type.String({
+    default: '',
+    pattern: '^([A-Za-z0-9._-]+/)*$',
+    maxLength: 256,
+    description: 'What all keys begin with, ending in /, to share a bucket.',
+  }),
+}
+
 const Url = (description: string, fallback: string) =>
   Type.String({
     description,
@@ -102,6 +120,31 @@ export const kernelSections = {
       }),
     },
     { description: 'A game jam in one room.', default: {} },
+  ),
+  backup: Section(
+    {
+      schedule: Type.Optional(
+        Type.String({
+          pattern: '^\\S+( \\S+){4}$',
+          examples: ['30 3 * * *'],
+          description:
+            'When to back up, as the five fields of cron in the time zone of the machine: "30 3 * * *" is 3:30 each night. Without it there are no backups but those of `gameyard backup`.',
+        }),
+      ),
+      keep: Type.Integer({ default: 7, minimum: 1, description: 'How many to keep; older ones are removed.' }),
+      to: Type.Union(
+        [
+          Type.String({ minLength: 1 }),
+          Type.Object({ driver: Type.Literal('s3'), ...bucketKeys }, { additionalProperties: false }),
+        ],
+        {
+          default: './backups',
+          description:
+            'A folder, relative to this file and better on another disk, or { driver: s3, bucket, … } as for storage.',
+        },
+      ),
+    },
+    { description: 'Backups on a schedule, each restored and checked before it counts.', default: {} },
   ),
   metrics: Section(
     { token: Type.Optional(Secret({ description: 'Bearer token for /metrics from elsewhere than this machine.' })) },

@@ -43,6 +43,8 @@ export interface DatabaseDriver {
    * at the end of it, not necessarily in between.
    */
   migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void>
+  /** The time that the database server has; absent where that is this machine's. */
+  now?(): Promise<Date>
   /** Runs one reading statement outside of any transaction; see `Database.query`. */
   query(sql: string, parameters: readonly Parameter[]): Promise<object[]>
   /** Runs one writing statement in a transaction of its own; see `Database.execute`. */
@@ -54,6 +56,11 @@ export interface DatabaseDriver {
    * @throws BackupUnsupported saying what to use instead
    */
   backup(file: string): Promise<void>
+  /**
+   * Reads a whole database that nobody has opened, which takes its time and the processor.
+   * @returns what is damaged, or null; absent where the database looks after itself
+   */
+  findDamage?(): Promise<string | null>
   close(): Promise<void>
 }
 

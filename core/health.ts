@@ -8,15 +8,25 @@ export interface HealthDetail {
   ok: boolean
   /** Why it is not well; may name hosts, never a password. */
   reason: string | null
-  /** How long the check took, in ms. */
-  took: number
+  /** How long the check took, in ms; null where something that happened is told. */
+  took: number | null
   /** Whether the platform counts as not ready without it. */
   vital: boolean
+}
+
+/** Something that goes on beside the requests, and whether it went well: shown to the host, never turning requests away. */
+export interface HealthNote {
+  state: 'ok' | 'warning'
+  /** One sentence for the host of the platform. */
+  message: string
+  at: Date
 }
 
 /** Answers whether what the platform stands on is reachable; plugins and drivers add their checks by name. */
 export class Health {
   readonly #checks = new Map<string, { check: Check; vital: boolean }>()
+  /** By name, such as `backup`; whoever does the work sets its own. */
+  readonly notes = new Map<string, HealthNote>()
   /** Set when the process is about to stop, so that load balancers turn away before it does. */
   draining = false
 
@@ -39,15 +49,20 @@ export class Health {
     return { ready: !this.draining && results.every(([, { word }]) => word === 'ok'), checks }
   }
 
-  /** The same with what is wrong, and with what is not vital: for administrators only. */
-  details(): Promise<HealthDetail[]> {
-    return Promise.all(
+  /** The same with what is wrong, with what is not vital, and with the notes: for administrators only. */
+  async details(): Promise<HealthDetail[]> {
+    const noted = [...this.notes].map(([name, { state, message }]) => {
+      const ok = state === 'ok'
+      return { name, vital: false, ok, reason: ok ? null : message, took: null }
+    })
+    const checked = await Promise.all(
       [...this.#checks].map(async ([name, { check, vital }]) => {
         const began = performance.now()
         const { word, reason } = await outcome(check)
         return { name, vital, ok: word === 'ok', reason, took: Math.round(performance.now() - began) }
       }),
     )
+    return [...checked, ...noted]
   }
 }
 
@@ -80,6 +95,9 @@ export function registerHealth(app: FastifyInstance, health: Health): void {
   app.get('/readyz', options, async (_request, reply) => {
     const { ready, checks } = await health.run()
     reply.code(ready ? 200 : 503).header('cache-control', 'no-store')
-    return { status: health.draining ? 'draining' : ready ? 'ready' : 'unavailable', checks }
+    const status = health.draining ? 'draining' : ready ? 'ready' : 'unavailable'
+    // The sentences are for the host: they may name folders and machines.
+    const details = Object.fromEntries([...health.notes].map(([name, { state }]) => [name, state]))
+    return { status, checks, ...(health.notes.size > 0 ? { details } : {}) }
   })
 }

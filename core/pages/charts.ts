@@ -43,7 +43,8 @@ export function BarChart({ title, total, totalLabel, points, shape = 'bars' }: B
   const width = Math.max(1, points.length) * STEP
   const heightOf = (value: number) => (highest === 0 ? 0 : Math.round((value / highest) * HEIGHT * 100) / 100)
   return html`
-    <figure class="chart">
+    <figure class="chart" data-shape=${shape} data-top=${highest} data-values=${JSON.stringify(points.map(({ value }) => value))}
+      data-labels=${JSON.stringify(points.map(({ label }) => label))}>
       <figcaption><span class="chart-title">${title}</span><strong>${number.format(total)}</strong><span class="chart-note">${totalLabel}</span></figcaption>
       <div class="chart-area">
         <span class="chart-top" aria-hidden="true">${highest > 0 && number.format(highest)}</span>

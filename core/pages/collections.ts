@@ -124,7 +124,7 @@ export interface GameCardProps {
 export const GameCard = ({ game, href, meta, playing }: GameCardProps): View => html`
   <a class="game" href=${href}>
     <${Cover} ...${game} />
-    <span class="game-title">${game.title}</span>
+    <span class="game-title"><bdi>${game.title}</bdi></span>
     ${meta && html`<span class="game-meta">${meta}</span>`}
     ${playing ? html`<${Chip} live>${playing} playing<//>` : null}
   </a>`
@@ -165,7 +165,7 @@ export const Hero = ({ title, lede, actions, feature }: HeroProps): View => html
       html`<a class="card flush feature" href=${feature.href}>
         <${Cover} ...${feature.game} />
         <span class="feature-foot">
-          <span class="feature-text"><span class="game-title">${feature.game.title}</span>${feature.meta && html`<span class="game-meta">${feature.meta}</span>`}</span>
+          <span class="feature-text"><span class="game-title"><bdi>${feature.game.title}</bdi></span>${feature.meta && html`<span class="game-meta">${feature.meta}</span>`}</span>
           ${feature.playing ? html`<${Chip} live>${feature.playing} playing now<//>` : null}
           ${feature.people && feature.people.length > 0 && html`<${Faces} people=${feature.people} />`}
         </span>

@@ -122,6 +122,7 @@ function frame(site: Site, base: string, options: PageOptions): View {
       <div class="foot-inner">
         <p>${site.name}<span class="foot-note"> · a yard of its own, run with Gameyard</span></p>
         <nav aria-label="About this site"><ul><li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
+        <button class="keys" type="button" hidden data-keys>Keyboard <kbd>?</kbd></button>
         <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">
           <button type="button" value="light" aria-pressed="false" aria-label="Light"><${Icon} name="sun" /></button>
           <button type="button" value="auto" aria-pressed="true">Auto</button>

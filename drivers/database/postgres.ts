@@ -87,6 +87,11 @@ class PostgresDatabase implements DatabaseDriver {
     })
   }
 
+  async now(): Promise<Date> {
+    const { rows } = await this.#pool.query<{ ms: string }>('select extract(epoch from now()) * 1000 as ms')
+    return new Date(Number(rows[0]?.ms))
+  }
+
   async query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
     return (await this.#statements.run(sql, parameters)).rows
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type * as aws from '@aws-sdk/client-s3'
 import Type, { type Static } from 'typebox'
-import { Secret } from '../../core/config.ts'
+import { bucketKeys } from '../../core/config.ts'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
 import {
   assertKey,
@@ -18,25 +18,7 @@ import {
 } from './interface.ts'
 import { isInvalidRange, isNotFound, isPreconditionFailed, nullWhenNotFound, translate, unusable } from './s3-errors.ts'
 
-const S3Config = Type.Object(
-  {
-    endpoint: Type.Optional(
-      Type.String({ pattern: '^https?://[^?#]+$', description: 'Address of an S3-compatible server; none for AWS.' }),
-    ),
-    region: Type.String({ default: 'us-east-1', minLength: 1, description: 'Region of the bucket.' }),
-    bucket: Type.String({ minLength: 3, maxLength: 63, description: 'Bucket for the blobs; it must exist.' }),
-    accessKeyId: Type.String({ minLength: 1, description: 'Access key.' }),
-    secretAccessKey: Secret({ description: 'Secret of the access key.' }),
-    forcePathStyle: Type.Boolean({ default: false, description: 'Bucket in the path: most servers but AWS need it.' }),
-    prefix: Type.String({
-      default: '',
-      pattern: '^([A-Za-z0-9._-]+/)*$',
-      maxLength: 256,
-      description: 'What all keys begin with, ending in /, to share a bucket.',
-    }),
-  },
-  { additionalProperties: false },
-)
+const S3Config = Type.Object(bucketKeys, { additionalProperties: false })
 
 /**
  * Keeps each blob as an object of a bucket on Amazon S3 or a server that speaks its protocol.

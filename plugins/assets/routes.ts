@@ -4,6 +4,7 @@ import Type from 'typebox'
 import { callerOf } from '../../core/auth.ts'
 import { MissingScope, NotFound, Unauthorized } from '../../core/errors.ts'
 import { cacheControl } from '../../core/http.ts'
+import { readOut } from '../../core/read-out.ts'
 import type { Routes } from '../../core/routes.ts'
 import type { Spool } from '../../core/spool.ts'
 import type { Limits } from './limits.ts'
@@ -90,8 +91,9 @@ export const routes =
         const { playerId } = callerOf(request)
         const made = await receive(request, { spool, limits }, (fields, file) =>
           app.assets.create(playerId, { ...fields, title: titleOf(fields, file.name) }, file),
-        ).catch((error: unknown) => {
-          // What of the upload is still under way is not read: the connection ends with the answer.
+        ).catch(async (error: unknown) => {
+          await readOut(request.raw)
+          // What is still under way then is not read: the connection ends with the answer.
           if (!request.raw.complete) reply.header('connection', 'close')
           throw error
         })

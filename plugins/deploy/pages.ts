@@ -29,7 +29,7 @@ const own = { config: { auth: 'session', page: true }, constraints } as const
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const Query = Type.Object({
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
-  restored: Type.Optional(Type.String()),
+  restored: Type.Optional(Type.String({ maxLength: 30, description: 'What was live before, if anything.' })),
   removed: Type.Optional(Type.String()),
   published: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'How many files were left out.' })),
 })
@@ -38,7 +38,8 @@ const Query = Type.Object({
 export const pages: Routes = async (app) => {
   app.get('/games/:slug/deploys', { ...own, schema: { params: Slug, querystring: Query } }, (request, reply) => {
     const { cursor } = request.query
-    return showDeploys(app, request, reply, { slug: request.params.slug, cursor, done: doneOf(request.query) })
+    const { slug } = request.params
+    return showDeploys(app, request, reply, { slug, cursor, done: doneOf(slug, request.query) })
   })
 
   const Params = Type.Object({ ...Slug.properties, deployId: Type.String({ maxLength: 30 }) })
@@ -47,8 +48,11 @@ export const pages: Routes = async (app) => {
     { ...own, schema: { params: Params } },
     async (request, reply) => {
       const { slug, deployId } = request.params
-      await app.deploys.rollback(callerOf(request).playerId, deployId)
-      return reply.redirect(`/games/${slug}/deploys?restored`, 303)
+      const { playerId } = callerOf(request)
+      const { liveDeployId: before } = await app.games.mustOwn(playerId, slug)
+      await app.deploys.rollback(playerId, deployId)
+      const back = before && before !== deployId ? `=${before}` : ''
+      return reply.redirect(`/games/${slug}/deploys?restored${back}`, 303)
     },
   )
 
@@ -60,8 +64,12 @@ export const pages: Routes = async (app) => {
 }
 
 /** What the last step did. */
-function doneOf({ restored, removed, published }: Static<typeof Query>): string | null {
-  if (restored !== undefined) return 'That deploy is live again.'
+function doneOf(slug: string, { restored, removed, published }: Static<typeof Query>): Content {
+  if (restored !== undefined)
+    return html`That deploy is live again.${
+      /^dep_\w+$/.test(restored) &&
+      html` <${Form} action=${`/games/${slug}/deploys/${restored}/rollback`} inline><${Button} small>Undo<//><//>`
+    }`
   if (removed !== undefined) return 'That deploy is deleted.'
   if (published === undefined) return null
   const left = Number(published)
@@ -74,7 +82,7 @@ interface Shown {
   slug: string
   cursor?: string | undefined
   /** What the last step did. */
-  done?: string | null
+  done?: Content
   /** Why an archive was not published, and the status that goes with it. */
   problem?: string
   status?: number

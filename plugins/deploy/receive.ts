@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { PayloadTooLarge } from '../../core/errors.ts'
+import { readOut } from '../../core/read-out.ts'
 import { UploadCut } from '../../core/spool.ts'
 import { DigestMismatch, type Storage } from '../../drivers/storage/interface.ts'
 import type { Deploys } from './deploys.ts'
@@ -37,6 +38,7 @@ export async function receive(
   } catch (error) {
     // A socket that broke says so in words of its own; a body that came whole is not to blame for what follows.
     if (!body.complete && (body.errored || body.destroyed)) throw new UploadCut().with({ cause: error })
+    await readOut(body)
     throw error instanceof DigestMismatch ? new DigestMismatch(file.path) : error
   } finally {
     clearTimeout(tooSlow)

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Database } from '../../core/database.ts'
 import { Administration } from './admin/administration.ts'
 import { Apps } from './apps/apps.ts'
 import { SignIns } from './apps/sign-ins.ts'
@@ -41,6 +42,8 @@ export class Identity {
   /** The end of accounts; other plugins add their part of the export to `parts`, what goes with it to `clearings`. */
   readonly removal: Removal
   readonly administration: Administration
+  readonly #db: Database
+  readonly #letters: Letters
   readonly #tokens: OneTimeTokens
   readonly sessions: Sessions
   readonly apps: Apps
@@ -88,6 +91,8 @@ export class Identity {
     this.#tokens = tokens
     const site = { portalUrl: origins.portal, siteName: app.site.name }
     const letters = new Letters({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
+    this.#db = db
+    this.#letters = letters
     this.signUp = new SignUp({ ...around, players, tokens, letters })
     this.recovery = new Recovery({ ...around, players, tokens, letters })
     this.avatars = new Avatars({ ...around, storage: app.storage })
@@ -101,6 +106,17 @@ export class Identity {
   /** The one-time link that makes the first administrator, or null once there is one. */
   setupUrl(): Promise<string | null> {
     return this.setup.url()
+  }
+
+  /** Writes to everyone who hosts this platform, in the background. @param subject one line */
+  async writeToAdmins(subject: string, text: string): Promise<void> {
+    const admins = await this.#db.query<{ id: string }>('select id from players where is_admin = ? and disabled = ?', [
+      true,
+      false,
+    ])
+    await this.#db.transaction(async (em) => {
+      for (const { id } of admins) await this.#letters.enqueue(em, { kind: 'notice', playerId: id, subject, text })
+    })
   }
 
   /** Forgets what has run out. */

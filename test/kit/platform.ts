@@ -3,6 +3,8 @@ import { createServer } from 'node:net'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import type { Test } from 'tap'
+import type { Program } from '../../core/kernel.ts'
+import type { LogTail } from '../../core/log-tail.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { plugins as builtins } from '../../plugins/index.ts'
 import { manualClock } from './driver-context.ts'
@@ -18,6 +20,10 @@ export interface PlatformOptions {
   /** Listens on a free port of 127.0.0.1, which the addresses then name. */
   listen?: boolean
   log?: Logger
+  /** What `/download` gives away. */
+  program?: Program
+  /** What keeps the last lines of that log. */
+  logTail?: LogTail
 }
 
 export interface Answer {
@@ -52,6 +58,8 @@ export async function startPlatform(t: Test, options: PlatformOptions = {}) {
     },
     clock,
     ...(options.log ? { log: options.log } : {}),
+    ...(options.program ? { program: options.program } : {}),
+    ...(options.logTail ? { logTail: options.logTail } : {}),
   })
   if (options.listen) {
     await app.listen({ host: '127.0.0.1', port })

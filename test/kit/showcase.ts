@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { newId } from '../../core/ids.ts'
+import { createLog } from '../../core/log.ts'
+import { LogTail } from '../../core/log-tail.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
 import { type Platform, type PlayerClient, startPlatform } from './platform.ts'
 
@@ -31,7 +33,9 @@ const GAMES = [
  * credits, tokens, rooms, a job that failed. Beside it `newcomer`, for whom everything is empty.
  */
 export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<string, unknown> = {}): Promise<Showcase> {
-  const platform = await startPlatform(t as Test, { listen: true, config })
+  const logTail = new LogTail()
+  const log = createLog('info', { write: () => {} }, logTail)
+  const platform = await startPlatform(t as Test, { listen: true, config, log, logTail })
   const { app, clock } = platform
   const host = await platform.admin()
   const newcomer = await platform.signUp({ name: 'Noor Haddad', email: 'noor@example.org' })

@@ -1,6 +1,8 @@
 /** The small script of every page: each part improves something that already works, or shows what needs a script. */
 import { offerCopying } from './copy.ts'
 import { offerDismissal } from './dismiss.ts'
+import { showWhereOneIs } from './here.ts'
+import { offerKeys } from './keys.ts'
 import { closeMenus } from './menu.ts'
 import { offerThemes } from './theme.ts'
 import { localiseTimes } from './when.ts'
@@ -9,4 +11,6 @@ offerCopying()
 offerDismissal()
 closeMenus()
 offerThemes()
+offerKeys()
+showWhereOneIs()
 localiseTimes()

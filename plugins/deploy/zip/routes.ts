@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/auth.ts'
 import { InvalidRequest, isPlatformError, PayloadTooLarge } from '../../../core/errors.ts'
+import { readOut } from '../../../core/read-out.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { Spool, UploadCut } from '../../../core/spool.ts'
 import { showDeploys } from '../pages.ts'
@@ -66,7 +67,8 @@ export const zipRoutes =
           return reply.redirect(`/games/${slug}/deploys?published=${skipped}`, 303)
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error
-          // What of the archive is still under way is not read: the answer says so, and the connection ends with it.
+          await readOut(request.raw)
+          // What is still under way then is not read: the answer says so, and the connection ends with it.
           if (!request.raw.complete) reply.header('connection', 'close')
           return showDeploys(app, request, reply, { slug, problem: error.message, status: error.statusCode })
         }

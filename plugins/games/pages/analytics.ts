@@ -11,7 +11,7 @@ const long = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', 
 
 /** What happened in a game: four charts, and the same in numbers. */
 export function analytics(
-  app: Pick<FastifyInstance, 'games' | 'origins'>,
+  app: Pick<FastifyInstance, 'games' | 'origins' | 'browserFiles'>,
   game: Game,
   { days, totals, span }: Analytics & { span: number },
 ): View {
@@ -25,7 +25,7 @@ export function analytics(
       html`<li><a href=${`${path}?days=${length}`} aria-current=${length === span ? 'true' : undefined}>${length === 365 ? 'A year' : `${length} days`}</a></li>`,
   )}</ul></nav>`
   const charts = html`
-    <div class="charts">
+    <div class="charts" data-chart-library=${app.browserFiles.url('chart.js')}>
       ${chart('Plays', 'plays', `in ${span} days`)}
       ${chart('Players', 'uniquePlayers', 'day by day, summed')}
       ${chart('Sign-ins', 'signIns', `in ${span} days`)}

@@ -44,13 +44,14 @@ export const hostPages: Routes = async (app) => {
       administration.list({ q, limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
       done && id ? app.games.byId(id) : null,
     ])
+    const owners = await app.identity.players.namesOf([...new Set(games.map(({ ownerId }) => ownerId))])
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: 'Games',
       current: '/admin/games',
       user: callerOf(request).viewer,
       flash: changed ? { message: told(changed) } : null,
-      body: gamesPage(app, { games, nextCursor, q, paged: cursor !== undefined }),
+      body: gamesPage(app, { games, owners, nextCursor, q, paged: cursor !== undefined }),
     })
   })
 
@@ -74,12 +75,14 @@ const told = (game: Game): View => html`
 
 interface GamesPageProps {
   games: Game[]
+  /** Names, by id. */
+  owners: ReadonlyMap<string, string>
   nextCursor: string | null
   q: string | undefined
   paged: boolean
 }
 
-function gamesPage({ origins }: FastifyInstance, { games, nextCursor, q, paged }: GamesPageProps): View {
+function gamesPage({ origins }: FastifyInstance, { games, owners, nextCursor, q, paged }: GamesPageProps): View {
   const search = q ? `q=${encodeURIComponent(q)}&` : ''
   const columns = [
     {
@@ -91,7 +94,11 @@ function gamesPage({ origins }: FastifyInstance, { games, nextCursor, q, paged }
       label: 'State',
       cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game, origins))}</span>`,
     },
-    { label: 'Owner', cell: (game: Game) => html`<a href=${`/admin/players/${game.ownerId}`}>Look at the owner</a>` },
+    {
+      label: 'Owner',
+      cell: (game: Game) =>
+        html`<a href=${`/admin/players/${game.ownerId}`}><bdi>${owners.get(game.ownerId) ?? game.ownerId}</bdi></a>`,
+    },
     { label: 'Plays', align: 'end' as const, cell: (game: Game) => number.format(game.stats.plays) },
     { label: 'Made', cell: (game: Game) => html`<${When} at=${game.createdAt} day />` },
     {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/auth.ts'
-import { Form, html, PageHeader, renderPage, Trail } from '../../../core/pages.ts'
+import { Button, Form, html, PageHeader, renderPage, Trail } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { pathOf } from '../record.ts'
 import { type AnalyticsQuery, type Game, SLUG_PATTERN } from '../schemas.ts'
@@ -56,9 +56,12 @@ export const ownerPages: Routes = async (app) => {
         current: '/games',
         user: viewer,
         flash:
-          'deleted' in request.query
-            ? { message: html`Deleted. It can be brought back <a href="#deleted">below</a>.` }
-            : null,
+          request.query.deleted === undefined
+            ? null
+            : {
+                message: html`Deleted. It can be brought back for 30 days.
+                  <${Form} action="/games/restore" inline><${Button} small name="game" value=${request.query.deleted}>Undo<//><//>`,
+              },
         body: myGames(app, { ...page, columns, figures, deleted: deleted.games, cursor }),
       })
     },
@@ -227,8 +230,9 @@ export const ownerPages: Routes = async (app) => {
           problems: { confirm: `Nothing was deleted: type ${request.params.slug} to confirm.` },
         })
       }
-      await app.games.removals.remove(callerOf(request).playerId, request.params.slug)
-      return reply.redirect('/games?deleted', 303)
+      const { id } = await gameOf(request)
+      await app.games.removals.remove(callerOf(request).playerId, id)
+      return reply.redirect(`/games?deleted=${id}`, 303)
     },
   )
 
@@ -244,6 +248,7 @@ export const ownerPages: Routes = async (app) => {
       const counted = await app.games.analytics(playerId, found.id, query)
       return renderPage(reply, {
         title: `Analytics of ${found.title}`,
+        scripts: ['analytics.js'],
         user: viewer,
         body: analytics(app, found, { ...counted, span }),
       })

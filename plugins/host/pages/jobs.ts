@@ -57,7 +57,7 @@ const COLUMNS = [
     action: true,
     cell: (job: QueuedJob) =>
       job.state === 'failed' &&
-      html`<form action=${`/admin/jobs/${job.id}/retry`} method="post"><${Button} small label=${`Try ${job.name} again`}>Try again<//></form>`,
+      html`<form action=${`/admin/jobs/${job.id}/retry`} method="post"><${Button} small label=${`Try again: ${job.name}`}>Try again<//></form>`,
   },
 ]
 

@@ -5,7 +5,7 @@ import type { Routes } from '../../../core/routes.ts'
 import { admin, page } from '../page.ts'
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
-const SHOWN = 200
+const SHOWN = 100
 
 /** /admin/log: the last lines. */
 export const logPages: Routes = async (app) => {

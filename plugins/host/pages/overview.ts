@@ -39,7 +39,7 @@ export const overviewPages: Routes = async (app) => {
     ])
     const problems = [
       ...health
-        .filter(({ ok, vital }) => vital && !ok)
+        .filter(({ ok, vital, took }) => !ok && (vital || took === null))
         .map(({ name, reason }) => ({ title: `${name} is not well`, text: reason, href: '/admin/log', label: 'Log' })),
       ...(jobs.failed > 0
         ? [{ title: failed(jobs.failed), text: null, href: '/admin/jobs', label: 'Look at them' }]
@@ -117,14 +117,19 @@ function drivers({ driverNames }: FastifyInstance, health: HealthDetail[]): View
       cell: ({ driver }: Part) => (driver ? html`<code>${driver}</code>` : html`<span class="soft">built in</span>`),
     },
     { label: 'State', cell: ({ detail, driver }: Part) => stateOf(detail, driver) },
-    { label: 'Answered in', align: 'end', cell: ({ detail }: Part) => (detail?.ok ? `${detail.took} ms` : '') },
+    {
+      label: 'Answered in',
+      align: 'end',
+      cell: ({ detail }: Part) => (detail?.ok && detail.took !== null ? `${detail.took} ms` : ''),
+    },
   ]} />`
 }
 
 function stateOf(detail: HealthDetail | undefined, driver: string | undefined): View {
   if (!detail) return driver === 'none' ? html`<${Chip}>turned off<//>` : html`<span class="soft">in use</span>`
   if (detail.ok) return html`<${Chip} live>well<//>`
-  return html`<${Chip} tone=${detail.vital ? 'error' : 'warn'}>${detail.vital ? 'not well' : 'optional, not there'}<//><p class="soft">${detail.reason}</p>`
+  const word = detail.vital ? 'not well' : detail.took === null ? 'needs a look' : 'optional, not there'
+  return html`<${Chip} tone=${detail.vital ? 'error' : 'warn'}>${word}<//><p class="soft">${detail.reason}</p>`
 }
 
 function machine({ programVersion, config }: FastifyInstance): View {

@@ -27,6 +27,14 @@ const DONE: Record<string, string> = {
   withdraw: 'The invitation is withdrawn.',
 }
 
+const CHANGED = 'an administrator changed a player'
+
+/** @throws Conflict */
+function mustBeAnother(request: FastifyRequest, id: string): void {
+  if (id === callerOf(request).playerId)
+    throw new Conflict('This is your own account; ask another administrator, or use your settings.')
+}
+
 /** For whoever runs the server: players and invitations. */
 export const adminPages: Routes = async (app) => {
   const { administration, removal, config } = app.identity
@@ -60,23 +68,46 @@ export const adminPages: Routes = async (app) => {
     return page(request, reply, { title: player.name, current: '/admin/players', body: PlayerPage({ player, isMe }) })
   })
 
+  app.post(
+    '/admin/players/:id/delete',
+    {
+      ...admin,
+      schema: { params: Params, body: Type.Object({ confirm: Type.Optional(Type.String({ maxLength: 100 })) }) },
+    },
+    async (request, reply) => {
+      const { id } = request.params
+      mustBeAnother(request, id)
+      const player = await administration.find(id)
+      if (request.body.confirm?.trim().toUpperCase() !== id.slice(-6)) {
+        const problem = `Nothing was deleted: type ${id.slice(-6)} to confirm.`
+        return page(request, reply, {
+          title: player.name,
+          current: '/admin/players',
+          status: 400,
+          body: PlayerPage({ player, isMe: false, problem }),
+        })
+      }
+      await removal.remove(id)
+      request.log.info({ step: 'delete', subject: id, by: callerOf(request).playerId }, CHANGED)
+      return reply.redirect('/admin/players?done=delete', 303)
+    },
+  )
+
   const steps: Record<string, (id: string) => Promise<void>> = {
     disable: (id) => administration.setDisabled(id, true),
     enable: (id) => administration.setDisabled(id, false),
     promote: (id) => administration.setAdmin(id, true),
     demote: (id) => administration.setAdmin(id, false),
     'sign-out': (id) => administration.signOutEverywhere(id),
-    delete: (id) => removal.remove(id),
   }
   for (const [step, take] of Object.entries(steps)) {
     app.post(`/admin/players/:id/${step}`, { ...admin, schema: { params: Params } }, async (request, reply) => {
       const { id } = request.params
-      if (id === callerOf(request).playerId && step !== 'sign-out')
-        throw new Conflict('This is your own account; ask another administrator, or use your settings.')
+      if (step !== 'sign-out') mustBeAnother(request, id)
       await administration.find(id)
       await take(id)
-      request.log.info({ step, subject: id, by: callerOf(request).playerId }, 'an administrator changed a player')
-      return reply.redirect(step === 'delete' ? '/admin/players?done=delete' : `/admin/players/${id}?done=${step}`, 303)
+      request.log.info({ step, subject: id, by: callerOf(request).playerId }, CHANGED)
+      return reply.redirect(`/admin/players/${id}?done=${step}`, 303)
     })
   }
 

@@ -4,7 +4,9 @@ import {
   Card,
   Confirm,
   Facts,
+  Field,
   html,
+  Notice,
   PageHeader,
   Section,
   type View,
@@ -13,12 +15,20 @@ import {
 import type { ManagedPlayer } from './administration.ts'
 import { pathOf, State } from './players-page.ts'
 
-export function PlayerPage({ player, isMe }: { player: ManagedPlayer; isMe: boolean }): View {
+interface PlayerPageProps {
+  player: ManagedPlayer
+  isMe: boolean
+  /** Why nothing was deleted. */
+  problem?: string | undefined
+}
+
+export function PlayerPage({ player, isMe, problem }: PlayerPageProps): View {
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, isAdmin, isGuest } = player
   const post = (step: string) => `/admin/players/${id}/${step}`
   return html`
     <${PageHeader} title=${name} crumbs=${[{ label: 'Players', href: '/admin/players' }]}
       chips=${html`<${State} player=${player} />`} />
+    ${problem && html`<${Notice} tone="error">${problem}<//>`}
     <${Section} layout="side" title="Who this is" description=${html`<${Avatar} name=${name} imageUrl=${pathOf(imageUrl)} size="l" />`}>
       <${Card}>
         <${Facts} items=${[
@@ -52,6 +62,7 @@ export function PlayerPage({ player, isMe }: { player: ManagedPlayer; isMe: bool
             <${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
                 <p>This can't be undone. Disabling keeps the account and shuts its player out.</p>
+                <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono error=${problem} />
               <//><//>
             <//>`
     }`

@@ -48,7 +48,7 @@ export function PlayersPage({ players, nextCursor, q, paged, invites }: PlayersP
 
 const Person = ({ player }: { player: ManagedPlayer }): View => html`
   <span class="person"><${Avatar} name=${player.name} imageUrl=${pathOf(player.imageUrl)} size="s" />
-    <a href=${`/admin/players/${player.id}`}>${player.name}</a></span>`
+    <a href=${`/admin/players/${player.id}`} dir="auto">${player.name}</a></span>`
 
 export const State = ({ player }: { player: ManagedPlayer }): View => html`
   <span class="row">

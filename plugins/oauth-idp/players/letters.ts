@@ -9,7 +9,10 @@ import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { Players } from './players.ts'
 
 /** What waits to be sent. The nonce alone gives no link away (players/one-time-tokens.ts). */
-export type Letter = { kind: 'reset'; nonce: string; email: string } | { kind: 'sign-up' | 'verify'; nonce: string }
+export type Letter =
+  | { kind: 'reset'; nonce: string; email: string }
+  | { kind: 'sign-up' | 'verify'; nonce: string }
+  | { kind: 'notice'; playerId: string; subject: string; text: string }
 
 interface LettersContext {
   db: Database
@@ -54,7 +57,13 @@ export class Letters {
   }
 
   #write(letter: Letter): Promise<Message | null> {
-    return letter.kind === 'reset' ? this.#writeReset(letter) : this.#writeConfirmation(letter)
+    if (letter.kind === 'reset') return this.#writeReset(letter)
+    return letter.kind === 'notice' ? this.#writeNotice(letter) : this.#writeConfirmation(letter)
+  }
+
+  async #writeNotice({ playerId, subject, text }: Extract<Letter, { kind: 'notice' }>): Promise<Message | null> {
+    const player = await this.#context.players.find(playerId)
+    return player?.email && !player.disabled ? { to: player.email, subject, text } : null
   }
 
   async #writeReset({ nonce, email }: Extract<Letter, { kind: 'reset' }>): Promise<Message | null> {

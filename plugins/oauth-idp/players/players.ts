@@ -87,6 +87,16 @@ export class Players {
     return row && { ...this.describe(row), disabled: row.disabled, epoch: row.epoch }
   }
 
+  /** The names of these players, by id. */
+  async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map()
+    const rows = await this.#context.db.query<{ id: string; name: string }>(
+      `select id, name from players where id in (${ids.map(() => '?').join(', ')})`,
+      ids,
+    )
+    return new Map(rows.map(({ id, name }) => [id, name]))
+  }
+
   /** The account of an email address, or null. */
   async findByEmail(email: string): Promise<(Player & Standing) | null> {
     const row = await this.#context.db.em().findOne(PlayerRow, { email: addressOrNothing(email) })

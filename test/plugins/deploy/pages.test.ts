@@ -52,7 +52,12 @@ t.test('a deploy is brought back from the history', async (t) => {
   t.match(page.text, /The &lt;first/)
   const [, action] = /action="([^"]+\/rollback)"/.exec(page.text) ?? []
   t.equal(action, `/games/pong/deploys/${deployId}/rollback`)
-  t.match(await player.submit(action ?? '', {}), { status: 303, headers: { location: '/games/pong/deploys?restored' } })
+  const restored = await player.submit(action ?? '', {})
+  t.match(restored, { status: 303, headers: { location: /^\/games\/pong\/deploys\?restored=dep_\w+$/ } })
+  const told = (await player.get(restored.headers.location ?? '')).text
+  const undo = /class="flash".*?action="([^"]+\/rollback)"/s.exec(told)?.[1]
+  t.match(await player.submit(undo ?? '', {}), { status: 303 }, 'a rollback is undone by one button')
+  t.match(await player.submit(action ?? '', {}), { status: 303 }, 'and made once more')
   t.same(await liveBuild(platform, game.id), build('one'))
   const other = await platform.signUp()
   t.equal((await other.get('/games/pong/deploys')).status, 404)

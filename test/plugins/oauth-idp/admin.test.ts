@@ -120,7 +120,9 @@ t.test('a deleted player is gone with all that belonged to them', async (t) => {
   platform.app.events.on('player.deleted', ({ playerId }) => {
     told = playerId
   })
-  t.equal((await admin.submit(`/admin/players/${player.id}/delete`, {})).status, 303)
+  const path = `/admin/players/${player.id}/delete`
+  t.match(await admin.submit(path, { confirm: 'x' }), { status: 400, text: /Nothing was deleted/ })
+  t.equal((await admin.submit(path, { confirm: player.id.slice(-6) })).status, 303)
   t.equal(told, player.id)
   t.equal((await player.get('/settings')).status, 303)
   t.equal((await program.get('/api/cli/whoami')).status, 401)

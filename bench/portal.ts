@@ -1,0 +1,178 @@
+/**
+ * How soon pages begin: time to the first byte of HTML, signed in, with 1,000 games and 10,000 players in SQLite on
+ * disk, beside a bare Fastify route that answers a page of the same size. One request at a time, as a browser asks.
+ *
+ *     node bench/portal.ts [requests]
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, get } from 'node:http'
+import { createServer } from 'node:net'
+import { cpus, loadavg, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import Fastify from 'fastify'
+import { loadConfig } from '../config/load.ts'
+import { folderSource } from '../core/browser-files.ts'
+import { newId } from '../core/ids.ts'
+import { createKernel } from '../core/kernel.ts'
+import { createLog } from '../core/log.ts'
+import { families } from '../drivers/index.ts'
+import { plugins } from '../plugins/index.ts'
+
+const GAMES = 1000
+const PLAYERS = 10_000
+const PAGES = [
+  '/',
+  '/catalog',
+  '/catalog?q=game',
+  '/games',
+  '/games/game-7/overview',
+  '/admin',
+  '/admin/players',
+  '/admin/games',
+]
+const PAGE_BYTES = 24_000
+
+interface Ready {
+  port: number
+  cookie: string
+}
+
+async function run(requests: number): Promise<void> {
+  const [gameyard, bare] = await Promise.all(['gameyard', 'bare'].map(start))
+  try {
+    if (!gameyard || !bare) return
+    await measure(bare, '/', 200)
+    const base = await measure(bare, '/', requests)
+    const machine = `Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, load average ${loadavg()[0]?.toFixed(1)}`
+    process.stdout.write(`${machine}; ${requests} requests a page\n`)
+    process.stdout.write(`${'page'.padEnd(26)} p50 ms  p95 ms  × bare\n`)
+    const line = (name: string, { p50, p95 }: Times) =>
+      process.stdout.write(
+        `${name.padEnd(26)} ${p50.toFixed(2).padStart(6)}  ${p95.toFixed(2).padStart(6)}  ${(p95 / base.p95).toFixed(1).padStart(6)}\n`,
+      )
+    line('bare Fastify page', base)
+    for (const path of PAGES) {
+      await measure(gameyard, path, 20)
+      line(path, await measure(gameyard, path, requests))
+    }
+  } finally {
+    for (const server of [gameyard, bare]) server?.child.kill()
+  }
+}
+
+interface Server extends Ready {
+  child: ChildProcess
+}
+
+async function start(name: string): Promise<Server> {
+  const child = fork(import.meta.filename, [name], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const [ready] = (await once(child, 'message')) as [Ready]
+  return { child, ...ready }
+}
+
+interface Times {
+  p50: number
+  p95: number
+}
+
+async function measure({ port, cookie }: Server, path: string, requests: number): Promise<Times> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const times: number[] = []
+  for (let request = 0; request < requests; request++) {
+    times.push(
+      await new Promise<number>((done, fail) => {
+        const began = performance.now()
+        const headers = { host: `localhost:${port}`, cookie }
+        get({ host: '127.0.0.1', port, path, agent, headers }, (response) => {
+          response.once('data', () => {
+            const took = performance.now() - began
+            response.once('end', () =>
+              response.statusCode === 200 ? done(took) : fail(new Error(`${path}: ${response.statusCode}`)),
+            )
+          })
+          response.resume()
+        }).on('error', fail)
+      }),
+    )
+  }
+  agent.destroy()
+  times.sort((a, b) => a - b)
+  return { p50: times[Math.floor(requests / 2)] ?? 0, p95: times[Math.floor(requests * 0.95)] ?? 0 }
+}
+
+async function serveGameyard(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.on('SIGTERM', () => process.exit())
+  const port = await freePort()
+  const env = { SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LISTEN__PORT: String(port) }
+  const { config, plugins: chosen, drivers } = await loadConfig({ cwd: folder, env, families, plugins })
+  const assets = folderSource(resolve(import.meta.dirname, '../dist/browser'))
+  const log = createLog('silent')
+  const app = await createKernel(config, { plugins: chosen, drivers, browserFiles: assets, version: 'bench', log })
+  const account = { email: 'ada@example.org', password: 'correct yard battery fence', name: 'Ada' }
+  const { id } = await app.identity.players.createAdmin(account)
+  await app.db.transaction(async (em) => {
+    const now = app.clock.now()
+    const columns =
+      await em.execute<{ name: string; notnull: number; type: string; pk: number }[]>('pragma table_info(players)')
+    for (let number = 0; number < PLAYERS; number++) {
+      const values = columns.map(({ name, notnull, type }) => {
+        if (name === 'id') return newId('ply', now)
+        if (name === 'name') return `Player ${number}`
+        if (name === 'email') return `player${number}@example.org`
+        if (name === 'created_at') return now.getTime()
+        return notnull ? (type === 'text' ? '' : 0) : null
+      })
+      const marks = columns.map(() => '?').join(', ')
+      const names = columns.map(({ name }) => `\`${name}\``).join(', ')
+      await em.execute(`insert into players (${names}) values (${marks})`, values, 'run')
+    }
+  })
+  for (let number = 0; number < GAMES; number++) {
+    const tags = [`tag-${number % 40}`]
+    const ownerId = id
+    await app.games.create(ownerId, {
+      title: `Game ${number}`,
+      description: 'A game.',
+      tags,
+      url: 'https://elsewhere.example',
+    })
+  }
+  await app.listen({ host: '127.0.0.1', port })
+  const answer = await fetch(`http://localhost:${port}/api/auth/sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: `http://localhost:${port}` },
+    body: JSON.stringify({ email: account.email, password: account.password }),
+  })
+  const cookie = answer.headers
+    .getSetCookie()
+    .map((line) => line.split(';', 1)[0])
+    .join('; ')
+  process.send?.({ port, cookie })
+}
+
+async function serveBare(): Promise<void> {
+  const app = Fastify()
+  const page = `<!doctype html><title>page</title>${'<p>line of text</p>'.repeat(PAGE_BYTES / 19)}`
+  app.get('/', async (_request, reply) => reply.type('text/html; charset=utf-8').send(page))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  process.send?.({ port: (app.server.address() as { port: number }).port, cookie: '' })
+}
+
+/** A port that was free a moment ago: the addresses in the configuration name it. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const [role] = process.argv.slice(2)
+if (role === 'gameyard') await serveGameyard()
+else if (role === 'bare') await serveBare()
+else await run(Number(role ?? 300))

@@ -1,0 +1,173 @@
+import { mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+// @ts-expect-error It has no types.
+import S3rver from 's3rver'
+import t, { type Test } from 'tap'
+import { stringify } from 'yaml'
+import { startServer } from '../kit/server.ts'
+import { ask, deployFolder, program } from '../kit/upload.ts'
+import { run, start } from './program.ts'
+
+const PASSWORD = 'correct yard battery fence'
+
+function folderOf(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-backups-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
+  const deadline = Date.now() + 120_000
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() > deadline) throw new Error(`${what} did not come.`)
+    await sleep(100)
+  }
+}
+
+const finished = (folder: string) =>
+  readdirSync(folder)
+    .filter((name) => /^gameyard-.*\.tar$/.test(name))
+    .sort()
+
+async function developer(portal: string, email: string) {
+  const headers = { origin: portal }
+  const account = { name: 'Ada', email, password: PASSWORD }
+  const made = await ask('POST', `${portal}/api/auth/sign-up`, { headers, body: account })
+  const cookie = [made.headers['set-cookie'] ?? []].flat()[0]?.split(';')[0] ?? ''
+  const scopes = ['games:read', 'games:write', 'deployments:write', 'assets:read', 'assets:write', 'ai:generate']
+  const { body } = await ask('POST', `${portal}/api/tokens`, {
+    headers: { ...headers, cookie },
+    body: { label: 'test', scopes },
+  })
+  return { token: body.token as string, cookie, ...program(portal, body.token) }
+}
+
+t.test('a backup is made by itself under load, checked, kept, and restores to the whole platform', async (t) => {
+  const folder = folderOf(t)
+  const backups = join(folder, 'backups')
+  mkdirSync(backups)
+  const old = ['gameyard-20200101T033000Z.tar', 'gameyard-20200102T033000Z.tar', 'notes.txt']
+  for (const name of old) writeFileSync(join(backups, name), '')
+  const config = { backup: { schedule: '30 3 * * *', keep: 2 }, limits: { rateLimits: false } }
+  const server = await startServer(t, { folder, config })
+  const { portal } = server
+  const { token, cookie, get, post } = await developer(portal, 'ada@example.org')
+  const game = (await post('/api/games', { title: 'Duo', description: 'Two dots.' })).body
+  const site = t.testdir({ 'index.html': '<title>Duo</title>', 'data.bin': 'x'.repeat(200_000) })
+  await deployFolder(portal, token, game.id, site)
+  const { balance } = (await get('/api/ai/credits')).body
+
+  const acknowledged: { slug: string; at: number }[] = []
+  let over = false
+  const load = (async () => {
+    for (let count = 0; !over; count++) {
+      const answer = await post('/api/games', { title: `Load ${count}`, description: 'Made meanwhile.' })
+      if (answer.status === 201) acknowledged.push({ slug: answer.body.slug, at: Date.now() })
+      else throw new Error(`load: ${answer.status}`)
+      await sleep(5)
+    }
+  })()
+  const name = await until('A backup', () => finished(backups).find((each) => !old.includes(each)))
+  await until('The clean-up', () => !finished(backups).includes(old[0] ?? ''))
+  over = true
+  await load
+  t.same(finished(backups), [old[1], name], 'as many as are to be kept')
+  t.ok(readdirSync(backups).includes('notes.txt'), 'what is no backup is left alone')
+  await until('The word of it', () => server.output().includes('backup made and verified'))
+  t.match((await ask('GET', `${portal}/readyz`)).body, { status: 'ready', details: { backup: 'ok' } })
+  t.match((await ask('GET', `${portal}/metrics`)).body, /gameyard_backup_last_success_timestamp_seconds [1-9]/)
+  await server.stop()
+
+  const again = folderOf(t)
+  const restored = await run(t, ['restore', join(backups, name), '--data', join(again, 'data')], { cwd: again })
+  t.match(restored, { code: 0, stdout: /^Restored / })
+  const revived = await startServer(t, { folder: again })
+  const { get: getAgain } = program(revived.portal, token)
+  const stamp = name.replace(/^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z')
+  const before = acknowledged.filter(({ at }) => at < Date.parse(stamp)).map(({ slug }) => slug)
+  const slugs = new Set<string>()
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await getAgain(`/api/games?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
+    for (const { slug } of body.games) slugs.add(slug)
+    cursor = body.nextCursor
+  }
+  t.ok(before.length > 0, `${before.length} of ${acknowledged.length} games were there when it began`)
+  t.same(
+    before.filter((slug) => !slugs.has(slug)),
+    [],
+    'every one of them is there again',
+  )
+  t.match(await getAgain('/api/ai/credits'), { status: 200, body: { balance } })
+  const page = await ask('GET', `http://duo.localhost:${revived.port}/data.bin`)
+  t.equal(page.status, 200)
+  t.equal(page.body.length, 200_000, 'the game plays')
+  const session = await ask('GET', `${revived.portal}/api/auth/session`, { headers: { cookie } })
+  t.match(session.body, { user: { name: 'Ada' } }, 'and who was signed in still is')
+})
+
+t.test('one that fails is told to the administrators and to the host, and keeps nobody from playing', async (t) => {
+  const folder = folderOf(t)
+  writeFileSync(join(folder, 'taken'), 'a file where a folder should be')
+  writeFileSync(join(folder, 'gameyard.yaml'), stringify({ backup: { schedule: '0 4 * * *', to: './taken/backups' } }))
+  const admin = start(t, ['admin', 'create', '--email', 'host@example.org', '--name', 'Host'], { cwd: folder })
+  admin.process.stdin?.end(`${PASSWORD}\n`)
+  t.equal((await admin.ended).code, 0)
+  const server = await startServer(t, {
+    folder,
+    config: { backup: { schedule: '0 4 * * *', to: './taken/backups' } },
+  })
+  await until('The letter', () => /"subject":"A backup of Gameyard failed"/.test(server.output()))
+  t.match(server.output(), /"to":"host@example\.org"/)
+  t.match(server.output(), /The scheduled backup failed: [^\n"]+/)
+  const { status, body } = await ask('GET', `${server.portal}/readyz`)
+  t.match({ status, body }, { status: 200, body: { status: 'ready', details: { backup: 'warning' } } })
+  t.notMatch(JSON.stringify(body), /taken/, 'strangers learn no folder')
+})
+
+t.test('a bucket takes backups as well', async (t) => {
+  const folder = folderOf(t)
+  const bucket = new S3rver({
+    ...{ address: '127.0.0.1', port: 0, silent: true, directory: join(folder, 's3') },
+    configureBuckets: [{ name: 'backups', configs: [] }],
+  })
+  const { port } = await bucket.run()
+  t.teardown(() => bucket.close())
+  const to = {
+    ...{ driver: 's3', endpoint: `http://127.0.0.1:${port}`, bucket: 'backups', forcePathStyle: true },
+    ...{ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', prefix: 'yard/' },
+  }
+  const server = await startServer(t, { folder, config: { backup: { schedule: '0 4 * * *', to } } })
+  await until('The backup', () => server.output().includes('backup made and verified'))
+  t.ok(
+    readdirSync(join(folder, 's3/backups'), { recursive: true }).some((name) =>
+      /yard\/gameyard-.*\.tar/.test(String(name)),
+    ),
+  )
+  t.same(readdirSync(join(folder, 'data/backup-under-way')), [], 'nothing of it stays on the disk')
+})
+
+t.test('a backup of a damaged database does not count; nor does a schedule that is none', async (t) => {
+  const cwd = folderOf(t)
+  const server = await startServer(t, { folder: cwd })
+  await server.stop()
+  const database = openSync(join(cwd, 'data/gameyard.db'), 'r+')
+  writeSync(database, Buffer.alloc(8192, 0xa5), 0, 8192, 4096 * 4)
+  t.match(await run(t, ['backup', 'yard.tar', '--verify'], { cwd }), {
+    code: 1,
+    stderr: /^The database is damaged \(.+\): restore an earlier backup\.\n$/,
+  })
+  t.same(finished(cwd), [])
+  t.same(readdirSync(cwd).sort(), ['data', 'gameyard.yaml'], 'nothing is left')
+
+  const env = { SERVICE_BACKUP__SCHEDULE: '99 3 * * *', SERVICE_LOG__LEVEL: 'silent' }
+  t.match(await run(t, ['serve', '--port', '0', '--data', 'other'], { cwd, env }), {
+    code: 1,
+    stderr: /^backup\.schedule: [^\n]+\n$/,
+  })
+  const shared = { ...env, SERVICE_BACKUP__SCHEDULE: '9 3 * * *', SERVICE_STORAGE__DRIVER: 's3' }
+  t.match(await run(t, ['config', 'check'], { cwd, env: shared }), { code: 1, stderr: /backup\.schedule: only/ })
+})

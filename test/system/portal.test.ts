@@ -1,0 +1,243 @@
+// The portal as a whole, in a real browser: every page for everyone, within its budgets, in any language; and the three
+// stories that matter, counted in clicks. GAMEYARD_PORTAL_VIEWS=all looks at every page at three widths, light and dark.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import t from 'tap'
+import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage } from '../kit/browser.ts'
+import { PASSWORD, type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { openShowcase, pagesOf } from '../kit/showcase.ts'
+import { zipOf } from '../plugins/deploy/zip-writer.ts'
+
+const ALL = process.env.GAMEYARD_PORTAL_VIEWS === 'all'
+const VIEWS = [
+  { width: 390, colorScheme: 'dark' },
+  { width: 768, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'light' },
+  { width: 390, colorScheme: 'light' },
+  { width: 768, colorScheme: 'dark' },
+  { width: 1280, colorScheme: 'dark' },
+] as const
+const BUDGET = 60_000
+/** Pages that the tests of their plugins look at in the same way; here only in the long form. */
+const ELSEWHERE = /^\/(assets|blender|playground|settings|docs|device|sign-|reset)/
+
+/** What moved after it had been drawn, and by how much. */
+interface Shift {
+  value: number
+  of: string[]
+}
+
+t.setTimeout(ALL ? 1_800_000 : 420_000)
+
+async function signedIn(browser: Browser, portal: string, player: PlayerClient | null, options: object) {
+  const watched = await openPage(browser, { baseURL: portal, ...options })
+  const cookies = [...(player?.cookiesOf() ?? [])]
+  await watched.context.addCookies(cookies.map(([name, value]) => ({ name, value, url: portal })))
+  await watched.page.addInitScript(() => {
+    const shifts: Shift[] = []
+    Object.assign(window, { shifts })
+    type Entry = { value: number; sources: { node: Node | null }[] }
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as unknown as Entry[]) {
+        const of = entry.sources.map(({ node }) => `${node?.nodeName}.${(node as Element | null)?.className ?? ''}`)
+        shifts.push({ value: entry.value, of })
+      }
+    }).observe({ type: 'layout-shift', buffered: true })
+  })
+  return watched
+}
+
+/** Every label a third longer, with letters that stand high and low, and names that run the other way. */
+const lengthen = (page: Page) =>
+  page.evaluate(() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const texts: Text[] = []
+    while (walker.nextNode()) texts.push(walker.currentNode as Text)
+    for (const text of texts) {
+      if (text.parentElement?.closest('pre, code, script, style, time, .copy-value, svg') || !text.data.trim()) continue
+      const inName = text.parentElement?.closest('bdi, [dir=auto]')
+      text.data = inName
+        ? 'عبد الرحمن الخوارزمي'
+        : text.data.replace(/[A-Za-z]{3,}/g, (word) => `${word}${'ŷğ'.repeat(Math.ceil(word.length / 6))}`)
+    }
+  })
+
+t.test(
+  'every page is sound: axe-core, one title, no overflow, no shift, little script, nothing from elsewhere',
+  async (t) => {
+    const browser = await openBrowser(t)
+    if (!browser) return
+    const showcase = await openShowcase(t)
+    const { platform, host, newcomer } = showcase
+    const viewers: Record<string, PlayerClient | null> = { guest: null, newcomer, host, error: host }
+    const entries = Object.entries(pagesOf(showcase)).flatMap(([viewer, paths]) =>
+      paths.map((path) => ({ viewer, path })),
+    )
+    const views = ALL ? VIEWS : VIEWS.slice(0, 1)
+    for (const view of views) {
+      for (const viewer of Object.keys(viewers)) {
+        const { width, colorScheme } = view
+        const { page, context, complaints } = await signedIn(browser, platform.portal, viewers[viewer] ?? null, {
+          ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } },
+        })
+        for (const { path } of entries.filter(
+          (entry) => entry.viewer === viewer && (ALL || !ELSEWHERE.test(entry.path)),
+        )) {
+          const name = `${viewer} ${path} ${width} ${colorScheme}`
+          let script = 0
+          const weigh = page.waitForLoadState('load')
+          page.on('requestfinished', weighing)
+          async function weighing(request: import('playwright-core').Request) {
+            if (request.resourceType() !== 'script' || !request.url().startsWith(platform.portal)) return
+            if (/\/(chart|model-viewer|meshopt-decoder)\./.test(request.url())) return
+            script += (await request.sizes()).responseBodySize
+          }
+          await page.goto(path, { waitUntil: 'load' })
+          await weigh
+          await page.evaluate(() => document.fonts.ready)
+          page.off('requestfinished', weighing)
+          t.ok(script < BUDGET, `${name}: ${script} bytes of script`)
+          await expectNoAxeViolations(t, page, `${name}: axe-core finds nothing`)
+          await expectNoOverflow(t, page, `${name}: nothing sticks out`)
+          t.equal(await page.locator('h1').count(), 1, `${name}: one title`)
+          const shifts = await page.evaluate(() => (window as unknown as { shifts: Shift[] }).shifts)
+          const shift = shifts.reduce((sum, { value }) => sum + value, 0)
+          t.ok(shift < 0.01, `${name}: shifts by ${shift}`, { shifts })
+          if (width !== 390) continue
+          await lengthen(page)
+          await expectNoOverflow(t, page, `${name}: nor with longer labels and names that run the other way`)
+        }
+        t.same(
+          complaints.filter((text) => !/status of (404|403|400)/.test(text)),
+          [],
+          `${viewer} ${width}: no complaints`,
+        )
+        await context.close()
+      }
+    }
+  },
+)
+
+t.test('everything is reached by keyboard and says where one is; forms say what is wrong', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { listen: true })
+  const host = await platform.admin()
+  const { page } = await signedIn(browser, platform.portal, host, { viewport: { width: 1280, height: 900 } })
+  for (const path of ['/admin', '/games/new', '/settings/tokens', '/catalog']) {
+    await page.goto(path)
+    const expected = await page.evaluate(
+      () =>
+        [
+          ...document.querySelectorAll<HTMLElement>(
+            'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]',
+          ),
+        ].filter(
+          (element) =>
+            element.checkVisibility() &&
+            !(element as HTMLButtonElement).disabled &&
+            (element as HTMLInputElement).type !== 'radio',
+        ).length,
+    )
+    const reached = new Set<string>()
+    for (let presses = 0; presses < expected + 10; presses++) {
+      await page.keyboard.press('Tab')
+      const at = await page.evaluate(() => {
+        const element = document.activeElement as HTMLElement | null
+        if (!element || element === document.body) return null
+        const style = getComputedStyle(element)
+        const all = [...document.querySelectorAll('*')]
+        return {
+          index: String(all.indexOf(element)),
+          radio: (element as HTMLInputElement).type === 'radio',
+          shown: style.outlineStyle !== 'none' || style.boxShadow !== 'none',
+        }
+      })
+      if (!at) break
+      if (!at.radio) reached.add(at.index)
+      if (!at.shown) t.fail(`${path}: what is reached by ${presses + 1} presses does not show it`)
+    }
+    t.ok(reached.size >= expected, `${path}: ${reached.size} of ${expected} are reached`)
+  }
+
+  await page.goto('/')
+  await page.keyboard.press('?')
+  t.ok(await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).isVisible(), 'the sheet of shortcuts')
+  await expectNoAxeViolations(t, page, 'the sheet: axe-core finds nothing')
+  await page.keyboard.press('Escape')
+  // On a busy machine the two keys may be too far apart for one attempt.
+  for (let attempt = 0; attempt < 20 && !page.url().endsWith('/games'); attempt++) {
+    await page.keyboard.press('g')
+    await page.keyboard.press('m')
+    await page.waitForURL('**/games', { timeout: 5000 }).catch(() => {})
+  }
+  t.match(page.url(), /\/games$/)
+  t.pass('g and m lead to my games')
+
+  await page.goto('/settings/tokens')
+  await page.getByRole('button', { name: 'Create token' }).evaluate((button: HTMLButtonElement) => {
+    if (button.form) button.form.noValidate = true
+  })
+  await page.getByRole('button', { name: 'Create token' }).click()
+  const field = page.getByLabel('Label')
+  t.equal(await field.getAttribute('aria-invalid'), 'true')
+  t.ok(await field.getAttribute('aria-describedby'), 'the field is tied to what is wrong with it')
+})
+
+t.test('the stories, in clicks', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-portal-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const archive = join(folder, 'build.zip')
+  writeFileSync(archive, zipOf({ 'index.html': '<!doctype html><title>Sonar</title><h1>ping</h1>' }))
+  const platform = await startPlatform(t, { listen: true })
+  const wide = { viewport: { width: 1280, height: 900 } }
+  const stories: Record<string, number> = {}
+
+  // The host, from the first start.
+  const link = (await platform.app.identity.setupUrl()) as string
+  const hosts = await openPage(browser, { baseURL: platform.portal, ...wide })
+  const click = async (story: string, target: ReturnType<Page['locator']>) => {
+    stories[story] = (stories[story] ?? 0) + 1
+    await target.click()
+  }
+  await hosts.page.goto(link)
+  await hosts.page.getByLabel('Name').fill('Ada')
+  await hosts.page.getByLabel('Email').fill('ada@example.org')
+  await hosts.page.getByLabel('Password').fill(PASSWORD)
+  await click('host', hosts.page.getByRole('button', { name: 'Create admin account' }))
+  await hosts.page.getByRole('heading', { name: 'First steps' }).waitFor()
+  const rude = await platform.signUp({ name: 'Rude Guest' })
+  await click('host', hosts.page.getByRole('link', { name: 'Players' }))
+  await click('host', hosts.page.getByRole('link', { name: 'Rude Guest' }))
+  await click('host', hosts.page.getByRole('button', { name: 'Disable' }))
+  await hosts.page.getByText('Shut out').waitFor()
+  t.match((await rude.get('/api/auth/session')).body, { signedIn: false }, 'the player is out')
+  t.ok((stories.host ?? 0) <= 10, `host: ${stories.host} clicks`)
+
+  // A maker, from an empty account to a link that plays.
+  const maker = await platform.signUp({ name: 'Mo' })
+  const makers = await signedIn(browser, platform.portal, maker, wide)
+  await makers.page.goto('/')
+  await click('maker', makers.page.getByRole('link', { name: 'Publish a game' }))
+  await makers.page.getByLabel('Title').fill('Sonar')
+  await click('maker', makers.page.getByRole('button', { name: 'Make it' }))
+  stories.maker = (stories.maker ?? 0) + 1 // choosing the file
+  await makers.page.getByLabel('Zip archive').setInputFiles(archive)
+  await click('maker', makers.page.getByRole('button', { name: 'Publish', exact: true }))
+  await makers.page.getByText('Your build is live').waitFor()
+  await click('maker', makers.page.locator('a.address'))
+  await makers.page.getByRole('heading', { name: 'ping' }).waitFor()
+  t.ok((stories.maker ?? 0) <= 8, `maker: ${stories.maker} clicks`)
+
+  // A newcomer, who has no account.
+  const newcomers = await openPage(browser, { baseURL: platform.portal, ...wide })
+  await newcomers.page.goto('/')
+  await click('newcomer', newcomers.page.getByRole('link', { name: /Sonar/ }).first())
+  await newcomers.page.frameLocator('.play iframe').getByRole('heading', { name: 'ping' }).waitFor()
+  t.ok((stories.newcomer ?? 0) <= 2, `newcomer: ${stories.newcomer} clicks`)
+  t.same([...hosts.complaints, ...newcomers.complaints], [])
+})
