@@ -32,6 +32,8 @@ import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
+import { registerSiteFiles } from './site-files.ts'
+import { registerSitemap } from './sitemap.ts'
 import { serializerCompiler, validatorCompiler } from './validation.ts'
 import { WorkerPrograms } from './worker-programs.ts'
 
@@ -154,7 +156,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   const decorators = {
     ...{ config, clock, bus, db, events, keys, jobs, health, origins, firstLooks },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
-    site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
+    site: { name: config.portal.name, portalUrl: origins.portal, navigation: [], links: [], card: null } as Site,
     announcements: [],
     browserFiles,
     workerPrograms: new WorkerPrograms(parts.browserFiles),
@@ -178,6 +180,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   registerMetrics(app, requests, config.metrics.token)
   browserFileRoutes(app, { files: browserFiles, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
   registerReference(app)
+  registerSiteFiles(app)
+  registerSitemap(app)
   health.add('database', () => db.ping())
   health.add('bus', () => bus.ping())
   for (const [family, instance] of Object.entries(families)) {

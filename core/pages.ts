@@ -14,7 +14,7 @@ export { type Content, html, type Tone, type View } from './pages/html.ts'
 export * from './pages/layout.ts'
 export * from './pages/media.ts'
 export * from './pages/messages.ts'
-export type { NavigationEntry, PageOptions, Site, Viewer } from './pages/shell.ts'
+export type { HeadLink, NavigationEntry, PageOptions, Share, Site, Viewer } from './pages/shell.ts'
 
 /** What `renderPage` needs of Fastify's reply; every reply has it, whatever its type provider. */
 export interface PageReply {

@@ -7,6 +7,7 @@ import { cutPage, type PageQuery } from '../../core/pagination.ts'
 import { ShortCache } from '../../core/short-cache.ts'
 import { Counts } from './analytics/counts.ts'
 import { readAnalytics } from './analytics/read.ts'
+import { Cards } from './cards/cards.ts'
 import { Catalog } from './catalog.ts'
 import { GameRow } from './entities.ts'
 import { Invitations } from './invitations.ts'
@@ -48,7 +49,18 @@ declare module '../../core/events.ts' {
 /** What the games stand on. */
 export type GamesParts = Pick<
   FastifyInstance,
-  'db' | 'clock' | 'config' | 'events' | 'origins' | 'identity' | 'gamePorts' | 'storage' | 'keys' | 'log'
+  | 'db'
+  | 'clock'
+  | 'config'
+  | 'events'
+  | 'origins'
+  | 'identity'
+  | 'gamePorts'
+  | 'storage'
+  | 'keys'
+  | 'log'
+  | 'workerPrograms'
+  | 'site'
 >
 
 export class Games {
@@ -57,6 +69,8 @@ export class Games {
   /** What happens in games is told here; see `Counts`. */
   readonly count: Counts
   readonly media: Media
+  /** The pictures of shared links. */
+  readonly cards: Cards
   readonly catalog: Catalog
   readonly removals: Removals
   readonly invitations: Invitations
@@ -64,10 +78,18 @@ export class Games {
   readonly #bySlug: ShortCache<Game>
 
   constructor(parts: GamesParts) {
-    const { db, clock, config, log, keys, storage } = parts
+    const { db, clock, config, log, keys, storage, origins, site, workerPrograms } = parts
     this.#parts = parts
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
     this.media = new Media({ db, clock, config, storage, games: this })
+    this.cards = new Cards({
+      config,
+      log,
+      origins,
+      site,
+      workerPrograms,
+      picture: (mediaId) => this.media.bytes(mediaId),
+    })
     this.catalog = new Catalog(parts)
     this.removals = new Removals(parts, this)
     this.invitations = new Invitations(parts, this)
