@@ -14,6 +14,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
 import { type BrowserManifest, browserFileNames } from '../core/browser-files.ts'
+import { drawIcons } from './icons.ts'
 
 const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/browser')
@@ -34,7 +35,9 @@ const decoders = [
 ]
 const fonts = ['bricolage-grotesque', 'instrument-sans', 'jetbrains-mono']
 const watched = [
-  'build/browser.ts',
+  'build/{browser,icons}.ts',
+  'core/pages/{svg-canvas,covers,motifs}.ts',
+  'plugins/*/cards/*.ts',
   'package-lock.json',
   'core/pages/{styles,islands,pictures}/**',
   ...scripts,
@@ -48,7 +51,9 @@ const target = ['chrome119', 'edge119', 'firefox120', 'safari17']
 
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
+  ico: 'image/x-icon',
   js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
   svg: 'image/svg+xml',
   txt: 'text/plain; charset=utf-8',
   wasm: 'application/wasm',
@@ -112,7 +117,7 @@ async function bundleWorkers(): Promise<{ name: string; file: string; bytes: Uin
     format: 'cjs',
     platform: 'node',
     target: 'node24',
-    loader: { '.wasm': 'binary' },
+    loader: { '.wasm': 'binary', '.woff2': 'binary' },
     // The form for Node wants a native library; what we use of its only user needs neither.
     alias: { 'ndarray-pixels': join(root, 'node_modules/ndarray-pixels/dist/ndarray-pixels-browser.js') },
     // Of libraries that look for their files beside themselves; ours are inside.
@@ -153,7 +158,7 @@ async function main() {
   if (process.argv.includes('--if-stale') && !isStale()) return
   const started = performance.now()
   const files = await bundle()
-  for (const [name, bytes] of await plainFiles()) {
+  for (const [name, bytes] of [...(await plainFiles()), ...(await drawIcons())]) {
     const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 8).toUpperCase()
     files.set(name, { file: name.replace(/(\.\w+)$/, `.${digest}$1`), bytes })
   }
@@ -168,7 +173,7 @@ async function main() {
   }
   await Promise.all(
     [...files].map(async ([name, { file, bytes }]) => {
-      const encodings: ('br' | 'gzip')[] = file.endsWith('.woff2') ? [] : ['br', 'gzip']
+      const encodings: ('br' | 'gzip')[] = /\.(woff2|png|ico)$/.test(file) ? [] : ['br', 'gzip']
       const contentType = types[file.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
       manifest.files[name] = { file, contentType, encodings }
       await put(file, bytes)

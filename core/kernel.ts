@@ -37,6 +37,8 @@ import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
 import { PlainHttp } from './tls.ts'
+import { registerSiteFiles } from './site-files.ts'
+import { registerSitemap } from './sitemap.ts'
 import { serializerCompiler, validatorCompiler } from './validation.ts'
 import { WorkerPrograms } from './worker-programs.ts'
 
@@ -186,7 +188,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   const decorators = {
     ...{ config, clock, bus, db, events, keys, jobs, health, origins, firstLooks, plainHttp },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
-    site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
+    site: { name: config.portal.name, portalUrl: origins.portal, navigation: [], links: [], card: null } as Site,
     announcements: [],
     localAuthority: local?.authority ?? null,
     program: parts.program ?? null,
@@ -218,6 +220,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   browserFileRoutes(app, { files: browserFiles, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
   registerReference(app)
   if (config.portal.designPage) registerDesign(app)
+  registerSiteFiles(app)
+  registerSitemap(app)
   health.add('database', () => db.ping())
   health.add('bus', () => bus.ping())
   for (const [family, instance] of Object.entries(families)) {

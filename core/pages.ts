@@ -16,7 +16,7 @@ export * from './pages/layout.ts'
 export * from './pages/media.ts'
 export * from './pages/messages.ts'
 export type { NavigationEntry } from './pages/navigation.ts'
-export type { PageOptions, Site, Viewer } from './pages/shell.ts'
+export type { HeadLink, PageOptions, Share, Site, Viewer } from './pages/shell.ts'
 
 /** What `renderPage` needs of Fastify's reply; every reply has it, whatever its type provider. */
 export interface PageReply {

@@ -20,6 +20,29 @@ export interface Site {
   portalUrl: string
   /** Contributed by plugins; shown in their `order`. */
   navigation: NavigationEntry[]
+  /** Contributed by plugins, for the head of every page: a feed, a search description. */
+  links: HeadLink[]
+  /** Address of the picture that stands beside a shared link where the page has none of its own. */
+  card: string | null
+}
+
+/** A `<link>` of every page. */
+export interface HeadLink {
+  rel: string
+  /** Path on the portal. */
+  href: string
+  type?: string
+  title?: string
+}
+
+/** What is shown of a page where somebody shares its address. */
+export interface Share {
+  /** The one path of the page, without what is only for this visit. */
+  path: string
+  /** Address of a picture of 1200 by 630; by default the site's own. */
+  image?: string | undefined
+  /** What that picture shows. */
+  imageAlt?: string | undefined
 }
 
 export interface PageOptions {
@@ -33,6 +56,8 @@ export interface PageOptions {
   user?: Viewer | null | undefined
   /** Everything between header and footer; begins with a `PageHeader`, or has an `<h1>` of its own. */
   body: View | View[]
+  /** For public pages: how they look where they are shared. */
+  share?: Share | undefined
   /** More elements for the `<head>`. */
   head?: Content
   /** Names of built scripts that the page needs beside the shell's own: `['play.js']`. */
@@ -73,7 +98,7 @@ export function shell(
     ? `<meta name="description" content="${escapeHtml(options.description)}"><meta property="og:description" content="${escapeHtml(options.description)}">`
     : ''
   return {
-    start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${scripts.join('')}`,
+    start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${options.share ? shareTags(site, options.share) : ''}${scripts.join('')}`,
     middle: '</head><body>',
     body: frame(site, new URL(site.portalUrl).host === headers.host ? '' : site.portalUrl, {
       ...options,
@@ -100,7 +125,9 @@ function preparedFor(site: Site, browserFiles: BrowserFiles) {
     '<meta name="color-scheme" content="light dark">',
     '<meta name="theme-color" content="#faf7f1" media="(prefers-color-scheme: light)">',
     '<meta name="theme-color" content="#14161b" media="(prefers-color-scheme: dark)">',
-    `<link rel="icon" type="image/svg+xml" href="${browserFiles.url('favicon.svg')}">`,
+    `<link rel="icon" sizes="32x32" href="/favicon.ico"><link rel="icon" type="image/svg+xml" href="${browserFiles.url('favicon.svg')}">`,
+    `<link rel="apple-touch-icon" href="${browserFiles.url('icon-180.png')}"><link rel="manifest" href="/manifest.webmanifest">`,
+    ...site.links.map(linkTag(site)),
     `<meta property="og:site_name" content="${name}">`,
   ].join('')
   const prepared = { browserFiles, name, head }
@@ -130,6 +157,22 @@ function frame(site: Site, base: string, options: PageOptions): View {
         </div>
       </div>
     </footer>`
+}
+
+const linkTag =
+  ({ portalUrl }: Site) =>
+  ({ href, ...rest }: HeadLink): string =>
+    `<link${Object.entries({ ...rest, href: portalUrl + href })
+      .map(([name, value]) => ` ${name}="${escapeHtml(value)}"`)
+      .join('')}>`
+
+/** The Open Graph protocol, which every program that shows links reads, and the one address of the page. */
+function shareTags(site: Site, { path, image = site.card ?? undefined, imageAlt = site.name }: Share): string {
+  const address = escapeHtml(site.portalUrl + path)
+  const picture = image
+    ? `<meta property="og:image" content="${escapeHtml(image)}"><meta property="og:image:type" content="image/png"><meta property="og:image:width" content="1200"><meta property="og:image:height" content="630"><meta property="og:image:alt" content="${escapeHtml(imageAlt)}"><meta name="twitter:card" content="summary_large_image">`
+    : ''
+  return `<link rel="canonical" href="${address}"><meta property="og:type" content="website"><meta property="og:url" content="${address}">${picture}`
 }
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

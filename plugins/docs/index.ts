@@ -13,6 +13,14 @@ declare module 'fastify' {
 /** The guides of `docs/`, at `/docs`: read and rendered at the first visit, searched without anybody's help. */
 export default definePlugin({ name: 'docs', dependencies: ['games'] }, async (app) => {
   app.decorate('guides', new Guides(guideSource))
+  app.sitemaps.push({
+    name: 'guides',
+    starts: async () => ['all'],
+    async pages(start) {
+      const guides = start === 'all' ? (await app.guides.groups()).flatMap((group) => group.guides) : []
+      return guides.length > 0 ? ['/docs', ...guides.map(({ name }) => `/docs/${name}`)].map((path) => ({ path })) : []
+    },
+  })
   await app.register(routes)
   await app.register(pages)
   app.site.navigation.push({ label: 'Guides', href: '/docs', place: 'main', order: 80 })

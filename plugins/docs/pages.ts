@@ -27,6 +27,7 @@ export const pages: Routes = async (app) => {
     return renderPage(reply, {
       title: query ? `${query} in the guides` : 'Guides',
       description: 'How to publish a game here, sign players in, open rooms, and host a yard of your own.',
+      share: { path: '/docs' },
       current: '/docs',
       user: request.principal?.viewer,
       scripts: ['guide-search.js'],
@@ -42,6 +43,7 @@ export const pages: Routes = async (app) => {
     return renderPage(reply, {
       title: found.guide.title,
       description: found.guide.summary,
+      share: { path: `/docs/${found.guide.name}` },
       current: '/docs',
       user: request.principal?.viewer,
       scripts: ['guide-search.js'],

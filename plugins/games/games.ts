@@ -9,6 +9,7 @@ import { Administration } from './administration.ts'
 import { Counts } from './analytics/counts.ts'
 import { Playing } from './analytics/playing.ts'
 import { readAnalytics } from './analytics/read.ts'
+import { Cards } from './cards/cards.ts'
 import { Catalog } from './catalog.ts'
 import { Dashboard } from './dashboard.ts'
 import { GameRow } from './entities.ts'
@@ -44,7 +45,18 @@ declare module '../../core/events.ts' {
 /** What the games stand on. */
 export type GamesParts = Pick<
   FastifyInstance,
-  'db' | 'clock' | 'config' | 'events' | 'origins' | 'identity' | 'gamePorts' | 'storage' | 'keys' | 'log'
+  | 'db'
+  | 'clock'
+  | 'config'
+  | 'events'
+  | 'origins'
+  | 'identity'
+  | 'gamePorts'
+  | 'storage'
+  | 'keys'
+  | 'log'
+  | 'workerPrograms'
+  | 'site'
 >
 
 export class Games {
@@ -53,6 +65,8 @@ export class Games {
   /** What happens in games is told here; see `Counts`. */
   readonly count: Counts
   readonly media: Media
+  /** The pictures of shared links. */
+  readonly cards: Cards
   readonly catalog: Catalog
   readonly playing: Playing
   readonly administration: Administration
@@ -62,10 +76,18 @@ export class Games {
   readonly #bySlug: ShortCache<Game>
 
   constructor(parts: GamesParts) {
-    const { db, clock, config, log, keys, storage } = parts
+    const { db, clock, config, log, keys, storage, origins, site, workerPrograms } = parts
     this.#parts = parts
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
     this.media = new Media({ db, clock, config, storage, games: this })
+    this.cards = new Cards({
+      config,
+      log,
+      origins,
+      site,
+      workerPrograms,
+      picture: (mediaId) => this.media.bytes(mediaId),
+    })
     this.catalog = new Catalog(parts)
     this.playing = new Playing(parts)
     this.administration = new Administration(parts, this)

@@ -1,7 +1,9 @@
 import { definePlugin } from '../../core/plugin.ts'
+import { cardRoutes } from './cards/routes.ts'
 import { registerChores } from './chores.ts'
 import { contributeCounts } from './dashboard.ts'
 import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
+import { feed } from './feed.ts'
 import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
@@ -11,6 +13,7 @@ import { ownerPages } from './pages/owner.ts'
 import { publicPages } from './pages/public.ts'
 import { pathOf } from './record.ts'
 import { routes } from './routes.ts'
+import { gamePages, listPages } from './sitemaps.ts'
 
 export type { GameColumn, GameTab, OwnerFigure } from './dashboard.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
@@ -53,9 +56,14 @@ export default definePlugin(
     )
     contributeCounts(app)
     contributeToOverview(app)
+    app.site.links.push({ rel: 'alternate', type: 'application/atom+xml', title: 'New games', href: '/feed.xml' })
+    app.site.card = `${app.origins.portal}/card.png?v=${app.games.cards.ofSite().key}`
+    app.sitemaps.push(listPages, gamePages(app.db))
     registerChores(app)
     await app.register(routes)
     await app.register(mediaRoutes)
+    await app.register(cardRoutes)
+    await app.register(feed)
     await app.register(publicPages)
     await app.register(ownerPages)
     await app.register(overviewPages)

@@ -27,6 +27,15 @@ GET    /openapi.json                             portal  none
 GET    /docs/api                                 portal  optional page
 GET    /docs                                     portal  optional page
 GET    /docs/:name                               portal  optional page
+GET    /favicon.ico                              portal  none
+GET    /apple-touch-icon.png                     portal  none
+GET    /manifest.webmanifest                     portal  none
+GET    /robots.txt                               portal  none
+GET    /sitemap.xml                              portal  none
+GET    /sitemaps/:name/:part                     portal  none
+GET    /feed.xml                                 portal  none
+GET    /card.png                                 portal  none
+GET    /games/:slug/card.png                     portal  none
 GET    /api/docs/search                          portal  none
 GET    /join                                     portal  optional page
 GET    /join/certificate                         portal  optional page

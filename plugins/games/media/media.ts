@@ -93,6 +93,11 @@ export class Media {
     return this.#parts.storage.get(mediaKey(mediaId), range)
   }
 
+  /** All of a picture, for drawing; pictures are small enough (media/inspect.ts). */
+  async bytes(mediaId: string): Promise<Uint8Array> {
+    return Buffer.concat(await Array.fromAsync(await this.open(mediaId)))
+  }
+
   /** Removes blobs that no game shows: of uploads that ended between storing and writing down, and of purged games. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { db, clock, storage } = this.#parts

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/auth.ts'
 import { NotFound } from '../../../core/errors.ts'
@@ -6,6 +6,7 @@ import { html, PageHeader, renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { extendPolicy } from '../../../core/security-headers.ts'
 import { isFramed, pathOf } from '../record.ts'
+import type { Game } from '../schemas.ts'
 import { catalog } from './catalog.ts'
 import { home } from './home.ts'
 import { invitation } from './invitation.ts'
@@ -45,6 +46,7 @@ export const publicPages: Routes = async (app) => {
       title: 'Games',
       current: '/',
       description: 'Games to play right here, and a place to publish your own.',
+      share: { path: '/' },
       user,
       body: home(app, {
         newest: newest.games,
@@ -67,6 +69,7 @@ export const publicPages: Routes = async (app) => {
       title: query.q ? `Games that match ${query.q}` : query.tag ? `Games tagged ${query.tag}` : 'All games',
       current: '/catalog',
       description: 'Every game that can be played here.',
+      share: { path: query.tag && !query.q ? `/catalog?tag=${query.tag}` : '/catalog' },
       user: request.principal?.viewer,
       body: catalog({ ...page, tags, query, playing: await app.games.playing.now() }),
     })
@@ -98,7 +101,7 @@ export const publicPages: Routes = async (app) => {
       user: viewer,
       wide: true,
       scripts: ['play.js'],
-      head: game.coverUrl && html`<meta property="og:image" content=${game.coverUrl} />`,
+      share: game.visibility === 'public' ? shareOf(app, game) : undefined,
       body: play(app, {
         game,
         ownerName: owner?.name ?? 'somebody',
@@ -136,3 +139,9 @@ export const publicPages: Routes = async (app) => {
     },
   )
 }
+
+const shareOf = ({ games, origins }: Pick<FastifyInstance, 'games' | 'origins'>, game: Game) => ({
+  path: pathOf(game),
+  image: `${origins.portal}${pathOf(game)}/card.png?v=${games.cards.ofGame(game).key}`,
+  imageAlt: game.title,
+})
