@@ -1,7 +1,8 @@
 // `node bench/assets.ts`: how fast models are served, hot-linked and through a game's origin, beside nginx with the same
 // file; packs as ZIP, beside `zip -0` over the same files; and how long a lighter form takes, beside the command line of
 // glTF-Transform. Needs Debian's nginx, wrk, zip and curl; for the last part GLTF_TRANSFORM, the path of that program
-// (package @gltf-transform/cli), without which it is left out. ROUNDS, SECONDS from the environment.
+// (package @gltf-transform/cli), without which it is left out. ROUNDS, SECONDS, PARTS
+// (files, zip, lod) from the environment.
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -27,6 +28,7 @@ import {
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
 const SECONDS = Number(process.env.SECONDS ?? 3)
+const PARTS = (process.env.PARTS ?? 'files,zip,lod').split(',')
 const root = resolve(import.meta.dirname, '..')
 const work = mkdtempSync(join(tmpdir(), 'gameyard-bench-assets-'))
 const site = join(work, 'site')
@@ -105,30 +107,44 @@ async function timed(command: string): Promise<number> {
   return (performance.now() - began) / 1000
 }
 
+/** Seconds of processor time that a command line takes, which a busy machine disturbs far less. */
+async function processorTime(command: string): Promise<number> {
+  const child = spawn('bash', ['-c', `TIMEFORMAT='%U %S'; time ${command} > /dev/null 2>&1`], { cwd: work })
+  let said = ''
+  child.stderr.on('data', (chunk) => (said += chunk))
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${command} ended with ${code}`)
+  return said
+    .trim()
+    .split(' ')
+    .map(Number)
+    .reduce((sum, seconds) => sum + seconds, 0)
+}
+
 /** Each command once to warm up, then in turn. @returns the medians */
-async function inTurn(commands: string[]): Promise<number[]> {
+async function inTurn(commands: string[], measure: (command: string) => Promise<number>): Promise<number[]> {
   const times = commands.map(() => [] as number[])
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, command] of commands.entries()) {
-      const time = await timed(command)
+      const time = await measure(command)
       if (round > 0) times[index]?.push(time)
     }
   }
   return times.map(median)
 }
 
-const SIMPLIFY = `import { readFileSync, writeFileSync } from 'node:fs'
-import { simplifyModel } from ${JSON.stringify(join(root, 'plugins/assets/models/lod.ts'))}
-const made = await simplifyModel(readFileSync(process.argv[2]))
-writeFileSync(process.argv[3], made.bytes)`
+/** The very program that the server runs in its worker threads, in a process of its own. */
+const SIMPLIFY = `import { readFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+const built = ${JSON.stringify(join(root, 'dist/browser/'))}
+const { workers } = JSON.parse(readFileSync(built + 'manifest.json'))
+const worker = new Worker(readFileSync(built + workers.models, 'utf8'), { eval: true })
+worker.once('message', ({ result }) => process.exit(result ? 0 : 1))
+worker.postMessage({ task: 'simplify', path: process.argv[2], out: process.argv[3] })`
 
-try {
-  for (const [name, rows] of Object.entries(MODELS)) writeFileSync(join(site, name), await sheet(rows))
-  makePack()
-  const { studio, proxy, slugs, pack } = await gameyard()
+/** Each model from nginx, by its hot-link, and through a game. */
+async function compareFiles({ studio, proxy, slugs }: Ours): Promise<void> {
   const peer = await nginx()
-  await atRest(studio.pid)
-  console.log(`${machine()}; median of ${ROUNDS} × ${SECONDS} s, the first round left out\n`)
   console.log(
     '| requests/s (a second of processor time) | nginx | Gameyard | Gameyard, game origin |\n|---|--:|--:|--:|',
   )
@@ -154,18 +170,22 @@ try {
     })
     console.log(`| ${Math.round(size / 1000)} KB GLB | ${cells.join(' | ')} |`)
   }
+}
 
+async function compareZip({ studio, pack }: Ours): Promise<void> {
   const bytes = PACK_FILES * PACK_FILE_BYTES
   const address = `http://127.0.0.1:${studio.port}/api/assets/${pack}/file`
-  const [ours = 0, zip = 0] = await inTurn([
-    `curl -sf -H 'Host: ${studio.host}' ${address} | cat > /dev/null`,
-    'zip -0 -q -r - pack | cat > /dev/null',
-  ])
+  const [ours = 0, zip = 0] = await inTurn(
+    [`curl -sf -H 'Host: ${studio.host}' ${address} | cat > /dev/null`, 'zip -0 -q -r - pack | cat > /dev/null'],
+    timed,
+  )
   const rate = (seconds: number) => `${(bytes / 1e6 / seconds).toFixed(0)} MB/s`
   console.log(
     `\nZIP of ${PACK_FILES} files, ${Math.round(bytes / 1e6)} MB: ${rate(ours)}; zip -0: ${rate(zip)}; ${(zip / ours).toFixed(2)}×`,
   )
+}
 
+async function compareLighterForms(): Promise<void> {
   const { GLTF_TRANSFORM } = process.env
   const large = join(site, 'large.glb')
   const triangles = 2 * MODELS['large.glb'] ** 2
@@ -173,13 +193,28 @@ try {
   const commands = [`'${process.execPath}' simplify.mjs ${large} ours.glb`]
   if (GLTF_TRANSFORM)
     commands.push(`'${process.execPath}' ${GLTF_TRANSFORM} simplify ${large} theirs.glb --ratio 0.25 --error 0.01`)
-  const times = await inTurn(commands)
+  const times = await inTurn(commands, processorTime)
   const [own = 0, theirs] = times.map((seconds) => (seconds * 100_000) / triangles)
   console.log(
-    `\nLighter form of ${triangles} triangles, seconds for 100,000, whole process, result validated: ${own.toFixed(2)}`,
+    `\nLighter form of ${triangles} triangles, seconds of processor time for 100,000, whole process, result validated: ${own.toFixed(2)}`,
   )
   if (theirs !== undefined)
     console.log(`gltf-transform simplify, not validated: ${theirs.toFixed(2)}; ${(theirs / own).toFixed(2)}×`)
+}
+
+type Ours = Awaited<ReturnType<typeof gameyard>>
+
+try {
+  for (const [name, rows] of Object.entries(MODELS)) writeFileSync(join(site, name), await sheet(rows))
+  console.log(`${machine()}; median of ${ROUNDS} × ${SECONDS} s, the first round left out\n`)
+  if (PARTS.includes('files') || PARTS.includes('zip')) {
+    makePack()
+    const ours = await gameyard()
+    await atRest(ours.studio.pid)
+    if (PARTS.includes('files')) await compareFiles(ours)
+    if (PARTS.includes('zip')) await compareZip(ours)
+  }
+  if (PARTS.includes('lod')) await compareLighterForms()
 } finally {
   await stopAll()
   rmSync(work, { recursive: true, force: true })

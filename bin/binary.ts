@@ -37,6 +37,7 @@ setNativeBinding(loadAddon)
 void main(process.argv, {
   version: VERSION,
   program: [process.execPath],
+  binary: process.execPath,
   browser: embedded('browser'),
   configurations: embedded('config'),
 })

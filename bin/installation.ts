@@ -7,6 +7,8 @@ export interface Installation {
   version: string
   /** How to run this program again, as a process of its own. */
   program: [command: string, ...arguments: string[]]
+  /** The single binary's own file; absent for a package or a source tree. */
+  binary?: string
   /** Built style sheets, fonts and browser scripts. */
   browser: FileSource
   /** Ready-made configuration files. */

@@ -37,6 +37,7 @@ export async function createPlatform(
     describeConfig: () => printConfig(config, schema),
     browserFiles: installation.browser,
     version: installation.version,
+    program: installation.binary ? { path: installation.binary, version: installation.version } : null,
   }).catch((error) => {
     throw folderProblem(error, config.dataDir)
   })

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
+import type { ServerCertificate } from './local-authority.ts'
 import { pathOf } from './log.ts'
 import type { RequestMetrics } from './metrics.ts'
 import { PARSER_OPTIONS } from './request-rules.ts'
+import { createTlsServer, type PlainHttp } from './tls.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -27,11 +29,18 @@ export class FirstLooks {
   readonly #looks: { route: string; look: FirstLook }[] = []
   readonly #log: Logger
   readonly #metrics: RequestMetrics
+  readonly #tls: { certificate: ServerCertificate; plain: PlainHttp } | null
   #ended = false
 
-  constructor(log: Logger, metrics: RequestMetrics) {
+  /** @param tls for https; null for plain http */
+  constructor(
+    log: Logger,
+    metrics: RequestMetrics,
+    tls: { certificate: ServerCertificate; plain: PlainHttp } | null = null,
+  ) {
     this.#log = log
     this.#metrics = metrics
+    this.#tls = tls
   }
 
   /** @param route the pattern of the route that it is a short cut of, as metrics name it */
@@ -47,8 +56,18 @@ export class FirstLooks {
   /** A server whose requests are looked at first, and go on to `next` when nobody took them. */
   createServer(next: RequestListener): Server {
     const options = { ...PARSER_OPTIONS.http, keepAliveTimeout: PARSER_OPTIONS.keepAliveTimeout }
-    return createServer(options, (request, response) => {
+    const answer: RequestListener = (request, response) => {
       if (!this.#take(request, response)) next(request, response)
+    }
+    if (!this.#tls) return createServer(options, answer)
+    const { certificate, plain } = this.#tls
+    return createTlsServer(options, certificate, {
+      secure: answer,
+      plain: (request, response) => {
+        const location = plain.redirect(request)
+        if (location === null) answer(request, response)
+        else response.writeHead(307, { location, 'content-length': 0, 'cache-control': 'no-store' }).end()
+      },
     })
   }
 

@@ -22,6 +22,7 @@ import { IdempotentAnswer, idempotencyMigrations, installIdempotency } from './i
 import { randomText, requestIds } from './ids.ts'
 import { BackgroundJob, Jobs, jobMigrations } from './jobs.ts'
 import { Keys } from './keys.ts'
+import { type LocalAuthority, openLocalAuthority } from './local-authority.ts'
 import { createLog } from './log.ts'
 import { LogTail } from './log-tail.ts'
 import { RequestMetrics, registerMetrics } from './metrics.ts'
@@ -35,6 +36,7 @@ import { answerClientError, installRequestRules, PARSER_OPTIONS } from './reques
 import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
+import { PlainHttp } from './tls.ts'
 import { serializerCompiler, validatorCompiler } from './validation.ts'
 import { WorkerPrograms } from './worker-programs.ts'
 
@@ -46,6 +48,12 @@ export interface Announcement {
   picture?(): Promise<string>
 }
 
+/** A program that is one file. */
+export interface Program {
+  path: string
+  version: string
+}
+
 /** What a program is put together from; see bin/serve.ts. */
 export interface KernelParts {
   plugins: Plugin[]
@@ -54,6 +62,8 @@ export interface KernelParts {
   /** Where built style sheets, fonts and browser scripts are read from. */
   browserFiles: FileSource
   version: string
+  /** The single binary that runs, for those who want a copy; absent when it runs from a source tree or a package. */
+  program?: Program | null
   clock?: Clock
   log?: Logger
   /** What keeps the last lines of that log. */
@@ -77,6 +87,10 @@ declare module 'fastify' {
     origins: Origins
     gamePorts: GamePorts
     site: Site
+    /** The authority that signs for this LAN; null without https of our own. */
+    localAuthority: LocalAuthority | null
+    plainHttp: PlainHttp
+    program: Program | null
     overview: Overview
     /** Version of the program. */
     programVersion: string
@@ -144,7 +158,9 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
 
   // 3. The app, and what plugins find on it.
   const requests = new RequestMetrics()
-  const firstLooks = new FirstLooks(log, requests)
+  const plainHttp = new PlainHttp(origins)
+  const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock) : null
+  const firstLooks = new FirstLooks(log, requests, local && { certificate: local.certificate, plain: plainHttp })
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // core/request-rules.ts writes one line
@@ -168,10 +184,12 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   const health = new Health()
   const browserFiles = await loadBrowserFiles(parts.browserFiles)
   const decorators = {
-    ...{ config, clock, bus, db, events, keys, jobs, health, origins, firstLooks },
+    ...{ config, clock, bus, db, events, keys, jobs, health, origins, firstLooks, plainHttp },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
+    localAuthority: local?.authority ?? null,
+    program: parts.program ?? null,
     overview: new Overview(),
     programVersion: parts.version,
     driverNames: Object.fromEntries(Object.entries(drivers).map(([family, { driver }]) => [family, driver.name])),
@@ -222,6 +240,12 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   await app.ready()
   return app
 }
+
+/** Whom a certificate of this LAN is for: the address first. */
+const lanHosts = ({ dataDir, listen, lan }: Config) => ({
+  dataDir,
+  hosts: [...new Set([listen.host, `${lan.name}.local`, 'localhost', '127.0.0.1'])],
+})
 
 const settingsOf = (plugin: Plugin, config: Config) =>
   [configOf(plugin, config), limitsOf(plugin, config), sectionsOf(plugin, config)] as const

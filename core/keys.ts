@@ -1,6 +1,6 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { StartupError } from './errors.ts'
 
 /** Secrets for every purpose, derived from one: nothing else needs to be kept or shared between nodes. */
@@ -24,6 +24,19 @@ export class Keys {
 
 async function readOrMake(folder: string): Promise<Buffer> {
   const file = join(folder, 'secret')
+  const secret = await keepOnce(file, () => randomBytes(32))
+  if (secret.length !== 32) throw new StartupError(`The key file ${file} is damaged; restore it from a backup.`)
+  return secret
+}
+
+/**
+ * Reads a secret file, which the first caller makes: whole or not at all, for its owner's eyes only (0600), in a folder
+ * that is the owner's alone.
+ *
+ * @throws StartupError when it is there and can't be read
+ */
+export async function keepOnce(file: string, make: () => Promise<Buffer> | Buffer): Promise<Buffer> {
+  const folder = dirname(file)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const existing = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -32,7 +45,6 @@ async function readOrMake(folder: string): Promise<Buffer> {
   if (existing) {
     // Secrets are their owner's alone, however the folder came here. Where modes can't be set there are none to mend.
     await chmod(file, 0o600).catch(() => {})
-    if (existing.length !== 32) throw new StartupError(`The key file ${file} is damaged; restore it from a backup.`)
     return existing
   }
   // Written whole under another name and linked into place: a process killed midway leaves no half key, and of two
@@ -40,7 +52,7 @@ async function readOrMake(folder: string): Promise<Buffer> {
   const fresh = `${file}.${randomBytes(6).toString('hex')}`
   const handle = await open(fresh, 'wx', 0o600)
   try {
-    await handle.writeFile(randomBytes(32))
+    await handle.writeFile(await make())
     await handle.sync()
   } finally {
     await handle.close()

@@ -28,13 +28,29 @@ function giveBack(piece: Buffer): void {
  * Writes a part of a file to a response and ends it. A client that reads slowly holds one piece of memory.
  *
  * @param range both ends included
+ * @param last false when more is to be written afterwards
  * @throws when the file is shorter than that, or the client goes away
  */
-export async function pump(file: FileHandle, { start, end }: ByteRange, response: ServerResponse): Promise<void> {
-  const gone = once(response, 'close').then(() => {
+export async function pump(
+  file: FileHandle,
+  range: ByteRange,
+  response: ServerResponse,
+  { last = true } = {},
+): Promise<void> {
+  const over = new AbortController()
+  const gone = once(response, 'close', { signal: over.signal }).then(() => {
     throw new Error('The client went away.')
   })
   gone.catch(() => {})
+  try {
+    await write(file, range, response, gone)
+  } finally {
+    over.abort()
+  }
+  if (last) response.end()
+}
+
+async function write(file: FileHandle, { start, end }: ByteRange, response: ServerResponse, gone: Promise<never>) {
   for (let at = start; at <= end; ) {
     const left = end - at + 1
     const piece = takePiece(left)
@@ -58,7 +74,6 @@ export async function pump(file: FileHandle, { start, end }: ByteRange, response
       else giveBack(piece)
     }
   }
-  response.end()
 }
 
 function forgetPiece(piece: Buffer): void {

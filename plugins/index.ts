@@ -8,6 +8,7 @@ import docs from './docs/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
 import host from './host/index.ts'
+import jam from './jam/index.ts'
 import lan from './lan/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
@@ -28,4 +29,5 @@ export const plugins: Plugin[] = [
   host,
   docs,
   lan,
+  jam,
 ]

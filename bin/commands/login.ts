@@ -28,8 +28,8 @@ In scripts and CI set SERVICE_API_TOKEN and SERVICE_BASE_URL instead; nothing is
 
 async function login(client: Client, options: Options): Promise<void> {
   const { terminal, credentials, env, userAgent } = client
-  const { keepToken } = await import('../../clients/cli/login.ts')
-  const baseUrl = await client.baseUrl()
+  const { homeOf, keepToken } = await import('../../clients/cli/login.ts')
+  const baseUrl = await homeOf(await client.baseUrl(), userAgent)
   // Before anybody is sent to a browser for nothing.
   await credentials.mustBeWritable()
   const token = options.withToken ? await tokenFromInput() : await approve(client, baseUrl, options)

@@ -15,7 +15,10 @@ export interface Surroundings {
 /** The origin in what a person typed: `localhost:8080`, `yard.example.org`, `https://yard.example.org/`. */
 export function originOf(text: string, from: string): string {
   const trimmed = text.trim()
-  const local = /^(localhost|[^/:]*\.localhost|127\.|\[::1\]|10\.|192\.168\.)/.test(trimmed)
+  const local =
+    /^(localhost|[^/:]*\.localhost|127\.|\[::1\]|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|[^/:]*\.local(:|\/|$))/.test(
+      trimmed,
+    )
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `${local ? 'http' : 'https'}://${trimmed}`
   const url = URL.canParse(whole) ? new URL(whole) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '' || url.username) {

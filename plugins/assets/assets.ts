@@ -122,6 +122,11 @@ export class Assets {
     return asset
   }
 
+  /** What `find` remembers, at once; who may see it is for the caller to ask. */
+  peek(idOrSlug: string): AssetRecord | undefined {
+    return this.#records.peek(idOrSlug)
+  }
+
   /** As it stands in the database, whoever asks. @throws NotFound */
   async get(idOrSlug: string): Promise<AssetRecord> {
     const asset = await this.#read(idOrSlug)
@@ -243,7 +248,7 @@ export class Assets {
         ...{ createdAt: now, updatedAt: now },
       })
       await indexAsset(em, { id, title, tags })
-      if (intake.kind === 'model') await jobs.enqueue(em, { name: 'assets/prepare', key: id, payload: { assetId: id } })
+      if (intake.kind !== 'audio') await jobs.enqueue(em, { name: 'assets/prepare', key: id, payload: { assetId: id } })
     }
     for (let tries = 1; ; tries++) {
       try {

@@ -34,6 +34,7 @@ export class Clips {
     if (!isPreset(preset))
       throw new NotFound('animation preset').with({ details: [{ path: 'preset', message: CHOICE }] })
     if (asset.kind !== 'model' || !asset.rigged) throw new NotRigged('This asset has no rig that could be animated.')
+    if (!asset.humanoid) throw new NotRigged(NO_HUMANOID)
     const version = `${preset}@${VERSION}`
     const [row] = await this.#parts.db.query<{ sha256: string; size: number }>(
       'select sha256, size from asset_clips where asset_id = ? and preset = ?',

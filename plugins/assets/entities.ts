@@ -22,6 +22,8 @@ const AssetRowSchema = defineEntity({
     size: p.bigint('number'),
     triangles: p.integer().nullable(),
     rigged: p.boolean(),
+    /** Whether the presets' clips fit its rig. */
+    humanoid: p.boolean(),
     animations: p.json().$type<string[]>(),
     /** Digest, size and triangles of the simplified form; all null while, or because, there is none. */
     lodSha256: p.string().length(64).nullable(),

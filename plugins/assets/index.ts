@@ -16,6 +16,7 @@ export type { LocalFile } from './intake.ts'
 export { modelStage, STAGE_SCRIPT, VIEWER_POLICY } from './pages/stage.ts'
 export type { Asset, NewAsset } from './schemas.ts'
 export { CORS, PREFLIGHT } from './serving/headers.ts'
+export { firstLook as firstLookAtAssets } from './serving/look.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -20,6 +20,7 @@ export interface Intake {
   size: number
   triangles: number | null
   rigged: boolean
+  humanoid: boolean
   animations: string[]
 }
 
@@ -52,7 +53,7 @@ export async function takeIn(parts: Parts, assetId: string, file: LocalFile): Pr
   }
   if (type.kind === 'zip') {
     const { files, triangles } = await unpack(parts, assetId, file.path)
-    return { kind: 'pack', files, size: zipSize(files), triangles, rigged: false, animations: [] }
+    return { kind: 'pack', files, size: zipSize(files), triangles, rigged: false, humanoid: false, animations: [] }
   }
   const facts = type.kind === 'model' ? await models.run({ task: 'inspect', path: file.path }) : null
   const digest = await digestFile(file.path)
@@ -71,6 +72,7 @@ export async function takeIn(parts: Parts, assetId: string, file: LocalFile): Pr
     size: digest.size,
     triangles: facts?.triangles ?? null,
     rigged: facts?.rigged ?? false,
+    humanoid: facts?.humanoid ?? false,
     animations: facts?.animations ?? [],
   }
 }

@@ -45,7 +45,7 @@ export class Library {
   /** What a player takes along of their assets: all that is said of them, and where their files are. */
   async export(ownerId: string): Promise<unknown[]> {
     const assets = await readAssets(this.#parts, { where: 'a.owner_id = ?', values: [ownerId], limit: 1_000_000 })
-    return assets.map(({ lodSha256: _, thumbnailSha256: __, files, ...asset }) => ({
+    return assets.map(({ lodSha256: _, thumbnailSha256: __, humanoid: ____, files, ...asset }) => ({
       ...asset,
       files: files.map(({ crc32: ___, ...file }) => file),
     }))

@@ -17,7 +17,7 @@ export function manifestOf(asset: AssetRecord): AssetManifest {
       ...{ path, size, sha256, contentType },
       url: kind === 'pack' ? `${url}?path=${encodeURIComponent(path)}` : of('source'),
     })),
-    presets: asset.rigged ? PRESET_NAMES.map((preset) => ({ preset, url: clipUrl(asset, preset) })) : [],
+    presets: asset.humanoid ? PRESET_NAMES.map((preset) => ({ preset, url: clipUrl(asset, preset) })) : [],
   }
 }
 

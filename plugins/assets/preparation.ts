@@ -3,11 +3,12 @@ import { NotFound } from '../../core/errors.ts'
 import type { Assets, AssetsParts } from './assets.ts'
 import { AssetRow } from './entities.ts'
 import { InvalidModel } from './errors.ts'
+import { GLB } from './file-type.ts'
 import { digestFile, type FileDigest } from './files.ts'
-import { type AssetRecord, blobKey } from './record.ts'
+import { type AssetRecord, blobKey, type StoredFile } from './record.ts'
 
 /**
- * What is made of a model after it was taken in: a drawn picture and a simplified form. A durable job: each part is
+ * What is made of an asset after it was taken in: a picture of it and, of a model, a simplified form. A durable job: each part is
  * stored before its row tells of it, and what is there already is not made again, so it does not matter where this is
  * interrupted.
  */
@@ -24,12 +25,14 @@ export class Preparation {
     const { spool } = this.#parts
     try {
       const asset = await this.#assets.get(assetId)
-      const [source] = asset.files
-      if (!source || asset.kind !== 'model') return
-      const path = await spool.take(await this.#assets.read(assetId, source.sha256))
+      const face = faceOf(asset)
+      if (!face) return
+      const path = await spool.take(await this.#assets.read(assetId, face.sha256))
       try {
-        if (asset.thumbnailSha256 === null) await this.#draw(asset, path, signal)
-        if (asset.lodSha256 === null) await this.#simplify(asset, path, signal)
+        if (asset.thumbnailSha256 === null) {
+          await this.#picture(asset, { task: face.contentType === GLB.contentType ? 'draw' : 'shrink', path }, signal)
+        }
+        if (asset.kind === 'model' && asset.lodSha256 === null) await this.#simplify(asset, path, signal)
       } finally {
         await spool.remove(path)
       }
@@ -39,11 +42,15 @@ export class Preparation {
     }
   }
 
-  async #draw({ id }: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
+  async #picture(
+    { id }: AssetRecord,
+    { task, path }: { task: 'draw' | 'shrink'; path: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { models, spool, db, events } = this.#parts
     const out = spool.reserve()
     try {
-      const drawn = await models.run({ task: 'draw', path, out }, signal).catch(unlessInvalid)
+      const drawn = await models.run({ task, path, out }, signal).catch(unlessInvalid)
       if (!drawn) return
       const { sha256 } = await this.#store(id, out)
       // A rendered one that came meanwhile stays.
@@ -77,6 +84,19 @@ export class Preparation {
     await this.#parts.storage.put(blobKey(assetId, digest.sha256), body, digest).finally(() => body.destroy())
     return digest
   }
+}
+
+/** Beside a pack's models: what its maker took for its cover. */
+const COVER = /(?:^|\/)(?:cover|preview|thumbnail|sample)[^/]*\.(?:png|jpe?g)$/i
+const SHRINKABLE = /^image\/(?:png|jpeg)$/
+
+/** The file that an asset is shown by. */
+function faceOf({ kind, files }: AssetRecord): StoredFile | undefined {
+  if (kind === 'model') return files[0]
+  const pictures = files.filter(({ contentType }) => SHRINKABLE.test(contentType))
+  if (kind === 'image') return pictures[0]
+  const cover = pictures.find(({ path }) => COVER.test(path))
+  return cover ?? files.find(({ contentType }) => contentType === GLB.contentType) ?? pictures[0]
 }
 
 /** A model that can't be worked on stays as it is: the source is served. */

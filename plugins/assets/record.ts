@@ -13,8 +13,8 @@ export interface StoredFile {
 
 /** The columns that make an asset, for `app.db.query`. */
 export const COLUMNS = `a.id, a.owner_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
-  a.tags, a.files, a.size, a.triangles, a.rigged, a.animations, a.lod_sha256, a.lod_size, a.lod_triangles,
-  a.thumbnail_sha256, a.source_kind, a.source_job_id, a.created_at, a.updated_at`
+  a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
+  a.lod_triangles, a.thumbnail_sha256, a.source_kind, a.source_job_id, a.created_at, a.updated_at`
 
 /** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainAsset {
@@ -32,6 +32,7 @@ export interface PlainAsset {
   size: number | string
   triangles: number | null
   rigged: number
+  humanoid: number
   animations: string
   lod_sha256: string | null
   lod_size: number | null
@@ -46,6 +47,7 @@ export interface PlainAsset {
 /** An asset with what serving it needs and no answer shows. */
 export interface AssetRecord extends Omit<Asset, 'files'> {
   files: StoredFile[]
+  humanoid: boolean
   lodSha256: string | null
   thumbnailSha256: string | null
 }
@@ -75,6 +77,7 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
     source: { kind: row.source_kind, ...(row.source_job_id === null ? {} : { jobId: row.source_job_id }) },
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),
+    humanoid: Boolean(row.humanoid),
     lodSha256: row.lod_sha256,
     thumbnailSha256: row.thumbnail_sha256,
   }

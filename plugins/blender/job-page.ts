@@ -47,27 +47,35 @@ export function jobPage(
   const path = `/blender/jobs/${job.id}`
   const active = job.status === 'queued' || job.status === 'running'
   const goesOn = job.status === 'completed' && job.artifacts.some(({ name }) => name === 'scene.blend')
+  const retries = job.status === 'failed' && job.action === 'revise' && job.sourceJobId !== null
   const about = html`<${Section} title="About it"><${Facts} items=${facts(job, keepDays)} /><//>`
   const seen = look(app, job, path)
   return html`
     <${PageHeader} title=${job.name} crumbs=${[{ label: 'Blender jobs', href: '/blender' }]} chips=${statusChip(job)}
-      actions=${active && html`<${Form} action=${`${path}/cancel`}><${Button} kind="danger">Cancel<//><//>`} />
+      actions=${
+        active
+          ? html`<${Form} action=${`${path}/cancel`}><${Button} kind="danger">Cancel<//><//>`
+          : job.action === 'create' &&
+            html`<${Button} href=${`/blender/new?from=${job.id}`}>${job.status === 'completed' ? 'Make another like it' : 'Change it and try again'}<//>`
+      } />
     ${active && progress(job, path)}
     ${job.error && html`<${Notice} tone="error" title=${job.error.code.replaceAll('_', ' ')}>${job.error.message}<//>`}
     ${seen ? html`<${Split} aside=${about}>${seen}<//>` : about}
     ${job.artifacts.length > 0 && html`<${Section} title="Files"><${Table} caption="Files of this job" columns=${columnsOf(path)} rows=${job.artifacts} /><//>`}
     ${inspection && inspectionOf(inspection)}
-    ${
-      goesOn &&
-      html`<${Section} title="Revise" description="Another script on this job's scene; the result is a job of its own.">
-        <${Form} action=${`${path}/revise`} submit="Queue the revision">
-          <${Field} label="Script" name="script" type="textarea" rows=${8} mono required data-editor=${app.browserFiles.url('script-editor.js')} />
-        <//>
-      <//>`
-    }
-    ${script && html`<${Section} title="Script"><${CodeBlock} code=${script} title="script.py" /><//>`}
+    ${goesOn && revise(app, path, 'Revise', '')}
+    ${retries && revise(app, `/blender/jobs/${job.sourceJobId}`, 'Try again', script ?? '')}
+    ${script && !retries && html`<${Section} title="Script"><${CodeBlock} code=${script} title="script.py" /><//>`}
     ${log && html`<${Section} title="Log"><${CodeBlock} code=${log} /><//>`}`
 }
+
+/** @param path of the job whose scene the script works on */
+const revise = (app: Pick<FastifyInstance, 'browserFiles'>, path: string, title: string, script: string): View => html`
+  <${Section} title=${title} description="Another script on the finished scene; the result is a job of its own.">
+    <${Form} action=${`${path}/revise`} submit="Queue the revision">
+      <${Field} label="Script" name="script" type="textarea" rows=${8} mono required value=${script} data-editor=${app.browserFiles.url('script-editor.js')} />
+    <//>
+  <//>`
 
 /** The model from all sides, with its picture until then; or the picture alone. */
 function look(app: Pick<FastifyInstance, 'browserFiles'>, job: Job, path: string): View | null {

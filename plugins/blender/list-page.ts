@@ -26,7 +26,7 @@ interface Shown {
 
 export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown): View => html`
   <${PageHeader} title="Blender jobs" lede="Models made by a script in a real Blender, from a template or from nothing."
-    actions=${html`<${Button} kind="act" href="/blender/new">New job<//>`} />
+    actions=${(jobs.length > 0 || cursor) && html`<${Button} kind="act" href="/blender/new">New job<//>`} />
   ${
     health.status === 'unavailable' &&
     html`<${Notice} tone="warn" title="No Blender runs here now">${health.reason ?? 'Jobs can not be taken.'}<//>`

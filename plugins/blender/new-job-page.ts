@@ -1,7 +1,7 @@
-import { Button, Checkbox, Field, Form, html, Note, PageHeader, type View } from '../../core/pages.ts'
+import { Button, Checkbox, Field, Form, Grid, html, inlineCode, Note, PageHeader, type View } from '../../core/pages.ts'
 import type { Starter } from './library.ts'
 import { HELPER_API } from './prompts.ts'
-import type { Template } from './schemas.ts'
+import type { Job, Template } from './schemas.ts'
 
 /** A template's parameters are of these few kinds. */
 interface Property {
@@ -34,18 +34,19 @@ export const newJobPage = ({ template, starters, values, problem, editor }: Show
   <${Form} action=${`/blender/new${template ? `?template=${template.id}` : ''}`} error=${problem} submit="Queue the job"
     beside=${html`<${Button} kind="quiet" href="/blender">Back<//>`}>
     <${Field} label="Name" name="name" required maxlength=${120} autocomplete="off" value=${values.name ?? template?.title} />
-    ${template && propertiesOf(template).map(([name, property]) => control(name, property, values))}
+    ${template && html`<${Grid}>${propertiesOf(template).map(([name, property]) => control(name, property, values))}<//>`}
     <${Field} label="Starter" name="starter" type="select" value=${values.starter ?? ''} hint="A ready-made part, beside the rest."
       options=${[{ value: '', label: 'None' }, ...starters.map(({ id, title }) => ({ value: id, label: title }))]} />
     <${Field} label="Script" name="script" type="textarea" rows=${12} mono required=${!template} value=${values.script} data-editor=${editor}
-      hint=${template ? `Python that runs after the template. ${template.guidance}` : 'Python that builds the model.'} />
+      hint=${template ? inlineCode(`Python that runs after the template. ${template.guidance}`) : 'Python that builds the model.'} />
     <details><summary>What a script may use</summary><pre class="code"><code>${HELPER_API}</code></pre></details>
   <//>
   <${Note}>Scripts run contained: without network, without files, for some minutes at most.<//>`
 
 function control(name: string, property: Property, values: Record<string, string>): View {
   const field = `p.${name}`
-  const { title: label, description: hint } = property
+  const label = property.title
+  const hint = property.description === undefined ? undefined : inlineCode(property.description)
   const sent = Object.keys(values).length > 0
   if (property.type === 'boolean')
     return html`<${Checkbox} label=${label} name=${field} hint=${hint} checked=${sent ? values[field] === 'on' : property.default} />`
@@ -68,4 +69,16 @@ export function parametersFrom(template: Template, fields: Record<string, string
       return [name, type === 'string' ? text : text?.trim() ? Number(text) : undefined]
     }),
   )
+}
+
+/** The same, the other way: a form filled in as a job was. */
+export function fieldsFrom(job: Job, script: string | null): Record<string, string> {
+  const parameters = Object.entries(job.parameters).map(([name, value]) => [
+    `p.${name}`,
+    typeof value === 'boolean' ? (value ? 'on' : '') : String(value),
+  ])
+  return {
+    ...Object.fromEntries(parameters),
+    ...{ name: job.name, script: script ?? '', starter: job.starterAssets[0] ?? '' },
+  }
 }

@@ -9,7 +9,7 @@ import { extendPolicy } from '../../core/security-headers.ts'
 import { STAGE_SCRIPT, VIEWER_POLICY } from '../assets/index.ts'
 import { jobPage, showsModel } from './job-page.ts'
 import { listPage } from './list-page.ts'
-import { newJobPage, parametersFrom } from './new-job-page.ts'
+import { fieldsFrom, newJobPage, parametersFrom } from './new-job-page.ts'
 import { ArtifactParams, JobParams } from './schemas.ts'
 import { sendArtifact } from './send-artifact.ts'
 import { sendEvents } from './send-events.ts'
@@ -38,13 +38,20 @@ export const pages: Routes = async (app) => {
     })
   })
 
-  const Query = Type.Object({ template: Type.Optional(Type.String({ maxLength: 40 })) })
+  const Query = Type.Object({
+    template: Type.Optional(Type.String({ maxLength: 40 })),
+    from: Type.Optional(Type.String({ maxLength: 40, description: 'A job to begin from as it was submitted.' })),
+  })
   app.get('/blender/new', { ...own, schema: { querystring: Query } }, async (request, reply) => {
-    const template = blender.templates.find(request.query.template ?? '')
-    const shown = { template, starters: blender.library.list(), values: {}, problem: undefined, editor: editor() }
+    const { playerId, viewer } = callerOf(request)
+    const { from } = request.query
+    const job = from === undefined ? null : await blender.get(playerId, from)
+    const values = job ? fieldsFrom(job, (await blender.text(playerId, job.id)).script) : {}
+    const template = blender.templates.find(job?.template ?? request.query.template ?? '')
+    const shown = { template, starters: blender.library.list(), values, problem: undefined, editor: editor() }
     return renderPage(reply, {
       title: 'New Blender job',
-      user: callerOf(request).viewer,
+      user: viewer,
       scripts: [SCRIPT_FIELD],
       body: newJobPage(shown),
     })

@@ -38,14 +38,16 @@ export class Thumbnails {
     this.#parts = parts
   }
 
-  /** Begins to render what is uploaded from now on, where this node runs Blender. */
+  /** Begins to render what is uploaded from now on, here or by workers apart. */
   start(): void {
     const { events, jobs, db } = this.#app
-    if (this.#parts.executor.capacity === 0) return
-    jobs.handle<{ assetId: string }>(RENDER, ({ payload, signal }) => this.#next(payload.assetId, signal), {
-      maxAttempts: 2,
-    })
-    // Every node that runs Blender hears of it; the key makes it one job.
+    const { executor } = this.#parts
+    if (executor.name === 'none') return
+    if (executor.capacity > 0)
+      jobs.handle<{ assetId: string }>(RENDER, ({ payload, signal }) => this.#next(payload.assetId, signal), {
+        maxAttempts: 2,
+      })
+    // A node without a capacity queues for its workers, which may be on no bus; the key makes it one job.
     events.on('asset.created', ({ assetId }) =>
       db.transaction((em) => jobs.enqueue(em, { name: RENDER, key: assetId, payload: { assetId } })),
     )

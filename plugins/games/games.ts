@@ -17,6 +17,7 @@ import { Media } from './media/media.ts'
 import { kindOf } from './media/record.ts'
 import { openPort, reopenPorts } from './ports.ts'
 import { integrationPrompt } from './prompt.ts'
+import { isReady } from './record.ts'
 import { Removals } from './removals.ts'
 import { readGames } from './rows.ts'
 import {
@@ -227,6 +228,18 @@ export class Games {
   /** The game at a slug, or null; from memory, at most 5 s old, and never older than a `game.changed` heard here. */
   bySlug(slug: string): Promise<Game | null> {
     return this.#bySlug.get(slug, () => this.#one('g.slug = ?', [slug]))
+  }
+
+  /** The games of these ids that there are, in no order. */
+  async byIds(ids: readonly string[]): Promise<Game[]> {
+    if (ids.length === 0) return []
+    const where = `g.id in (${ids.map(() => '?').join(', ')})`
+    return readGames(this.#parts, { where, order: 'g.id desc', values: ids, limit: ids.length })
+  }
+
+  /** Whether there is something to play: a live build here, or an address elsewhere. */
+  isReady(game: Game): boolean {
+    return isReady(game, this.#parts.origins)
   }
 
   /** The game of an id, or null; as it stands in the database. */

@@ -50,9 +50,11 @@ export class Announcer {
   }
 
   #listen(): void {
-    const trouble = (error: Error) =>
+    // The library tells a failure to bind twice.
+    this.#mdns.once('error', (error: Error) => {
+      this.#mdns.on('error', () => {})
       this.#log.warn(`${this.#name} can't be announced (${error.message}); the address works without it`)
-    this.#mdns.on('error', trouble)
+    })
     this.#mdns.on('warning', (error: Error) => this.#log.debug({ err: error }, 'multicast DNS'))
     this.#mdns.on('query', ({ questions = [] }) => {
       const asked = questions.some(({ name, type }) => name.toLowerCase() === this.#name && ADDRESS.has(type as string))

@@ -8,6 +8,8 @@ import { qrCode, qrText } from './qr.ts'
 export default definePlugin({ name: 'lan', dependencies: ['oauth-idp'] }, async (app) => {
   const { lan } = app.config
   const { portal } = app.origins
+  app.plainHttp.paths.push('/join/certificate')
+  if (app.localAuthority) app.plainHttp.landing = '/join/certificate'
   await app.register(pages)
   if (!lan.enabled) return
 
@@ -15,11 +17,19 @@ export default definePlugin({ name: 'lan', dependencies: ['oauth-idp'] }, async 
   app.announcements.push({
     label: 'Join',
     text: async () => `${portal}/join is the page for the projector; ${lan.name}.local leads there too`,
-    picture: async () => qrText(await qrCode(portal)),
+    picture: async () => qrText(await qrCode(app.localAuthority ? portal.replace(/^https:/, 'http:') : portal)),
   })
-  let announcer: Promise<Announcer> | undefined
+  const { localAuthority } = app
+  if (localAuthority) {
+    const { name, fingerprint } = localAuthority
+    app.announcements.push({ label: 'Trust', text: async () => `${name}, SHA-256 ${fingerprint}` })
+  }
+  let announcer: Promise<Announcer | null> | undefined
   app.addHook('onListen', async () => {
-    announcer = Announcer.open({ name: lan.name, address: app.config.listen.host, log: app.log })
+    announcer = Announcer.open({ name: lan.name, address: app.config.listen.host, log: app.log }).catch((error) => {
+      app.log.warn(`${lan.name}.local can't be announced (${error.message}); the address works without it`)
+      return null
+    })
   })
   app.addHook('preClose', async () => {
     await (await announcer)?.close()

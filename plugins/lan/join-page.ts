@@ -1,4 +1,4 @@
-import { Button, CodeBlock, type Content, Field, Form, html, Section, Steps, type View } from '../../core/pages.ts'
+import { Button, CodeBlock, Field, Form, html, Section, Steps, type View } from '../../core/pages.ts'
 
 export interface JoinProps {
   siteName: string
@@ -27,21 +27,19 @@ const Poster = ({ siteName, address, alias, qr, certificate }: JoinProps): View 
   const { protocol, host, hostname, port } = new URL(address)
   return html`
     <section class="poster">
-      <div class="poster-text">
+      <div class="poster-head">
         <h1>Join ${siteName}</h1>
         <p class="poster-address"><a href=${`${address}/`} aria-label=${address}>
-          <span class="poster-scheme">${protocol}//</span><span class="poster-host">${spread(hostname)}</span>${port && html`<span class="poster-port">:${port}</span>`}
+          <span class="poster-scheme">${protocol}//</span><span class="poster-host">${hostname}</span>${port && html`<span class="poster-port">:${port}</span>`}
         </a></p>
+      </div>
+      <div>
         <p class="poster-note">Be in the same network, then scan the code or type the address${alias && html`, or <strong>${alias}</strong>`}.</p>
-        ${certificate && html`<p class="poster-note">New here? Trust our <a href="/join/certificate">certificate</a> first.</p>`}
+        ${certificate && html`<p class="poster-note">New here? Trust our <a href="/join/certificate">certificate</a> first; the code leads there.</p>`}
       </div>
       <${QrPicture} ...${qr} label=${`QR code of ${host}`} />
     </section>`
 }
-
-/** A long address breaks after a dot, never inside of a number. */
-const spread = (hostname: string): Content =>
-  hostname.split('.').map((part, index) => (index === 0 ? part : html`.<wbr />${part}`))
 
 /** Dark on light in every colour scheme: many readers know no other. */
 export const QrPicture = ({ width, path, label }: { width: number; path: string; label: string }): View => html`

@@ -1,21 +1,30 @@
+import { createReadStream } from 'node:fs'
+import { NotFound } from '../../core/errors.ts'
 import { renderPage } from '../../core/pages.ts'
 import type { Routes } from '../../core/routes.ts'
+import { planOf } from '../../core/send-file.ts'
+import { CERTIFICATE_FILE, CertificatePage, NoCertificatePage } from './certificate-page.ts'
+import { type Download, describeProgram } from './download.ts'
+import { DownloadPage, NoDownloadPage } from './download-page.ts'
 import { JoinPage } from './join-page.ts'
 import { qrCode, qrPath } from './qr.ts'
 
-const open = { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' } } as const
+const constraints = { origin: 'portal' } as const
+const open = { config: { auth: 'optional', page: true }, constraints } as const
+const file = { config: { auth: 'none' }, constraints } as const
 
-/** How people come in. */
+/** How people come in, and what they take along. */
 export const pages: Routes = async (app) => {
   const { lan } = app.config
   const { portal, secure } = app.origins
   const { host, port } = new URL(portal)
+  const plain = portal.replace(/^https:/, 'http:')
   const alias = lan.enabled ? `${lan.name}.local${port && `:${port}`}` : null
-  // The same for everyone, and made once.
+  // The same for everyone, and made once. Over plain http newcomers are led to the certificate first.
   let qr: Promise<ReturnType<typeof qrPath>> | undefined
 
   app.get('/join', open, async (request, reply) => {
-    qr ??= qrCode(portal).then(qrPath)
+    qr ??= qrCode(app.localAuthority ? plain : portal).then(qrPath)
     return renderPage(reply, {
       title: 'Join',
       current: '/join',
@@ -29,8 +38,66 @@ export const pages: Routes = async (app) => {
         signedIn: request.principal !== null,
         guests: app.identity.signUp.takesGuests,
         signUpIsOpen: app.identity.players.signUpIsOpen,
-        certificate: lan.enabled && secure,
+        certificate: app.localAuthority !== null,
       }),
     })
   })
+
+  app.get('/join/certificate', open, async (request, reply) => {
+    const authority = app.localAuthority
+    return renderPage(reply, {
+      title: authority ? 'Trust the certificate' : 'No certificate needed',
+      current: '/join',
+      user: request.principal?.viewer,
+      body: authority ? CertificatePage({ authority, portal, plain }) : NoCertificatePage({ secure }),
+    })
+  })
+
+  app.get(CERTIFICATE_FILE, file, async (_request, reply) => {
+    if (!app.localAuthority) throw new NotFound('certificate')
+    // The type that makes phones offer to install it; PEM is taken by all of them.
+    reply.header('content-type', 'application/x-x509-ca-cert').header('cache-control', 'no-cache')
+    reply.header('content-disposition', 'attachment; filename="gameyard-lan.crt"')
+    return app.localAuthority.certificate
+  })
+
+  let described: Promise<Download> | undefined
+  const download = (): Promise<Download> | null => {
+    if (!app.program) return null
+    described ??= describeProgram(app.program, process)
+    return described
+  }
+
+  app.get('/download', open, async (request, reply) => {
+    const found = await download()
+    return renderPage(reply, {
+      title: 'Download',
+      user: request.principal?.viewer,
+      body: found ? DownloadPage({ download: found, portal }) : NoDownloadPage(),
+    })
+  })
+
+  app.get('/download/gameyard.sha256', file, async (_request, reply) => {
+    const found = await download()
+    if (!found) throw new NotFound('download')
+    reply.type('text/plain; charset=utf-8').header('cache-control', 'no-cache')
+    return `${found.sha256}  ${found.name}\n`
+  })
+
+  for (const name of ['gameyard', 'gameyard.exe']) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: `/download/${name}`,
+      ...file,
+      handler: async (request, reply) => {
+        const found = await download()
+        if (found?.name !== name) throw new NotFound('download')
+        const { status, headers, bytes } = planOf(request.raw, found.head)
+        reply.code(status)
+        for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
+        if (bytes === null) return reply.send(null)
+        return reply.send(createReadStream(found.path, bytes === 'all' ? {} : bytes))
+      },
+    })
+  }
 }

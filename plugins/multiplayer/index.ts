@@ -4,11 +4,20 @@ import { definePlugin } from '../../core/plugin.ts'
 import { Connections } from './connections.ts'
 import { Delivery } from './delivery.ts'
 import { pages } from './pages.ts'
-import { ManyNodes, OneNode } from './places.ts'
+import { ManyNodes, OneNode, type Places } from './places.ts'
 import { CLOSE } from './room/room.ts'
 import { Rooms } from './rooms.ts'
 import { routes } from './routes.ts'
 import { MultiplayerLimits } from './schemas.ts'
+
+export type { RoomInfo } from './rooms.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Who is playing now. */
+    rooms: Pick<Places, 'list'>
+  }
+}
 
 /** How long clients have to close their side when the server stops. */
 const GOODBYE_MS = 1000
@@ -28,10 +37,12 @@ export default definePlugin(
     const { clock, log } = app
     const count = (gameId: string, players: number) => app.games.count.present(gameId, players)
     const rooms = new Rooms({ clock, limits, delivery, log, count })
-    const places = app.bus.shared
+    const places: Places = app.bus.shared
       ? new ManyNodes({ bus: app.bus, rooms, log: app.log, clock: app.clock })
       : new OneNode(rooms)
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
+
+    app.decorate('rooms', { list: (gameId) => places.list(gameId) })
 
     await app.register(websocket, {
       options: { ...SOCKET_OPTIONS, maxPayload: limits.roomFrameBytes },

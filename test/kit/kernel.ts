@@ -9,7 +9,7 @@ import { loadConfig } from '../../config/load.ts'
 import { printConfig } from '../../config/print.ts'
 import { folderSource } from '../../core/browser-files.ts'
 import type { Clock } from '../../core/clock.ts'
-import { createKernel } from '../../core/kernel.ts'
+import { createKernel, type Program } from '../../core/kernel.ts'
 import { createLog } from '../../core/log.ts'
 import type { LogTail } from '../../core/log-tail.ts'
 import type { Plugin } from '../../core/plugin.ts'
@@ -21,6 +21,7 @@ export interface KernelTestOptions {
   config?: Record<string, unknown>
   clock?: Clock
   log?: Logger
+  program?: Program
   logTail?: LogTail
 }
 
@@ -45,6 +46,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
     version: '0.0.0-test',
     describeConfig: () => printConfig(config, schema),
     log: options.log ?? createLog('silent'),
+    program: options.program ?? null,
     ...(options.logTail ? { logTail: options.logTail } : {}),
     ...(options.clock ? { clock: options.clock } : {}),
   })

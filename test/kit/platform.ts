@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import type { Test } from 'tap'
+import type { Program } from '../../core/kernel.ts'
 import type { LogTail } from '../../core/log-tail.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { plugins as builtins } from '../../plugins/index.ts'
@@ -19,6 +20,8 @@ export interface PlatformOptions {
   /** Listens on a free port of 127.0.0.1, which the addresses then name. */
   listen?: boolean
   log?: Logger
+  /** What `/download` gives away. */
+  program?: Program
   /** What keeps the last lines of that log. */
   logTail?: LogTail
 }
@@ -55,6 +58,7 @@ export async function startPlatform(t: Test, options: PlatformOptions = {}) {
     },
     clock,
     ...(options.log ? { log: options.log } : {}),
+    ...(options.program ? { program: options.program } : {}),
     ...(options.logTail ? { logTail: options.logTail } : {}),
   })
   if (options.listen) {

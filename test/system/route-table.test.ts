@@ -29,6 +29,29 @@ GET    /docs                                     portal  optional page
 GET    /docs/:name                               portal  optional page
 GET    /api/docs/search                          portal  none
 GET    /join                                     portal  optional page
+GET    /join/certificate                         portal  optional page
+GET    /join/certificate/gameyard-lan.crt        portal  none
+GET    /download                                 portal  optional page
+GET    /download/gameyard                        portal  none
+GET    /download/gameyard.exe                    portal  none
+GET    /download/gameyard.sha256                 portal  none
+GET    /jam                                      portal  optional page
+POST   /jam                                      portal  session page
+POST   /jam/settings                             portal  session page
+POST   /jam/switch                               portal  session page
+GET    /jam/results                              portal  optional page
+POST   /jam/results                              portal  session page
+POST   /jam/entries                              portal  session page
+POST   /jam/entries/withdraw                     portal  session page
+POST   /jam/votes                                portal  session page
+GET    /api/jam                                  portal  optional
+POST   /api/jam                                  portal  session
+PATCH  /api/jam                                  portal  session
+POST   /api/jam/entries                          portal  games:write api-token cli-token session
+DELETE /api/jam/entries/:gameId                  portal  games:write api-token cli-token session
+PUT    /api/jam/votes/:categoryId                portal  session
+DELETE /api/jam/votes/:categoryId                portal  session
+GET    /api/jam/results                          portal  none
 
 POST   /api/auth/sign-up                         portal  none same-origin
 POST   /api/auth/sign-in                         portal  none same-origin
@@ -239,6 +262,8 @@ GET    /assets/mine                              portal  session page
 GET    /assets/new                               portal  session page
 POST   /assets/new                               portal  session page
 GET    /assets/:slug                             portal  optional page
+GET    /assets/:slug/edit                        portal  session page
+POST   /assets/:slug/edit                        portal  session page
 POST   /assets/:slug/publish                     portal  session page
 POST   /assets/:slug/unpublish                   portal  session page
 POST   /assets/:slug/delete                      portal  session page
@@ -403,6 +428,7 @@ async function inhabit(t: Test) {
       playerId: owner.id,
       provider: 'github',
       mediaId: 'med_nowhere',
+      categoryId: 'overall',
       gameId: game.id,
       key: 'x'.repeat(22),
       preset: 'walk',

@@ -21,8 +21,9 @@ async function show(stage: HTMLElement): Promise<void> {
   }))
     viewer.setAttribute(name, value)
   viewer.setAttribute('interaction-prompt', 'none')
-  // The library's own buttons for augmented reality, which is not offered, can be reached by keyboard all the same.
-  for (const slot of ['ar-button', 'exit-webxr-ar-button']) {
+  // The library's own buttons for augmented reality, which is not offered, can be reached by keyboard all the same; what
+  // it says of its progress stands below.
+  for (const slot of ['ar-button', 'exit-webxr-ar-button', 'progress-bar']) {
     const nothing = document.createElement('span')
     nothing.slot = slot
     viewer.append(nothing)
@@ -37,6 +38,7 @@ async function show(stage: HTMLElement): Promise<void> {
     say('')
   })
   viewer.addEventListener('error', () => say('This browser could not show the model; the download works all the same.'))
+  say('Loading…')
   stage.append(viewer)
   for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-show]')) {
     button.hidden = false

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Document, Mesh } from '@gltf-transform/core'
 import { type Gltf, readContainer } from './container.ts'
+import { findHumanoid } from './humanoid/bones.ts'
 import { createIo } from './io.ts'
 import { ModelRefusal } from './refusal.ts'
 import { validate } from './validate.ts'
@@ -13,6 +14,8 @@ export interface ModelFacts {
   triangles: number
   meshes: number
   rigged: boolean
+  /** Whether the rig is one that the presets' clips fit. */
+  humanoid: boolean
   /** Names of its clips; one without a name is `animation_<index>`, as viewers call it. */
   animations: string[]
 }
@@ -31,6 +34,7 @@ export async function inspectModel(bytes: Uint8Array): Promise<ModelFacts> {
     triangles: countTriangles(document),
     meshes: root.listMeshes().length,
     rigged: root.listSkins().length > 0,
+    humanoid: findHumanoid(document) !== null,
     animations: root.listAnimations().map((animation, index) => animation.getName() || `animation_${index}`),
   }
 }

@@ -2,10 +2,10 @@ import {
   type Accessor,
   type bbox,
   type Document,
-  getBounds,
   type Primitive,
   PropertyType,
   type TypedArray,
+  type vec3,
 } from '@gltf-transform/core'
 import { dedup, dequantizePrimitive, prune, simplifyPrimitive, weldPrimitive } from '@gltf-transform/functions'
 import { MeshoptSimplifier } from 'meshoptimizer'
@@ -21,7 +21,7 @@ const ERROR = 0.01
 const FEWEST_TRIANGLES = 500
 /** A simplified form that saves less than this part of the bytes is not worth another one. */
 const WORTH = 0.9
-/** How far a side of the bounding box may move, as a part of its diagonal. */
+/** How far a side of a part's bounding box may move, as a part of its diagonal. */
 const BOX_TOLERANCE = 0.02
 const TRIANGLES = 4
 
@@ -39,7 +39,7 @@ export interface Simplified {
 export async function simplifyModel(source: Uint8Array): Promise<Simplified | null> {
   const { document, io } = await readModel(source)
   const before = countTriangles(document)
-  const box = boundsOf(document)
+  const boxes = boxesOf(document)
   if (before >= FEWEST_TRIANGLES) {
     await MeshoptSimplifier.ready
     for (const mesh of document.getRoot().listMeshes()) {
@@ -49,7 +49,7 @@ export async function simplifyModel(source: Uint8Array): Promise<Simplified | nu
   const shrunk = shrinkTextures(document)
   const triangles = countTriangles(document)
   if (!shrunk && triangles > before * WORTH) return null
-  if (!sameBox(box, boundsOf(document))) return null
+  if (!boxesOf(document).every((box, index) => sameBox(boxes[index] as bbox, box))) return null
   // Materials and meshes are left apart: games tell them by their names.
   await document.transform(
     dedup({ propertyTypes: [PropertyType.ACCESSOR, PropertyType.TEXTURE] }),
@@ -160,14 +160,19 @@ function planeOf(position: Accessor, corners: Triple): Triple | null {
   return length > 1e-20 ? [cross[0] / length, cross[1] / length, cross[2] / length] : null
 }
 
-function boundsOf(document: Document): bbox | null {
-  const root = document.getRoot()
-  const scene = root.getDefaultScene() ?? root.listScenes()[0]
-  return scene ? getBounds(scene) : null
+/** The box of every part of every mesh, in its own space: what nodes and bones do with it stays the same. */
+function boxesOf(document: Document): bbox[] {
+  const primitives = document
+    .getRoot()
+    .listMeshes()
+    .flatMap((mesh) => mesh.listPrimitives())
+  return primitives.map((primitive) => {
+    const position = primitive.getAttribute('POSITION')
+    return { min: (position?.getMinNormalized([]) ?? []) as vec3, max: (position?.getMaxNormalized([]) ?? []) as vec3 }
+  })
 }
 
-function sameBox(before: bbox | null, after: bbox | null): boolean {
-  if (!before || !after) return before === after
+function sameBox(before: bbox, after: bbox): boolean {
   const diagonal = Math.hypot(...before.max.map((side, axis) => side - (before.min[axis] as number)))
   return (['min', 'max'] as const).every((end) =>
     before[end].every((side, axis) => Math.abs(side - (after[end][axis] as number)) <= diagonal * BOX_TOLERANCE),

@@ -7,6 +7,7 @@ export type ModelTask =
   | { task: 'inspect'; path: string }
   | { task: 'simplify'; path: string; out: string }
   | { task: 'draw'; path: string; out: string }
+  | { task: 'shrink'; path: string; out: string }
   | { task: 'animate'; path: string; out: string; preset: PresetName }
 
 export interface ModelResults {
@@ -15,6 +16,8 @@ export interface ModelResults {
   simplify: { triangles: number } | null
   /** Null when there is nothing to see. */
   draw: true | null
+  /** Null for what is no PNG or JPEG, and for what can't be read. */
+  shrink: true | null
   /** False when the model has no humanoid rig. */
   animate: boolean
 }

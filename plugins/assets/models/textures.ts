@@ -5,6 +5,7 @@ import { lanczos3 } from 'ndarray-lanczos'
 import { PNG } from 'pngjs'
 
 const LONGEST_SIDE = 1024
+const THUMBNAIL_SIDE = 512
 /** What is larger is left alone: unpacking it would cost more than it saves. */
 const MOST_PIXELS = 8192 * 8192
 const JPEG_QUALITY = 88
@@ -30,7 +31,7 @@ export function shrinkTextures(document: Document): boolean {
     if (!image || Math.max(width, height) <= LONGEST_SIDE || width * height > MOST_PIXELS) continue
     const pixels = decodeTexture(texture)
     if (!pixels) continue
-    const small = encode(resize(pixels), texture.getMimeType())
+    const small = encode(resize(pixels, LONGEST_SIDE), texture.getMimeType())
     if (small.length >= image.length) continue
     texture.setImage(small)
     any = true
@@ -41,18 +42,39 @@ export function shrinkTextures(document: Document): boolean {
 /** The pixels of a PNG or JPEG texture; null for others, and for what can't be read. */
 export function decodeTexture(texture: Texture): Pixels | null {
   const image = texture.getImage()
-  if (!image) return null
+  return image && decode(image)
+}
+
+/**
+ * A picture of somebody's that fits into a thumbnail, as PNG.
+ *
+ * @returns null for what is no PNG or JPEG, and for what can't be read
+ */
+export function shrinkPicture(bytes: Uint8Array): Buffer | null {
+  const pixels = decode(bytes)
+  if (!pixels) return null
+  const { width, height, data } =
+    Math.max(pixels.width, pixels.height) > THUMBNAIL_SIDE ? resize(pixels, THUMBNAIL_SIDE) : pixels
+  return PNG.sync.write(Object.assign(new PNG({ width, height }), { data: Buffer.from(data) }))
+}
+
+function decode(bytes: Uint8Array): Pixels | null {
+  const image = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
-    if (texture.getMimeType() === 'image/png') return PNG.sync.read(Buffer.from(image))
-    if (texture.getMimeType() !== 'image/jpeg') return null
+    if (image.toString('latin1', 1, 4) === 'PNG') {
+      // What it says of its size is what is allocated.
+      if (image.readUInt32BE(16) * image.readUInt32BE(20) > MOST_PIXELS) return null
+      return PNG.sync.read(image)
+    }
+    if (image.readUInt16BE(0) !== 0xffd8) return null
     return jpeg.decode(image, { useTArray: true, maxMemoryUsageInMB: 1024, maxResolutionInMP: 68 })
   } catch {
     return null
   }
 }
 
-function resize({ width, height, data }: Pixels): Pixels {
-  const scale = LONGEST_SIDE / Math.max(width, height)
+function resize({ width, height, data }: Pixels, longest: number): Pixels {
+  const scale = longest / Math.max(width, height)
   const small = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
   const target = new Uint8Array(small.width * small.height * 4)
   lanczos3(

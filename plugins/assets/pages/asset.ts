@@ -3,7 +3,7 @@ import {
   Button,
   Chip,
   CodeBlock,
-  Confirm,
+  type Content,
   CopyValue,
   Facts,
   Form,
@@ -15,10 +15,14 @@ import {
   Stack,
   Table,
   type View,
+  When,
 } from '../../../core/pages.ts'
 import { PRESET_NAMES } from '../clips.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { modelStage } from './stage.ts'
+
+/** Rows of a table of files. */
+const LISTED = 200
 
 const number = new Intl.NumberFormat('en')
 
@@ -32,12 +36,17 @@ const sizeOf = (bytes: number): string =>
 
 export interface AssetPageProps {
   asset: AssetRecord
+  /** Null when the account is gone. */
+  ownerName: string | null
   owned: boolean
   isAdmin: boolean
 }
 
 /** One asset: to look at, to move, to link to; and, for its owner, to look after. */
-export function assetPage(app: Pick<FastifyInstance, 'browserFiles'>, { asset, owned, isAdmin }: AssetPageProps): View {
+export function assetPage(
+  app: Pick<FastifyInstance, 'browserFiles'>,
+  { asset, ownerName, owned, isAdmin }: AssetPageProps,
+): View {
   const path = pathOf(asset)
   const { source, lod } = asset.variants
   const isModel = asset.kind === 'model' || asset.kind === 'animation'
@@ -51,9 +60,13 @@ export function assetPage(app: Pick<FastifyInstance, 'browserFiles'>, { asset, o
   ]
   const facts = [
     { term: 'Kind', detail: asset.kind },
-    { term: 'License', detail: asset.license ?? 'none given' },
-    { term: 'Id', detail: html`<code>${asset.id}</code>` },
-    ...(asset.tags.length > 0 ? [{ term: 'Tags', detail: asset.tags.join(', ') }] : []),
+    { term: 'By', detail: ownerName ?? 'somebody who has left' },
+    { term: 'License', detail: license(asset.license) },
+    { term: 'Size', detail: sizeOf(source.size) },
+    ...(source.triangles === null ? [] : [{ term: 'Triangles', detail: number.format(source.triangles) }]),
+    ...(asset.kind === 'pack' ? [{ term: 'Files', detail: number.format(asset.files.length) }] : []),
+    ...(asset.tags.length > 0 ? [{ term: 'Tags', detail: tagLinks(asset.tags) }] : []),
+    { term: 'Added', detail: html`<${When} at=${asset.createdAt} />` },
   ]
   const aside = html`<${Stack}>
     <${Facts} items=${facts} />
@@ -68,12 +81,15 @@ export function assetPage(app: Pick<FastifyInstance, 'browserFiles'>, { asset, o
       ${isModel && clips(asset)}
       <${Section} title="Use it in a game" description="The address stays the same; any page may load it.">
         <${CopyValue} label="Hot-link" value=${asset.fileUrl} />
+        <${CopyValue} label="Id" value=${asset.id} />
         ${isModel && html`<${CodeBlock} title="three.js" code=${snippet(asset)} />`}
+        ${asset.kind === 'pack' && asset.files[0] && html`<${CodeBlock} title="One file of it" code=${fileSnippet(asset, asset.files[0].path)} />`}
       <//>
       ${
         asset.kind === 'pack'
-          ? html`<${Section} title="Files"><${Table} caption=${`Files of ${asset.title}`} columns=${filesOf(path)} rows=${asset.files.slice(0, 200)} /><//>`
-          : html`<${Section} title="Variants"><${Table} caption="Variants" columns=${variantsOf(path)} rows=${rows} /><//>`
+          ? html`<${Section} title="Files" description=${asset.files.length > LISTED ? `The first ${LISTED} of ${number.format(asset.files.length)}; the manifest has all.` : undefined}><${Table} caption=${`Files of ${asset.title}`} columns=${filesOf(path)} rows=${asset.files.slice(0, LISTED)} /><//>`
+          : isModel &&
+            html`<${Section} title="Variants" description="Games get the lighter form of a large model unless they ask for the other."><${Table} caption="Variants" columns=${variantsOf(path)} rows=${rows} /><//>`
       }
     <//>`
 }
@@ -90,12 +106,12 @@ const stage = (app: Pick<FastifyInstance, 'browserFiles'>, asset: AssetRecord, i
 
 /** Buttons that show another form of the model in the viewer; each file is also a link in the table below. */
 const clips = (asset: AssetRecord): View | null => {
-  if (!asset.rigged && asset.animations.length === 0) return null
+  if (!asset.humanoid && asset.animations.length === 0) return null
   const path = pathOf(asset)
   return html`<${Section} title="Movement" description=${asset.animations.length > 0 ? `Its own clips: ${asset.animations.join(', ')}.` : 'Clips that fit any humanoid rig.'}>
     <${Row}>
       <button class="button small" type="button" hidden data-show=${`${path}/file`}>As it is</button>
-      ${asset.rigged && PRESET_NAMES.map((preset) => html`<button class="button small" type="button" hidden data-show=${`${path}/animation/${preset}`}>${preset}</button>`)}
+      ${asset.humanoid && PRESET_NAMES.map((preset) => html`<button class="button small" type="button" hidden data-show=${`${path}/animation/${preset}`}>${preset}</button>`)}
     <//>
   <//>`
 }
@@ -104,9 +120,23 @@ const ownerActions = (asset: AssetRecord): View => {
   const path = pathOf(asset)
   const verb = asset.visibility === 'public' ? 'unpublish' : 'publish'
   return html`
-    <${Form} action=${`${path}/${verb}`}><${Button}>${verb === 'publish' ? 'Publish' : 'Make private'}<//><//>
-    <${Confirm} label="Delete" action=${`${path}/delete`}><p>Games that link to it lose it at once, and it can't be brought back.</p><//>`
+    <${Row}>
+      <${Button} href=${`${path}/edit`}>Edit<//>
+      <${Form} action=${`${path}/${verb}`}><${Button}>${verb === 'publish' ? 'Publish' : 'Make private'}<//><//>
+    <//>
+`
 }
+
+/** SPDX identifiers have a page each; an expression of several has none. */
+const license = (id: string | null): Content =>
+  id === null
+    ? 'none given'
+    : /^[A-Za-z0-9.+-]+$/.test(id)
+      ? html`<a href=${`https://spdx.org/licenses/${encodeURIComponent(id)}.html`} rel="noreferrer">${id}</a>`
+      : id
+
+const tagLinks = (tags: readonly string[]): Content =>
+  tags.map((tag, index) => html`${index > 0 && ', '}<a href=${`/assets?tag=${tag}`}>${tag}</a>`)
 
 const curation = (asset: AssetRecord): View => {
   const verb = asset.curated ? 'release' : 'curate'
@@ -140,6 +170,9 @@ const filesOf = (path: string) => [
   },
   { label: 'Size', align: 'end' as const, cell: (file: AssetRecord['files'][number]) => sizeOf(file.size) },
 ]
+
+const fileSnippet = (asset: AssetRecord, path: string): string =>
+  `const answer = await fetch('${asset.fileUrl}?path=${encodeURIComponent(path)}')`
 
 const snippet = (asset: AssetRecord): string => `import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js'
 

@@ -8,12 +8,13 @@ import type { Routes } from '../../../core/routes.ts'
 import { extendPolicy } from '../../../core/security-headers.ts'
 import type { Spool } from '../../../core/spool.ts'
 import type { Limits } from '../limits.ts'
-import { pathOf } from '../record.ts'
+import { type AssetRecord, pathOf } from '../record.ts'
 import { AssetQuery } from '../schemas.ts'
 import { uploadForms } from '../upload/limits.ts'
 import { checkLength, receive } from '../upload/receive.ts'
 import { titleOf } from '../upload/title.ts'
 import { assetPage } from './asset.ts'
+import { type AssetForm, EditForm, editPage, formOf, readEdit } from './edit.ts'
 import { library } from './library.ts'
 import { STAGE_SCRIPT, VIEWER_POLICY } from './stage.ts'
 import { uploadPage } from './upload.ts'
@@ -26,6 +27,13 @@ const PER_PAGE = 24
 const { q, kind, tag, rigged, cursor } = AssetQuery.properties
 const Browse = Type.Object({ q, kind, tag, rigged, cursor })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+
+interface EditProps {
+  asset: AssetRecord
+  form: AssetForm
+  problems?: Parameters<typeof editPage>[2]
+  status?: number
+}
 
 /** The portal's pages about assets. */
 export const pages =
@@ -105,13 +113,14 @@ export const pages =
       const asset = await assets.find(request.params.slug, request.principal?.playerId ?? null)
       if (!asset) throw new NotFound('asset')
       const owned = request.principal?.playerId === asset.ownerId
+      const owner = await app.identity.players.find(asset.ownerId)
       return renderPage(reply, {
         title: asset.title,
         current: owned ? '/assets/mine' : '/assets',
         description: asset.description.slice(0, 160) || `A ${asset.kind} that any game may link to.`,
         user: viewer,
         scripts: [STAGE_SCRIPT],
-        body: assetPage(app, { asset, owned, isAdmin: viewer?.isAdmin ?? false }),
+        body: assetPage(app, { asset, ownerName: owner?.name ?? null, owned, isAdmin: viewer?.isAdmin ?? false }),
       })
     })
 
@@ -119,6 +128,36 @@ export const pages =
     const owned = async (request: FastifyRequest) => {
       await assets.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
     }
+    const edit = (request: FastifyRequest, reply: FastifyReply, { asset, form, problems, status = 200 }: EditProps) =>
+      renderPage(reply, {
+        title: `Edit ${asset.title}`,
+        current: '/assets/mine',
+        user: callerOf(request).viewer,
+        narrow: true,
+        status,
+        body: editPage(asset, form, problems),
+      })
+    app.get('/assets/:slug/edit', { ...own, onRequest: owned, schema: { params: Slug } }, async (request, reply) => {
+      const asset = await assets.get(request.params.slug)
+      return edit(request, reply, { asset, form: formOf(asset) })
+    })
+    app.post(
+      '/assets/:slug/edit',
+      { ...own, onRequest: owned, schema: { params: Slug, body: EditForm } },
+      async (request, reply) => {
+        const read = readEdit(request.body)
+        const asset = await assets.get(request.params.slug)
+        if ('problems' in read) return edit(request, reply, { asset, form: request.body, ...read, status: 400 })
+        try {
+          const made = await assets.changes.update(callerOf(request).playerId, request.params.slug, read.changes)
+          return reply.redirect(pathOf(made), 303)
+        } catch (error) {
+          if (!isPlatformError(error) || error.statusCode === 404) throw error
+          const problems = { form: error.message }
+          return edit(request, reply, { asset, form: request.body, problems, status: error.statusCode })
+        }
+      },
+    )
     for (const [verb, visibility] of [
       ['publish', 'public'],
       ['unpublish', 'private'],

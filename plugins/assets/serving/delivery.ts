@@ -6,7 +6,6 @@ import { pipeline } from 'node:stream/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Blobs } from '../../../core/disk-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
-import type { ByteRange } from '../../../core/http.ts'
 import { pump } from '../../../core/pump.ts'
 import { type Head, headOf, planOf, type Ready, readyOf, sendFromMemory } from '../../../core/send-file.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
@@ -19,7 +18,6 @@ import { type Door, headersOf } from './headers.ts'
 const HOT_BYTES = 256 * 1024
 /** All of them together, the longest unused go first. */
 const MEMORY_BYTES = 32 * 1024 * 1024
-const CHUNK_BYTES = 256 * 1024
 
 /** Bytes of an asset that can be asked for. */
 export interface Piece {
@@ -43,11 +41,16 @@ interface RawReply {
   hijack(): unknown
 }
 
+type ZipPiece = ReturnType<typeof within> extends Generator<infer Piece> ? Piece : never
+
 /** Takes the response out of Fastify's hands; until then whatever is thrown becomes an error answer. */
 function take(reply: RawReply): ServerResponse {
   reply.hijack()
   return reply.raw
 }
+
+const keyOf = ({ variant, sha256, name }: Piece, { door, shared }: Audience) =>
+  `${door} ${shared} ${variant} ${sha256} ${name}`
 
 /** The bytes of assets over HTTP: entity tags, ranges, caching. Writes to the raw response. */
 export class Delivery {
@@ -70,7 +73,7 @@ export class Delivery {
     reply: RawReply,
     { asset, piece, audience }: { asset: AssetRecord; piece: Piece; audience: Audience },
   ): Promise<void> {
-    const key = `${audience.door} ${audience.shared} ${piece.variant} ${piece.sha256} ${piece.name}`
+    const key = keyOf(piece, audience)
     const known = this.#ready.get(asset)?.get(key)
     if (known) return sendFromMemory(request, take(reply), known)
     const head = headOf(
@@ -84,6 +87,11 @@ export class Delivery {
       return sendFromMemory(request, take(reply), ready)
     }
     await this.#stream(request, reply, { head, blob: { assetId: asset.id, ...piece } })
+  }
+
+  /** What `send` would answer with, if that is in memory already. */
+  ready(asset: AssetRecord, piece: Piece, audience: Audience): Ready | undefined {
+    return this.#ready.get(asset)?.get(keyOf(piece, audience))
   }
 
   /** Answers with all files of a pack as a ZIP archive, or a part of that. */
@@ -103,27 +111,60 @@ export class Delivery {
       return
     }
     const { start, end } = bytes === 'all' ? { start: 0, end: layout.size - 1 } : bytes
-    const chunks = this.#zipped(asset, layout, { start, end })
-    // The first is fetched before anything is written, so that a storage that fails is an error and not half a file.
-    const first = await chunks.next()
+    const parts = [...within(layout, start, end)]
+    // The first is opened before anything is written, so that a storage that fails is an error and not half a file.
+    const files = this.#opened(asset, parts)
+    const first = await files.next()
     const response = take(reply).writeHead(status, sent)
-    const body = async function* () {
-      if (!first.done) yield first.value
-      yield* chunks
-    }
-    await this.#finish(response, pipeline(Readable.from(body(), { objectMode: false }), response))
+    await this.#finish(response, this.#writeParts(parts, { first, files }, response))
   }
 
-  async *#zipped(asset: AssetRecord, layout: ZipLayout, range: ByteRange): AsyncGenerator<Buffer> {
-    for (const { part, from, to } of within(layout, range.start, range.end)) {
-      if ('bytes' in part) {
-        yield part.bytes.subarray(from, to + 1)
-        continue
-      }
+  /** The files among the parts of an archive, each opened while the one before is being sent. */
+  async *#opened(asset: AssetRecord, parts: readonly ZipPiece[]): AsyncGenerator<FileHandle | Readable> {
+    const open = async ({ part, from, to }: ZipPiece) => {
+      if ('bytes' in part) return null
       const blob = { assetId: asset.id, ...part.file }
       const file = await this.#orNotFound(this.#blobs.file(blob))
-      if (file) yield* read(file, from, to)
-      else yield* await this.#orNotFound(this.#blobs.open(blob, { start: from, end: to }))
+      return file ?? (await this.#orNotFound(this.#blobs.open(blob, { start: from, end: to })))
+    }
+    const wanted = parts.filter(({ part }) => 'file' in part)
+    let ahead = wanted[0] ? open(wanted[0]) : null
+    try {
+      for (let index = 0; index < wanted.length; index++) {
+        const current = await ahead
+        const next = wanted[index + 1]
+        ahead = next ? open(next) : null
+        // It is waited for when its turn comes.
+        ahead?.catch(() => {})
+        if (current) yield current
+      }
+    } finally {
+      const left = await ahead?.catch(() => null)
+      if (left instanceof Readable) left.destroy()
+      else await left?.close()
+    }
+  }
+
+  async #writeParts(
+    parts: readonly ZipPiece[],
+    { first, files }: { first: IteratorResult<FileHandle | Readable>; files: AsyncGenerator<FileHandle | Readable> },
+    response: ServerResponse,
+  ): Promise<void> {
+    let opened = first
+    try {
+      for (const { part, from, to } of parts) {
+        if ('bytes' in part) {
+          response.write(part.bytes.subarray(from, to + 1))
+          continue
+        }
+        const file = opened.value as FileHandle | Readable
+        if (file instanceof Readable) await pipeline(file, response, { end: false })
+        else await pump(file, { start: from, end: to }, response, { last: false }).finally(() => file.close())
+        opened = await files.next()
+      }
+      response.end()
+    } finally {
+      await files.return(undefined)
     }
   }
 
@@ -187,19 +228,5 @@ export class Delivery {
       if (error instanceof BlobNotFound) throw new NotFound('asset')
       throw error
     }
-  }
-}
-
-async function* read(file: FileHandle, from: number, to: number): AsyncGenerator<Buffer> {
-  try {
-    for (let at = from; at <= to; ) {
-      const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, to - at + 1))
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, at)
-      if (bytesRead === 0) throw new Error('The file is shorter than it should be.')
-      at += bytesRead
-      yield chunk.subarray(0, bytesRead)
-    }
-  } finally {
-    await file.close()
   }
 }

@@ -7,6 +7,7 @@ import { AssetParams, Variant } from '../schemas.ts'
 import { drawnThumbnail } from '../thumbnail.ts'
 import type { Audience } from './delivery.ts'
 import { CORS, type Door, PREFLIGHT } from './headers.ts'
+import { firstLook } from './look.ts'
 
 const FileQuery = Type.Object({
   variant: Type.Optional(Variant),
@@ -69,6 +70,12 @@ export const fileRoutes: Routes = async (app) => {
   const thumbnail = (door: Door) => async (request: FastifyRequest, reply: FastifyReply) => {
     const { asset, audience } = await seen(request, reply, door)
     const { thumbnailSha256: sha256 } = asset
+    const [file] = asset.files
+    if (sha256 === null && asset.kind === 'image' && file && isSmallPicture(file)) {
+      const piece = { ...app.assets.choose(asset, 'source'), variant: null }
+      await app.assets.delivery.send(request.raw, reply, { asset, audience, piece })
+      return reply
+    }
     if (sha256 === null) {
       reply.headers({
         ...DRAWN,
@@ -96,6 +103,7 @@ export const fileRoutes: Routes = async (app) => {
       .send()
   }
 
+  app.firstLooks.install('/api/assets/:id/file', firstLook(app, 'studio'))
   const shared = { auth: 'optional', quiet: true, rateLimit: false, ownSecurityHeaders: true } as const
   for (const [door, origin, base] of [
     ['studio', 'studio', '/api/assets'],
@@ -156,6 +164,10 @@ export const fileRoutes: Routes = async (app) => {
     )
   }
 }
+
+/** A picture that every browser shows, and that may stand for itself until there is a smaller one. */
+const isSmallPicture = ({ contentType, size }: { contentType: string; size: number }): boolean =>
+  /^image\/(?:png|jpeg|webp|gif)$/.test(contentType) && size <= 1024 * 1024
 
 /** @throws NotFound */
 function fileIn(asset: AssetRecord, path: string) {

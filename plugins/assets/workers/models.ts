@@ -9,6 +9,7 @@ import { simplifyModel } from '../models/lod.ts'
 import { drawModel } from '../models/picture.ts'
 import { ModelRefusal } from '../models/refusal.ts'
 import type { ModelAnswer, ModelTask } from '../models/tasks.ts'
+import { shrinkPicture } from '../models/textures.ts'
 
 // On Linux a thread has a priority of its own: players come first.
 try {
@@ -27,6 +28,11 @@ async function perform(task: ModelTask): Promise<unknown> {
     }
     case 'draw': {
       const picture = drawModel((await readModel(bytes)).document)
+      if (picture) await writeFile(task.out, picture)
+      return picture && true
+    }
+    case 'shrink': {
+      const picture = shrinkPicture(bytes)
       if (picture) await writeFile(task.out, picture)
       return picture && true
     }

@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { PNG } from 'pngjs'
 import t, { type Test } from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
+import { zip } from '../deploy/zip-writer.ts'
 import { sheet } from './models.ts'
 
 /** A platform with a player, and a way to put bytes on the disk. */
@@ -97,6 +98,38 @@ t.test('a thumbnail takes the place of the one before', async (t) => {
   t.notMatch(keys, before ?? 'none')
   t.ok(heard.includes(`asset.changed ${id}`))
   await t.rejects(assets.setThumbnail(id, Buffer.from('<svg/>')), { code: 'asset_refused' })
+})
+
+t.test('a picture and a pack are shown by what is in them', async (t) => {
+  const { assets, put, owner, platform } = await withFiles(t)
+  const paint = (width: number, height: number) => {
+    const picture = new PNG({ width, height })
+    for (let at = 0; at < picture.data.length; at += 4) picture.data.set([200, (at >> 8) & 0xff, at & 0xff, 255], at)
+    return PNG.sync.write(picture)
+  }
+  const [large, cover, model] = [paint(1200, 800), paint(300, 100), await sheet(6)]
+  const pack = (files: Record<string, Buffer>) =>
+    put(zip(Object.entries(files).map(([name, bytes]) => ({ name, bytes }))), 'pack.zip')
+  const bomb = Buffer.from(cover)
+  bomb.writeUInt32BE(60_000, 16)
+  bomb.writeUInt32BE(60_000, 20)
+  for (const [title, file, size] of [
+    ['Sky', put(large, 'sky.png'), [512, 341]],
+    ['Covered', pack({ 'a/crate.glb': model, 'a/cover.png': cover }), [300, 100]],
+    ['Modelled', pack({ 'a/crate.glb': model, 'a/wood.png': cover }), [512, 384]],
+    ['Pictured', pack({ 'a/readme.txt': Buffer.from('hello'), 'a/wood.png': cover }), [300, 100]],
+    ['Bomb', put(bomb, 'bomb.png'), null],
+    ['Silent', pack({ 'a/readme.txt': Buffer.from('hello'), 'a/notes.txt': Buffer.from('more') }), null],
+  ] as const) {
+    const { id } = await assets.create(owner, { title }, file)
+    await assets.preparation.run(id, new AbortController().signal)
+    const { thumbnailSha256: sha256 } = await assets.get(id)
+    const picture = sha256 && PNG.sync.read(await buffer(await assets.read(id, sha256)))
+    t.same(picture && [picture.width, picture.height], size, title)
+  }
+  const small = await assets.create(owner, { title: 'Small', visibility: 'public' }, put(cover, 'small.png'))
+  const shown = await platform.stranger.get(`/assets/${small.slug}/thumbnail`)
+  t.match(shown, { status: 200, headers: { 'content-type': 'image/png' } }, 'by itself at once')
 })
 
 t.test('what is no glTF binary is refused with the reason, and leaves nothing', async (t) => {

@@ -15,7 +15,7 @@ import { sheet } from './models.ts'
 /** The most that is taken in, so that going beyond it costs little. */
 const MOST = 64 * 1024 * 1024
 /** Memory that refusing everything may take beyond what the server had before, the worker's own heap included. */
-const MEMORY_MIB = 700
+const MEMORY_MIB = 400
 
 t.setTimeout(240_000)
 

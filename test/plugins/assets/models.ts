@@ -12,7 +12,10 @@ export async function sheet(n = 10, { name = 'sheet' } = {}): Promise<Buffer> {
     for (let column = 0; column <= n; column++) {
       const [x, y] = [column / n - 0.5, row / n]
       positions.push(x, y, Math.sin(x * 6) * 0.1 * Math.cos(y * 5))
-      normals.push(0, 0, 1)
+      const slopeX = 0.6 * Math.cos(x * 6) * Math.cos(y * 5)
+      const slopeY = -0.5 * Math.sin(x * 6) * Math.sin(y * 5)
+      const length = Math.hypot(slopeX, slopeY, 1)
+      normals.push(-slopeX / length, -slopeY / length, 1 / length)
     }
   }
   for (let row = 0; row < n; row++) {

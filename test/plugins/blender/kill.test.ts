@@ -119,7 +119,7 @@ t.test(`kill -9 of the server, ${KILLS} times: no job is lost, run a third time,
     }
     await until(async () => running.all().length > 0)
     const late = (owners[0] as Owner).submit(server, 'pass').catch(() => null)
-    await sleep(Math.random() * 2500)
+    await sleep(Math.random() * (cycle % 2 ? 6000 : 1500))
     const victim = server
     whileRunning += running.all().length
     await killWhole(t, victim.process.pid as number, () => victim.stop('SIGKILL'))

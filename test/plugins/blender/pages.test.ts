@@ -65,7 +65,13 @@ t.test('a job is made from a template, followed live, and looked at', async (t) 
   const revision = page.url().split('/').at(-1) as string
   t.match(await settled(await platform.program(owner), revision), { status: 'failed' })
   await page.getByText('NameError').first().waitFor()
+  t.equal(await page.inputValue('textarea[name=script]'), 'nothing_like_this()', 'to be mended and sent again')
   await look('failed')
+  await page.goto(`${platform.portal}/blender/jobs/${id}`)
+  await page.getByRole('link', { name: 'Make another like it' }).click()
+  t.equal(await page.inputValue('select[name="p.kind"]'), 'star', 'another like it begins as the first was submitted')
+  t.equal(await page.inputValue('input[name="p.color"]'), '#d0a020')
+  t.match(await page.inputValue('textarea[name=script]'), /from the page/)
 
   const plain = await openPage(browser, { javaScriptEnabled: false })
   await plain.context.addCookies([{ name, value, url: platform.portal }])

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { homeOf } from '../../../clients/cli/login.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
 const LAN = { lan: { enabled: true, address: '127.0.0.1', name: 'yard' } }
@@ -30,6 +31,14 @@ t.test('the announced name leads to the one address, page or not, and nowhere el
   })
   t.equal((await stranger.get('/healthz', { host })).status, 200)
   t.equal((await stranger.get('/', { host: 'other.local:8080' })).status, 421)
+})
+
+t.test('the command line signs in at the address, whatever name it was told', async (t) => {
+  const { app } = await startPlatform(t, { listen: true, config: LAN })
+  const { port, origin } = new URL(app.origins.portal)
+  t.equal(await homeOf(`http://localhost:${port}`, 'test'), origin, 'another name of the machine')
+  t.equal(await homeOf(origin, 'test'), origin)
+  t.equal(await homeOf('http://127.0.0.1:1', 'test'), 'http://127.0.0.1:1', 'nobody there')
 })
 
 t.test('without the LAN mode /join shows the address of the portal', async (t) => {

@@ -1,0 +1,68 @@
+import Type, { type Static } from 'typebox'
+import { Errors } from 'typebox/value'
+import { Confirm, Field, Form, html, PageHeader, Section, type View } from '../../../core/pages.ts'
+import { type AssetRecord, pathOf } from '../record.ts'
+import { AssetChanges } from '../schemas.ts'
+
+const text = Type.String()
+/** What the form sends: all of it text. */
+export const EditForm = Type.Object(
+  { title: text, slug: text, description: text, tags: text, license: text },
+  { additionalProperties: false },
+)
+export type AssetForm = Static<typeof EditForm>
+
+const ADVICE: Record<keyof AssetForm, string> = {
+  title: 'Give it a title of 1 to 120 characters.',
+  slug: 'Use lower-case letters, digits and single hyphens.',
+  description: 'Use at most 20,000 characters.',
+  tags: 'Use at most 10 tags, each of 1 to 30 lower-case letters, digits and hyphens.',
+  license: 'Use an SPDX identifier or expression.',
+}
+
+/** Reads the form as the API would read the same fields. */
+export function readEdit(form: AssetForm): { changes: AssetChanges } | { problems: Partial<AssetForm> } {
+  const tags = [
+    ...new Set(
+      form.tags
+        .toLowerCase()
+        .split(/[\s,]+/)
+        .filter(Boolean),
+    ),
+  ]
+  const changes = { ...form, tags, license: form.license.trim() || null }
+  const problems: Partial<AssetForm> = {}
+  for (const { instancePath } of Errors(AssetChanges, changes)) {
+    const name = instancePath.split('/')[1] as keyof AssetForm
+    problems[name in ADVICE ? name : 'title'] = ADVICE[name] ?? ADVICE.title
+  }
+  return Object.keys(problems).length > 0 ? { problems } : { changes }
+}
+
+export const formOf = ({ title, slug, description, tags, license }: AssetRecord): AssetForm => ({
+  ...{ title, slug, description, tags: tags.join(', '), license: license ?? '' },
+})
+
+/** What is said of an asset, to be changed. @param problems what was wrong with the last try, by field */
+export const editPage = (
+  asset: AssetRecord,
+  form: AssetForm,
+  problems: { [Name in keyof AssetForm | 'form']?: string | undefined } = {},
+): View => html`
+  <${PageHeader} title=${`Edit ${asset.title}`} crumbs=${[
+    { label: 'Assets', href: '/assets' },
+    { label: asset.title, href: pathOf(asset) },
+  ]} />
+  <${Form} action=${`${pathOf(asset)}/edit`} submit="Save" error=${problems.form}>
+    <${Field} label="Title" name="title" value=${form.title} required maxlength=${120} autocomplete="off" error=${problems.title} />
+    <${Field} label="Description" name="description" type="textarea" rows=${4} value=${form.description} required=${false} maxlength=${20_000} error=${problems.description} />
+    <${Field} label="Tags" name="tags" value=${form.tags} required=${false} autocomplete="off" error=${problems.tags}
+      hint="Up to ten, separated by commas: letters a to z, digits, hyphens." />
+    <${Field} label="License" name="license" value=${form.license} required=${false} autocomplete="off" mono error=${problems.license}
+      hint=${html`An SPDX identifier, such as <code>CC0-1.0</code> or <code>CC-BY-4.0</code>.`} />
+    <${Field} label="Address" name="slug" value=${form.slug} required maxlength=${63} autocomplete="off" mono error=${problems.slug}
+      hint="Games that link to the old one still find it." />
+  <//>
+  <${Section} title="Delete">
+    <${Confirm} label="Delete this asset" action=${`${pathOf(asset)}/delete`}><p>Games that link to it lose it at once, and it can't be brought back.</p><//>
+  <//>`

@@ -1,0 +1,55 @@
+import { defineEntity, p } from '@mikro-orm/core'
+import type { Category } from './schemas.ts'
+
+const JamRowSchema = defineEntity({
+  name: 'JamRow',
+  tableName: 'jams',
+  properties: {
+    /** The greatest is the current one; those before it are kept. */
+    id: p.string().length(30).primary(),
+    title: p.string().length(120),
+    theme: p.string().length(200),
+    categories: p.json().$type<Category[]>(),
+    submissionsOpen: p.boolean(),
+    votingOpen: p.boolean(),
+    /** How many steps of the results are shown. */
+    revealed: p.integer(),
+    createdAt: p.datetime(3),
+    updatedAt: p.datetime(3),
+  },
+})
+
+export class JamRow extends JamRowSchema.class {}
+JamRowSchema.setClass(JamRow)
+
+/** A game that takes part. */
+const JamEntryRowSchema = defineEntity({
+  name: 'JamEntryRow',
+  tableName: 'jam_entries',
+  properties: {
+    jamId: p.string().length(30).primary(),
+    gameId: p.string().length(30).primary(),
+    submittedAt: p.datetime(3),
+  },
+  indexes: [{ properties: ['gameId'] }],
+})
+
+export class JamEntryRow extends JamEntryRowSchema.class {}
+JamEntryRowSchema.setClass(JamEntryRow)
+
+/** One vote: the primary key allows a player one a category, whatever happens at once. */
+const JamVoteRowSchema = defineEntity({
+  name: 'JamVoteRow',
+  tableName: 'jam_votes',
+  properties: {
+    jamId: p.string().length(30).primary(),
+    categoryId: p.string().length(40).primary(),
+    voterId: p.string().length(30).primary(),
+    gameId: p.string().length(30).index(),
+    castAt: p.datetime(3),
+  },
+  indexes: [{ properties: ['voterId'] }],
+})
+
+export class JamVoteRow extends JamVoteRowSchema.class {}
+JamVoteRowSchema.setClass(JamVoteRow)

@@ -1,0 +1,13 @@
+import { defineError } from '../../core/errors.ts'
+
+export const SubmissionsClosed = defineError('submissions_closed', 409, 'Submissions are closed.')
+export const VotingClosed = defineError('voting_closed', 409, 'Voting is closed.')
+export const OwnGame = defineError('own_game', 403, 'Nobody votes for a game of their own.')
+export const NotPlayable = defineError('not_playable', 409, 'Publish a build first, and make the game public.')
+export const CategoriesFixed = defineError(
+  'categories_fixed',
+  409,
+  'There are votes in these categories already; start a new jam for others.',
+)
+export const StillVoting = defineError('still_voting', 409, 'Close the voting before results are shown.')
+export const ResultsShown = defineError('results_shown', 409, 'Hide the results before people vote again.')

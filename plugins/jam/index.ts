@@ -1,0 +1,40 @@
+import { definePlugin } from '../../core/plugin.ts'
+import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
+import { Jams } from './jams.ts'
+import { migration } from './migrations/2026_11_21_jam.ts'
+import { pages } from './pages.ts'
+import { routes } from './routes.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    jams: Jams
+  }
+}
+
+/** A game jam: games are submitted, played, voted on, and the results revealed. */
+export default definePlugin(
+  {
+    name: 'jam',
+    dependencies: ['oauth-idp', 'games', 'multiplayer'],
+    entities: [JamRow, JamEntryRow, JamVoteRow],
+    migrations: [migration],
+  },
+  async (app) => {
+    app.decorate('jams', new Jams(app))
+    app.games.removals.clearings.push(async (em, gameId) => {
+      await em.nativeDelete(JamVoteRow, { gameId })
+      await em.nativeDelete(JamEntryRow, { gameId })
+    })
+    const { removal } = app.identity
+    removal.clearings.push((em, voterId) => em.nativeDelete(JamVoteRow, { voterId }))
+    removal.parts.set('jamVotes', (voterId) => app.jams.export(voterId))
+    // On a LAN it is what everybody has come for; elsewhere whoever runs the server finds it.
+    app.site.navigation.push(
+      app.config.lan.enabled
+        ? { label: 'Jam', href: '/jam', place: 'main', order: 5 }
+        : { label: 'Game jam', href: '/jam', place: 'host', order: 25 },
+    )
+    await app.register(routes)
+    await app.register(pages)
+  },
+)

@@ -1,0 +1,24 @@
+/**
+ * Keeps the marked parts of the page fresh, by asking for the page again: what it shows has one source. Without this
+ * the page is reloaded by hand. Forms stand outside of these parts, so that nothing half filled in is lost.
+ */
+const EVERY_MS = 3000
+
+async function refresh(): Promise<void> {
+  const answer = await fetch(location.pathname, { headers: { accept: 'text/html' } })
+  if (!answer.ok) return
+  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  for (const part of document.querySelectorAll<HTMLElement>('[data-live]')) {
+    const next = fresh.querySelector<HTMLElement>(`[data-live="${part.dataset.live}"]`)
+    // Nothing moves under somebody who is about to press it.
+    if (!next || next.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue
+    part.replaceChildren(...next.childNodes)
+  }
+}
+
+async function follow(): Promise<void> {
+  if (!document.hidden) await refresh().catch(() => {})
+  setTimeout(follow, EVERY_MS)
+}
+
+setTimeout(follow, EVERY_MS)

@@ -1,0 +1,224 @@
+import {
+  Button,
+  Card,
+  Chip,
+  Confirm,
+  type Content,
+  Cover,
+  EmptyState,
+  Faces,
+  Field,
+  Form,
+  html,
+  PageHeader,
+  Section,
+  Table,
+  type View,
+} from '../../core/pages.ts'
+import type { Game } from '../games/index.ts'
+import type { Entry } from './jams.ts'
+import type { Jam, Votes } from './schemas.ts'
+
+interface JamProps {
+  jam: Jam
+  entries: Entry[]
+  voters: number
+  votes: Votes
+  viewer: { id: string; isAdmin: boolean } | null
+  /** The viewer's own games that could take part. */
+  mine: Game[]
+  guests: boolean
+}
+
+/** Before the first jam. */
+export const NoJamPage = ({ isAdmin }: { isAdmin: boolean }): View =>
+  isAdmin
+    ? html`
+        <${PageHeader} title="Begin a game jam" lede="Makers submit their games, players play and vote, and you reveal the results on the projector." />
+        <${Settings} action="/jam" submit="Begin the jam" title="Game jam" theme="" categories=${['Overall', 'Fun', 'Looks']} />`
+    : html`
+        <${PageHeader} title="Game jam" />
+        <${Card}><${EmptyState} title="No jam yet" action=${{ href: '/catalog', label: 'See all games' }}><p>An administrator begins one here. Until then, play what there is.</p><//><//>`
+
+/** The jam: what is played, what can be played, and for each their part in it. */
+export const JamPage = (props: JamProps): View => {
+  const { jam, entries, viewer } = props
+  return html`
+    <${PageHeader} title=${jam.title} lede=${jam.theme && html`Theme: <strong>${jam.theme}</strong>`} chips=${chips(jam)} actions=${nextStep(props)} />
+    <${Section} title="Games" id="games" description=${counted(props)}>
+      <div data-live="games" class="stack">
+        ${
+          entries.length > 0
+            ? html`<ul class="jam-games">${entries.map((entry) => html`<${JamCard} entry=${entry} named=${viewer !== null} />`)}</ul>`
+            : html`<div class="card"><${EmptyState} title="No games yet"><p>${jam.submissionsOpen ? 'Submissions are open: the first game is waited for.' : 'Nobody has submitted a game.'}</p><//></div>`
+        }
+      </div>
+    <//>
+    ${jam.votingOpen && html`<${Voting} ...${props} />`}
+    ${jam.submissionsOpen && html`<${Submitting} ...${props} />`}
+    ${viewer?.isAdmin && html`<${Organising} ...${props} />`}`
+}
+
+const chips = ({ submissionsOpen, votingOpen, revealed }: Jam): Content => html`
+  ${submissionsOpen && html`<${Chip} live>submissions open<//>`}
+  ${votingOpen && html`<${Chip} live>voting open<//>`}
+  ${!submissionsOpen && !votingOpen && revealed === 0 && html`<${Chip}>closed for now<//>`}
+  ${revealed > 0 && html`<${Chip} tone="success">results<//>`}`
+
+/** The one thing to do now; for the organiser the way down to the switches as well. */
+function nextStep({ jam, viewer }: JamProps): Content {
+  const signIn = '/sign-in?returnTo=/jam'
+  const step = (label: string, href: string) =>
+    html`<${Button} kind=${href.startsWith('#') ? 'plain' : 'act'} href=${href}>${label}<//>`
+  return html`
+    ${viewer?.isAdmin && html`<${Button} kind="quiet" href="#organise">Organise<//>`}
+    ${
+      jam.revealed > 0
+        ? step('See the results', '/jam/results')
+        : jam.votingOpen
+          ? step('Vote', viewer ? '#vote' : signIn)
+          : jam.submissionsOpen && step('Submit a game', viewer ? '#submit' : signIn)
+    }`
+}
+
+const counted = ({ entries, voters, jam }: JamProps): string => {
+  const players = entries.reduce((sum, entry) => sum + entry.players, 0)
+  const parts = [count(entries.length, 'game')]
+  if (players > 0) parts.push(`${count(players, 'player')} in them now`)
+  if (jam.votingOpen || voters > 0) parts.push(`${count(voters, 'player')} voted`)
+  return parts.join(' · ')
+}
+
+const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
+
+/** Names of players are for those who are signed in themselves. */
+const JamCard = ({ entry, named }: { entry: Entry; named: boolean }): View => html`
+  <li class="card flush jam-game">
+    <${Cover} id=${entry.gameId} title=${entry.title} coverUrl=${entry.coverUrl} />
+    <div class="jam-game-text">
+      <h3 class="game-title">${entry.title}</h3>
+      <p class="game-meta">by ${entry.by}</p>
+    </div>
+    <div class="jam-game-foot">
+      ${
+        entry.players > 0
+          ? html`<span class="row"><${Chip} live>${entry.players} playing<//>${named && html`<${Faces} people=${entry.people} />`}</span>`
+          : html`<span class="soft">Nobody in it now</span>`
+      }
+      <${Button} href=${`/games/${entry.slug}`} label=${`Play ${entry.title}`}>Play<//>
+    </div>
+  </li>`
+
+const Voting = ({ jam, entries, votes, viewer, guests }: JamProps): View => {
+  const choices = entries
+    .filter(({ ownerId }) => ownerId !== viewer?.id)
+    .toSorted((a, b) => a.title.localeCompare(b.title))
+  const options = [
+    { value: '', label: 'No vote' },
+    ...choices.map(({ gameId, title, by }) => ({ value: gameId, label: `${title} (by ${by})` })),
+  ]
+  return html`
+    <${Section} title="Vote" id="vote" layout="side" description="One vote in each category, for any game but your own. You can change your mind until voting closes.">
+      ${
+        viewer
+          ? html`<${Card}><${Form} action="/jam/votes" submit="Save my votes">
+              ${jam.categories.map(
+                ({ id, name }) =>
+                  html`<${Field} label=${name} name=${id} id=${`vote-${id}`} type="select" value=${votes[id] ?? ''} options=${options} />`,
+              )}
+            <//><//>`
+          : html`<${Card}><p>${guests ? 'A name is enough.' : 'Sign in to vote.'}</p><${Button} href="/sign-in?returnTo=/jam">${guests ? 'Say who you are' : 'Sign in'}<//><//>`
+      }
+    <//>`
+}
+
+const Submitting = ({ entries, mine, viewer }: JamProps): View => {
+  const taking = new Set(entries.map(({ gameId }) => gameId))
+  const inIt = mine.filter(({ id }) => taking.has(id))
+  const left = mine.filter(({ id }) => !taking.has(id))
+  return html`
+    <${Section} title="Your games" id="submit" layout="side" description="A game that is public and has something to play can take part, until submissions close. You can go on deploying to it.">
+      ${!viewer && html`<${Card}><p>Sign in with an account to submit a game.</p><${Button} href="/sign-in?returnTo=/jam">Sign in<//><//>`}
+      ${
+        inIt.length > 0 &&
+        html`<${Table} caption="Your games in the jam" rows=${inIt} columns=${[
+          {
+            label: 'Game',
+            cell: (game: Game) => html`<a href=${`/games/${game.slug}`}>${game.title}</a>`,
+          },
+          {
+            label: 'Withdraw',
+            action: true,
+            cell: (game: Game) => html`<${Withdraw} gameId=${game.id} title=${game.title} />`,
+          },
+        ]} />`
+      }
+      ${
+        left.length > 0 &&
+        html`<${Card}><${Form} action="/jam/entries" submit="Submit" kind="plain">
+          <${Field} label="Game" name="gameId" id="submit-game" type="select" options=${left.map(({ id, title }) => ({ value: id, label: title }))} />
+        <//><//>`
+      }
+      ${
+        viewer &&
+        mine.length === 0 &&
+        html`<${Card}><p>You have nothing to submit yet. A folder with an <code>index.html</code> is all that a game needs.</p><${Button} href="/games/new">Publish a game<//><//>`
+      }
+    <//>`
+}
+
+const Withdraw = ({ gameId, title }: { gameId: string; title: string }): View => html`
+  <form action="/jam/entries/withdraw" method="post">
+    <input type="hidden" name="gameId" value=${gameId} />
+    <${Button} small label=${`Withdraw ${title}`}>Withdraw<//>
+  </form>`
+
+const Organising = ({ jam, entries }: JamProps): View => html`
+  <${Section} title="Organise" id="organise" layout="side" description="Only administrators see this part.">
+    <${Card} title="Now">
+      <div class="row">
+        <${Switch} what="submissions" open=${jam.submissionsOpen} />
+        <${Switch} what="voting" open=${jam.votingOpen} />
+        <${Button} href="/jam/results">Projector: results<//>
+        <${Button} href="/join">Projector: how to join<//>
+      </div>
+    <//>
+    <${Settings} action="/jam/settings" submit="Save" title=${jam.title} theme=${jam.theme} categories=${jam.categories.map(({ name }) => name)} />
+    ${
+      entries.length > 0 &&
+      html`<${Table} caption="Games that take part" rows=${entries} columns=${[
+        { label: 'Game', cell: (entry: Entry) => entry.title },
+        { label: 'Maker', cell: (entry: Entry) => entry.by },
+        {
+          label: 'Take out',
+          action: true,
+          cell: (entry: Entry) => html`<${Withdraw} gameId=${entry.gameId} title=${entry.title} />`,
+        },
+      ]} />`
+    }
+    <${Confirm} label="Begin a new jam" action="/jam" submit="Begin it">
+      <p>The jam of now ends; its games stay, its votes are kept but shown no more.</p>
+      <input type="hidden" name="title" value="Game jam" />
+    <//>
+  <//>`
+
+const Switch = ({ what, open }: { what: 'submissions' | 'voting'; open: boolean }): View => html`
+  <form action="/jam/switch" method="post">
+    <input type="hidden" name="what" value=${what} />
+    <${Button} name="to" value=${open ? 'closed' : 'open'}>${open ? 'Close' : 'Open'} ${what}<//>
+  </form>`
+
+interface SettingsProps {
+  action: string
+  submit: string
+  title: string
+  theme: string
+  categories: string[]
+}
+
+const Settings = ({ action, submit, title, theme, categories }: SettingsProps): View => html`
+  <${Card}><${Form} action=${action} submit=${submit} kind=${action === '/jam' ? 'act' : 'plain'}>
+    <${Field} label="Title" name="title" value=${title} required maxlength=${120} />
+    <${Field} label="Theme" name="theme" value=${theme} required=${false} maxlength=${200} hint="What the games are about." />
+    <${Field} label="Categories" name="categories" type="textarea" rows=${4} value=${categories.join('\n')} hint="What is voted on, one a line, eight at most. They stay once somebody has voted." />
+  <//><//>`

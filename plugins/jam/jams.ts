@@ -1,0 +1,282 @@
+import { LockMode } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { NotFound } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { ShortCache } from '../../core/short-cache.ts'
+import type { Game } from '../games/index.ts'
+import type { RoomInfo } from '../multiplayer/index.ts'
+import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
+import {
+  CategoriesFixed,
+  NotPlayable,
+  OwnGame,
+  ResultsShown,
+  StillVoting,
+  SubmissionsClosed,
+  VotingClosed,
+} from './errors.ts'
+import { placesOf, revealedOf, stepCount, type Tally } from './results.ts'
+import type { Category, Jam, JamChanges, JamEntry, JamGame, NewJam, Results, Votes } from './schemas.ts'
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'games' | 'identity' | 'rooms'>
+
+/** An entry with what pages show beside it. */
+export interface Entry extends JamEntry {
+  ownerId: string
+  people: RoomInfo['people']
+}
+
+const CATEGORIES = ['Overall', 'Fun', 'Looks']
+/** Room lists are asked of other nodes too; many look at the page, and a moment's age is fine. */
+const ROOMS_MS = 2000
+
+/** The jam: games that take part, votes, results. There is one at a time; a new one takes the place of the last. */
+export class Jams {
+  readonly #parts: Parts
+  readonly #rooms: ShortCache<RoomInfo[]>
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#rooms = new ShortCache(parts.clock, { maxAgeMs: ROOMS_MS })
+  }
+
+  /** The jam of now, or null when there never was one. */
+  async current(): Promise<Jam | null> {
+    const row = await currentRow(this.#parts.db.em())
+    return row && toJam(row)
+  }
+
+  /** Begins a jam, with submissions open. The one before is over. */
+  async create({ title, theme = '', categories = CATEGORIES }: NewJam): Promise<Jam> {
+    const { db, clock } = this.#parts
+    const createdAt = clock.now()
+    const row = {
+      id: newId('jam', createdAt),
+      title: title.trim(),
+      theme: theme.trim(),
+      categories: categoriesOf(categories),
+      submissionsOpen: true,
+      votingOpen: false,
+      revealed: 0,
+      createdAt,
+      updatedAt: createdAt,
+    }
+    await db.em().insert(JamRow, row)
+    return toJam(row)
+  }
+
+  /**
+   * Changes the jam of now.
+   *
+   * @throws NotFound without one
+   * @throws StillVoting, ResultsShown: voting and results exclude each other
+   * @throws CategoriesFixed once somebody has voted
+   */
+  async change(changes: JamChanges): Promise<Jam> {
+    const { db, clock } = this.#parts
+    const steps = changes.revealed ? await this.#steps() : 0
+    return db.transaction(async (em) => {
+      const row = await mustBeOn(em, LockMode.PESSIMISTIC_WRITE)
+      const { title, theme, categories, submissionsOpen, votingOpen, revealed } = changes
+      if (title !== undefined) row.title = title.trim()
+      if (theme !== undefined) row.theme = theme.trim()
+      if (categories !== undefined) await this.#setCategories(em, row, categories)
+      if (submissionsOpen !== undefined) row.submissionsOpen = submissionsOpen
+      if (votingOpen !== undefined) row.votingOpen = votingOpen
+      if (revealed !== undefined) row.revealed = Math.min(revealed, steps)
+      if (row.votingOpen && row.revealed > 0) throw revealed ? new StillVoting() : new ResultsShown()
+      row.updatedAt = clock.now()
+      await em.flush()
+      return toJam(row)
+    })
+  }
+
+  async #setCategories(em: SqlEntityManager, row: JamRow, names: string[]): Promise<void> {
+    const wanted = categoriesOf(names)
+    if (JSON.stringify(wanted) === JSON.stringify(row.categories)) return
+    if ((await em.count(JamVoteRow, { jamId: row.id })) > 0) throw new CategoriesFixed()
+    row.categories = wanted
+  }
+
+  /**
+   * Submits a game of one's own; twice is once.
+   *
+   * @throws NotFound when it is not the player's; NotPlayable; SubmissionsClosed
+   */
+  async submit(playerId: string, gameIdOrSlug: string): Promise<void> {
+    const { db, clock, games } = this.#parts
+    const game = await games.mustOwn(playerId, gameIdOrSlug)
+    if (!games.isReady(game) || game.visibility !== 'public') throw new NotPlayable()
+    await db.transaction(async (em) => {
+      const jam = await mustBeOn(em)
+      if (!jam.submissionsOpen) throw new SubmissionsClosed()
+      const entry = { jamId: jam.id, gameId: game.id }
+      if ((await em.count(JamEntryRow, entry)) > 0) return
+      await em.insert(JamEntryRow, { ...entry, submittedAt: clock.now() })
+    })
+  }
+
+  /**
+   * Takes a game out, with the votes for it: its maker while submissions are open, the organiser always.
+   *
+   * @throws NotFound when it does not take part, or is another's; SubmissionsClosed
+   */
+  async withdraw(playerId: string, gameIdOrSlug: string, { organiser }: { organiser: boolean }): Promise<void> {
+    const { db, games } = this.#parts
+    const game = await games.get(gameIdOrSlug)
+    if (!organiser && game.ownerId !== playerId) throw new NotFound('entry')
+    await db.transaction(async (em) => {
+      const jam = await mustBeOn(em)
+      if (!organiser && !jam.submissionsOpen) throw new SubmissionsClosed()
+      const entry = { jamId: jam.id, gameId: game.id }
+      if ((await em.nativeDelete(JamEntryRow, entry)) === 0) throw new NotFound('entry')
+      await em.nativeDelete(JamVoteRow, entry)
+    })
+  }
+
+  /**
+   * Votes for a game in a category, or, with null, takes the vote back. Until voting closes it can be changed.
+   *
+   * @throws NotFound for a category or a game that is not part of the jam; OwnGame; VotingClosed
+   */
+  async vote(voterId: string, choices: Record<string, string | null>): Promise<void> {
+    const { db, clock, games } = this.#parts
+    const ids = Object.values(choices).filter((id) => id !== null)
+    const chosen = new Map((await Promise.all(ids.map((id) => games.get(id)))).map((game, at) => [ids[at], game]))
+    await db.transaction(async (em) => {
+      // Whoever closes the voting waits for this vote, or this vote for them.
+      const jam = await mustBeOn(em, LockMode.PESSIMISTIC_READ)
+      if (!jam.votingOpen) throw new VotingClosed()
+      const taking = await em.find(JamEntryRow, { jamId: jam.id, gameId: { $in: [...chosen.values()].map(idOf) } })
+      for (const [categoryId, choice] of Object.entries(choices)) {
+        if (!jam.categories.some(({ id }) => id === categoryId)) throw new NotFound('category')
+        const vote = { jamId: jam.id, categoryId, voterId }
+        const game = choice === null ? undefined : chosen.get(choice)
+        if (!game) {
+          await em.nativeDelete(JamVoteRow, vote)
+          continue
+        }
+        if (!taking.some(({ gameId }) => gameId === game.id)) throw new NotFound('entry')
+        if (game.ownerId === voterId) throw new OwnGame()
+        await em.upsert(JamVoteRow, { ...vote, gameId: game.id, castAt: clock.now() })
+      }
+    })
+  }
+
+  /** What somebody has voted for, by category. */
+  async votesOf(voterId: string, jamId: string): Promise<Votes> {
+    const rows = await this.#parts.db.query<{ category_id: string; game_id: string }>(
+      'select category_id, game_id from jam_votes where voter_id = ? and jam_id = ?',
+      [voterId, jamId],
+    )
+    return Object.fromEntries(rows.map((row) => [row.category_id, row.game_id]))
+  }
+
+  /** All votes of a player, for their data export. */
+  async export(voterId: string) {
+    const votes = await this.#parts.db.em().find(JamVoteRow, { voterId }, { orderBy: { castAt: 'asc' } })
+    return votes.map(({ jamId, categoryId, gameId, castAt }) => ({ jamId, categoryId, gameId, castAt }))
+  }
+
+  async voters(jamId: string): Promise<number> {
+    const sql = 'select count(distinct voter_id) as voters from jam_votes where jam_id = ?'
+    const [row] = await this.#parts.db.query<{ voters: number }>(sql, [jamId])
+    return Number(row?.voters ?? 0)
+  }
+
+  /** The games that take part and can be seen by everyone, those that are played first, then the newest. */
+  async entries(jamId: string): Promise<Entry[]> {
+    const { db } = this.#parts
+    const rows = await db.query<{ game_id: string; submitted_at: number }>(
+      'select game_id, submitted_at from jam_entries where jam_id = ? order by submitted_at desc, game_id desc',
+      [jamId],
+    )
+    const games = new Map((await this.#gamesOf(rows.map((row) => row.game_id))).map((each) => [each.game.id, each]))
+    const entries = await Promise.all(
+      rows.map(async ({ game_id, submitted_at }) => {
+        const found = games.get(game_id)
+        if (!found) return null
+        const people = (await this.#roomsOf(game_id)).flatMap((room) => room.people)
+        const submittedAt = new Date(submitted_at).toISOString()
+        return { ...found.shown, ownerId: found.game.ownerId, people, players: people.length, submittedAt }
+      }),
+    )
+    return entries.filter((entry) => entry !== null).toSorted((a, b) => b.players - a.players)
+  }
+
+  /** What may be known of the results by now. @throws NotFound without a jam */
+  async results(): Promise<Results> {
+    const { jam, ranked } = await this.#ranked()
+    const categories = revealedOf(ranked, jam.votingOpen ? 0 : jam.revealed)
+    const steps = stepCount(ranked)
+    return { title: jam.title, revealed: jam.revealed, steps, voters: await this.voters(jam.id), categories }
+  }
+
+  async #steps(): Promise<number> {
+    return stepCount((await this.#ranked()).ranked)
+  }
+
+  async #ranked() {
+    const jam = await this.current()
+    if (!jam) throw new NotFound('jam')
+    const rows = await this.#parts.db.query<{ category_id: string; game_id: string; votes: number }>(
+      'select category_id, game_id, count(*) as votes from jam_votes where jam_id = ? group by category_id, game_id',
+      [jam.id],
+    )
+    const tallies = rows.map(
+      (row): Tally => ({ categoryId: row.category_id, gameId: row.game_id, votes: Number(row.votes) }),
+    )
+    const games = await this.#gamesOf([...new Set(tallies.map(({ gameId }) => gameId))])
+    const shown = new Map(games.map(({ shown }) => [shown.gameId, shown]))
+    return { jam, ranked: placesOf(jam.categories, tallies, shown) }
+  }
+
+  /** The public games among these, with their makers' names. */
+  async #gamesOf(ids: readonly string[]): Promise<{ game: Game; shown: JamGame }[]> {
+    const games = (await this.#parts.games.byIds(ids)).filter(({ visibility }) => visibility === 'public')
+    const names = await this.#parts.identity.players.namesOf(games.map(({ ownerId }) => ownerId))
+    return games.map((game) => {
+      const { id: gameId, slug, title, coverUrl, playUrl, ownerId } = game
+      return { game, shown: { gameId, slug, title, coverUrl, playUrl, by: names.get(ownerId) ?? 'somebody' } }
+    })
+  }
+
+  async #roomsOf(gameId: string): Promise<RoomInfo[]> {
+    return (await this.#rooms.get(gameId, () => this.#parts.rooms.list(gameId))) ?? []
+  }
+}
+
+const idOf = ({ id }: Game): string => id
+
+type RowLock = LockMode.NONE | LockMode.PESSIMISTIC_READ | LockMode.PESSIMISTIC_WRITE
+
+const currentRow = (em: SqlEntityManager, lockMode: RowLock = LockMode.NONE): Promise<JamRow | null> =>
+  em.find(JamRow, {}, { orderBy: { id: 'desc' }, limit: 1, lockMode }).then(([row]) => row ?? null)
+
+/** @throws NotFound when there never was a jam */
+async function mustBeOn(em: SqlEntityManager, lockMode: RowLock = LockMode.PESSIMISTIC_READ): Promise<JamRow> {
+  const row = await currentRow(em, lockMode)
+  if (!row) throw new NotFound('jam')
+  return row
+}
+
+/** Ids of categories, from their names; of two with one id the first counts. */
+function categoriesOf(names: readonly string[]): Category[] {
+  const byId = new Map<string, Category>()
+  for (const [index, name] of names.map((each) => each.trim()).entries()) {
+    const plain = name.normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
+    const id =
+      plain
+        .replace(/[^a-z0-9]+/g, '-')
+        .replace(/^-+|-+$/g, '')
+        .slice(0, 32) || `category-${index + 1}`
+    if (!byId.has(id)) byId.set(id, { id, name })
+  }
+  return [...byId.values()]
+}
+
+function toJam(row: JamRow | Omit<JamRow, never>): Jam {
+  const { id, title, theme, categories, submissionsOpen, votingOpen, revealed, createdAt } = row
+  return { id, title, theme, categories, submissionsOpen, votingOpen, revealed, createdAt: createdAt.toISOString() }
+}

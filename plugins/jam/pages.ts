@@ -1,0 +1,175 @@
+import type { FastifyReply } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../core/auth.ts'
+import { isPlatformError } from '../../core/errors.ts'
+import { renderPage } from '../../core/pages.ts'
+import type { Routes } from '../../core/routes.ts'
+import { JamPage, NoJamPage } from './jam-page.ts'
+import { ResultsPage } from './results-page.ts'
+import { mustOrganise } from './routes.ts'
+
+const constraints = { origin: 'portal' } as const
+const open = { config: { auth: 'optional', page: true }, constraints } as const
+const own = { config: { auth: 'session', page: true }, constraints } as const
+const organises = { ...own, onRequest: mustOrganise } as const
+
+const Text = Type.Optional(Type.String({ maxLength: 2000 }))
+const Query = Type.Object({ done: Text, trouble: Text })
+
+/** What the last step did; the address only names it. */
+const DONE: Record<string, string> = {
+  begun: 'The jam has begun. Submissions are open.',
+  saved: 'Saved.',
+  submitted: 'Your game takes part.',
+  withdrawn: 'The game is out.',
+  voted: 'Your votes are in. You can change them until voting closes.',
+  'submissions-open': 'Submissions are open.',
+  'submissions-closed': 'Submissions are closed.',
+  'voting-open': 'Voting is open.',
+  'voting-closed': 'Voting is closed. Reveal the results on the projector.',
+}
+
+/** The jam on the portal. Everything is a form; the island only keeps it fresh. */
+export const pages: Routes = async (app) => {
+  app.get('/jam', { ...open, schema: { querystring: Query } }, async (request, reply) => {
+    const viewer = request.principal?.viewer ?? null
+    const jam = await app.jams.current()
+    const { done, trouble } = request.query
+    const message = trouble ? TROUBLE[trouble] : DONE[done ?? '']
+    const shell = {
+      title: jam?.title ?? 'Game jam',
+      current: '/jam',
+      user: viewer,
+      flash: message ? { message, tone: trouble ? ('error' as const) : ('success' as const) } : null,
+    }
+    if (!jam) return renderPage(reply, { ...shell, body: NoJamPage({ isAdmin: viewer?.isAdmin ?? false }) })
+    const [entries, voters, votes, mine] = await Promise.all([
+      app.jams.entries(jam.id),
+      app.jams.voters(jam.id),
+      viewer ? app.jams.votesOf(viewer.id, jam.id) : {},
+      viewer ? app.games.list(viewer.id, { limit: 100 }) : { games: [] },
+    ])
+    const ready = mine.games.filter((game) => app.games.isReady(game) && game.visibility === 'public')
+    return renderPage(reply, {
+      ...shell,
+      description: jam.theme || `The games of ${jam.title}.`,
+      scripts: ['jam-live.js'],
+      body: JamPage({ jam, entries, voters, votes, viewer, mine: ready, guests: app.identity.signUp.takesGuests }),
+    })
+  })
+
+  app.get('/jam/results', { ...open, schema: { querystring: Query } }, async (request, reply) => {
+    const viewer = request.principal?.viewer ?? null
+    const jam = await app.jams.current()
+    if (!jam) return reply.redirect('/jam', 303)
+    return renderPage(reply, {
+      title: `Results of ${jam.title}`,
+      current: '/jam',
+      user: viewer,
+      scripts: ['jam-live.js'],
+      body: ResultsPage({ jam, results: await app.jams.results(), isAdmin: viewer?.isAdmin ?? false }),
+    })
+  })
+
+  const Settings = Type.Object({ title: Text, theme: Text, categories: Text })
+
+  app.post('/jam', { ...organises, schema: { body: Settings } }, async (request, reply) =>
+    act(reply, 'begun', async () => {
+      await app.jams.create(settingsOf(request.body))
+    }),
+  )
+
+  app.post('/jam/settings', { ...organises, schema: { body: Settings } }, async (request, reply) =>
+    act(reply, 'saved', async () => {
+      await app.jams.change(settingsOf(request.body))
+    }),
+  )
+
+  const Switch = Type.Object({ what: Type.Union([Type.Literal('submissions'), Type.Literal('voting')]), to: Text })
+
+  app.post('/jam/switch', { ...organises, schema: { body: Switch } }, async (request, reply) => {
+    const { what, to } = request.body
+    const on = to === 'open'
+    return act(reply, `${what}-${on ? 'open' : 'closed'}`, async () => {
+      await app.jams.change(what === 'submissions' ? { submissionsOpen: on } : { votingOpen: on })
+    })
+  })
+
+  app.post(
+    '/jam/results',
+    { ...organises, schema: { body: Type.Object({ revealed: Type.String({ pattern: '^\\d{1,4}$' }) }) } },
+    async (request, reply) => {
+      await app.jams.change({ revealed: Number(request.body.revealed) })
+      return reply.redirect('/jam/results', 303)
+    },
+  )
+
+  const Choice = Type.Object({ gameId: Type.String({ maxLength: 63 }) })
+
+  app.post('/jam/entries', { ...own, schema: { body: Choice } }, async (request, reply) =>
+    act(reply, 'submitted', () => app.jams.submit(callerOf(request).playerId, request.body.gameId)),
+  )
+
+  app.post('/jam/entries/withdraw', { ...own, schema: { body: Choice } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const organiser = viewer?.isAdmin === true
+    return act(reply, 'withdrawn', () => app.jams.withdraw(playerId, request.body.gameId, { organiser }))
+  })
+
+  app.post(
+    '/jam/votes',
+    {
+      ...own,
+      schema: {
+        body: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 63 }), { maxProperties: 8 }),
+      },
+    },
+    async (request, reply) => {
+      const choices = Object.entries(request.body as Record<string, string>).map(
+        ([categoryId, gameId]): [string, string | null] => [categoryId, gameId === '' ? null : gameId],
+      )
+      return act(reply, 'voted', () => app.jams.vote(callerOf(request).playerId, Object.fromEntries(choices)))
+    },
+  )
+}
+
+/** Refusals that a person can meet without doing anything odd are told on the page that they came from. */
+const TROUBLE: Record<string, string> = {
+  submissions_closed: 'Submissions are closed by now.',
+  voting_closed: 'Voting is closed by now; your last votes count.',
+  own_game: 'You can vote for any game but your own.',
+  not_playable: 'Publish a build first, and make the game public.',
+  categories_fixed: 'People have voted already, so the categories stay as they are. Start a new jam for others.',
+  still_voting: 'Close the voting before results are shown.',
+  results_shown: 'Hide the results before people vote again.',
+}
+
+async function act(reply: FastifyReply, done: string, work: () => Promise<void>): Promise<FastifyReply> {
+  try {
+    await work()
+  } catch (error) {
+    if (!isPlatformError(error) || !(error.code in TROUBLE)) throw error
+    return reply.redirect(`/jam?trouble=${error.code}`, 303)
+  }
+  return reply.redirect(`/jam?done=${done}`, 303)
+}
+
+interface SettingsFields {
+  title?: string
+  theme?: string
+  categories?: string
+}
+
+/** A form sends every field; what is empty falls back to something that works. */
+function settingsOf({ title = '', theme = '', categories = '' }: SettingsFields) {
+  const names = categories
+    .split(/[\n,]/)
+    .map((name) => name.trim().slice(0, 60))
+    .filter((name) => name !== '')
+    .slice(0, 8)
+  return {
+    title: title.trim().slice(0, 120) || 'Game jam',
+    theme: theme.trim().slice(0, 200),
+    ...(names.length > 0 ? { categories: names } : {}),
+  }
+}

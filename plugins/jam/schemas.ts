@@ -1,0 +1,102 @@
+import Type, { type Static } from 'typebox'
+
+const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S', description: 'What the jam is called.' })
+const Theme = Type.String({ maxLength: 200, description: 'What its games are about; may be empty.' })
+const CategoryNames = Type.Array(Type.String({ minLength: 1, maxLength: 60, pattern: '\\S' }), {
+  minItems: 1,
+  maxItems: 8,
+  description: 'What is voted on, such as Fun and Looks: one vote a player in each.',
+})
+
+export const Category = Type.Object({ id: Type.String(), name: Type.String() })
+export type Category = Static<typeof Category>
+
+export const NewJam = Type.Object({
+  title: Title,
+  theme: Type.Optional(Theme),
+  categories: Type.Optional(CategoryNames),
+})
+export type NewJam = Static<typeof NewJam>
+
+export const JamChanges = Type.Partial(
+  Type.Object({
+    title: Title,
+    theme: Theme,
+    categories: CategoryNames,
+    submissionsOpen: Type.Boolean({ description: 'Whether makers may submit and withdraw games.' }),
+    votingOpen: Type.Boolean({ description: 'Whether players may vote; results are hidden meanwhile.' }),
+    revealed: Type.Integer({
+      minimum: 0,
+      description: 'How many steps of the results are shown, of `steps` in the results; 0 hides them.',
+    }),
+  }),
+  { additionalProperties: false, minProperties: 1 },
+)
+export type JamChanges = Static<typeof JamChanges>
+
+/** A game that takes part, as others see it. */
+export const JamGame = Type.Object({
+  gameId: Type.String(),
+  slug: Type.String(),
+  title: Type.String(),
+  coverUrl: Type.Union([Type.String(), Type.Null()]),
+  playUrl: Type.String(),
+  by: Type.String({ description: 'The name of its maker.' }),
+})
+export type JamGame = Static<typeof JamGame>
+
+export const JamEntry = Type.Object({
+  ...JamGame.properties,
+  players: Type.Integer({ description: 'How many are in its rooms now.' }),
+  submittedAt: Type.String({ format: 'date-time' }),
+})
+export type JamEntry = Static<typeof JamEntry>
+
+export const Votes = Type.Record(Type.String(), Type.String(), {
+  description: 'The id of the game that you chose, by category.',
+})
+export type Votes = Static<typeof Votes>
+
+export const Jam = Type.Object({
+  id: Type.String(),
+  title: Type.String(),
+  theme: Type.String(),
+  categories: Type.Array(Category),
+  submissionsOpen: Type.Boolean(),
+  votingOpen: Type.Boolean(),
+  revealed: Type.Integer(),
+  createdAt: Type.String({ format: 'date-time' }),
+})
+export type Jam = Static<typeof Jam>
+
+export const JamAnswer = Type.Object({
+  ...Jam.properties,
+  entries: Type.Array(JamEntry),
+  voters: Type.Integer({ description: 'How many have voted.' }),
+  votes: Type.Optional(Votes),
+})
+
+export const Place = Type.Object({
+  rank: Type.Integer({ description: 'Those with as many votes share one.' }),
+  votes: Type.Integer(),
+  games: Type.Array(JamGame),
+})
+export type Place = Static<typeof Place>
+
+export const CategoryResult = Type.Object({
+  ...Category.properties,
+  places: Type.Array(Place, { description: 'Those that are revealed, the best first.' }),
+  complete: Type.Boolean({ description: 'Whether all of its places are revealed.' }),
+})
+export type CategoryResult = Static<typeof CategoryResult>
+
+export const Results = Type.Object({
+  title: Type.String(),
+  revealed: Type.Integer(),
+  steps: Type.Integer({ description: 'How many steps there are in all.' }),
+  voters: Type.Integer(),
+  categories: Type.Array(CategoryResult),
+})
+export type Results = Static<typeof Results>
+
+export const GameChoice = Type.Object({ gameId: Type.String({ maxLength: 63, description: 'Id or slug of a game.' }) })

@@ -1,0 +1,49 @@
+import {
+  Button,
+  Card,
+  CodeBlock,
+  CopyValue,
+  EmptyState,
+  Facts,
+  html,
+  PageHeader,
+  Section,
+  Steps,
+  type View,
+} from '../../core/pages.ts'
+import type { Download } from './download.ts'
+
+/** The program that runs here, to take along. */
+export const DownloadPage = ({ download, portal }: { download: Download; portal: string }): View => {
+  const { name, version, system, size, sha256 } = download
+  const windows = name.endsWith('.exe')
+  const run = windows ? '.\\gameyard.exe' : './gameyard'
+  return html`
+    <${PageHeader} title="Take the program along" lede=${`The very file that runs here, for ${system}: the command line that publishes your games, and a platform of your own.`}
+      actions=${html`<${Button} kind="act" href=${`/download/${name}`}>Download for ${system.split(',')[0]}<//>`} />
+    <${Card}><${Facts} items=${[
+      { term: 'Version', detail: version },
+      { term: 'For', detail: system },
+      { term: 'Size', detail: `${Math.round(size / 1e6)} MB` },
+      { term: 'SHA-256', detail: html`<${CopyValue} value=${sha256} label="SHA-256" />` },
+    ]} /><//>
+    <${Section} title="Then" id="then"><${Steps} items=${[
+      {
+        title: windows ? 'Open a terminal where it is' : 'Make it a program, and see that it is whole',
+        body: windows
+          ? html`<${CodeBlock} title="PowerShell" code=${`curl.exe -O ${portal}/download/${name}\n(Get-FileHash .\\gameyard.exe).Hash.ToLower() -eq "${sha256}"`} />`
+          : html`<${CodeBlock} title="Terminal" code=${`curl -O ${portal}/download/gameyard\ncurl -s ${portal}/download/gameyard.sha256 | sha256sum -c\nchmod +x gameyard`} />`,
+      },
+      {
+        title: 'Publish your game from its folder',
+        body: html`<${CodeBlock} title="Terminal" code=${`${run} login --url ${portal}\n${run} deploy . --create`} />`,
+      },
+    ]} /><//>`
+}
+
+/** Where the program is no single file. */
+export const NoDownloadPage = (): View => html`
+  <${PageHeader} title="Take the program along" />
+  <${Card}><${EmptyState} title="Nothing to download here" action=${{ href: '/games/new', label: 'Publish from the browser' }}>
+    <p>This platform runs from its source code, not as the single program that it could give away. Whoever runs it makes that with <code>npm run build:binary</code>. Games can be published from the browser as well.</p>
+  <//><//>`

@@ -1,0 +1,185 @@
+import t, { type Test } from 'tap'
+import { type Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+
+/** A jam with two makers, a game each, and somebody who organises. */
+async function begin(t: Test) {
+  const platform = await startPlatform(t, { config: { auth: { guests: true } } })
+  const organiser = await platform.admin()
+  const begun = await organiser.post('/api/jam', { title: 'Yard jam', theme: 'Fences', categories: ['Fun', 'Looks'] })
+  t.match(begun, {
+    status: 201,
+    body: {
+      id: /^jam_/,
+      theme: 'Fences',
+      categories: [
+        { id: 'fun', name: 'Fun' },
+        { id: 'looks', name: 'Looks' },
+      ],
+      submissionsOpen: true,
+      votingOpen: false,
+      revealed: 0,
+    },
+  })
+  const [ada, ben] = [await platform.signUp({ name: 'Ada' }), await platform.signUp({ name: 'Ben' })]
+  const pong = await ready(platform, ada, 'Pong')
+  const snake = await ready(platform, ben, 'Snake')
+  return { platform, organiser, ada, ben, pong, snake }
+}
+
+/** A game with something to play: one that lives elsewhere. */
+const ready = (platform: Platform, maker: PlayerClient, title: string) =>
+  platform.game(maker, { title, url: `https://${title.toLowerCase()}.example.org` })
+
+async function guest(platform: Platform, name: string): Promise<Client> {
+  const client = new (platform.stranger.constructor as typeof Client)(platform.app)
+  const { status } = await client.post('/api/auth/guest', { name })
+  if (status !== 201) throw new Error(`The guest was answered with ${status}.`)
+  return client
+}
+
+const code = (answer: { status: number; body: { error?: { code: string } } }) => [
+  answer.status,
+  answer.body.error?.code,
+]
+
+t.test('makers submit games of their own that can be played, while submissions are open', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  t.equal((await ada.post('/api/jam/entries', { gameId: pong.id })).status, 204)
+  t.equal((await ada.post('/api/jam/entries', { gameId: pong.slug })).status, 204, 'twice is once')
+  t.strictSame(code(await ada.post('/api/jam/entries', { gameId: snake.id })), [404, 'not_found'], "not another's")
+  const empty = await platform.game(ada, { title: 'Empty' })
+  t.strictSame(code(await ada.post('/api/jam/entries', { gameId: empty.id })), [409, 'not_playable'])
+  const program = await platform.program(ben)
+  t.equal((await program.post('/api/jam/entries', { gameId: snake.id })).status, 204, 'a program may too')
+
+  const { body } = await platform.stranger.get('/api/jam')
+  t.match(body, {
+    title: 'Yard jam',
+    voters: 0,
+    entries: [{ title: 'Snake', by: 'Ben', players: 0 }, { title: 'Pong' }],
+  })
+  t.equal(body.entries.length, 2)
+  t.notOk('votes' in body, 'whoever is not signed in has no votes')
+
+  t.equal((await organiser.patch('/api/jam', { submissionsOpen: false })).status, 200)
+  t.strictSame(code(await ada.delete(`/api/jam/entries/${pong.id}`)), [409, 'submissions_closed'])
+  t.strictSame(code(await ben.delete(`/api/jam/entries/${pong.id}`)), [404, 'not_found'])
+  t.equal((await organiser.delete(`/api/jam/entries/${pong.id}`)).status, 204, 'the organiser may always')
+  t.strictSame(code(await ada.post('/api/jam/entries', { gameId: pong.id })), [409, 'submissions_closed'])
+})
+
+t.test('only an administrator organises', async (t) => {
+  const { ada, platform } = await begin(t)
+  t.strictSame(code(await ada.post('/api/jam', { title: 'Mine' })), [403, 'forbidden'])
+  t.strictSame(code(await ada.patch('/api/jam', { votingOpen: true })), [403, 'forbidden'])
+  t.equal((await platform.stranger.patch('/api/jam', { votingOpen: true })).status, 401)
+  t.equal((await ada.submit('/jam/switch', { what: 'voting', to: 'open' })).status, 403)
+})
+
+t.test('a player has one vote a category, guests too, and none for a game of their own', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  t.strictSame(code(await ada.put('/api/jam/votes/fun', { gameId: snake.id })), [409, 'voting_closed'])
+  await organiser.patch('/api/jam', { votingOpen: true })
+
+  t.match(await ada.put('/api/jam/votes/fun', { gameId: snake.id }), { status: 200, body: { fun: snake.id } })
+  t.strictSame(code(await ada.put('/api/jam/votes/fun', { gameId: pong.id })), [403, 'own_game'])
+  t.equal((await ada.put('/api/jam/votes/sound', { gameId: snake.id })).status, 404, 'a category that is none')
+  const other = await ready(platform, ben, 'Other')
+  t.equal((await ada.put('/api/jam/votes/fun', { gameId: other.id })).status, 404, 'a game that does not take part')
+
+  const visitor = await guest(platform, 'Gus')
+  const burst = await Promise.all(
+    Array.from({ length: 10 }, (_, turn) =>
+      visitor.put('/api/jam/votes/fun', { gameId: turn % 2 ? pong.id : snake.id }),
+    ),
+  )
+  t.strictSame([...new Set(burst.map(({ status }) => status))], [200])
+  await visitor.put('/api/jam/votes/fun', { gameId: pong.id })
+  await visitor.put('/api/jam/votes/looks', { gameId: snake.id })
+  t.match((await visitor.get('/api/jam')).body, { voters: 2, votes: { fun: pong.id, looks: snake.id } })
+  t.match((await visitor.delete('/api/jam/votes/looks')).body, { fun: pong.id })
+  t.match(await organiser.patch('/api/jam', { categories: ['Sound'] }), {
+    body: { error: { code: 'categories_fixed' } },
+  })
+
+  const rows = await platform.app.db.query<{ votes: number }>('select count(*) as votes from jam_votes')
+  t.equal(Number(rows[0]?.votes), 2, 'however often and at once somebody votes, they have one vote')
+  t.match((await visitor.get('/settings/export')).body, { jamVotes: [{ categoryId: 'fun', gameId: pong.id }] })
+})
+
+t.test('nobody learns a result before it is revealed, step by step', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  await organiser.patch('/api/jam', { votingOpen: true, submissionsOpen: false })
+  for (const name of ['Gus', 'Gia']) {
+    await (await guest(platform, name)).put('/api/jam/votes/fun', { gameId: pong.id })
+  }
+  await ada.put('/api/jam/votes/fun', { gameId: snake.id })
+
+  const hidden = { revealed: 0, voters: 3, categories: [{ places: [] }, { places: [] }] }
+  t.match((await organiser.get('/api/jam/results')).body, hidden, 'nor does the organiser')
+  t.strictSame(code(await organiser.patch('/api/jam', { revealed: 1 })), [409, 'still_voting'])
+  await organiser.patch('/api/jam', { votingOpen: false })
+  t.match((await platform.stranger.get('/api/jam/results')).body, { ...hidden, steps: 3 })
+
+  await organiser.patch('/api/jam', { revealed: 1 })
+  const first = (await platform.stranger.get('/api/jam/results')).body.categories[0]
+  t.match(first, { complete: false, places: [{ rank: 2, votes: 1, games: [{ title: 'Snake', by: 'Ben' }] }] })
+  t.equal(first.places.length, 1)
+  t.notMatch((await platform.stranger.get('/jam/results')).text, /Pong/, 'the page says no more')
+  t.strictSame(code(await organiser.patch('/api/jam', { votingOpen: true })), [409, 'results_shown'])
+
+  t.match((await organiser.patch('/api/jam', { revealed: 99 })).body, { revealed: 3 }, 'no more than there are')
+  const all = (await platform.stranger.get('/api/jam/results')).body
+  t.match(all.categories, [
+    { places: [{ rank: 1, games: [{ title: 'Pong' }] }, { rank: 2 }] },
+    { places: [], complete: true },
+  ])
+})
+
+t.test('votes go with their voter, and with the game', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  await organiser.patch('/api/jam', { votingOpen: true })
+  await ada.put('/api/jam/votes/fun', { gameId: snake.id })
+  await ben.put('/api/jam/votes/fun', { gameId: pong.id })
+  await platform.app.identity.removal.remove(ada.id)
+  t.match((await ben.get('/api/jam')).body, { voters: 1, entries: [{ title: 'Snake' }] }, 'her game is gone with her')
+  await ben.delete(`/api/jam/entries/${snake.id}`)
+  t.strictSame((await ben.get('/api/jam')).body.entries, [])
+})
+
+t.test('the pages do the same without a script', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  t.match(await ada.submit('/jam/entries', { gameId: pong.id }), { headers: { location: '/jam?done=submitted' } })
+  await ben.submit('/jam/entries', { gameId: snake.id })
+  t.match((await organiser.submit('/jam/switch', { what: 'voting', to: 'open' })).headers.location, /done=voting-open/)
+  const page = await ada.get('/jam')
+  t.match(page.text, /<option[^>]*>Snake \(by Ben\)/)
+  t.notMatch(page.text, /<option[^>]*>Pong \(by/, "one's own game is not offered")
+  t.match(await ada.submit('/jam/votes', { fun: snake.id, looks: '' }), { headers: { location: '/jam?done=voted' } })
+  t.match((await ada.get('/jam')).text, new RegExp(`value="${snake.id}" selected`))
+  await organiser.submit('/jam/switch', { what: 'voting', to: 'closed' })
+  t.match((await ada.submit('/jam/votes', { fun: '' })).headers.location, /trouble=voting_closed/)
+  t.match((await ada.get('/jam?trouble=voting_closed')).text, /your last votes count/)
+  t.equal((await organiser.submit('/jam/results', { revealed: '1' })).headers.location, '/jam/results')
+  t.match((await platform.stranger.get('/jam/results')).text, /Snake/)
+  t.notMatch((await platform.stranger.get('/jam')).text, /Organise/)
+})
+
+t.test('before the first jam the page says so, and an administrator begins one there', async (t) => {
+  const platform = await startPlatform(t)
+  t.match((await platform.stranger.get('/jam')).text, /No jam yet/)
+  t.equal((await platform.stranger.get('/api/jam')).status, 404)
+  const organiser = await platform.admin()
+  t.match((await organiser.get('/jam')).text, /Begin the jam/)
+  t.equal((await organiser.submit('/jam', { title: 'First', theme: '', categories: 'Fun\nLooks' })).status, 303)
+  t.match((await platform.stranger.get('/api/jam')).body, {
+    title: 'First',
+    categories: [{ id: 'fun' }, { id: 'looks' }],
+  })
+})

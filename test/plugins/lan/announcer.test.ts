@@ -1,0 +1,74 @@
+// Multicast DNS on a port of its own, so that this machine's own responder is left alone.
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import multicastDns from 'multicast-dns'
+import { type Logger, pino } from 'pino'
+import t, { type Test } from 'tap'
+import { Announcer } from '../../../plugins/lan/announcer.ts'
+
+const address = '127.0.0.1'
+
+/** A log that keeps what it is told. */
+function listening(): { log: Logger; lines: string[] } {
+  const lines: string[] = []
+  const write = (line: string) => void lines.push(JSON.parse(line).msg)
+  return { lines, log: pino({ level: 'warn' }, { write }) }
+}
+
+async function freePort(): Promise<number> {
+  const socket = createSocket('udp4').bind(0)
+  await once(socket, 'listening')
+  const { port } = socket.address()
+  socket.close()
+  return port
+}
+
+function neighbour(t: Test, port: number) {
+  const mdns = multicastDns({ port, interface: address, bind: '0.0.0.0' })
+  t.teardown(() => new Promise<void>((done) => mdns.destroy(() => done())))
+  return mdns
+}
+
+const until = async (holds: () => boolean) => {
+  for (const deadline = Date.now() + 20_000; !holds(); await new Promise((next) => setTimeout(next, 50))) {
+    if (Date.now() > deadline) throw new Error('It did not happen in time.')
+  }
+}
+
+t.test('the name is answered with the address, and taken back at the end', async (t) => {
+  const port = await freePort()
+  const mdns = neighbour(t, port)
+  await once(mdns, 'ready')
+  const heard: { name: string; data: unknown; ttl: number | undefined }[] = []
+  mdns.on('response', ({ answers = [] }) => {
+    for (const answer of answers)
+      if (answer.type === 'A') heard.push({ name: answer.name, data: answer.data, ttl: answer.ttl })
+  })
+  const { log, lines } = listening()
+  const announcer = await Announcer.open({ name: 'yard', address, log, port })
+  await until(() => heard.length > 0)
+  heard.length = 0
+  mdns.query([{ name: 'other.local', type: 'A' }])
+  mdns.query([{ name: 'Yard.local', type: 'A' }])
+  await until(() => heard.length > 0)
+  t.match(heard, [{ name: 'yard.local', data: address, ttl: 120 }])
+  mdns.respond([{ name: 'yard.local', type: 'A', ttl: 120, data: '127.0.0.9' }])
+  await until(() => lines.length > 0)
+  t.match(lines, [/another machine, 127.0.0.9, answers to yard.local too; choose another name with lan.name/])
+  await announcer.close()
+  await until(() => heard.at(-1)?.ttl === 0)
+  t.pass('goodbye')
+})
+
+t.test('a port that is taken is a warning, and nothing else', async (t) => {
+  const port = await freePort()
+  const other = createSocket('udp4').bind({ port, exclusive: true })
+  await once(other, 'listening')
+  t.teardown(() => new Promise<void>((done) => other.close(() => done())))
+  const { log, lines } = listening()
+  const announcer = await Announcer.open({ name: 'yard', address, log, port })
+  await until(() => lines.length > 0)
+  t.match(lines, [/yard.local can't be announced \(.*EADDRINUSE.*\); the address works without it/])
+  await announcer.close()
+  t.equal(lines.length, 1)
+})
