@@ -34,7 +34,8 @@ const Poster = ({ siteName, address, alias, qr, certificate }: JoinProps): View 
         </a></p>
       </div>
       <div>
-        <p class="poster-note">Be in the same network, then scan the code or type the address${alias && html`, or <strong>${alias}</strong>`}.</p>
+        <p class="poster-note">Be in the same network, then scan the code or type the address${alias && ', or this name'}.</p>
+        ${alias && html`<p class="poster-alias">${alias}</p>`}
         ${certificate && html`<p class="poster-note">New here? Trust our <a href="/join/certificate">certificate</a> first; the code leads there.</p>`}
       </div>
       <${QrPicture} ...${qr} label=${`QR code of ${host}`} />

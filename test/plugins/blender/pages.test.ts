@@ -82,6 +82,7 @@ t.test('a job is made from a template, followed live, and looked at', async (t) 
   await plain.page.waitForURL(/\/blender\/jobs\/job_/)
   await page.goto(`${platform.portal}/blender`)
   await look('list')
-  const real = complaints.filter((text) => !/GPU stall due to ReadPixels/.test(text))
+  // What the viewer and the driver say of a machine that is busy or draws without a graphics card.
+  const real = complaints.filter((text) => !/GPU stall due to ReadPixels|rAF timed out/.test(text))
   t.same(real, [])
 })
