@@ -24,7 +24,7 @@ export async function playFirstGame(t: Test, browser: Browser, server: Server): 
   await page.getByLabel('Email').fill('ada@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create admin account' }).click()
-  await page.waitForURL(`${portal}/`)
+  await page.waitForURL(`${portal}/admin`)
 
   await page.goto(`${portal}/settings/tokens`)
   await page.getByLabel('Label').fill('My laptop')

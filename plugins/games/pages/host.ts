@@ -25,7 +25,7 @@ const admin = {
   constraints: { origin: 'portal' },
   onRequest: mustBeAdmin,
 } as const
-const PER_PAGE = 50
+const PER_PAGE = 25
 const STEPS = { 'take-off': false, 'put-back': true } as const
 
 /** For whoever runs the server: every game, and the switch that takes one off the air. */
