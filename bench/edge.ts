@@ -4,15 +4,24 @@
 // what a second of the server's own processor time is good for, which a busy machine disturbs far less. Needs Debian's
 // nginx and wrk.
 // ROUNDS, SECONDS, CASES (names, comma-separated) from the environment.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { cpus, release, tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { ask, deployFolder } from '../test/kit/upload.ts'
+import {
+  freePort,
+  load,
+  machine,
+  median,
+  nginxConfig,
+  processorSeconds,
+  type Subject,
+  start,
+  stopAll,
+} from './servers.ts'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
 const SECONDS = Number(process.env.SECONDS ?? 3)
@@ -20,7 +29,6 @@ const SECONDS = Number(process.env.SECONDS ?? 3)
 const REST_SECONDS = Number(process.env.REST_SECONDS ?? 240)
 const root = resolve(import.meta.dirname, '..')
 const work = mkdtempSync(join(tmpdir(), 'gameyard-bench-edge-'))
-const started: ChildProcess[] = []
 
 /** A build as games have it: a page, a bundle of text that compresses to a quarter, an engine that does not compress. */
 function makeBuild(): { folder: string; bundle: Buffer; compressed: Buffer } {
@@ -39,44 +47,6 @@ function makeBuild(): { folder: string; bundle: Buffer; compressed: Buffer } {
   return { folder, bundle, compressed }
 }
 
-const freePort = () =>
-  new Promise<number>((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => done(port))
-    })
-  })
-
-/** Starts a server on the first core and waits until it answers. */
-async function start(command: string, args: string[], { port, cwd = work }: { port: number; cwd?: string }) {
-  const env = { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port) }
-  const child = spawn('taskset', ['-c', '0', command, ...args], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] })
-  started.push(child)
-  for (let tries = 0; tries < 1000; tries++) {
-    if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`)
-    if (await ask('GET', `http://127.0.0.1:${port}/`).catch(() => null)) return child.pid as number
-    await sleep(20)
-  }
-  throw new Error(`${command} does not answer`)
-}
-
-interface Subject {
-  name: string
-  port: number
-  host: string
-  pid: number
-}
-
-const TICKS = Number(execFileSync('getconf', ['CLK_TCK']).toString())
-
-/** Seconds of processor time that a process and its children have used. */
-function processorSeconds(pid: number): number {
-  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const [user, system] = fields.split(' ').slice(11, 13).map(Number) as [number, number]
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-  return (user + system) / TICKS + children.reduce((sum, child) => sum + processorSeconds(Number(child)), 0)
-}
-
 async function gameyard(build: string): Promise<Subject> {
   const port = await freePort()
   const data = join(work, 'data')
@@ -84,7 +54,10 @@ async function gameyard(build: string): Promise<Subject> {
     join(work, 'gameyard.yaml'),
     `listen: { port: ${port} }\nlimits: { rateLimits: false }\nlog: { level: warn }\n`,
   )
-  const pid = await start(process.execPath, [join(root, 'bin/gameyard.js'), 'serve', '--data', data], { port })
+  const pid = await start(process.execPath, [join(root, 'bin/gameyard.js'), 'serve', '--data', data], {
+    port,
+    cwd: work,
+  })
   const portal = `http://localhost:${port}`
   const account = { email: 'bench@example.org', password: 'correct yard battery fence', name: 'Bench' }
   const json = { origin: portal }
@@ -109,19 +82,15 @@ async function nginx(build: string): Promise<Subject> {
   const file = join(folder, 'nginx.conf')
   writeFileSync(
     file,
-    `daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr crit; ${process.getuid?.() === 0 ? 'user root;' : ''}
-     events { worker_connections 1024; }
-     http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; etag on;
-       open_file_cache max=1000 inactive=60s; open_file_cache_valid 60s;
-       include /etc/nginx/mime.types; default_type application/octet-stream;
-       map $http_accept_encoding $suffix { default ''; ~br .br; }
-       client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b; fastcgi_temp_path ${folder}/c;
-       uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e;
+    nginxConfig(
+      folder,
+      `map $http_accept_encoding $suffix { default ''; ~br .br; }
        server { listen 127.0.0.1:${port}; root ${build}; server_name bench.localhost;
          location = /bundle.js { add_header Vary Accept-Encoding; try_files $uri$suffix $uri =404; }
-         location ~ [.]br$ { types {} default_type text/javascript; add_header Content-Encoding br; add_header Vary Accept-Encoding; } } }`,
+         location ~ [.]br$ { types {} default_type text/javascript; add_header Content-Encoding br; add_header Vary Accept-Encoding; } }`,
+    ),
   )
-  const pid = await start('nginx', ['-c', file], { port })
+  const pid = await start('nginx', ['-c', file], { port, cwd: work })
   return { name: 'nginx', pid, port, host: 'bench.localhost' }
 }
 
@@ -129,7 +98,7 @@ async function script(name: string, source: string): Promise<Subject> {
   const port = await freePort()
   const file = join(work, `${name.replaceAll(/\W/g, '-')}.mjs`)
   writeFileSync(file, source)
-  const pid = await start(process.execPath, [file], { port })
+  const pid = await start(process.execPath, [file], { port, cwd: work })
   return { name, pid, port, host: 'bench.localhost' }
 }
 
@@ -179,27 +148,9 @@ const CASES: Case[] = [
   },
 ]
 
-/** Requests a second, and requests a second of the server's processor time. Whatever is not 2xx or 3xx fails the run. */
-async function load(subject: Subject, { path, connections, headers }: Case) {
-  const extra = (await headers?.(subject)) ?? []
-  const args = [
-    '-t1',
-    `-c${connections}`,
-    `-d${SECONDS}s`,
-    ...[`Host: ${subject.host}`, ...extra].flatMap((one) => ['-H', one]),
-  ]
-  const before = processorSeconds(subject.pid)
-  const output = execFileSync('taskset', [
-    '-c',
-    '1',
-    'wrk',
-    ...args,
-    `http://127.0.0.1:${subject.port}${path}`,
-  ]).toString()
-  if (/Non-2xx|Socket errors/.test(output)) throw new Error(`${subject.name} ${path}:\n${output}`)
-  const requests = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1])
-  const total = Number(/(\d+) requests in/.exec(output)?.[1])
-  return { requests, perSecond: total / (processorSeconds(subject.pid) - before) }
+/** One round of a case. */
+async function oneRound(subject: Subject, { path, connections, headers }: Case) {
+  return load(subject, { path, connections, seconds: SECONDS, headers: (await headers?.(subject)) ?? [] })
 }
 
 /** Waits until a server does nothing by itself any more: ours compresses what was deployed first. */
@@ -213,8 +164,6 @@ async function atRest({ pid, port, host }: Subject): Promise<void> {
   const answer = await ask('GET', `http://127.0.0.1:${port}/bundle.js`, { headers })
   if (answer.headers['content-encoding'] !== 'br') console.log('ours has no compressed form of the bundle yet')
 }
-
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 
 try {
   const { folder, compressed } = makeBuild()
@@ -231,17 +180,15 @@ try {
   const cases = CASES.filter(
     ({ name }) => !process.env.CASES || process.env.CASES.split(',').some((one) => name.includes(one)),
   )
-  console.log(
-    `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, ${release()}; median of ${ROUNDS} × ${SECONDS} s`,
-  )
+  console.log(`${machine()}; median of ${ROUNDS} × ${SECONDS} s`)
   console.log(`| | ${subjects.map(({ name }) => name).join(' | ')} |`)
   console.log(`|---|${subjects.map(() => '---|').join('')}`)
   for (const one of cases) {
-    const results = subjects.map(() => [] as Awaited<ReturnType<typeof load>>[])
+    const results = subjects.map(() => [] as Awaited<ReturnType<typeof oneRound>>[])
     // The first round warms up and does not count.
     for (let round = 0; round <= ROUNDS; round++) {
       for (const [index, subject] of subjects.entries()) {
-        const result = await load(subject, one)
+        const result = await oneRound(subject, one)
         if (round > 0) results[index]?.push(result)
       }
     }
@@ -258,7 +205,6 @@ try {
     }
   }
 } finally {
-  for (const child of started) child.kill('SIGTERM')
-  await Promise.all(started.map((child) => child.exitCode ?? new Promise((done) => child.once('exit', done))))
+  await stopAll()
   rmSync(work, { recursive: true, force: true })
 }

@@ -23,6 +23,7 @@ const ACCOUNT = 'Your account:'
 /** Every command, in the order of the help. */
 export const COMMANDS: CommandEntry[] = [
   entry(HOST, 'serve', 'run the platform', () => import('./commands/serve.ts')),
+  entry(HOST, 'worker', 'run jobs only, beside a server', () => import('./commands/worker.ts')),
   entry(HOST, 'init', 'write a configuration, or with --game a gameyard.json', () => import('./commands/init.ts')),
   entry(HOST, 'config', 'check or show the configuration', () => import('./commands/config.ts')),
   entry(HOST, 'admin', 'make an administrator, or set a password', () => import('./commands/admin.ts')),

@@ -68,16 +68,16 @@ complete -o default -F _gameyard gameyard
 function zsh(entries: Entry[]): string {
   const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
   const described = (word: string, text: string) => quote(`${word.replaceAll(':', '\\:')}:${text}`)
-  const words = ({ commands, options }: Entry) =>
-    [
-      ...commands.map((command) => described(command.name(), command.summary())),
-      ...options.flatMap((option) => flagsOf(option).map((flag) => described(flag, option.description))),
-    ].join(' ')
+  const words = ({ commands, options }: Entry) => {
+    const named = commands.map((command) => described(command.name(), command.summary()))
+    const flagged = options.flatMap((option) => flagsOf(option).map((flag) => described(flag, option.description)))
+    return `commands=(${named.join(' ')}) flags=(${flagged.join(' ')})`
+  }
   return `#compdef gameyard
 # Completion of gameyard for zsh. Made by: gameyard completion zsh
 _gameyard() {
   local place="" word
-  local -a candidates
+  local -a commands flags
   for word in \${words[2,CURRENT-1]}; do
     case "$place $word" in ${known(entries)}) place="$place $word" ;; esac
   done
@@ -87,12 +87,14 @@ ${choices(entries)
   .join('\n')}
   esac
   case "$place" in
-${entries.map((entry) => `    "${entry.path}") candidates=(${words(entry)}) ;;`).join('\n')}
+${entries.map((entry) => `    "${entry.path}") ${words(entry)} ;;`).join('\n')}
   esac
-  _describe -o gameyard candidates
+  _describe command commands
+  _describe -o option flags
   _files
 }
-compdef _gameyard gameyard
+# As a file of $fpath this is the function's first call; sourced, it only makes it known.
+if [[ "$funcstack[1]" = _gameyard ]]; then _gameyard "$@"; else compdef _gameyard gameyard; fi
 `
 }
 

@@ -6,7 +6,8 @@ import { existsSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { builtProgram } from './built-program.js'
 
 const OLDEST = [24, 12]
 const PACKAGES = {
@@ -21,8 +22,11 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
   // What was compiled once (and stripped of its types) is kept: the second start takes half the time and memory.
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gameyard/code', import.meta.url)))
-  const built = new URL('../dist/bin/main.js', import.meta.url)
-  const { main } = await import(existsSync(built) ? built : new URL('./main.ts', import.meta.url))
+  // Under \`node --watch\` the sources are what is watched.
+  const built = process.env.WATCH_REPORT_DEPENDENCIES
+    ? null
+    : builtProgram(fileURLToPath(new URL('..', import.meta.url)))
+  const { main } = await import(built ? pathToFileURL(built).href : './main.ts')
   await main(process.argv)
 } else {
   const node = packagedNode()

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type FileSource, folderSource } from '../core/browser-files.ts'
 
 /** What travels with the program: read from the package's folder, or from inside the single binary. */
@@ -15,8 +15,7 @@ export interface Installation {
 
 /** The installation of a package or a source tree. */
 export function packageInstallation(): Installation {
-  const above = dirname(import.meta.dirname)
-  const root = basename(above) === 'dist' ? dirname(above) : above
+  const root = dirname(import.meta.dirname)
   return {
     version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
     program: [process.execPath, join(root, 'bin/gameyard.js')],

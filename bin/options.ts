@@ -8,14 +8,20 @@ export interface ConfigOptions {
   config?: string
   port?: number
   data?: string
+  /** `serve` only: the LAN mode, with an address or with the one that is found. */
+  lan?: true | string
+  https?: true
 }
 
-/** Adds `--config`, `--port` and `--data`. */
-export const withConfigOptions = (command: Command): Command =>
+/** Adds `--config` and `--data`. */
+export const withFileOptions = (command: Command): Command =>
   command
     .option('-c, --config <file>', 'configuration file (default: $SERVICE_CONFIG, or gameyard.yaml if there is one)')
-    .option('-p, --port <number>', 'listen on this port instead; 0 picks a free one', portNumber)
     .option('-d, --data <folder>', 'keep the data in this folder instead')
+
+/** Adds `--config`, `--data` and `--port`. */
+export const withConfigOptions = (command: Command): Command =>
+  withFileOptions(command).option('-p, --port <number>', 'listen on this port instead; 0 picks a free one', portNumber)
 
 function portNumber(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('expected 0 to 65535.')
@@ -23,10 +29,13 @@ function portNumber(text: string): number {
 }
 
 /** The command line's part of the configuration. Paths are relative to where the command was typed. */
-export function overridesOf({ port, data }: ConfigOptions): Override[] {
+export function overridesOf({ port, data, lan, https }: ConfigOptions): Override[] {
   const overrides: Override[] = []
   if (port !== undefined) overrides.push({ source: '--port', path: ['listen', 'port'], value: port })
   if (data !== undefined) overrides.push({ source: '--data', path: ['dataDir'], value: resolve(data) })
+  if (lan !== undefined) overrides.push({ source: '--lan', path: ['lan', 'enabled'], value: true })
+  if (typeof lan === 'string') overrides.push({ source: '--lan', path: ['lan', 'address'], value: lan })
+  if (https) overrides.push({ source: '--https', path: ['lan', 'https'], value: true })
   return overrides
 }
 

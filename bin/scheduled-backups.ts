@@ -85,12 +85,12 @@ class Backups {
     try {
       const summary = await this.#make(nameAt(clock.now()))
       const message = `The latest backup holds ${describeBackup(summary)}.`
-      health.details.set('backup', { state: 'ok', message, at: clock.now() })
+      health.notes.set('backup', { state: 'ok', message, at: clock.now() })
       this.#finished.set(Math.floor(clock.now().getTime() / 1000))
       log.info(summary, 'backup made and verified')
     } catch (error) {
       const message = `The scheduled backup failed: ${sentenceOf(error)}`
-      health.details.set('backup', { state: 'warning', message, at: clock.now() })
+      health.notes.set('backup', { state: 'warning', message, at: clock.now() })
       log.error({ err: error }, 'the scheduled backup failed')
       await this.#tell(message).catch((err) => log.error({ err }, 'nobody could be told that a backup failed'))
     }

@@ -1,16 +1,10 @@
 import { createServer } from 'node:net'
-import { constants } from 'node:os'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
-import { formatProblem } from '../config/problems.ts'
-import { folderProblem } from '../core/data-folder.ts'
 import { StartupError } from '../core/errors.ts'
-import { createKernel } from '../core/kernel.ts'
-import { createLog } from '../core/log.ts'
 import type { Installation } from './installation.ts'
 import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts'
+import { createPlatform, releaseStartMemory, stopOnSignal } from './process.ts'
 
 /**
  * Starts the platform and returns once it listens; from then on SIGTERM, SIGINT and SIGHUP end the process.
@@ -19,20 +13,9 @@ import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts
  */
 export async function startServer(options: ConfigOptions, installation: Installation): Promise<FastifyInstance> {
   const loaded = await loadWithPort(options)
-  const { config, plugins, drivers, problems } = loaded
+  const { config } = loaded
   const terminal = process.stdout.isTTY === true
-  const log = createLog(config.log.level, terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined)
-  for (const problem of problems) log.warn(formatProblem(problem))
-
-  const app = await createKernel(config, {
-    plugins,
-    drivers,
-    log,
-    browserFiles: installation.browser,
-    version: installation.version,
-  }).catch((error) => {
-    throw folderProblem(error, config.dataDir)
-  })
+  const app = await createPlatform(loaded, installation, terminal)
   const { host, port } = config.listen
   try {
     if (config.backup.schedule) {
@@ -54,28 +37,25 @@ export async function startServer(options: ConfigOptions, installation: Installa
     throw listenProblem(error as NodeJS.ErrnoException, host, port)
   }
   stopOnSignal(app, config.limits.shutdownSeconds)
-  setTimeout(releaseStartMemory, 2000).unref()
-  const addresses = { portal: config.portal.url, studio: config.studio.url, games: app.origins.game('<game>') }
+  releaseStartMemory()
+  const addresses = {
+    portal: config.portal.url,
+    studio: config.studio.url,
+    games: app.origins.byPort ? `a port each, from ${port + 1} on` : app.origins.game('<game>'),
+  }
   const notes: [string, string][] = []
-  for (const { label, text } of app.announcements) {
+  const pictures: string[] = []
+  for (const { label, text, picture } of app.announcements) {
     const note = await text()
     if (note) notes.push([label, note])
+    if (terminal && picture) pictures.push(await picture())
   }
-  if (terminal) process.stdout.write(banner(addresses, config.dataDir, notes))
+  if (terminal) process.stdout.write(banner(addresses, config.dataDir, notes) + pictures.join('\n'))
   else {
-    for (const [label, note] of notes) log.info(`${label}: ${note}`)
-    log.info({ ...addresses, dataDir: config.dataDir }, 'ready')
+    for (const [label, note] of notes) app.log.info(`${label}: ${note}`)
+    app.log.info({ ...addresses, dataDir: config.dataDir }, 'ready')
   }
   return app
-}
-
-/**
- * Gives back what only the start needed: a quarter of the memory, which V8 alone would keep for as long as little is
- * allocated. One collection of about 0.1 s, once.
- */
-function releaseStartMemory(): void {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')({ type: 'major', flavor: 'last-resort', execution: 'sync' })
 }
 
 /** The public addresses contain the port, so a free one is picked before anything is built on it. */
@@ -117,26 +97,4 @@ function listenProblem(error: NodeJS.ErrnoException, host: string, port: number)
     default:
       return error
   }
-}
-
-function stopOnSignal(app: FastifyInstance, seconds: number): void {
-  let stopping = false
-  const stop = async (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(128 + constants.signals[signal])
-    stopping = true
-    app.log.info({ signal }, 'stopping')
-    const deadline = setTimeout(() => {
-      app.log.error(`not everything ended within ${seconds} s; leaving it`)
-      process.exit(1)
-    }, seconds * 1000)
-    try {
-      await app.close()
-      clearTimeout(deadline)
-      process.exit(0)
-    } catch (error) {
-      app.log.error({ err: error }, 'the stop failed')
-      process.exit(1)
-    }
-  }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
 }

@@ -45,6 +45,7 @@ include(
   browserFileNames(JSON.parse(readFileSync(join(root, 'dist/browser/manifest.json'), 'utf8'))),
 )
 include('config', 'config/files', readdirSync(join(root, 'config/files')))
+include('docs', 'docs', globSync('*.md', { cwd: join(root, 'docs') }))
 const harness = 'plugins/blender/harness'
 include(harness, harness, globSync('**/*.{py,json}', { cwd: join(root, harness) }))
 assets['better_sqlite3.node'] = join(root, `node_modules/better-sqlite3/prebuilds/${platform()}-${arch()}.node`)

@@ -25,6 +25,13 @@ const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/
 const classic = ['clients/browser/widget.ts']
 const workers = ['plugins/*/workers/*.ts']
 const pictures = ['core/pages/pictures/*.svg']
+/** What the viewer of models unpacks by: Draco meshes and KTX2 textures. */
+const decoders = [
+  'draco/gltf/draco_wasm_wrapper.js',
+  'draco/gltf/draco_decoder.wasm',
+  'basis/basis_transcoder.js',
+  'basis/basis_transcoder.wasm',
+]
 const fonts = ['bricolage-grotesque', 'instrument-sans', 'jetbrains-mono']
 const watched = [
   'build/browser.ts',
@@ -44,6 +51,7 @@ const types: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
   txt: 'text/plain; charset=utf-8',
+  wasm: 'application/wasm',
   woff2: 'font/woff2',
 }
 
@@ -118,7 +126,7 @@ async function bundleWorkers(): Promise<{ name: string; file: string; bytes: Uin
   })
 }
 
-/** Pictures as they are, and the licence that the fonts must travel with. */
+/** Pictures and decoders as they are, and the licence that the fonts must travel with. */
 async function plainFiles(): Promise<[string, Uint8Array][]> {
   const licences = fonts.map(async (font): Promise<[string, Uint8Array]> => {
     const text = await readFile(join(root, 'node_modules/@fontsource-variable', font, 'LICENSE'))
@@ -127,7 +135,11 @@ async function plainFiles(): Promise<[string, Uint8Array][]> {
   const drawn = find(pictures).map(
     async (path): Promise<[string, Uint8Array]> => [basename(path), await readFile(join(root, path))],
   )
-  return Promise.all([...drawn, ...licences])
+  const unpackers = decoders.map(async (path): Promise<[string, Uint8Array]> => {
+    const bytes = await readFile(join(root, 'node_modules/three/examples/jsm/libs', path))
+    return [basename(path), bytes]
+  })
+  return Promise.all([...drawn, ...licences, ...unpackers])
 }
 
 /** Writes a file whole or not at all. */

@@ -1,4 +1,4 @@
-// Makes a source tree ready to run: dependencies, browser files and, with --test, the test runner. Runs before `npm
+// Makes a source tree ready to run: dependencies, browser files, the program and, with --test, the test runner. Runs before `npm
 // start` and `npm test`, on whatever Node is there (20 or later) and without node_modules; does nothing when all is
 // there already.
 import { spawnSync } from 'node:child_process'
@@ -15,6 +15,7 @@ if (isOlder('node_modules/.package-lock.json', 'package-lock.json')) {
   installDependencies()
 }
 run(node, ['build/browser.ts', '--if-stale'])
+run(node, ['build/program.ts', '--if-stale'])
 if (process.argv.includes('--test')) {
   // Here and not by the tests that pack them, which run beside each other.
   run(node, ['build/clients.ts', '--if-stale'])

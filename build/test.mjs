@@ -1,5 +1,6 @@
 // Runs the tests and closes with `N passed, N failed, N skipped`, alone on a line. Arguments go to tap: files, --bail …
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -11,7 +12,12 @@ const tap = spawn(
     stdio: ['inherit', 'pipe', 'inherit'],
     // Keeps tap from redrawing its screen: one line a file as it ends, then the failures. CI itself is not set here,
     // since tests look at it to decide whether an absent component is a failure.
-    env: { ...process.env, CONTINUOUS_INTEGRATION: '1' },
+    // What was compiled once is kept: a quarter of the time that a file's imports take.
+    env: {
+      ...process.env,
+      CONTINUOUS_INTEGRATION: '1',
+      NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/gameyard/tests'),
+    },
   },
 )
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => tap.kill(signal))

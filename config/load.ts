@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../core/config.ts'
 import type { ChosenDriver, DriverFamily } from '../core/driver.ts'
@@ -7,6 +8,7 @@ import { chooseDrivers, choosePlugins } from './choices.ts'
 import { applyOverride, type Override, readEnvironment } from './environment.ts'
 import type { Schema } from './expectation.ts'
 import { Findings } from './findings.ts'
+import { applyLan } from './lan.ts'
 import { ConfigError, type Problem } from './problems.ts'
 import { checkRules, deriveAddresses } from './rules.ts'
 import { assembleSchema } from './schema.ts'
@@ -24,6 +26,8 @@ export interface LoadOptions {
   families: DriverFamily[]
   /** The built-in plugins; the configuration can turn them off and add others. */
   plugins: Plugin[]
+  /** The networks that this machine is in, as `os.networkInterfaces()` tells; for `lan`. */
+  networks?: NodeJS.Dict<NetworkInterfaceInfo[]>
 }
 
 export interface LoadedConfig {
@@ -70,6 +74,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     applyOverride(values, override)
   }
   turnOn(values)
+  applyLan(values, options.networks ?? networkInterfaces(), findings)
   deriveAddresses(values)
 
   const config = validate(schema, values, [], {

@@ -78,7 +78,8 @@ function value(values: Record<string, unknown>, section: string, key: string): u
   return isMapping(mapping) ? (mapping[key] ?? undefined) : undefined
 }
 
-function fill(values: Record<string, unknown>, section: string, key: string, derived: string): void {
+/** Sets a key that nobody set. */
+export function fill(values: Record<string, unknown>, section: string, key: string, derived: unknown): void {
   values[section] ??= {}
   const mapping = values[section]
   if (isMapping(mapping) && !Object.hasOwn(mapping, key)) mapping[key] = derived

@@ -116,6 +116,16 @@ export function callerOf(request: FastifyRequest): Principal {
   return request.principal
 }
 
+/**
+ * An `onRequest` of pages for whoever runs the server, asked before the body is read and anew each time: who is no
+ * administrator any more is out at once.
+ *
+ * @throws Forbidden
+ */
+export async function mustBeAdmin(request: FastifyRequest): Promise<void> {
+  if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This page is for administrators.')
+}
+
 /** Turns each route's `auth` into a check that runs before the body is parsed. */
 export class Auth {
   readonly #bearers: Extract<Authenticator, { credential: 'bearer' }>[] = []

@@ -67,6 +67,10 @@ export const kernelSections = {
     {
       url: Url('Public address of the portal.', 'http://localhost:8080'),
       name: Type.String({ default: 'Gameyard', minLength: 1, maxLength: 60, description: 'Name shown on every page.' }),
+      designPage: Type.Boolean({
+        default: false,
+        description: 'Shows every component of the pages in every state under /design; for those who work on them.',
+      }),
     },
     { description: 'The portal: sign-in, games, settings.', default: {} },
   ),
@@ -92,6 +96,30 @@ export const kernelSections = {
       }),
     },
     { description: 'Where games are served.', default: {} },
+  ),
+  lan: Section(
+    {
+      enabled: Type.Boolean({
+        default: false,
+        description:
+          'The mode for one network without internet, as by `gameyard serve --lan`: listens on the address below, where the portal then is, with a port for each game, guests welcome and sign-up open.',
+      }),
+      address: Type.String({
+        default: 'auto',
+        pattern: '^(auto|[0-9]{1,3}(\\.[0-9]{1,3}){3})$',
+        description: 'Address of this machine in that network; auto finds it.',
+      }),
+      name: Type.String({
+        default: 'gameyard',
+        pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
+        description: 'Announced as <name>.local by multicast DNS; leads to the address.',
+      }),
+      https: Type.Boolean({
+        default: false,
+        description: 'Serve https, by a certificate authority made on the first start; every device has to trust it.',
+      }),
+    },
+    { description: 'A game jam in one room.', default: {} },
   ),
   backup: Section(
     {

@@ -149,6 +149,11 @@ export class Database {
     await this.#driver.query('select 1', [])
   }
 
+  /** Writes a copy as of this moment into a new file. @throws BackupUnsupported */
+  backup(file: string): Promise<void> {
+    return this.#driver.backup(file)
+  }
+
   close(): Promise<void> {
     return this.#driver.close()
   }

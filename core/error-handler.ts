@@ -25,10 +25,17 @@ export function installErrorHandlers(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const site = app.origins.of(request.raw)
+    if (site.kind === 'alias') return reply.redirect(site.target + pathOf(request), redirectStatus(request.method))
     if (site.kind === 'address' && wantsPage(request)) return reply.redirect(`${app.origins.portal}/`, 302)
     return sendError(app, request, reply, noRoute(app, request))
   })
 }
+
+/** The path and query of a request, never more than that: a redirect must not lead elsewhere. */
+const pathOf = ({ raw }: FastifyRequest): string => (raw.url?.startsWith('/') ? raw.url : '/')
+
+/** What is no look-up keeps its method and body. */
+const redirectStatus = (method: string): 302 | 307 => (method === 'GET' || method === 'HEAD' ? 302 : 307)
 
 /** An address that no route can be looked up for: a broken escape, or a part beyond all measure. */
 export function refuseAddress(
@@ -65,7 +72,8 @@ function translate(error: FastifyError, request: FastifyRequest): PlatformError 
 function noRoute(app: FastifyInstance, request: FastifyRequest): PlatformError {
   const site = app.origins.of(request.raw)
   if (site.kind === 'malformed') return new InvalidRequest('The Host header is malformed or sent twice.')
-  if (site.kind === 'unknown' || site.kind === 'address') return new MisdirectedRequest(site.host)
+  if (site.kind === 'unknown' || site.kind === 'address' || site.kind === 'alias')
+    return new MisdirectedRequest(site.host)
   const path = request.raw.url?.split('?', 1)[0] ?? '/'
   const allowed = app.routeTable.methodsAt(site.kind as Origin, path)
   if (allowed.length === 0) return new NotFound('address')

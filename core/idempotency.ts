@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf } from './auth.ts'
+import type { Statements } from './database.ts'
 import { Conflict, InvalidRequest } from './errors.ts'
 import type { Migration } from './migrations.ts'
 
@@ -42,7 +43,17 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** The key that this request holds: its row, and since when. */
-    idempotentAnswer: { id: string; createdAt: Date } | null
+    idempotentAnswer: { id: string; createdAt: Date; remembered?: true } | null
+  }
+  interface FastifyInstance {
+    /**
+     * Writes the answer that a request is about to give together with what it did, for work that must not be done
+     * twice whatever happens between the commit and the answer. Without an `Idempotency-Key` it does nothing.
+     *
+     * @param statements of the transaction that does the work
+     * @param payload the body, serialised; its status is 200
+     */
+    rememberAnswer(request: FastifyRequest, statements: Statements, payload: string): Promise<void>
   }
 }
 
@@ -55,6 +66,16 @@ export function installIdempotency(app: FastifyInstance): void {
   const { db, clock } = app
   const key = app.keys.derive('idempotency')
   app.decorateRequest('idempotentAnswer', null)
+  app.decorate('rememberAnswer', async ({ idempotentAnswer: claimed }, statements, payload) => {
+    if (!claimed) return
+    const { id, createdAt } = claimed
+    await statements.execute('update idempotent_answers set status = 200, answer = ? where id = ? and created_at = ?', [
+      encrypt(key, payload),
+      id,
+      createdAt,
+    ])
+    claimed.remembered = true
+  })
 
   const claim = async (
     id: string,
@@ -108,12 +129,13 @@ export function installIdempotency(app: FastifyInstance): void {
         // Whoever took so long that the key went to another request has no say any more.
         const claimed = request.idempotentAnswer
         if (!claimed) return payload
+        const { remembered, ...mine } = claimed
         // Only what happened is remembered: after a refusal the same key may be tried again.
-        if (reply.statusCode < 300 && typeof payload === 'string') {
+        if (reply.statusCode >= 300 || typeof payload !== 'string') {
+          await db.em().nativeDelete(IdempotentAnswer, { ...mine, status: null })
+        } else if (!remembered) {
           const answer = encrypt(key, payload)
-          await db.em().nativeUpdate(IdempotentAnswer, claimed, { status: reply.statusCode, answer })
-        } else {
-          await db.em().nativeDelete(IdempotentAnswer, claimed)
+          await db.em().nativeUpdate(IdempotentAnswer, mine, { status: reply.statusCode, answer })
         }
         return payload
       },

@@ -10,6 +10,7 @@ import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { openDataFolder, refuseClockApart, refuseClockBehind } from './data-folder.ts'
 import { Database, type DatabaseDriver } from './database.ts'
+import { registerDesign } from './design.ts'
 import type { ChosenDriver } from './driver.ts'
 import { installErrorHandlers, refuseAddress } from './error-handler.ts'
 import { StartupError } from './errors.ts'
@@ -22,13 +23,15 @@ import { randomText, requestIds } from './ids.ts'
 import { BackgroundJob, Jobs, jobMigrations } from './jobs.ts'
 import { Keys } from './keys.ts'
 import { createLog } from './log.ts'
+import { LogTail } from './log-tail.ts'
 import { RequestMetrics, registerMetrics } from './metrics.ts'
 import { collectOpenapi, registerReference } from './openapi.ts'
 import { Origins } from './origins.ts'
+import { Overview } from './overview.ts'
 import type { Site } from './pages.ts'
 import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.ts'
 import { registerRateLimits } from './rate-limit.ts'
-import { installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
+import { answerClientError, installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
@@ -39,6 +42,8 @@ import { WorkerPrograms } from './worker-programs.ts'
 export interface Announcement {
   label: string
   text(): Promise<string | null>
+  /** A picture in characters, shown below everything else on a terminal only. */
+  picture?(): Promise<string>
 }
 
 /** What a program is put together from; see bin/serve.ts. */
@@ -51,6 +56,10 @@ export interface KernelParts {
   version: string
   clock?: Clock
   log?: Logger
+  /** What keeps the last lines of that log. */
+  logTail?: LogTail
+  /** The configuration as it is in force, as text, secrets masked. */
+  describeConfig?: () => string
 }
 
 declare module 'fastify' {
@@ -68,6 +77,13 @@ declare module 'fastify' {
     origins: Origins
     gamePorts: GamePorts
     site: Site
+    overview: Overview
+    /** Version of the program. */
+    programVersion: string
+    /** What the configuration chose, by family. */
+    driverNames: Readonly<Record<string, string>>
+    /** The configuration as it is in force, as text, secrets masked; null where the program did not say. */
+    describeConfig: (() => string) | null
     /** Shown once the server listens; plugins add theirs. */
     announcements: Announcement[]
   }
@@ -139,6 +155,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     forceCloseConnections: 'idle',
     serverFactory: (handler) => firstLooks.createServer(handler),
     frameworkErrors: (error, request, reply) => refuseAddress(app, error, request, reply),
+    clientErrorHandler: answerClientError,
     ...PARSER_OPTIONS,
     routerOptions: { constraints: { origin: origins.constraint() } as never, maxParamLength: 1024 },
   }) as unknown as FastifyInstance
@@ -155,6 +172,11 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [] } satisfies Site,
     announcements: [],
+    overview: new Overview(),
+    programVersion: parts.version,
+    driverNames: Object.fromEntries(Object.entries(drivers).map(([family, { driver }]) => [family, driver.name])),
+    logTail: parts.logTail ?? new LogTail(),
+    describeConfig: parts.describeConfig ?? null,
     browserFiles,
     workerPrograms: new WorkerPrograms(parts.browserFiles),
     ...families,
@@ -169,7 +191,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   installIdempotency(app)
   await app.register(cookie)
   await app.register(formbody)
-  installSecurityHeaders(app, origins)
+  installSecurityHeaders(app, origins, { lan: config.lan.enabled })
   await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
   await collectOpenapi(app, { version: parts.version, url: origins.portal })
   installErrorHandlers(app)
@@ -177,6 +199,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   registerMetrics(app, requests, config.metrics.token)
   browserFileRoutes(app, { files: browserFiles, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
   registerReference(app)
+  if (config.portal.designPage) registerDesign(app)
   health.add('database', () => db.ping())
   health.add('bus', () => bus.ping())
   for (const [family, instance] of Object.entries(families)) {

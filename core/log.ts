@@ -1,4 +1,5 @@
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino'
+import type { LogTail } from './log-tail.ts'
 
 /**
  * The program's log. Secrets can't slip in by way of a whole object: the fields that carry them are masked wherever
@@ -7,8 +8,10 @@ import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'p
  *
  * Without a destination it goes to standard output, several lines a write: a system call for each would cost more than
  * all else that a small request needs. What is waiting is written at the latest after `FLUSH_MS`, and at exit.
+ *
+ * @param tail keeps the last lines
  */
-export function createLog(level: string, destination?: DestinationStream): Logger {
+export function createLog(level: string, destination?: DestinationStream, tail?: LogTail): Logger {
   const options: LoggerOptions = {
     level,
     base: null,
@@ -23,7 +26,8 @@ export function createLog(level: string, destination?: DestinationStream): Logge
       res: (reply: { statusCode?: number }) => ({ status: reply.statusCode }),
     },
   }
-  return pino(options, destination ?? pino.destination({ sync: false, minLength: 4096, periodicFlush: FLUSH_MS }))
+  const sink = destination ?? pino.destination({ sync: false, minLength: 4096, periodicFlush: FLUSH_MS })
+  return pino(options, tail?.through(sink) ?? sink)
 }
 
 const FLUSH_MS = 100

@@ -71,7 +71,7 @@ function securityOf(rule: AuthRule): Record<string, string[]>[] {
   return demand.required ? security : [{}, ...security]
 }
 
-/** `/openapi.json`, and the same for people at `/docs`. Both are made once, at the first request. */
+/** `/openapi.json`, and the same for people at `/docs/api`. Both are made once, at the first request. */
 export function registerReference(app: FastifyInstance): void {
   let json: string | undefined
   app.get(
@@ -83,12 +83,12 @@ export function registerReference(app: FastifyInstance): void {
     },
   )
   app.get(
-    '/docs',
+    '/docs/api',
     { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' }, schema: { hide: true } },
     async (request, reply) =>
       renderPage(reply, {
         title: 'API reference',
-        current: '/docs',
+        current: '/docs/api',
         user: request.principal?.viewer,
         body: renderReference(app.swagger()),
       }),

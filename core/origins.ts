@@ -10,6 +10,8 @@ export type Site =
   | { kind: 'portal' | 'studio' }
   /** `preview` is the short deploy id of `<slug>--<id>.<domain>`. */
   | { kind: 'game'; host: string; slug: string; preview: string | null }
+  /** Another name of a machine on a LAN: everything there leads to the same path of `target`, an origin. */
+  | { kind: 'alias'; host: string; target: string }
   /** Reached by number rather than by name. */
   | { kind: 'address'; host: string }
   | { kind: 'unknown'; host: string }
@@ -41,12 +43,14 @@ export class Origins {
   readonly #portalHost: string
   readonly #studioHost: string
   readonly #sites = new Map<string, Site>()
+  /** Names beside the portal's own, without a port. */
+  readonly #aliases: ReadonlySet<string>
   /** With a port a game: slug by port. */
   readonly #slugByPort = new Map<number, string>()
   readonly #portBySlug = new Map<string, number>()
   readonly byPort: boolean
 
-  constructor(config: Pick<Config, 'portal' | 'studio' | 'games'>) {
+  constructor(config: Pick<Config, 'portal' | 'studio' | 'games'> & Partial<Pick<Config, 'lan'>>) {
     this.portal = config.portal.url
     this.studio = config.studio.url
     this.#portalHost = new URL(config.portal.url).host
@@ -54,6 +58,7 @@ export class Origins {
     this.#scheme = new URL(config.portal.url).protocol
     this.#domain = config.games.domain
     this.byPort = config.games.origins === 'port'
+    this.#aliases = new Set(config.lan?.enabled ? [`${config.lan.name}.local`, 'localhost'] : [])
   }
 
   /** Whether the Studio is the portal's own origin. */
@@ -127,6 +132,10 @@ export class Origins {
   #classify(host: string): Site {
     if (host === this.#portalHost) return { kind: 'portal' }
     if (host === this.#studioHost) return { kind: 'studio' }
+    if (this.#aliases.has(hostname(host))) {
+      const target = this.#targetOf(portOf(host))
+      return target ? { kind: 'alias', host, target } : { kind: 'unknown', host }
+    }
     if (this.byPort) {
       const slug = hostname(host) === hostname(this.#portalHost) && this.#slugByPort.get(portOf(host))
       if (slug) return { kind: 'game', host, slug, preview: null }
@@ -140,6 +149,13 @@ export class Origins {
         : { kind: 'game', host, slug: label, preview: null }
     }
     return isIP(hostname(host).replace(/^\[(.*)\]$/, '$1')) ? { kind: 'address', host } : { kind: 'unknown', host }
+  }
+
+  /** What an alias with this port stands for. */
+  #targetOf(port: number): string | null {
+    if (port === portOf(this.#portalHost)) return this.portal
+    const slug = this.#slugByPort.get(port)
+    return slug === undefined ? null : this.game(slug)
   }
 
   /**

@@ -14,12 +14,13 @@ export { type Content, html, type Tone, type View } from './pages/html.ts'
 export * from './pages/layout.ts'
 export * from './pages/media.ts'
 export * from './pages/messages.ts'
-export type { NavigationEntry, PageOptions, Site, Viewer } from './pages/shell.ts'
+export type { NavigationEntry } from './pages/navigation.ts'
+export type { PageOptions, Site, Viewer } from './pages/shell.ts'
 
 /** What `renderPage` needs of Fastify's reply; every reply has it, whatever its type provider. */
 export interface PageReply {
   readonly server: { readonly site: Site; readonly browserFiles: BrowserFiles }
-  readonly request: { readonly headers: IncomingHttpHeaders }
+  readonly request: { readonly headers: IncomingHttpHeaders; readonly url: string }
   code(status: number): unknown
   header(name: string, value: string): unknown
   hasHeader(name: string): boolean
@@ -32,7 +33,7 @@ export interface PageReply {
  */
 export function renderPage(reply: PageReply, options: PageOptions): string {
   const { site, browserFiles } = reply.server
-  const page = shell(site, browserFiles, reply.request.headers, options)
+  const page = shell(site, browserFiles, reply.request, options)
   reply.code(options.status ?? 200)
   reply.header('content-type', 'text/html; charset=utf-8')
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')

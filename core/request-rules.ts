@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { type ErrorDetail, InvalidRequest } from './errors.ts'
 import { pathOf } from './log.ts'
@@ -11,6 +12,25 @@ export const PARSER_OPTIONS = {
   keepAliveTimeout: 72_000,
   http: { headersTimeout: 15_000, connectionsCheckingInterval: 1000, requestTimeout: 0 },
 } as const
+
+/** Answers what is no HTTP, or ended in the middle, in the one error shape; nobody may be there to read it. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? ['400 Bad Request', 'This is not a whole HTTP request.']
+  const body = JSON.stringify({ error: { message, code: 'invalid_request' } })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+const CLIENT_ERRORS: Record<string, [status: string, message: string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request came too slowly.'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are too large.'],
+}
 
 /** How long the body of a JSON or form request may take. */
 const BODY_MS = 20_000

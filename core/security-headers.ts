@@ -15,9 +15,9 @@ declare module 'fastify' {
  *
  * Away from helmet's defaults: no `form-action`, since sign-in forms are answered by a redirect to a game's origin,
  * which Chromium counts as a form target; no `upgrade-insecure-requests` and no HSTS on plain http, which would cut
- * LANs off; nothing inline at all.
+ * LANs off, and no HSTS with a LAN's own certificates, since tomorrow's jam may do without; nothing inline at all.
  */
-export function installSecurityHeaders(app: FastifyInstance, origins: Origins): void {
+export function installSecurityHeaders(app: FastifyInstance, origins: Origins, { lan }: { lan: boolean }): void {
   app.addHook('onRoute', (route) => {
     const origin = (route.constraints as { origin?: string } | undefined)?.origin
     if (origin === 'game') route.config = Object.assign(route.config ?? {}, { ownSecurityHeaders: true })
@@ -39,7 +39,7 @@ export function installSecurityHeaders(app: FastifyInstance, origins: Origins): 
         'object-src': ["'none'"],
       },
     },
-    strictTransportSecurity: origins.secure ? { maxAge: 31_536_000, includeSubDomains: false } : false,
+    strictTransportSecurity: origins.secure && !lan ? { maxAge: 31_536_000, includeSubDomains: false } : false,
     xFrameOptions: { action: 'deny' },
     referrerPolicy: { policy: 'same-origin' },
     crossOriginOpenerPolicy: { policy: 'same-origin' },

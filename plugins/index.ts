@@ -4,11 +4,28 @@ import assets from './assets/index.ts'
 import billing from './billing/index.ts'
 import blender from './blender/index.ts'
 import deploy from './deploy/index.ts'
+import docs from './docs/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
+import host from './host/index.ts'
+import lan from './lan/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
 import tokens from './tokens/index.ts'
 
 /** Every built-in plugin. The order does not matter: the kernel starts them by their dependencies. */
-export const plugins: Plugin[] = [oauthIdp, tokens, games, deploy, assets, gameEdge, multiplayer, billing, ai, blender]
+export const plugins: Plugin[] = [
+  oauthIdp,
+  tokens,
+  games,
+  deploy,
+  assets,
+  gameEdge,
+  multiplayer,
+  billing,
+  ai,
+  blender,
+  host,
+  docs,
+  lan,
+]

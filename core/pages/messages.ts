@@ -87,16 +87,21 @@ const shown = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 })
 
+const shownDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+
 export interface WhenProps {
   /** The instant; null or undefined shows `never`. */
   at: Date | string | number | null | undefined
+  /** The day alone, for narrow columns; the whole instant is in its title. */
+  day?: boolean
   /** Shown for no instant; default "never". */
   never?: string
 }
 
 /** An instant: written in UTC by the server, turned into the reader's own time zone by a script where there is one. */
-export function When({ at, never = 'never' }: WhenProps): View {
+export function When({ at, day, never = 'never' }: WhenProps): View {
   if (at === null || at === undefined) return html`<span class="soft">${never}</span>`
   const instant = new Date(at)
+  if (day) return html`<time datetime=${instant.toISOString()} data-when="day">${shownDay.format(instant)}</time>`
   return html`<time datetime=${instant.toISOString()} data-when>${shown.format(instant)} UTC</time>`
 }

@@ -1,31 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BrowserFiles } from '../browser-files.ts'
-import { Avatar } from './collections.ts'
 import { type Content, classes, html, type Tone, type View } from './html.ts'
-import { Icon, Mark } from './icons.ts'
+import { Icon } from './icons.ts'
 import { Notice } from './messages.ts'
+import { entryFor, Navigation, type NavigationEntry } from './navigation.ts'
 
 /** Who looks at a page. */
 export interface Viewer {
   name: string
   imageUrl: string | null
   isAdmin: boolean
-}
-
-/** A way to a plugin's page, contributed by the plugin. */
-export interface NavigationEntry {
-  label: string
-  /** Path on the portal, or a whole address. */
-  href: string
-  /**
-   * `main`: the bar on top. `account`: the signed-in viewer's menu. `host`: the part of that menu for whoever runs the
-   * server. `guest`: at the end of the bar while nobody is signed in.
-   */
-  place: 'main' | 'account' | 'host' | 'guest'
-  /** Smaller comes first. */
-  order: number
-  /** The step changes something (sign out): a form with one button instead of a link. */
-  method?: 'post'
 }
 
 /** What every page says about the place it belongs to. The kernel decorates the app with it, as `app.site`. */
@@ -43,7 +27,7 @@ export interface PageOptions {
   title: string
   /** For search engines and link previews; a sentence. */
   description?: string | undefined
-  /** `href` of the navigation entry that the page belongs to. */
+  /** `href` of the navigation entry that the page belongs to; by default the one that its path begins with. */
   current?: string | undefined
   /** Who is looking at it; null or absent when nobody is signed in. */
   user?: Viewer | null | undefined
@@ -77,7 +61,7 @@ interface ShellParts {
 export function shell(
   site: Site,
   browserFiles: BrowserFiles,
-  headers: IncomingHttpHeaders,
+  { headers, url }: { headers: IncomingHttpHeaders; url: string },
   options: PageOptions,
 ): ShellParts {
   const prepared = preparedFor(site, browserFiles)
@@ -91,7 +75,10 @@ export function shell(
   return {
     start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${scripts.join('')}`,
     middle: '</head><body>',
-    body: frame(site, new URL(site.portalUrl).host === headers.host ? '' : site.portalUrl, options),
+    body: frame(site, new URL(site.portalUrl).host === headers.host ? '' : site.portalUrl, {
+      ...options,
+      current: options.current ?? entryFor(site.navigation, url),
+    }),
     end: '</body></html>',
   }
 }
@@ -123,40 +110,10 @@ function preparedFor(site: Site, browserFiles: BrowserFiles) {
 
 function frame(site: Site, base: string, options: PageOptions): View {
   const { user, current, flash, body, wide, narrow } = options
-  const at = (place: NavigationEntry['place']) =>
-    site.navigation.filter((entry) => entry.place === place).sort((a, b) => a.order - b.order)
   const address = (href: string) => (href.startsWith('/') ? base + href : href)
-  const link = (entry: NavigationEntry, className?: string): Content =>
-    entry.method === 'post'
-      ? html`<form action=${address(entry.href)} method="post"><button class=${className}>${entry.label}</button></form>`
-      : html`<a class=${className} href=${address(entry.href)} aria-current=${entry.href === current ? 'page' : undefined}>${entry.label}</a>`
-  const guests = at('guest')
-  const main = at('main')
-  const host = user?.isAdmin ? at('host') : []
   return html`
     <a class="skip" href="#main">Skip to the content</a>
-    <header class="bar">
-      <div class="bar-inner">
-        <a class="mark" href=${address('/')}><${Mark} /><span>${site.name}</span></a>
-        ${main.length > 0 && html`<nav class="bar-nav" aria-label="Main"><ul>${main.map((entry) => html`<li>${link(entry)}</li>`)}</ul></nav>`}
-        <div class="bar-end">
-          ${
-            user
-              ? html`<details class="menu">
-                  <summary><span class="visually-hidden">Account menu of </span><${Avatar} ...${user} /><span class="menu-name">${user.name}</span><${Icon} name="chevron" /></summary>
-                  <div class="menu-body">
-                    <p class="menu-who">Signed in as <strong>${user.name}</strong></p>
-                    <ul>${at('account').map((entry) => html`<li>${link(entry)}</li>`)}</ul>
-                    ${host.length > 0 && html`<p class="menu-label" id="menu-host">This server</p><ul aria-labelledby="menu-host">${host.map((entry) => html`<li>${link(entry)}</li>`)}</ul>`}
-                  </div>
-                </details>`
-              : guests.map((entry, index) =>
-                  link(entry, index === guests.length - 1 ? 'button small' : 'button quiet small'),
-                )
-          }
-        </div>
-      </div>
-    </header>
+    <${Navigation} siteName=${site.name} entries=${site.navigation} current=${current} user=${user} address=${address} />
     <main id="main" class=${classes('main', wide && 'wide', narrow && 'narrow')} tabindex="-1">
       ${flash && html`<div class="flash"><${Notice} tone=${flash.tone ?? 'success'} dismissible>${flash.message}<//></div>`}
       ${body}
@@ -164,7 +121,7 @@ function frame(site: Site, base: string, options: PageOptions): View {
     <footer class="foot">
       <div class="foot-inner">
         <p>${site.name}<span class="foot-note"> · a yard of its own, run with Gameyard</span></p>
-        <nav aria-label="About this site"><ul><li><a href=${address('/docs')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
+        <nav aria-label="About this site"><ul><li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
         <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">
           <button type="button" value="light" aria-pressed="false" aria-label="Light"><${Icon} name="sun" /></button>
           <button type="button" value="auto" aria-pressed="true">Auto</button>

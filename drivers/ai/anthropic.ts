@@ -1,26 +1,13 @@
-import Type from 'typebox'
-import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { fetchFrom } from './fetch.ts'
-import { type AiProvider, modelsOf, providerConfig } from './interface.ts'
+import { type AiProvider, hostedConfig, modelsOf } from './interface.ts'
 import { createProvider } from './provider.ts'
 
 /** Anthropic's Messages API: texts and objects; images are for another provider (`aiImage`). */
 export default defineDriver({
   family: 'ai',
   name: 'anthropic',
-  config: Type.Object(
-    {
-      apiKey: Secret({ description: 'An API key of the Anthropic console.', minLength: 1 }),
-      baseUrl: Type.String({
-        default: 'https://api.anthropic.com/v1',
-        pattern: '^https?://[^\\s?#]+$',
-        description: 'Address of the API.',
-      }),
-      ...providerConfig,
-    },
-    { additionalProperties: false },
-  ),
+  config: hostedConfig('https://api.anthropic.com/v1', 'the Anthropic console'),
 
   async create({ apiKey, baseUrl, models, pricing }): Promise<AiProvider> {
     const { text, object } = modelsOf(models)

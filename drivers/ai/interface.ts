@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { Secret } from '../../core/config.ts'
 import { defineError } from '../../core/errors.ts'
 
 declare module 'fastify' {
@@ -126,6 +127,23 @@ export const providerConfig = {
     description:
       'Prices by model, in credits; by default 1 a started 1,000 output tokens, an image 10 (1K) or 20 (2K).',
   }),
+}
+
+/**
+ * The configuration of a provider with one public address, whose customers have a key each.
+ *
+ * @param baseUrl its address; another one is for gateways that speak the same
+ * @param keyOf where keys come from: "An API key of {keyOf}."
+ */
+export function hostedConfig(baseUrl: string, keyOf: string) {
+  return Type.Object(
+    {
+      apiKey: Secret({ description: `An API key of ${keyOf}.`, minLength: 1 }),
+      baseUrl: Type.String({ default: baseUrl, pattern: '^https?://[^\\s?#]+$', description: 'Address of the API.' }),
+      ...providerConfig,
+    },
+    { additionalProperties: false },
+  )
 }
 
 type ModelsConfig = Static<typeof providerConfig.models>

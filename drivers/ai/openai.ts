@@ -1,8 +1,6 @@
-import Type from 'typebox'
-import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { fetchFrom } from './fetch.ts'
-import { type AiProvider, type ImageRequest, modelsOf, ProviderError, providerConfig } from './interface.ts'
+import { type AiProvider, hostedConfig, type ImageRequest, modelsOf, ProviderError } from './interface.ts'
 import { createProvider } from './provider.ts'
 import { pixelsOf } from './size.ts'
 
@@ -10,18 +8,7 @@ import { pixelsOf } from './size.ts'
 export default defineDriver({
   family: 'ai',
   name: 'openai',
-  config: Type.Object(
-    {
-      apiKey: Secret({ description: 'An API key of the OpenAI platform.', minLength: 1 }),
-      baseUrl: Type.String({
-        default: 'https://api.openai.com/v1',
-        pattern: '^https?://[^\\s?#]+$',
-        description: 'Address of the API.',
-      }),
-      ...providerConfig,
-    },
-    { additionalProperties: false },
-  ),
+  config: hostedConfig('https://api.openai.com/v1', 'the OpenAI platform'),
 
   async create({ apiKey, baseUrl, models, pricing }): Promise<AiProvider> {
     return createProvider({

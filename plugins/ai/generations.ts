@@ -3,6 +3,7 @@ import type { Statements } from '../../core/database.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { type AiProvider, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
+import type { Balance } from '../billing/index.ts'
 import { AiNotConfigured } from './errors.ts'
 import { ObjectSchema } from './object-schema.ts'
 import { estimateTokens, priceOf, worstPrice } from './prices.ts'
@@ -16,6 +17,9 @@ export interface Payer {
   playerId: string
   clientId?: string | undefined
 }
+
+/** Writes something of the caller's in the transaction that charges. */
+type Also = (statements: Statements, generation: Generation) => Promise<void>
 
 /** A generation that may begin: all is checked, and its worst price is held. */
 interface Begun {
@@ -62,14 +66,15 @@ export class Generations {
    * Generates one text, object or image, paid by a player.
    *
    * @param signal whose abort ends it, uncharged
+   * @param also writes in the transaction that charges, so that what was charged for is never lost
    * @throws InvalidRequest, NotFound for a game that is not the payer's
    * @throws AiNotConfigured, InsufficientCredits, ProviderError (`upstream_error`); nothing is charged then
    */
-  async generate(payer: Payer, request: GenerateRequest, signal: AbortSignal): Promise<Generation> {
+  async generate(payer: Payer, request: GenerateRequest, signal: AbortSignal, also?: Also): Promise<Generation> {
     const begun = await this.#begin(payer, request, signal)
     try {
       const { result, outputTokens } = await this.#call(begun, request)
-      return await this.#complete(payer, request, begun, { result, outputTokens })
+      return await this.#complete(payer, request, begun, { result, outputTokens }, also)
     } catch (error) {
       throw await this.#giveUp(begun, error)
     }
@@ -180,6 +185,7 @@ export class Generations {
     request: GenerateRequest,
     { id, holdId, provider, model, gameId, signal }: Begun,
     { result, outputTokens }: { result: unknown; outputTokens: number | null },
+    also?: Also,
   ): Promise<Generation> {
     const { clock, credits, db } = this.#parts
     signal.throwIfAborted()
@@ -187,10 +193,18 @@ export class Generations {
     const tokens = outputTokens ?? estimateTokens(typeof result === 'string' ? result : JSON.stringify(result))
     const creditsUsed = priceOf(request, model, provider.pricing, tokens)
     const row = { id, playerId, gameId, type, model, credits: creditsUsed, createdAt: clock.now() }
-    const also = (statements: Statements) => record(statements, row)
-    const settle = () => credits.settle(holdId, creditsUsed, { description: `${TITLES[type]} by ${model}`, also })
-    const balance = holdId === '' ? await db.groupCommit(also).then(() => credits.balance(playerId)) : await settle()
-    return { id, type, model, result, creditsUsed, balance: balance.available }
+    const generation = ({ available }: Balance) => ({ id, type, model, result, creditsUsed, balance: available })
+    const write = async (statements: Statements, balance: Balance) => {
+      await record(statements, row)
+      await also?.(statements, generation(balance))
+    }
+    if (holdId !== '') {
+      const description = `${TITLES[type]} by ${model}`
+      return generation(await credits.settle(holdId, creditsUsed, { description, also: write }))
+    }
+    const balance = await credits.balance(playerId)
+    await db.groupCommit((statements) => write(statements, balance))
+    return generation(balance)
   }
 
   /** Gives the hold back. @returns what to tell the caller */

@@ -8,6 +8,7 @@ import { migration } from './migrations/2026_11_21_ai.ts'
 import { pages } from './pages/routes.ts'
 import { routes } from './routes.ts'
 import { AiLimits } from './schemas.ts'
+import { contributeSpending } from './spending.ts'
 
 export { AiNotConfigured } from './errors.ts'
 export type { Payer } from './generations.ts'
@@ -37,8 +38,9 @@ export default definePlugin(
     }
     const { db, clock, log, credits, games, identity } = app
     app.decorate('ai', new Generations({ db, clock, log, credits, games, identity, providers, limits }))
-    app.games.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })
-    app.site.navigation.push({ label: 'Playground', href: '/playground', place: 'account', order: 45 })
+    app.games.dashboard.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })
+    app.site.navigation.push({ label: 'AI playground', href: '/playground', place: 'make', order: 50 })
+    contributeSpending(app)
     await app.register(routes(limits))
     await app.register(pages(limits))
   },

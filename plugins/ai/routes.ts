@@ -44,7 +44,11 @@ export const routes =
         const { playerId, clientId } = callerOf(request)
         const signal = whileListening(reply)
         reply.header('cache-control', 'no-store')
-        if (!request.body.stream) return app.ai.generate({ playerId, clientId }, request.body, signal)
+        if (!request.body.stream) {
+          return app.ai.generate({ playerId, clientId }, request.body, signal, (statements, generation) =>
+            app.rememberAnswer(request, statements, reply.serialize(generation) as string),
+          )
+        }
         if (request.headers['idempotency-key'] !== undefined)
           throw new InvalidRequest('A stream is not replayed: leave Idempotency-Key or stream out.')
         const pieces = await app.ai.stream({ playerId, clientId }, request.body, signal)

@@ -3,11 +3,13 @@ import { Readable } from 'node:stream'
 import { UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import type { Blobs } from '../../core/disk-cache.ts'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { isId, newId } from '../../core/ids.ts'
 import { ShortCache } from '../../core/short-cache.ts'
 import type { Spool } from '../../core/spool.ts'
 import { BlobNotFound, type Range } from '../../drivers/storage/interface.ts'
+import type { AssetBlob } from './blobs.ts'
 import { Changes } from './changes.ts'
 import { Clips } from './clips.ts'
 import { AssetRow } from './entities.ts'
@@ -37,6 +39,8 @@ export type AssetsParts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'sto
   models: Models
   limits: Limits
   spool: Spool
+  /** What is served is read here. */
+  blobs: Blobs<AssetBlob>
 }
 
 /** A file of an asset, ready to be read. */

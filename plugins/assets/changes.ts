@@ -10,6 +10,10 @@ import { isFree } from './slugs.ts'
 
 /** Uploads that are stored and not yet written down are not older than this. */
 const UNDER_WAY_MS = 24 * 3_600_000
+/** The background job that removes the files of assets that went with an account. */
+export const FORGET = 'assets/forget'
+/** So many assets at once: a statement has room for so many values. */
+const MANY = 500
 
 /** What happens to assets after they were made. */
 export class Changes {
@@ -71,13 +75,33 @@ export class Changes {
     })
   }
 
-  /** The assets of a player who is gone, but for curated ones, which games count on. */
-  async removeAll(ownerId: string): Promise<void> {
-    const rows = await this.#parts.db.query<{ id: string }>(
-      'select id from assets where owner_id = ? and curated = ?',
-      [ownerId, false],
-    )
-    for (const { id } of rows) await this.#remove(id, () => {}).catch(unlessGone)
+  /**
+   * Removes the assets of a player whose account ends in the same transaction, but for curated ones, which games count
+   * on. Their files follow in the background; see `forget`.
+   */
+  async removeAllOf(em: SqlEntityManager, ownerId: string): Promise<void> {
+    const rows = await em.find(AssetRow, { ownerId, curated: false }, { fields: ['id', 'slug'] })
+    for (let at = 0; at < rows.length; at += MANY) {
+      const some = rows.slice(at, at + MANY)
+      const assetIds = some.map(({ id }) => id)
+      await em.upsertMany(
+        FormerAssetSlug,
+        some.map(({ id, slug }) => ({ slug, assetId: id, ownerId })),
+      )
+      await em.nativeDelete(AssetTerm, { assetId: { $in: assetIds } })
+      await em.nativeDelete(AssetClip, { assetId: { $in: assetIds } })
+      await em.nativeDelete(AssetRow, { id: { $in: assetIds } })
+      await this.#parts.jobs.enqueue(em, { name: FORGET, key: assetIds[0] as string, payload: { assetIds } })
+    }
+  }
+
+  /** Says of assets whose rows are gone that they are no more, and removes their files; safe to repeat. */
+  async forget(assetIds: string[], signal: AbortSignal): Promise<void> {
+    for (const assetId of assetIds) {
+      signal.throwIfAborted()
+      await this.#parts.events.emit('asset.deleted', { assetId })
+      await this.#assets.removeBlobs(assetId)
+    }
   }
 
   /** Removes stored bytes that no asset has: of uploads that ended between storing and writing down, and of removals. */
@@ -140,8 +164,4 @@ export class Changes {
 /** Keeps a slug from others. */
 async function rest(em: SqlEntityManager, { slug, id, ownerId }: AssetRow): Promise<void> {
   await em.upsert(FormerAssetSlug, { slug, assetId: id, ownerId })
-}
-
-function unlessGone(error: unknown): void {
-  if (!(error instanceof NotFound)) throw error
 }

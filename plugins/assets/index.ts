@@ -2,16 +2,18 @@ import { join } from 'node:path'
 import { definePlugin } from '../../core/plugin.ts'
 import { Spool } from '../../core/spool.ts'
 import { Assets } from './assets.ts'
+import { blobsOf } from './blobs.ts'
 import { registerChores } from './chores.ts'
 import { AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
 import { migration } from './migrations/2026_11_21_assets.ts'
 import { Models } from './models/models.ts'
 import { pages } from './pages/routes.ts'
 import { routes } from './routes.ts'
-import { AssetLimits } from './schemas.ts'
+import { AssetLimits, AssetsConfig } from './schemas.ts'
 import { fileRoutes } from './serving/routes.ts'
 
 export type { LocalFile } from './intake.ts'
+export { modelStage, STAGE_SCRIPT, VIEWER_POLICY } from './pages/stage.ts'
 export type { Asset, NewAsset } from './schemas.ts'
 export { CORS, PREFLIGHT } from './serving/headers.ts'
 
@@ -26,11 +28,12 @@ export default definePlugin(
   {
     name: 'assets',
     dependencies: ['oauth-idp', 'tokens'],
+    config: AssetsConfig,
     limits: AssetLimits,
     entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip],
     migrations: [migration],
   },
-  async (app, _config, limits) => {
+  async (app, config, limits) => {
     const models = new Models(app.workerPrograms)
     const spool = new Spool(join(app.config.dataDir, 'uploads'))
     await spool.prepare()
@@ -39,7 +42,7 @@ export default definePlugin(
       'assets',
       new Assets({
         ...{ db: app.db, clock: app.clock, events: app.events, storage: app.storage, jobs: app.jobs },
-        ...{ origins: app.origins, log: app.log, models, limits, spool },
+        ...{ origins: app.origins, log: app.log, models, limits, spool, blobs: await blobsOf(app, config) },
       }),
     )
     registerChores(app)
@@ -47,8 +50,8 @@ export default definePlugin(
     await app.register(fileRoutes)
     await app.register(pages({ spool, limits }))
     app.site.navigation.push(
-      { label: 'Assets', href: '/assets', place: 'main', order: 30 },
-      { label: 'My assets', href: '/assets/mine', place: 'account', order: 30 },
+      { label: 'Asset library', href: '/assets', place: 'make', order: 20, key: 'a' },
+      { label: 'My assets', href: '/assets/mine', place: 'make', order: 30 },
     )
   },
 )

@@ -42,6 +42,15 @@ export class Library {
     return { assets: page, nextCursor }
   }
 
+  /** What a player takes along of their assets: all that is said of them, and where their files are. */
+  async export(ownerId: string): Promise<unknown[]> {
+    const assets = await readAssets(this.#parts, { where: 'a.owner_id = ?', values: [ownerId], limit: 1_000_000 })
+    return assets.map(({ lodSha256: _, thumbnailSha256: __, files, ...asset }) => ({
+      ...asset,
+      files: files.map(({ crc32: ___, ...file }) => file),
+    }))
+  }
+
   /** The tags that most public assets have, with how many. */
   async tags(): Promise<{ tag: string; assets: number }[]> {
     const rows = await this.#parts.db.query<{ term: string; assets: number }>(

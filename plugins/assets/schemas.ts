@@ -147,6 +147,19 @@ export type AssetManifest = Static<typeof AssetManifest>
 export const NewClip = Type.Object({ preset: Type.String({ maxLength: 20 }) })
 export const Clip = Type.Object({ preset: Type.String(), size: Size, url: Type.String() })
 
+/** The plugin's part of the configuration. */
+export const AssetsConfig = Type.Object(
+  {
+    diskCacheBytes: Type.Integer({
+      default: 4 * 1024 ** 3,
+      minimum: 0,
+      description: 'Disk space in the data folder for copies of files from a storage over the network, in bytes.',
+    }),
+  },
+  { default: {}, description: 'Hosting models, packs, pictures and sounds.' },
+)
+export type AssetsConfig = Static<typeof AssetsConfig>
+
 /** Numbers under `limits`. */
 export const AssetLimits = {
   assetBytes: Type.Integer({

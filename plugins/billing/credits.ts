@@ -68,14 +68,14 @@ export class Credits {
    * Charges the actual price of what a hold was for and gives the rest back, in one transaction.
    *
    * @param amount 0 to what is held
-   * @param options `also` writes what belongs to it in the same transaction
+   * @param options `also` writes what belongs to it in the same transaction, knowing what the player has now
    * @returns what the player has now
    * @throws HoldGone when it was settled or released before, or has expired; nothing is charged then
    */
   async settle(
     holdId: string,
     amount: number,
-    options: { description: string; also?: (statements: Statements) => Promise<void> },
+    options: { description: string; also?: (statements: Statements, balance: Balance) => Promise<void> },
   ): Promise<Balance> {
     const { db, clock } = this.#parts
     return db.groupCommit(async (statements) => {
@@ -89,8 +89,9 @@ export class Credits {
         const entry = { playerId, amount: -amount, kind: 'generation', description, key: `hold/${holdId}` } as const
         await ledger.enter(statements, entry, clock.now())
       }
-      await options.also?.(statements)
-      return plain(await ledger.read(statements, playerId))
+      const balance = plain(await ledger.read(statements, playerId))
+      await options.also?.(statements, balance)
+      return balance
     })
   }
 

@@ -38,8 +38,8 @@ export default definePlugin(
       ...(await app.credits.ledger(playerId, { limit: 100 })),
     }))
     app.site.navigation.push(
-      { label: 'Credits', href: '/credits', place: 'account', order: 40 },
-      { label: 'Grant credits', href: '/admin/credits', place: 'host', order: 30 },
+      { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },
+      { label: 'Credits', href: '/admin/credits', place: 'host', order: 30 },
     )
     await app.register(routes)
     await app.register(pages)

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
-import { Forbidden, isPlatformError } from '../../core/errors.ts'
+import { callerOf, mustBeAdmin } from '../../core/auth.ts'
+import { isPlatformError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { renderPage } from '../../core/pages.ts'
 import type { Routes } from '../../core/routes.ts'
@@ -53,12 +53,7 @@ export const pages: Routes = async (app) => {
     return reply.redirect(url, 303)
   })
 
-  const admin = {
-    ...own,
-    onRequest: async (request: FastifyRequest) => {
-      if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This page is for administrators.')
-    },
-  }
+  const admin = { ...own, onRequest: mustBeAdmin }
 
   app.get(
     '/admin/credits',

@@ -9,8 +9,6 @@ export const NotCompleted = defineError(
 )
 export const NotCancellable = defineError('conflict', 409, 'This job is over: %s.')
 
-export const RangeNotSatisfiable = defineError('range_not_satisfiable', 416, 'The file has %s bytes.')
-
 export const UnsupportedProvider = defineError(
   'unsupported_provider',
   400,

@@ -1,4 +1,3 @@
-import type { SqlEntityManager } from '@mikro-orm/sql'
 import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../../drivers/blender/interface.ts'
 import type {} from '../../drivers/storage/interface.ts'
@@ -14,6 +13,11 @@ import { Queue } from './queue.ts'
 import { routes } from './routes.ts'
 import { BlenderLimits } from './schemas.ts'
 import { Templates } from './templates.ts'
+
+import { Thumbnails } from './thumbnails.ts'
+
+import { REMOVE_FILES, SWEEP, Tidying } from './tidying.ts'
+
 import { JobWatch } from './watch.ts'
 import { scratchFolder, Worker } from './worker.ts'
 
@@ -22,14 +26,6 @@ declare module 'fastify' {
     blender: BlenderJobs
     generatedAssets: GeneratedAssets
   }
-}
-
-/** What goes with an account; files of jobs go with the next tidying. */
-async function clearOwner(em: SqlEntityManager, ownerId: string): Promise<void> {
-  const jobs = await em.find(JobRow, { ownerId }, { fields: ['id'] })
-  await em.nativeDelete(JobText, { jobId: { $in: jobs.map(({ id }) => id) } })
-  await em.nativeDelete(JobRow, { ownerId })
-  await em.nativeDelete(GenerationRow, { ownerId })
 }
 
 /** Blender jobs: other people's scripts on a real Blender, contained, in a durable and fair queue. */
@@ -77,8 +73,17 @@ export default definePlugin(
     app.decorate('generatedAssets', generated)
     queue.onEnd = (em, job) => generated.ended(em, job)
     app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, signal }) => generated.advance(payload.id, signal))
-    app.identity.removal.clearings.push((em, ownerId) => clearOwner(em, ownerId))
-    app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'account', order: 40 })
+    new Thumbnails(app, { executor, worker, folder }).start()
+    const tidying = new Tidying(app, limits.blenderKeepDays)
+    app.jobs.handle<{ jobIds: string[] }>(REMOVE_FILES, ({ payload, signal }) =>
+      tidying.removeFiles(payload.jobIds, signal),
+    )
+    app.jobs.every(SWEEP, 24 * 3600, ({ signal }) => tidying.sweep(signal))
+    app.identity.removal.clearings.push(async (em, ownerId) => {
+      await tidying.clearOwner(em, ownerId)
+      await em.nativeDelete(GenerationRow, { ownerId })
+    })
+    app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'make', order: 40, key: 'b' })
     await app.register(routes)
     await app.register(pages)
     app.addHook('onReady', async () => {

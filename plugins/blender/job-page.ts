@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify'
 import {
   Button,
   CodeBlock,
@@ -9,10 +10,12 @@ import {
   PageHeader,
   Row,
   Section,
+  Split,
   Table,
   type View,
   When,
 } from '../../core/pages.ts'
+import { modelStage } from '../assets/index.ts'
 import { statusChip } from './list-page.ts'
 import type { Artifact, Job } from './schemas.ts'
 
@@ -27,32 +30,52 @@ interface Shown {
   script: string | null
   log: string
   inspection: Inspection | null
+  keepDays: number
 }
 
-export function jobPage({ job, script, log, inspection }: Shown): View {
+/** Larger models are for downloading: a page should not fetch them by itself. */
+const STAGE_BYTES = 16 * 1024 ** 2
+
+/** Whether the page of a job shows its model. */
+export const showsModel = ({ artifacts }: Pick<Job, 'artifacts'>): boolean =>
+  artifacts.some(({ name, size }) => name === 'model.glb' && size <= STAGE_BYTES)
+
+export function jobPage(
+  app: Pick<FastifyInstance, 'browserFiles'>,
+  { job, script, log, inspection, keepDays }: Shown,
+): View {
   const path = `/blender/jobs/${job.id}`
   const active = job.status === 'queued' || job.status === 'running'
-  const preview = job.artifacts.some(({ name }) => name === 'preview.png')
   const goesOn = job.status === 'completed' && job.artifacts.some(({ name }) => name === 'scene.blend')
+  const about = html`<${Section} title="About it"><${Facts} items=${facts(job, keepDays)} /><//>`
+  const seen = look(app, job, path)
   return html`
     <${PageHeader} title=${job.name} crumbs=${[{ label: 'Blender jobs', href: '/blender' }]} chips=${statusChip(job)}
       actions=${active && html`<${Form} action=${`${path}/cancel`}><${Button} kind="danger">Cancel<//><//>`} />
     ${active && progress(job, path)}
     ${job.error && html`<${Notice} tone="error" title=${job.error.code.replaceAll('_', ' ')}>${job.error.message}<//>`}
-    ${preview && html`<img class="preview" src=${`${path}/files/preview.png`} width="512" height="512" alt=${`Preview of ${job.name}`} />`}
-    <${Section} title="About it"><${Facts} items=${facts(job)} /><//>
+    ${seen ? html`<${Split} aside=${about}>${seen}<//>` : about}
     ${job.artifacts.length > 0 && html`<${Section} title="Files"><${Table} caption="Files of this job" columns=${columnsOf(path)} rows=${job.artifacts} /><//>`}
     ${inspection && inspectionOf(inspection)}
     ${
       goesOn &&
       html`<${Section} title="Revise" description="Another script on this job's scene; the result is a job of its own.">
         <${Form} action=${`${path}/revise`} submit="Queue the revision">
-          <${Field} label="Script" name="script" type="textarea" rows=${8} mono required />
+          <${Field} label="Script" name="script" type="textarea" rows=${8} mono required data-editor=${app.browserFiles.url('script-editor.js')} />
         <//>
       <//>`
     }
     ${script && html`<${Section} title="Script"><${CodeBlock} code=${script} title="script.py" /><//>`}
     ${log && html`<${Section} title="Log"><${CodeBlock} code=${log} /><//>`}`
+}
+
+/** The model from all sides, with its picture until then; or the picture alone. */
+function look(app: Pick<FastifyInstance, 'browserFiles'>, job: Job, path: string): View | null {
+  const picture = job.artifacts.some(({ name }) => name === 'preview.png')
+    ? html`<img src=${`${path}/files/preview.png`} width="512" height="512" alt=${`Preview of ${job.name}`} />`
+    : null
+  if (showsModel(job)) return modelStage(app, { src: `${path}/files/model.glb`, alt: `3D model: ${job.name}`, picture })
+  return picture && html`<div class="stage">${picture}</div>`
 }
 
 const progress = (job: Job, path: string): View => html`
@@ -61,15 +84,21 @@ const progress = (job: Job, path: string): View => html`
     <p role="status">${job.status === 'queued' ? `Waiting, number ${job.queuePosition ?? 1} in the queue` : (job.stage ?? 'running')}</p>
   </div>`
 
-const facts = (job: Job) => [
+const facts = (job: Job, keepDays: number) => [
   { term: 'Action', detail: job.template ? `${job.action} from ${job.template}` : job.action },
   { term: 'Queued', detail: html`<${When} at=${job.timing.queuedAt} />` },
   ...(job.timing.runMs === null ? [] : [{ term: 'Ran', detail: `${(job.timing.runMs / 1000).toFixed(1)} s` }]),
   ...(job.sourceJobId
     ? [{ term: 'From', detail: html`<a href=${`/blender/jobs/${job.sourceJobId}`}>an earlier job</a>` }]
     : []),
+  ...(job.timing.finishedAt
+    ? [{ term: 'Kept until', detail: html`<${When} at=${keptUntil(job.timing.finishedAt, keepDays)} />` }]
+    : []),
   ...(job.starterAssets.length ? [{ term: 'Starters', detail: job.starterAssets.join(', ') }] : []),
 ]
+
+const keptUntil = (finishedAt: string, days: number): string =>
+  new Date(Date.parse(finishedAt) + days * 86_400_000).toISOString()
 
 const columnsOf = (path: string) => [
   { label: 'File', cell: ({ name }: Artifact) => html`<code>${name}</code>` },

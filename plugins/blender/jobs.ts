@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { isId, newId } from '../../core/ids.ts'
 import { cutPage } from '../../core/pagination.ts'
-import type { Range, Storage } from '../../drivers/storage/interface.ts'
+import type { Availability } from '../../drivers/blender/interface.ts'
+import { BlobNotFound, type Range, type Storage } from '../../drivers/storage/interface.ts'
 import { artifactKey } from './artifacts.ts'
 import { JobRow, JobText, WorkerRow } from './entities.ts'
 import { BlenderNotConfigured, NotCancellable, NotCompleted } from './errors.ts'
@@ -167,7 +168,16 @@ export class BlenderJobs {
     const job = await this.#mustOwn(ownerId, id)
     const artifact = job.artifacts.find((candidate) => candidate.name === name)
     if (!artifact) throw new NotFound('artifact')
-    return { artifact, read: (range) => this.#parts.storage.get(artifactKey(id, artifact), range) }
+    const read = async (range?: Range) => {
+      try {
+        return await this.#parts.storage.get(artifactKey(id, artifact), range)
+      } catch (error) {
+        // The job was tidied away since it was read.
+        if (error instanceof BlobNotFound) throw new NotFound('artifact')
+        throw error
+      }
+    }
+    return { artifact, read }
   }
 
   /** What its inspection says; null when there is none. @throws NotFound when the job is not the player's */
@@ -183,11 +193,18 @@ export class BlenderJobs {
     return this.#parts.watch.follow(id, () => this.get(ownerId, id))
   }
 
+  /** Says that this process is there for jobs before there is one: for a process that does nothing else. */
+  async takeJobs(): Promise<Availability> {
+    const { worker } = this.#parts
+    const found = await worker.availability()
+    if (found.available) await worker.announce()
+    return found
+  }
+
   /** Who runs jobs, how many, and whether anybody does. */
   async health(): Promise<Health> {
-    const { worker, queue, executorName, library } = this.#parts
-    const own = await worker.availability()
-    if (own.available) await worker.announce()
+    const { queue, executorName, library } = this.#parts
+    const own = await this.takeJobs()
     const workers = await this.#workers()
     const counts = await queue.counts()
     const [first] = workers
@@ -218,10 +235,8 @@ export class BlenderJobs {
   /** @throws BlenderNotConfigured when nobody would run a job */
   async #mustHaveWorker(): Promise<void> {
     if ((await this.#workers()).length > 0) return
-    const { worker } = this.#parts
-    const own = await worker.availability()
+    const own = await this.takeJobs()
     if (!own.available) throw new BlenderNotConfigured(own.reason)
-    await worker.announce()
   }
 
   async #parametersOf(

@@ -21,12 +21,14 @@ interface Shown {
   /** What was sent, when the form is shown again. */
   values: Record<string, string>
   problem: string | undefined
+  /** Address of the editor for scripts. */
+  editor: string
 }
 
 const propertiesOf = (template: Template): [string, Property][] =>
   Object.entries((template.parameters as { properties: Record<string, Property> }).properties)
 
-export const newJobPage = ({ template, starters, values, problem }: Shown): View => html`
+export const newJobPage = ({ template, starters, values, problem, editor }: Shown): View => html`
   <${PageHeader} title=${template ? `New job: ${template.title}` : 'New job'} crumbs=${[{ label: 'Blender jobs', href: '/blender' }]}
     lede=${template?.description ?? 'An empty scene, and your script.'} />
   <${Form} action=${`/blender/new${template ? `?template=${template.id}` : ''}`} error=${problem} submit="Queue the job"
@@ -35,7 +37,7 @@ export const newJobPage = ({ template, starters, values, problem }: Shown): View
     ${template && propertiesOf(template).map(([name, property]) => control(name, property, values))}
     <${Field} label="Starter" name="starter" type="select" value=${values.starter ?? ''} hint="A ready-made part, beside the rest."
       options=${[{ value: '', label: 'None' }, ...starters.map(({ id, title }) => ({ value: id, label: title }))]} />
-    <${Field} label="Script" name="script" type="textarea" rows=${12} mono required=${!template} value=${values.script}
+    <${Field} label="Script" name="script" type="textarea" rows=${12} mono required=${!template} value=${values.script} data-editor=${editor}
       hint=${template ? `Python that runs after the template. ${template.guidance}` : 'Python that builds the model.'} />
     <details><summary>What a script may use</summary><pre class="code"><code>${HELPER_API}</code></pre></details>
   <//>

@@ -5,7 +5,9 @@ import { InvalidRequest, isPlatformError } from '../../core/errors.ts'
 import { renderPage } from '../../core/pages.ts'
 import { PageQuery } from '../../core/pagination.ts'
 import type { Routes } from '../../core/routes.ts'
-import { jobPage } from './job-page.ts'
+import { extendPolicy } from '../../core/security-headers.ts'
+import { STAGE_SCRIPT, VIEWER_POLICY } from '../assets/index.ts'
+import { jobPage, showsModel } from './job-page.ts'
 import { listPage } from './list-page.ts'
 import { newJobPage, parametersFrom } from './new-job-page.ts'
 import { ArtifactParams, JobParams } from './schemas.ts'
@@ -13,11 +15,14 @@ import { sendArtifact } from './send-artifact.ts'
 import { sendEvents } from './send-events.ts'
 
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
+/** Turns fields for scripts into editors. */
+const SCRIPT_FIELD = 'script-field.js'
 const Fields = Type.Record(Type.String(), Type.String())
 
 /** A player's Blender jobs, on the portal. */
 export const pages: Routes = async (app) => {
   const { blender } = app
+  const editor = () => app.browserFiles.url('script-editor.js')
   /** Another's job is none, whatever the form says: so before it is read. */
   const owned = async (request: FastifyRequest) => {
     await blender.get(callerOf(request).playerId, (request.params as { id: string }).id)
@@ -36,8 +41,13 @@ export const pages: Routes = async (app) => {
   const Query = Type.Object({ template: Type.Optional(Type.String({ maxLength: 40 })) })
   app.get('/blender/new', { ...own, schema: { querystring: Query } }, async (request, reply) => {
     const template = blender.templates.find(request.query.template ?? '')
-    const shown = { template, starters: blender.library.list(), values: {}, problem: undefined }
-    return renderPage(reply, { title: 'New Blender job', user: callerOf(request).viewer, body: newJobPage(shown) })
+    const shown = { template, starters: blender.library.list(), values: {}, problem: undefined, editor: editor() }
+    return renderPage(reply, {
+      title: 'New Blender job',
+      user: callerOf(request).viewer,
+      scripts: [SCRIPT_FIELD],
+      body: newJobPage(shown),
+    })
   })
 
   app.post('/blender/new', { ...own, schema: { querystring: Query, body: Fields } }, async (request, reply) => {
@@ -55,11 +65,18 @@ export const pages: Routes = async (app) => {
       return reply.redirect(`/blender/jobs/${job.id}`, 303)
     } catch (error) {
       if (!isPlatformError(error)) throw error
-      const shown = { template, starters: blender.library.list(), values: request.body, problem: error.message }
+      const shown = {
+        template,
+        starters: blender.library.list(),
+        values: request.body,
+        problem: error.message,
+        editor: editor(),
+      }
       return renderPage(reply, {
         title: 'New Blender job',
         user: viewer,
         status: error.statusCode,
+        scripts: [SCRIPT_FIELD],
         body: newJobPage(shown),
       })
     }
@@ -74,11 +91,13 @@ export const pages: Routes = async (app) => {
       blender.inspection(playerId, id),
     ])
     const active = job.status === 'queued' || job.status === 'running'
+    const stage = showsModel(job)
+    if (stage) extendPolicy(reply, VIEWER_POLICY)
     return renderPage(reply, {
       title: job.name,
       user: viewer,
-      ...(active ? { scripts: ['blender-job.js'] } : {}),
-      body: jobPage({ job, ...text, inspection }),
+      scripts: active ? ['blender-job.js'] : [...(stage ? [STAGE_SCRIPT] : []), SCRIPT_FIELD],
+      body: jobPage(app, { job, ...text, inspection, keepDays: blender.limits.blenderKeepDays }),
     })
   })
 

@@ -19,6 +19,12 @@ export const BlenderLimits = {
     maximum: 600,
     description: 'How long a worker that died keeps its job from others.',
   }),
+  blenderKeepDays: Type.Integer({
+    default: 30,
+    minimum: 1,
+    maximum: 36_500,
+    description: 'How long a job that is over is kept, with its files. Assets made of it stay.',
+  }),
 }
 export type BlenderLimits = { [Name in keyof typeof BlenderLimits]: number }
 

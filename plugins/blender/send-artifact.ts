@@ -1,42 +1,31 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ifRangeHolds, matchesEtag, parseRange } from '../../core/http.ts'
+import { headOf, planOf } from '../../core/send-file.ts'
 import type { Range } from '../../drivers/storage/interface.ts'
-import { RangeNotSatisfiable } from './errors.ts'
 import type { Artifact } from './schemas.ts'
 
-/**
- * Answers with a file that a script may have made: never as something that a browser would run.
- * @throws RangeNotSatisfiable
- */
+/** Answers with a file that a script may have made, or a part of it: never as something that a browser would run. */
 export async function sendArtifact(
-  request: Pick<FastifyRequest, 'headers' | 'method'>,
+  { raw }: Pick<FastifyRequest, 'raw'>,
   reply: Pick<FastifyReply, 'code' | 'header' | 'send'>,
   { artifact, read }: { artifact: Artifact; read(range?: Range): Promise<Readable> },
 ): Promise<FastifyReply> {
-  const etag = `"${artifact.sha256}"`
-  reply.header('etag', etag)
-  reply.header('cache-control', 'private, no-cache')
-  reply.header('accept-ranges', 'bytes')
-  reply.header('x-content-type-options', 'nosniff')
-  reply.header('content-security-policy', "sandbox; default-src 'none'")
-  if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  const asked = ifRangeHolds(request.headers['if-range'] as string | undefined, etag)
-    ? request.headers.range
-    : undefined
-  const range = parseRange(asked, artifact.size)
-  if (range === 'unsatisfiable')
-    throw new RangeNotSatisfiable(artifact.size).with({ headers: { 'content-range': `bytes */${artifact.size}` } })
-  reply.header('content-type', artifact.contentType)
-  reply.header(
-    'content-disposition',
-    `${artifact.name === 'preview.png' ? 'inline' : 'attachment'}; filename="${artifact.name}"`,
-  )
-  if (range) {
-    reply.code(206)
-    reply.header('content-range', `bytes ${range.start}-${range.end}/${artifact.size}`)
-  }
-  reply.header('content-length', range ? range.end - range.start + 1 : artifact.size)
-  if (request.method === 'HEAD') return reply.send()
-  return reply.send(await read(range ?? undefined))
+  const { name, size, sha256, contentType } = artifact
+  const head = headOf({ etag: `"${sha256}"`, size, isDocument: false }, [
+    ...['content-type', contentType],
+    ...['content-disposition', `${name === 'preview.png' ? 'inline' : 'attachment'}; filename="${name}"`],
+    ...['cache-control', 'private, no-cache'],
+    ...['accept-ranges', 'bytes'],
+    ...['x-content-type-options', 'nosniff'],
+    ...['content-security-policy', "sandbox; default-src 'none'"],
+  ])
+  const { status, headers, bytes } = planOf(raw, head)
+  // Before anything is said, so that a file that is gone is an error.
+  const body = bytes === null ? nothing(raw, status) : await read(bytes === 'all' ? undefined : bytes)
+  for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
+  return reply.code(status).send(body)
 }
+
+/** Fastify says `content-length: 0` of a HEAD without a stream. */
+const nothing = ({ method }: FastifyRequest['raw'], status: number): Readable | undefined =>
+  method === 'HEAD' && status === 200 ? Readable.from([]) : undefined

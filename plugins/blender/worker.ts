@@ -40,6 +40,12 @@ interface Run {
   ended: Promise<void>
 }
 
+/** What a process says whose configuration leaves jobs to others. */
+const LEFT_TO_OTHERS: Availability = {
+  available: false,
+  reason: 'this server leaves jobs to `gameyard worker`, and none runs.',
+}
+
 /** Takes jobs from the queue and runs them, as many at once as the executor has room for. */
 export class Worker {
   readonly #id: string
@@ -63,6 +69,7 @@ export class Worker {
   /** What runs are possible here; asked of Blender now and then, since that costs a second. */
   availability(): Promise<Availability> {
     const { executor } = this.#parts
+    if (executor.capacity === 0) return Promise.resolve(LEFT_TO_OTHERS)
     const now = performance.now()
     if (!this.#known || now > this.#known.at) {
       const answer = executor.check().then((found) => {
@@ -152,7 +159,7 @@ export class Worker {
   async announce(): Promise<void> {
     const { executor, db, clock } = this.#parts
     const found = await this.availability()
-    if (!found.available || executor.capacity === 0 || performance.now() - this.#announcedAt < ANNOUNCE_MS) return
+    if (!found.available || performance.now() - this.#announcedAt < ANNOUNCE_MS) return
     this.#announcedAt = performance.now()
     await db.em().upsert(WorkerRow, {
       id: this.#id,

@@ -21,7 +21,10 @@ const WORTH = 0.95
 /** How often those who serve hear of new forms while a large build is at work. */
 const TELL_EVERY_MS = 5000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games'> & { storage: Storage; deploys: Deploys }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'workerPrograms'> & {
+  storage: Storage
+  deploys: Deploys
+}
 
 /**
  * Makes brotli and gzip forms of what a game serves, after it is live. A blob is compressed once, whichever deploys
@@ -29,10 +32,11 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games'> & { stor
  */
 export class Compression {
   readonly #parts: Parts
-  readonly #compressor = new Compressor()
+  readonly #compressor: Compressor
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#compressor = new Compressor(parts.workerPrograms)
   }
 
   /** Compresses the live deploy of a game; ends early when another goes live, which has a job of its own. */

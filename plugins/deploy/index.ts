@@ -1,4 +1,5 @@
 import { definePlugin } from '../../core/plugin.ts'
+import type {} from '../../core/worker-programs.ts'
 import type {} from '../../drivers/storage/interface.ts'
 import { Collector } from './collector.ts'
 import { Compression } from './compression.ts'
@@ -6,6 +7,7 @@ import { Deploys } from './deploys.ts'
 import { BlobRow, BlobVariant, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
 import { forgetGame } from './forget-game.ts'
 import { COMPRESS } from './go-live.ts'
+import { lastDeploys } from './last-deploys.ts'
 import { migration } from './migrations/2026_11_21_deploys.ts'
 import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
 import { pages } from './pages.ts'
@@ -40,7 +42,8 @@ export default definePlugin(
     app.addHook('onClose', () => compression.close())
     app.games.removals.clearings.push(forgetGame)
     app.identity.removal.clearings.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))
-    app.games.tabs.push({ label: 'Deploys', order: 20, href: (game) => `/games/${game.slug}/deploys` })
+    app.games.dashboard.tabs.push({ label: 'Deploys', order: 20, href: (game) => `/games/${game.slug}/deploys` })
+    app.games.dashboard.columns.push(lastDeploys(app))
     await app.register(routes(limits))
     await app.register(pages)
     await app.register(zipRoutes(limits))

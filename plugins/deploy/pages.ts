@@ -197,7 +197,7 @@ const instructions = (portal: string, game: Game): View => html`
     },
     {
       title: 'Or without it: get a token',
-      body: html`<p>Make one in <a href="/settings/tokens">your settings</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
+      body: html`<p>Make one under <a href="/settings/tokens">API tokens</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
         <${CodeBlock} code="export SERVICE_API_TOKEN=svc_api_…" />`,
     },
     {

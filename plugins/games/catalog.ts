@@ -56,6 +56,14 @@ export class Catalog {
     return { games, nextCursor }
   }
 
+  /** Those of these games that anybody may play now, in the order of the ids. */
+  async among(ids: readonly string[]): Promise<Game[]> {
+    if (ids.length === 0) return []
+    const where = `g.visibility = 'public' and ${READY} and g.id in (${ids.map(() => '?').join(', ')})`
+    const games = await readGames(this.#parts, { where, order: 'g.id', values: [true, ...ids], limit: ids.length })
+    return games.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
+  }
+
   /** The tags that most games have that can be played, with how many; a minute old at most. */
   tags(): Promise<TagCount[]> {
     const now = this.#parts.clock.now().getTime()

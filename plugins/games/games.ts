@@ -5,9 +5,12 @@ import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { isId, newId } from '../../core/ids.ts'
 import { cutPage, type PageQuery } from '../../core/pagination.ts'
 import { ShortCache } from '../../core/short-cache.ts'
+import { Administration } from './administration.ts'
 import { Counts } from './analytics/counts.ts'
+import { Playing } from './analytics/playing.ts'
 import { readAnalytics } from './analytics/read.ts'
 import { Catalog } from './catalog.ts'
+import { Dashboard } from './dashboard.ts'
 import { GameRow } from './entities.ts'
 import { Invitations } from './invitations.ts'
 import { Media } from './media/media.ts'
@@ -30,14 +33,6 @@ import {
 import { indexGame } from './search.ts'
 import { claimSlug, moveSlug, SLUG_REST_MS, slugFrom } from './slugs.ts'
 
-/** A page of a game's dashboard, contributed by the plugin that has it. */
-export interface GameTab {
-  label: string
-  /** Path on the portal. */
-  href(game: Game): string
-  order: number
-}
-
 declare module '../../core/events.ts' {
   interface DomainEvents {
     /** A game was made, changed, put live or deleted. `previousSlug` when its slug was another one before. */
@@ -52,12 +47,14 @@ export type GamesParts = Pick<
 >
 
 export class Games {
-  /** What the dashboard of a game consists of; the owner sees it on every page of the game. */
-  readonly tabs: GameTab[] = []
+  /** What plugins contribute to the owner's pages. */
+  readonly dashboard = new Dashboard()
   /** What happens in games is told here; see `Counts`. */
   readonly count: Counts
   readonly media: Media
   readonly catalog: Catalog
+  readonly playing: Playing
+  readonly administration: Administration
   readonly removals: Removals
   readonly invitations: Invitations
   readonly #parts: GamesParts
@@ -69,6 +66,8 @@ export class Games {
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
     this.media = new Media({ db, clock, config, storage, games: this })
     this.catalog = new Catalog(parts)
+    this.playing = new Playing(parts)
+    this.administration = new Administration(parts, this)
     this.removals = new Removals(parts, this)
     this.invitations = new Invitations(parts, this)
     this.#bySlug = new ShortCache(parts.clock)

@@ -1,15 +1,18 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { registerChores } from './chores.ts'
+import { contributeCounts } from './dashboard.ts'
 import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
 import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
+import { contributeToOverview, hostPages } from './pages/host.ts'
+import { overviewPages } from './pages/overview.ts'
 import { ownerPages } from './pages/owner.ts'
 import { publicPages } from './pages/public.ts'
 import { pathOf } from './record.ts'
 import { routes } from './routes.ts'
 
-export type { GameTab } from './games.ts'
+export type { GameColumn, GameTab, OwnerFigure } from './dashboard.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export type { Game } from './schemas.ts'
@@ -36,20 +39,26 @@ export default definePlugin(
     removal.parts.set('games', (playerId) => app.games.export(playerId))
     removal.clearings.push((em, playerId) => app.games.removals.removeAllOf(em, playerId))
     app.events.on('player.deleted', ({ playerId }) => app.games.removals.forget(playerId))
-    app.games.tabs.push(
-      { label: 'Play', order: 10, href: pathOf },
+    app.games.dashboard.tabs.push(
+      { label: 'Overview', order: 10, href: (game) => `${pathOf(game)}/overview` },
+      { label: 'Sign-in', order: 30, href: (game) => `${pathOf(game)}/sign-in` },
       { label: 'Analytics', order: 70, href: (game) => `${pathOf(game)}/analytics` },
       { label: 'Settings', order: 80, href: (game) => `${pathOf(game)}/settings` },
       { label: 'Integrate', order: 90, href: (game) => `${pathOf(game)}/integrate` },
     )
     app.site.navigation.push(
-      { label: 'Play', href: '/catalog', place: 'main', order: 10 },
-      { label: 'My games', href: '/games', place: 'account', order: 10 },
+      { label: 'Play', href: '/catalog', place: 'main', order: 10, key: 'p' },
+      { label: 'My games', href: '/games', place: 'make', order: 10, key: 'm' },
+      { label: 'Games', href: '/admin/games', place: 'host', order: 20 },
     )
+    contributeCounts(app)
+    contributeToOverview(app)
     registerChores(app)
     await app.register(routes)
     await app.register(mediaRoutes)
     await app.register(publicPages)
     await app.register(ownerPages)
+    await app.register(overviewPages)
+    await app.register(hostPages)
   },
 )

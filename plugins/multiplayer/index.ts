@@ -59,7 +59,7 @@ export default definePlugin(
     })
     await app.register(routes({ places, connections, limits }))
     await app.register(pages(places))
-    app.games.tabs.push({ label: 'Rooms', order: 40, href: (game) => `/games/${game.slug}/rooms` })
+    app.games.dashboard.tabs.push({ label: 'Rooms', order: 40, href: (game) => `/games/${game.slug}/rooms` })
 
     const timers = [
       setInterval(() => void places.tend(), 1000),

@@ -1,5 +1,6 @@
 import { allowAnyOrigin } from '../../core/cors.ts'
 import { definePlugin } from '../../core/plugin.ts'
+import { firstSteps } from './admin/first-steps.ts'
 import { adminPages } from './admin/pages.ts'
 import { OAuthAppRow, SignInCount } from './apps/entities.ts'
 import { appRoutes } from './apps/routes.ts'
@@ -37,7 +38,6 @@ export type { BuiltinClient } from './oauth/builtin-clients.ts'
 export { InvalidGrant } from './oauth/errors.ts'
 export { type NewPlayer, Players, type Standing } from './players/players.ts'
 export type { Player } from './players/schemas.ts'
-export { SettingsHeader } from './settings/header.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -95,10 +95,12 @@ export default definePlugin(
       ...(identity.players.signUpIsOpen
         ? [{ label: 'Sign up', href: '/sign-up', place: 'guest', order: 20 } as const]
         : []),
-      { label: 'Settings', href: '/settings', place: 'account', order: 80 },
+      { label: 'Profile and settings', href: '/settings', place: 'account', order: 10, key: 's' },
       { label: 'Players', href: '/admin/players', place: 'host', order: 10 },
       { label: 'Sign out', href: '/sign-out', place: 'account', order: 90, method: 'post' },
     )
+    app.overview.figures.push({ label: 'players', order: 10, value: () => identity.administration.count() })
+    app.overview.steps.push(...firstSteps(app))
     for (const routes of [recoveryPages, avatarRoutes, passkeyRoutes, upstreamPages, adminPages, securityPages])
       await app.register(routes)
     for (const routes of [playerRoutes, playerPages, setupPages, settingsPages, appRoutes]) await app.register(routes)

@@ -31,7 +31,7 @@ export default definePlugin(
     app.identity.removal.parts.set('tokens', (playerId) => tokens.export(playerId))
     app.identity.removal.clearings.push((em, playerId) => em.nativeDelete(ApiToken, { playerId }))
     app.identity.builtins.add(cliClient(tokens))
-    app.identity.settings.push({ label: 'API tokens', href: '/settings/tokens', order: 30 })
+    app.site.navigation.push({ label: 'API tokens', href: '/settings/tokens', place: 'make', order: 60, key: 't' })
     await app.register(routes)
     await app.register(pages)
   },

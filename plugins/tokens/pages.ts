@@ -63,13 +63,12 @@ export const pages: Routes = async (app) => {
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: 'API tokens',
-      current: '/settings',
+      current: '/settings/tokens',
       user: viewer,
       status: form ? 400 : 200,
       flash: done === 'revoked' ? { message: 'The token is revoked. It stopped working at once.' } : null,
       body: TokensPage({
         ...list,
-        entries: app.identity.settings,
         first: cursor === undefined,
         created,
         form: form ?? EMPTY_FORM,

@@ -11,13 +11,13 @@ import {
   Form,
   html,
   Notice,
+  PageHeader,
   Pagination,
   Section,
   Table,
   type View,
   When,
 } from '../../core/pages.ts'
-import { SettingsHeader } from '../oauth-idp/index.ts'
 import type { CreatedToken, Expiry, Token } from './schemas.ts'
 import { ALL_SCOPES, PRESETS, SCOPES, type Scope } from './scopes.ts'
 
@@ -31,7 +31,6 @@ export interface TokenForm {
 }
 
 interface TokensPageProps {
-  entries: { label: string; href: string; order: number }[]
   tokens: Token[]
   nextCursor: string | null
   /** Whether this is the first page of the list. */
@@ -43,9 +42,9 @@ interface TokensPageProps {
 }
 
 export const TokensPage = (props: TokensPageProps): View => html`
-  <${SettingsHeader} entries=${props.entries} current="/settings/tokens" />
+  <${PageHeader} title="API tokens" lede="A token lets a program act for you, within its scopes: a terminal, a build server, a coding assistant." />
   ${props.created && html`<${Created} created=${props.created} portalUrl=${props.portalUrl} />`}
-  <${Section} title="Your tokens" description="A token lets a program act for you, within its scopes.">
+  <${Section} title="Your tokens">
     <${List} ...${props} />
     <${Pagination} label="tokens" first=${props.first ? null : '/settings/tokens'}
       next=${props.nextCursor && `/settings/tokens?cursor=${props.nextCursor}`} />

@@ -91,3 +91,11 @@ t.test('init writes a file that is valid, and overwrites none', async (t) => {
   t.match(await run(t, ['init', 'x.yaml', '--preset', 'lan-party'], { cwd }), { code: 2 })
   t.match(await run(t, ['init', 'nowhere/x.yaml'], { cwd }), { code: 1, stderr: /can't be written \(ENOENT\)/ })
 })
+
+t.test('a worker that could run nothing says so', async (t) => {
+  const none = await run(t, ['worker'], { env: { SERVICE_BLENDER__DRIVER: 'none' } })
+  t.match(none, { code: 1, stdout: '', stderr: /blender\.driver is none/ })
+  const missing = await run(t, ['worker', '--capacity', '2'], { env: { SERVICE_BLENDER__COMMAND: 'no-blender-here' } })
+  t.match(missing, { code: 1, stderr: /No job can run here: There is no program no-blender-here/ })
+  t.match(await run(t, ['worker', '--capacity', '0']), { code: 2, stderr: /expected a number from 1/ })
+})

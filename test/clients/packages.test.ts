@@ -115,6 +115,28 @@ t.test('a developer’s program in a fresh folder: it runs, and its types hold',
   // Not by a blocking call: the platform answers from this very process.
   const { stdout } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project.folder, env })
   t.match(stdout, /name: 'Ada'/, 'the example of the README')
+  const oldest = process.env.GAMEYARD_NODE_18
+  await t.test('on Node 18, the oldest that the SDK promises', async (t) => {
+    if (!oldest) {
+      if (process.env.CI) return t.fail('GAMEYARD_NODE_18 names no Node 18')
+      return t.pass('skipped: GAMEYARD_NODE_18 names no Node 18', { skip: 'no Node 18' })
+    }
+    project.write({
+      'oldest.js': `
+        import { ApiError, createClient } from '@gameyard/sdk'
+        const client = createClient({ baseUrl: process.env.SERVICE_BASE_URL, token: process.env.SERVICE_API_TOKEN })
+        const game = await client.games.create({ title: 'Pong', description: 'Bats and a ball.' })
+        const titles = []
+        for await (const asset of client.listAssets()) titles.push(asset.title)
+        const missing = await client.games.get('nothing').catch((error) => error)
+        const given = await client.games.get(game.id, { signal: AbortSignal.abort() }).catch((error) => error.name)
+        console.log(process.version, game.title, titles.length, missing instanceof ApiError && missing.status, given)
+      `,
+    })
+    const run = (file: string) => promisify(execFile)(oldest, [file], { cwd: project.folder, env })
+    t.match((await run('example.js')).stdout, /name: 'Ada'/)
+    t.match((await run('oldest.js')).stdout, /^v18\.\S+ Pong 0 404 AbortError\n$/)
+  })
   const tsc = join(root, 'node_modules/typescript/lib/tsc.js')
   t.equal(
     String(execFileSync(process.execPath, [tsc, '-p', project.folder], { env: plainEnvironment() })),

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import type { NetworkInterfaceInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import Type from 'typebox'
@@ -29,10 +30,11 @@ t.test('every ready-made file is known here', async (t) => {
 
 t.test('lan-jam.yaml loads: everything on one machine, reachable from the others', async (t) => {
   const { text, setup } = readyMade('lan-jam')
-  const { config, problems, drivers } = await load(t, text, setup)
+  const wifi = { address: '192.168.1.20', family: 'IPv4', internal: false } as NetworkInterfaceInfo
+  const { config, problems, drivers } = await load(t, text, { ...setup, networks: { wlan0: [wifi] } })
   t.match(problems, [{ severity: 'warning', message: /puts every game on the name of the portal/ }], 'and warns')
   t.equal(problems.length, 1)
-  t.match(config, { listen: { host: '0.0.0.0' }, studio: { url: config.portal.url }, games: { origins: 'port' } })
+  t.match(config, { listen: { host: '192.168.1.20' }, studio: { url: config.portal.url }, games: { origins: 'port' } })
   t.match(drivers, {
     database: { driver: { name: 'sqlite' } },
     storage: { driver: { name: 'local' } },

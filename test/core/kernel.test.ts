@@ -250,7 +250,7 @@ t.test('metrics are for this machine or the configured token', async (t) => {
 
 t.test('pages and answers carry the security headers; nothing inline is allowed', async (t) => {
   const app = await startKernel(t)
-  const { headers } = await app.inject({ url: '/docs', headers: portal })
+  const { headers } = await app.inject({ url: '/docs/api', headers: portal })
   const policy = String(headers['content-security-policy'])
   t.notMatch(policy, /unsafe-inline|unsafe-eval|form-action|upgrade-insecure-requests/)
   t.match(policy, /default-src 'self'/)

@@ -32,8 +32,8 @@ t.test('no secret of a request reaches the log', async (t) => {
 t.test('one line a request: method, path, status, time, id', async (t) => {
   const { log, lines } = captureLog()
   const app = await startKernel(t, { log })
-  const answer = await app.inject({ url: '/docs?code=secret', headers: { host: 'localhost:8080' } })
+  const answer = await app.inject({ url: '/docs/api?code=secret', headers: { host: 'localhost:8080' } })
   const line = lines().find((entry) => entry.msg === 'request')
-  t.match(line, { level: 'info', method: 'GET', path: '/docs', status: 200, reqId: answer.headers['x-request-id'] })
+  t.match(line, { level: 'info', method: 'GET', path: '/docs/api', status: 200, reqId: answer.headers['x-request-id'] })
   t.type(line?.ms, 'number')
 })

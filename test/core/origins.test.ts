@@ -65,7 +65,7 @@ t.test('names that anyone can make up are not remembered', async (t) => {
 
 t.test('with a port a game, the port names the game and the Host header still decides', async (t) => {
   const lan = new Origins({
-    portal: { url: 'http://192.168.1.20:8080', name: 'Jam' },
+    portal: { url: 'http://192.168.1.20:8080', name: 'Jam', designPage: false },
     studio: { url: 'http://192.168.1.20:8080' },
     games: { domain: 'localhost:8080', origins: 'port', allowSameSite: false },
   })
@@ -77,4 +77,23 @@ t.test('with a port a game, the port names the game and the Host header still de
   t.match(lan.parse('10.0.0.1:8081'), { kind: 'address' })
   lan.assignPort('ping', 8081)
   t.match(lan.parse('192.168.1.20:8081'), { kind: 'game', slug: 'ping' }, 'after a change of slug')
+})
+
+t.test('on a LAN the other names of the machine lead to the portal and to its games, whatever the case', async (t) => {
+  const lan = new Origins({
+    portal: { url: 'http://192.168.1.20:8080' },
+    studio: { url: 'http://192.168.1.20:8080' },
+    games: { origins: 'port' },
+    lan: { enabled: true, name: 'yard' },
+  } as never)
+  const portal = { kind: 'alias', target: 'http://192.168.1.20:8080' }
+  t.match(lan.parse('yard.local:8080'), portal)
+  t.match(lan.parse('Yard.Local:8080'), portal)
+  t.match(lan.parse('localhost:8080'), portal)
+  t.match(lan.parse('yard.local:8081'), { kind: 'unknown' }, 'a port that no game has')
+  lan.assignPort('pong', 8081)
+  t.match(lan.parse('yard.local:8081'), { kind: 'alias', target: 'http://192.168.1.20:8081' })
+  for (const host of ['yard.local', 'other.local:8080', 'x.yard.local:8080']) {
+    t.match(lan.parse(host), { kind: 'unknown' }, host)
+  }
 })

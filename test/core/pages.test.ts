@@ -3,13 +3,37 @@ import { join } from 'node:path'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { type BrowserFiles, browserFileRoutes, folderSource, loadBrowserFiles } from '../../core/browser-files.ts'
-import { coverFor, coverSvg, html, type PageOptions, renderErrorPage, renderPage, type Site } from '../../core/pages.ts'
+import { home, manage, settings, signIn } from '../../core/pages/specimens.ts'
+import {
+  coverFor,
+  coverSvg,
+  html,
+  type NavigationEntry,
+  type PageOptions,
+  renderErrorPage,
+  renderPage,
+  type Site,
+} from '../../core/pages.ts'
 import { renderReference } from '../../core/reference.ts'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../kit/browser.ts'
-import { ada, home, manage, navigation, settings, signIn } from './gallery.ts'
 import { document as openapi } from './openapi-example.ts'
 
 const root = join(import.meta.dirname, '../..')
+const navigation: NavigationEntry[] = [
+  { label: 'Games', href: '/games', place: 'make', order: 10 },
+  { label: 'Play', href: '/', place: 'main', order: 10 },
+  { label: 'Assets', href: '/assets', place: 'make', order: 30 },
+  { label: 'Blender', href: '/jobs', place: 'make', order: 40 },
+  { label: 'Settings', href: '/settings', place: 'account', order: 10 },
+  { label: 'API tokens', href: '/settings/tokens', place: 'make', order: 50 },
+  { label: 'Sign out', href: '/sign-out', place: 'account', order: 90, method: 'post' },
+  { label: 'Players', href: '/host/players', place: 'host', order: 10 },
+  { label: 'Sign in', href: '/sign-in', place: 'guest', order: 10 },
+  { label: 'Sign up', href: '/sign-up', place: 'guest', order: 20 },
+]
+
+const ada = { name: 'Ada Lovelace', imageUrl: null, isAdmin: true }
+
 const csp =
   "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
 
@@ -156,11 +180,11 @@ t.test('navigation is ordered and shows the host part to administrators only', a
   t.teardown(() => app.close())
   const mine = (await app.inject('/home')).body
   t.ok(mine.indexOf('>Play<') < mine.indexOf('>Make<'))
-  t.match(mine, '>Players<')
+  t.match(mine, '>Server<')
   t.notMatch(mine, '>Sign up<')
   const guest = (await app.inject('/home?guest')).body
   t.match(guest, '>Sign up<')
-  t.notMatch(guest, '>Players<')
+  t.notMatch(guest, '>Server<')
 })
 
 t.test('an error page says what happened and what to quote, and is never kept', async (t) => {

@@ -21,7 +21,7 @@ async function startApp(t: Test, options: { bus?: Bus; max?: number; enabled?: b
   const { log, lines } = captureLog()
   const bus = options.bus ?? (await local.create({}, driverContext({ clock })))
   const origins = new Origins({
-    portal: { url: `http://${PORTAL}`, name: 'Gameyard' },
+    portal: { url: `http://${PORTAL}`, name: 'Gameyard', designPage: false },
     studio: { url: `http://${PORTAL}` },
     games: { domain: 'games.test', origins: 'subdomain', allowSameSite: false },
   })

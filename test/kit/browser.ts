@@ -14,6 +14,9 @@ const flags = [
   '--disable-sync',
 ]
 
+/** How Chromium is started: nothing of its own goes out. */
+export const BROWSER = { executablePath, headless: true, args: flags }
+
 /**
  * Starts Chromium for a test and closes it at its end. Answers null, after marking the test as skipped, where there is
  * no Chromium; under CI=true that is a failure.
@@ -22,7 +25,7 @@ const flags = [
  */
 export async function openBrowser(t: Test, extra: readonly string[] = []): Promise<Browser | null> {
   try {
-    const browser = await chromium.launch({ executablePath, headless: true, args: [...flags, ...extra] })
+    const browser = await chromium.launch({ ...BROWSER, args: [...flags, ...extra] })
     t.teardown(() => browser.close())
     return browser
   } catch (error) {

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { loadConfig } from '../../config/load.ts'
+import { printConfig } from '../../config/print.ts'
 import { folderSource } from '../../core/browser-files.ts'
 import type { Clock } from '../../core/clock.ts'
 import { createKernel } from '../../core/kernel.ts'
@@ -29,7 +30,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { dataDir: './data', database: { driver: 'sqlite', file: ':memory:' }, ...options.config }
   writeFileSync(join(folder, 'gameyard.yaml'), stringify(settings))
-  const { config, plugins, drivers } = await loadConfig({
+  const { config, plugins, drivers, schema } = await loadConfig({
     cwd: folder,
     env: {},
     families,
@@ -40,6 +41,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
     drivers,
     browserFiles: folderSource(resolve(import.meta.dirname, '../../dist/browser')),
     version: '0.0.0-test',
+    describeConfig: () => printConfig(config, schema),
     log: options.log ?? createLog('silent'),
     ...(options.clock ? { clock: options.clock } : {}),
   })

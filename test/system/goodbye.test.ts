@@ -1,6 +1,11 @@
 // The end of an account, through every plugin: what a player takes along, and what is left of them.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
+import { until } from '../kit/blender.ts'
 import { startPlatform } from '../kit/platform.ts'
+import { sheet } from '../plugins/assets/models.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
 import { headersOf, RoomSocket, signInTo } from '../plugins/multiplayer/kit.ts'
 
@@ -10,17 +15,34 @@ t.test('an account ends with its tokens, games and deploys, and takes its data a
   const platform = await startPlatform(t, { listen: true })
   const { app, clock } = platform
   const player = await platform.signUp({ name: 'Ada' })
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-goodbye-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const uploadSheet = async ({ id }: { id: string }, title: string) => {
+    const path = join(folder, title)
+    writeFileSync(path, await sheet(4))
+    const made = await app.assets.create(id, { title, visibility: 'public' }, { path, name: `${title}.glb` })
+    return made.id
+  }
+  const keysUnder = async (prefix: string) => {
+    const keys: string[] = []
+    for await (const { key } of app.storage.list(prefix)) keys.push(key)
+    return keys
+  }
   const program = await platform.program(player)
   const game = await platform.game(player, { title: 'Pong' })
   const removed = await platform.game(player, { title: 'Old' })
   await program.delete(`/api/games/${removed.id}`)
   await deploy(platform, program, game.id, build('one'))
+  const asset = await uploadSheet(player, 'Rock')
+  const vouched = await uploadSheet(player, 'Tree')
+  await app.assets.changes.curate(vouched, true)
   const host = platform.gameHost(game.slug)
   t.equal((await platform.stranger.get('/', { host })).status, 200)
 
   const { body } = await player.get('/settings/export')
   t.match(body.games, [{ id: game.id, title: 'Pong' }])
   t.match(body.tokens, [{ kind: 'api', scopes: Array }])
+  t.match(body.assets, [{ slug: 'tree' }, { slug: 'rock', files: [{ path: 'Rock.glb' }], visibility: 'public' }])
   t.notMatch(JSON.stringify(body), /svc_api_\w{20}/, 'no secret in it')
 
   await app.identity.removal.remove(player.id)
@@ -30,6 +52,12 @@ t.test('an account ends with its tokens, games and deploys, and takes its data a
   const count = async (table: string, column: string, value: string) =>
     Number((await app.db.query<{ n: number }>(`select count(*) as n from ${table} where ${column} = ?`, [value]))[0]?.n)
   t.equal(await count('api_tokens', 'player_id', player.id), 0)
+  t.match(await platform.stranger.get('/assets'), { text: /Tree/ }, 'games count on a curated asset')
+  t.equal((await platform.stranger.get('/api/assets/rock')).status, 404)
+  t.equal(await count('assets', 'owner_id', player.id), 1)
+  t.equal(await count('former_asset_slugs', 'asset_id', asset), 1, 'nobody else gets its address')
+  await until(async () => (await keysUnder(`assets/${asset}/`)).length === 0)
+  t.not((await keysUnder(`assets/${vouched}/`)).length, 0)
   t.equal(await count('owner_blobs', 'owner_id', player.id), 0)
 
   clock.advance(31 * DAY)

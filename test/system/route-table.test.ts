@@ -25,7 +25,11 @@ GET    /metrics                                  any     none
 GET    /__service/tls                            any     none
 GET    /_assets/:file                            portal  none
 GET    /openapi.json                             portal  none
+GET    /docs/api                                 portal  optional page
 GET    /docs                                     portal  optional page
+GET    /docs/:name                               portal  optional page
+GET    /api/docs/search                          portal  none
+GET    /join                                     portal  optional page
 
 POST   /api/auth/sign-up                         portal  none same-origin
 POST   /api/auth/sign-in                         portal  none same-origin
@@ -60,6 +64,19 @@ GET    /sign-in/with/:provider                   portal  optional page
 GET    /sign-in/with/:provider/callback          portal  optional page
 GET    /connect/:token                           portal  session page
 POST   /connect/:token                           portal  session page
+GET    /admin                                    portal  session page
+GET    /admin/jobs                               portal  session page
+POST   /admin/jobs/:id/retry                     portal  session page
+GET    /admin/storage                            portal  session page
+POST   /admin/storage/count                      portal  session page
+POST   /admin/backup                             portal  session page
+GET    /admin/log                                portal  session page
+GET    /admin/config                             portal  session page
+GET    /admin/games                              portal  session page
+POST   /admin/games/:id/take-off                 portal  session page
+POST   /admin/games/:id/put-back                 portal  session page
+GET    /games/:slug/overview                     portal  session page
+GET    /games/:slug/sign-in                      portal  session page
 GET    /admin/players                            portal  session page
 GET    /admin/players/:id                        portal  session page
 POST   /admin/players/:id/disable                portal  session page
@@ -377,6 +394,8 @@ async function inhabit(t: Test) {
     [/^(\/api)?\/blender/, job],
     [/^\/api\/generations/, generation.id],
     [/^\/admin\/(players|invitations)/, owner.id],
+    [/^\/admin\/games/, game.id],
+    [/^\/admin\/jobs/, 'bgj_nowhere'],
   ]
   const things: Record<string, string | undefined> = {
     ...{ slug: game.slug, deployId: deploy.body.deployId, sha256, file, roomId: 'lobby', token: 'x'.repeat(43) },
@@ -497,7 +516,7 @@ t.test("another's thing is no thing, whatever the body", async (t) => {
   const { platform, owner, game, at } = await inhabit(t)
   const other = await platform.signUp()
   const program = await platform.program(other)
-  const isAdmin = ({ path }: Line) => path.startsWith('/admin/')
+  const isAdmin = ({ path }: Line) => /^\/admin(\/|$)/.test(path)
   const isPublic = ({ path }: Line) => path === '/api/blender/v1/library/:id'
   const about = lines.filter(
     (line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line) && !isPublic(line),

@@ -1,8 +1,11 @@
 /** Turns instants that the server wrote in UTC into the reader's own time zone; the exact one stays in the title. */
 export function localiseTimes(): void {
-  const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' })
+  const { lang } = document.documentElement
+  const whole = new Intl.DateTimeFormat(lang, { dateStyle: 'medium', timeStyle: 'short' })
+  const day = new Intl.DateTimeFormat(lang, { dateStyle: 'medium' })
   for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-when]')) {
-    time.title = time.dateTime
-    time.textContent = format.format(new Date(time.dateTime))
+    const instant = new Date(time.dateTime)
+    time.title = time.dataset.when === 'day' ? whole.format(instant) : time.dateTime
+    time.textContent = (time.dataset.when === 'day' ? day : whole).format(instant)
   }
 }

@@ -1,7 +1,9 @@
-// The viewer of models, with its decoder, from our own origin: nothing is fetched from anywhere else.
+// The viewer of models, with its decoders, from our own origin: nothing is fetched from anywhere else.
 import { ModelViewerElement } from '@google/model-viewer'
 
-const own = (name: string) => document.querySelector<HTMLElement>('[data-viewer]')?.dataset[name] ?? ''
+const { meshopt = '', decoders = '{}' } = document.querySelector<HTMLElement>('[data-viewer]')?.dataset ?? {}
+const addresses = new Map(Object.entries(JSON.parse(decoders) as Record<string, string>))
 
-// A static property of the library, which otherwise names a server of its own.
-Object.assign(ModelViewerElement, { meshoptDecoderLocation: own('meshopt') })
+// Static properties of the library, which otherwise names servers of its own.
+Object.assign(ModelViewerElement, { meshoptDecoderLocation: meshopt })
+ModelViewerElement.mapURLs((url) => addresses.get(url.slice(url.lastIndexOf('/') + 1)) ?? url)

@@ -17,6 +17,10 @@ const MAGIC = 0x46546c67
 const JSON_CHUNK = 0x4e4f534a
 /** No model that a browser should load describes itself at such length. */
 const JSON_BYTES = 32 * 1024 * 1024
+/** What is nested deeper was not written by any exporter. */
+const DEEPEST_JSON = 64
+/** Every part of every list and object. */
+const MOST_VALUES = 4_000_000
 const MOST_NODES = 100_000
 /** Viewers walk down the nodes by recursion. */
 const DEEPEST_NODES = 256
@@ -25,6 +29,11 @@ const MOST_ENTRIES = 200_000
 const MOST_ELEMENTS = 60_000_000
 /** What compressed parts claim to become. */
 const MOST_UNPACKED_BYTES = 1024 ** 3
+/** Of the specification; what else a file has is its maker's. */
+const LISTS = [
+  ...['accessors', 'animations', 'buffers', 'bufferViews', 'cameras', 'images', 'materials', 'meshes', 'nodes'],
+  ...['samplers', 'scenes', 'skins', 'textures'],
+]
 const WIDTHS: Record<string, number> = { SCALAR: 1, VEC2: 2, VEC3: 3, VEC4: 4, MAT2: 4, MAT3: 9, MAT4: 16 }
 
 /**
@@ -62,7 +71,9 @@ export function readContainer(bytes: Uint8Array): Gltf {
   if (view.getUint32(16, true) !== JSON_CHUNK) throw new ModelRefusal('its first chunk is not JSON.')
   if (jsonLength > bytes.length - 20) throw new ModelRefusal('its JSON chunk is longer than the file.')
   if (jsonLength > JSON_BYTES) throw new ModelRefusal('its JSON is larger than 32 MiB.')
-  const gltf = parse(bytes.subarray(20, 20 + jsonLength))
+  const json = bytes.subarray(20, 20 + jsonLength)
+  checkJson(json)
+  const gltf = parse(json)
   checkLists(gltf)
   checkAddresses(gltf)
   checkExtensions(gltf)
@@ -70,6 +81,28 @@ export function readContainer(bytes: Uint8Array): Gltf {
   checkNodes(gltf)
   return gltf
 }
+
+/** Looks at brackets and commas only: what is deep or long costs the memory of its objects once it is parsed. */
+function checkJson(bytes: Uint8Array): void {
+  let depth = 0
+  let values = 0
+  let inString = false
+  for (let at = 0; at < bytes.length; at++) {
+    const sign = bytes[at]
+    if (inString) {
+      if (sign === BACKSLASH) at++
+      else if (sign === QUOTE) inString = false
+    } else if (sign === QUOTE) inString = true
+    else if (sign === COMMA) values++
+    else if (sign === BRACKET || sign === BRACE) {
+      values++
+      if (++depth > DEEPEST_JSON) throw new ModelRefusal(`its JSON is nested more than ${DEEPEST_JSON} deep.`)
+    } else if (sign === BRACKET + 2 || sign === BRACE + 2) depth--
+  }
+  if (values > MOST_VALUES) throw new ModelRefusal(`its JSON has more than ${MOST_VALUES} values.`)
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 
 function parse(bytes: Uint8Array): Gltf {
   let value: unknown
@@ -87,10 +120,11 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 function checkLists(gltf: Gltf): void {
   let entries = 0
-  for (const [name, list] of Object.entries(gltf)) {
-    if (!Array.isArray(list)) continue
+  for (const name of LISTS) {
+    const list = (gltf as Record<string, unknown>)[name]
+    if (list === undefined) continue
+    if (!Array.isArray(list)) throw new ModelRefusal(`/${name} is not a list.`)
     entries += list.length
-    if (/^(?:extensionsUsed|extensionsRequired)$/.test(name)) continue
     if (!list.every(isObject)) throw new ModelRefusal(`/${name} has an entry that is not an object.`)
   }
   if (entries > MOST_ENTRIES) throw new ModelRefusal(`it has ${entries} parts; ${MOST_ENTRIES} are the most.`)

@@ -18,6 +18,7 @@ import {
 } from '../../../core/pages.ts'
 import { PRESET_NAMES } from '../clips.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
+import { modelStage } from './stage.ts'
 
 const number = new Intl.NumberFormat('en')
 
@@ -84,10 +85,7 @@ const stage = (app: Pick<FastifyInstance, 'browserFiles'>, asset: AssetRecord, i
     return html`<audio class="sound" src=${`${path}/file`} controls preload="metadata" aria-label=${asset.title}></audio>`
   if (asset.kind === 'image') return html`<div class="stage"><img src=${`${path}/file`} alt=${asset.title} /></div>`
   if (!isModel) return html`<div class="stage">${picture}</div>`
-  return html`
-    <div class="stage" data-viewer=${app.browserFiles.url('model-viewer.js')} data-meshopt=${app.browserFiles.url('meshopt-decoder.js')}
-      data-src=${`${path}/file`} data-alt=${`3D model: ${asset.title}`}>${picture}</div>
-    <p class="note" role="status" data-viewer-status></p>`
+  return modelStage(app, { src: `${path}/file`, alt: `3D model: ${asset.title}`, picture })
 }
 
 /** Buttons that show another form of the model in the viewer; each file is also a link in the table below. */

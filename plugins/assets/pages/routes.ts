@@ -15,6 +15,7 @@ import { checkLength, receive } from '../upload/receive.ts'
 import { titleOf } from '../upload/title.ts'
 import { assetPage } from './asset.ts'
 import { library } from './library.ts'
+import { STAGE_SCRIPT, VIEWER_POLICY } from './stage.ts'
 import { uploadPage } from './upload.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -25,16 +26,6 @@ const PER_PAGE = 24
 const { q, kind, tag, rigged, cursor } = AssetQuery.properties
 const Browse = Type.Object({ q, kind, tag, rigged, cursor })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
-
-/** The viewer makes its textures from blobs, and decoders are WebAssembly; everything else is as on every page. */
-const VIEWER_POLICY = {
-  'script-src': ["'wasm-unsafe-eval'"],
-  // The digest is of the one style element that the viewer's library makes.
-  'style-src': ["'sha256-PXtZZkJMMyc18o/DN1ZEFOJ2qEGq95IQbVaJFMOXOb0='"],
-  'img-src': ['blob:'],
-  'connect-src': ['data:', 'blob:'],
-  'worker-src': ["'self'", 'blob:'],
-} as const
 
 /** The portal's pages about assets. */
 export const pages =
@@ -119,7 +110,7 @@ export const pages =
         current: owned ? '/assets/mine' : '/assets',
         description: asset.description.slice(0, 160) || `A ${asset.kind} that any game may link to.`,
         user: viewer,
-        scripts: ['asset.js'],
+        scripts: [STAGE_SCRIPT],
         body: assetPage(app, { asset, owned, isAdmin: viewer?.isAdmin ?? false }),
       })
     })

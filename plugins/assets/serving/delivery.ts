@@ -4,13 +4,15 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Blobs } from '../../../core/disk-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { ByteRange } from '../../../core/http.ts'
 import { pump } from '../../../core/pump.ts'
 import { type Head, headOf, planOf, type Ready, readyOf, sendFromMemory } from '../../../core/send-file.ts'
-import { BlobNotFound, type Storage } from '../../../drivers/storage/interface.ts'
+import { BlobNotFound } from '../../../drivers/storage/interface.ts'
+import type { AssetBlob } from '../blobs.ts'
 import { layOut, within, type ZipLayout } from '../packs/zip.ts'
-import { type AssetRecord, blobKey } from '../record.ts'
+import type { AssetRecord } from '../record.ts'
 import { type Door, headersOf } from './headers.ts'
 
 /** Blobs up to this size are kept ready in memory. */
@@ -49,7 +51,7 @@ function take(reply: RawReply): ServerResponse {
 
 /** The bytes of assets over HTTP: entity tags, ranges, caching. Writes to the raw response. */
 export class Delivery {
-  readonly #storage: Storage
+  readonly #blobs: Blobs<AssetBlob>
   readonly #log: FastifyBaseLogger
   readonly #hot = new Map<string, Buffer>()
   #bytes = 0
@@ -57,8 +59,8 @@ export class Delivery {
   readonly #ready = new WeakMap<AssetRecord, Map<string, Ready>>()
   readonly #zips = new WeakMap<AssetRecord, ZipLayout>()
 
-  constructor(parts: { storage: Storage; log: FastifyBaseLogger }) {
-    this.#storage = parts.storage
+  constructor(parts: { blobs: Blobs<AssetBlob>; log: FastifyBaseLogger }) {
+    this.#blobs = parts.blobs
     this.#log = parts.log
   }
 
@@ -118,27 +120,26 @@ export class Delivery {
         yield part.bytes.subarray(from, to + 1)
         continue
       }
-      const key = blobKey(asset.id, part.file.sha256)
-      const file = await this.#orNotFound(this.#storage.openFile?.(key))
+      const blob = { assetId: asset.id, ...part.file }
+      const file = await this.#orNotFound(this.#blobs.file(blob))
       if (file) yield* read(file, from, to)
-      else yield* await this.#orNotFound(this.#storage.get(key, { start: from, end: to }))
+      else yield* await this.#orNotFound(this.#blobs.open(blob, { start: from, end: to }))
     }
   }
 
   async #stream(
     request: IncomingMessage,
     reply: RawReply,
-    { head, blob }: { head: Head; blob: { assetId: string; sha256: string; size: number } },
+    { head, blob }: { head: Head; blob: AssetBlob },
   ): Promise<void> {
     const { status, headers, bytes } = planOf(request, head)
     if (bytes === null) {
       take(reply).writeHead(status, headers).end()
       return
     }
-    const key = blobKey(blob.assetId, blob.sha256)
-    const file = await this.#orNotFound(this.#storage.openFile?.(key))
+    const file = await this.#orNotFound(this.#blobs.file(blob))
     const range = bytes === 'all' ? undefined : bytes
-    const stream = file ? null : await this.#orNotFound(this.#storage.get(key, range))
+    const stream = file ? null : await this.#orNotFound(this.#blobs.open(blob, range))
     const response = take(reply).writeHead(status, headers)
     if (file) {
       await this.#finish(response, pump(file, range ?? { start: 0, end: blob.size - 1 }, response))
@@ -165,7 +166,7 @@ export class Delivery {
       this.#hot.set(sha256, known)
       return known
     }
-    const bytes = await buffer(await this.#orNotFound(this.#storage.get(blobKey(assetId, sha256))))
+    const bytes = await buffer(await this.#orNotFound(this.#blobs.open({ assetId, sha256, size })))
     if (bytes.length !== size) throw new Error('A file of an asset has another size than it should.')
     if (this.#hot.has(sha256)) return bytes
     this.#hot.set(sha256, bytes)
@@ -179,9 +180,9 @@ export class Delivery {
   }
 
   /** Deleted between being found and being read. */
-  async #orNotFound<Opened>(opening: Promise<Opened> | undefined): Promise<Opened> {
+  async #orNotFound<Opened>(opening: Promise<Opened>): Promise<Opened> {
     try {
-      return (await opening) as Opened
+      return await opening
     } catch (error) {
       if (error instanceof BlobNotFound) throw new NotFound('asset')
       throw error

@@ -42,15 +42,20 @@ export async function receive<Result>(
       request.raw.once('close', () => {
         if (!request.raw.complete) body.destroy(new UploadCut())
       })
-      file = { path: await spool.take(body), name: filename }
-      // It ends at the limit as if that were its end.
-      if (body.truncated) throw new PayloadTooLarge(`An asset has at most ${limits.assetBytes} bytes.`)
+      // Else what is beyond the limit would be read to its end, if it has one.
+      body.once('limit', () => body.destroy(new PayloadTooLarge(`An asset has at most ${limits.assetBytes} bytes.`)))
+      file = { path: await spool.take(body).catch(asCut), name: filename }
     }
     if (!file) throw new InvalidRequest('There is no file in this form.')
     return await work(fieldsOf(texts), file)
   } finally {
     if (file) await spool.remove(file.path)
   }
+}
+
+/** What the library says of a file in a form that ends in the middle has no code. */
+function asCut(error: unknown): never {
+  throw (error as { code?: string }).code ? error : new UploadCut().with({ cause: error })
 }
 
 /** The library's own complaints are about the form, and so the sender's. */

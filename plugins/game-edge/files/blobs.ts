@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { type Blobs, DiskCache } from '../../../core/disk-cache.ts'
 import type { GameEdgeConfig } from '../schemas.ts'
-import { DiskCache } from './disk-cache.ts'
-import type { Blobs } from './files.ts'
 
 /** Where the bytes of games are read: the storage, or, where that is reached over a network, copies of it here. */
 export async function blobsOf(app: FastifyInstance, { diskCacheBytes }: GameEdgeConfig): Promise<Blobs> {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -7,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
+import type { Blobs } from '../../../core/disk-cache.ts'
 import type { ByteRange } from '../../../core/http.ts'
 import { pump } from '../../../core/pump.ts'
 import { type Head, headOf, planOf, readyOf, sendFromMemory } from '../../../core/send-file.ts'
@@ -38,14 +38,6 @@ interface RawReply {
 function take(reply: RawReply): ServerResponse {
   reply.hijack()
   return reply.raw
-}
-
-/** Reads blobs by their digest. */
-export interface Blobs {
-  /** The blob as an open file, which the caller closes; null where there is none on this machine. */
-  file(blob: { sha256: string; size: number }): Promise<FileHandle | null>
-  /** The blob, or a part of it, as a stream. */
-  open(blob: { sha256: string; size: number }, range?: ByteRange): Promise<Readable>
 }
 
 /** What a path of a site leads to. */

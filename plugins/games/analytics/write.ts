@@ -3,7 +3,7 @@ import type { Database, Parameter } from '../../../core/database.ts'
 import type { Count } from './counts.ts'
 
 /** A node that has not said for this long how many players it has, has none. */
-const PRESENT_MS = 30_000
+export const PRESENT_MS = 30_000
 /** Rows a statement: both databases bound its parameters. */
 const ROWS = 1000
 

@@ -4,9 +4,9 @@ import type { Game } from '../schemas.ts'
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact' })
 
-/** A game in a grid, with what it is about and how often it was played. */
-export const gameCard = (game: Game): View =>
-  html`<${GameCard} game=${game} href=${pathOf(game)} meta=${aboutGame(game)} />`
+/** A game in a grid, with what it is about how often it was played, and by how many now. */
+export const gameCard = (game: Game, playing: ReadonlyMap<string, number>): View =>
+  html`<${GameCard} game=${game} href=${pathOf(game)} meta=${aboutGame(game)} playing=${playing.get(game.id) ?? 0} />`
 
 /** A line under a title: `puzzle · co-op · 1.2K plays`; null when there is nothing to say. */
 export function aboutGame(game: Game): string | null {

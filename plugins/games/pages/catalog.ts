@@ -7,11 +7,13 @@ export interface CatalogProps {
   games: Game[]
   nextCursor: string | null
   tags: TagCount[]
+  /** How many players there are in rooms, by game. */
+  playing: ReadonlyMap<string, number>
   query: { q?: string; tag?: string; sort: 'new' | 'popular'; cursor?: string }
 }
 
 /** Every game that can be played, to search, to sort, and to narrow down by tag. */
-export function catalog({ games, nextCursor, tags, query }: CatalogProps): View {
+export function catalog({ games, nextCursor, tags, playing, query }: CatalogProps): View {
   const { q, tag, sort, cursor } = query
   const address = (changes: Partial<Record<keyof CatalogProps['query'], string | undefined>>) => {
     const asked = { q, tag, sort: sort === 'new' ? undefined : sort, ...changes }
@@ -45,7 +47,7 @@ export function catalog({ games, nextCursor, tags, query }: CatalogProps): View 
     }
     ${
       games.length > 0
-        ? html`<${Grid}>${games.map(gameCard)}<//>`
+        ? html`<${Grid}>${games.map((game) => gameCard(game, playing))}<//>`
         : html`<${EmptyState} title=${q || tag ? 'No game matches' : 'No games yet'} action=${q || tag ? undefined : { href: '/games/new', label: 'Publish the first' }}>
             <p>${q || tag ? html`Try the beginning of a word of its title, or <a href="/catalog">see all games</a>.` : html`A folder with an <code>index.html</code> is all that a game needs.`}</p>
           <//>`

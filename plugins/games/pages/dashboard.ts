@@ -12,7 +12,7 @@ export function dashboardHeader(
 ): View {
   const ready = isReady(game, app.origins)
   return html`
-    <${PageHeader} title=${game.title} crumbs=${[{ label: 'My games', href: '/games' }]} address=${game.url}
+    <${PageHeader} title=${game.title} address=${game.url}
       chips=${stateChips(game, ready)}
       actions=${actions ?? (ready && html`<${Button} href=${pathOf(game)}>Play<//>`)} />
     ${gameTabs(app, game, current)}`
@@ -20,7 +20,7 @@ export function dashboardHeader(
 
 /** The tabs alone. */
 export const gameTabs = (app: Pick<FastifyInstance, 'games'>, game: Game, current: string): View => html`
-  <${Tabs} label=${game.title} current=${current} tabs=${app.games.tabs
+  <${Tabs} label=${game.title} current=${current} tabs=${app.games.dashboard.tabs
     .toSorted((a, b) => a.order - b.order)
     .map((tab) => ({ label: tab.label, href: tab.href(game) }))} />`
 

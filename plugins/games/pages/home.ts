@@ -9,36 +9,50 @@ export interface HomeProps {
   popular: Game[]
   /** Of whoever is signed in. */
   mine: Game[]
+  /** Public ones with players in rooms, the most first. */
+  busy: Game[]
+  /** How many players there are in rooms, by game. */
+  playing: ReadonlyMap<string, number>
   /** Whether there are games beside the newest. */
   more: boolean
 }
 
 /** The start page: what this place is, one's own games, what is played and what is new. */
-export function home(app: Pick<FastifyInstance, 'site'>, { newest, popular, mine, more }: HomeProps): View {
-  const feature = popular[0]?.stats.plays ? popular[0] : newest[0]
+export function home(
+  app: Pick<FastifyInstance, 'site'>,
+  { newest, popular, mine, busy, playing, more }: HomeProps,
+): View {
+  const feature = busy[0] ?? (popular[0]?.stats.plays ? popular[0] : newest[0])
+  const card = (game: Game) => gameCard(game, playing)
   // What is played is worth a row of its own once there is more than the row would hold.
   const played = more ? popular.filter(({ stats }) => stats.plays > 0) : []
   return html`
     <${Hero} title=${html`Your yard.<br />Your games.<br />Everyone in.`}
       lede="Publish a build and it is playable, signed in and multiplayer a minute later, on a machine you own."
       actions=${html`<${Button} kind="act" href="/games/new">Publish a game<//>${newest.length > 0 && html`<${Button} href="/catalog">Play something<//>`}`}
-      feature=${feature && { game: feature, href: pathOf(feature), meta: aboutGame(feature) ?? 'New in the yard' }} />
+      feature=${feature && { game: feature, href: pathOf(feature), meta: aboutGame(feature) ?? 'New in the yard', playing: playing.get(feature.id) ?? 0 }} />
+    ${
+      busy.length > 1 &&
+      html`<${Section} title="Played right now" id="now">
+        <${Grid}>${busy.slice(0, 4).map(card)}<//>
+      <//>`
+    }
     ${
       mine.length > 0 &&
       html`<${Section} title="My games" id="mine" action=${html`<a href="/games">all of mine</a>`}>
-        <${Grid}>${mine.map(gameCard)}<//>
+        <${Grid}>${mine.map(card)}<//>
       <//>`
     }
     ${
       played.length > 0 &&
       html`<${Section} title="Most played" id="popular" action=${html`<a href="/catalog?sort=popular">all of them</a>`}>
-        <${Grid}>${played.map(gameCard)}<//>
+        <${Grid}>${played.map(card)}<//>
       <//>`
     }
     <${Section} title="New in the yard" id="games" action=${newest.length > 0 && html`<${Search} action="/catalog" label="Search games" />`}>
       ${
         newest.length > 0
-          ? html`<${Grid}>${newest.map(gameCard)}<//>`
+          ? html`<${Grid}>${newest.map(card)}<//>`
           : html`<${EmptyState} title="No games yet" action=${{ href: '/games/new', label: 'Publish the first' }}><p>${app.site.name} is empty. A folder with an <code>index.html</code> is all that a game needs.</p><//>`
       }
       ${more && html`<div class="row"><${Button} href="/catalog">All games<//></div>`}

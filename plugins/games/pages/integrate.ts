@@ -5,10 +5,10 @@ import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 
-const SESSION = `const me = await fetch('/auth/service/session').then((answer) => answer.json())
+export const SESSION = `const me = await fetch('/auth/service/session').then((answer) => answer.json())
 if (me.signedIn) console.log('hello', me.user.name)`
 
-const SIGN_IN = `<a href="/auth/service/start?returnTo=/">Sign in</a>
+export const SIGN_IN = `<a href="/auth/service/start?returnTo=/">Sign in</a>
 <form action="/auth/service/logout" method="post"><button>Sign out</button></form>`
 
 const ROOM = `import { join } from '/__service/multiplayer.js'

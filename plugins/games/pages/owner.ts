@@ -44,10 +44,13 @@ export const ownerPages: Routes = async (app) => {
     async (request, reply) => {
       const { playerId, viewer } = callerOf(request)
       const { cursor } = request.query
-      const [page, deleted] = await Promise.all([
+      const { dashboard } = app.games
+      const [page, deleted, figures] = await Promise.all([
         app.games.list(playerId, { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
         cursor ? { games: [] } : app.games.list(playerId, { limit: PER_PAGE }, { deleted: true }),
+        dashboard.loadFigures(playerId),
       ])
+      const columns = await dashboard.loadColumns(page.games)
       return renderPage(reply, {
         title: 'My games',
         current: '/games',
@@ -56,7 +59,7 @@ export const ownerPages: Routes = async (app) => {
           'deleted' in request.query
             ? { message: html`Deleted. It can be brought back <a href="#deleted">below</a>.` }
             : null,
-        body: myGames(app, { ...page, deleted: deleted.games, cursor }),
+        body: myGames(app, { ...page, columns, figures, deleted: deleted.games, cursor }),
       })
     },
   )

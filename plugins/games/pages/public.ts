@@ -26,17 +26,21 @@ const Browse = Type.Object({
 
 const PER_PAGE = 24
 const ON_HOME = 8
+/** Of those with the most players, how many are looked at: some of them are private. */
+const BUSY = 12
 
 /** The portal's pages about games that are for everyone. */
 export const publicPages: Routes = async (app) => {
   app.get('/', open, async (request, reply) => {
     const user = request.principal?.viewer ?? null
     const ready = { ready: true }
-    const [newest, popular, mine] = await Promise.all([
+    const [newest, popular, mine, playing] = await Promise.all([
       app.games.catalog.page({ sort: 'new', limit: ON_HOME }, ready),
       app.games.catalog.page({ sort: 'popular', limit: 4 }, ready),
       user ? app.games.list(user.id, { limit: 4 }) : { games: [] },
+      app.games.playing.now(),
     ])
+    const busy = await app.games.catalog.among([...playing.keys()].slice(0, BUSY))
     return renderPage(reply, {
       title: 'Games',
       current: '/',
@@ -46,6 +50,8 @@ export const publicPages: Routes = async (app) => {
         newest: newest.games,
         popular: popular.games,
         mine: mine.games,
+        busy,
+        playing,
         more: newest.nextCursor !== null,
       }),
     })
@@ -62,7 +68,7 @@ export const publicPages: Routes = async (app) => {
       current: '/catalog',
       description: 'Every game that can be played here.',
       user: request.principal?.viewer,
-      body: catalog({ ...page, tags, query }),
+      body: catalog({ ...page, tags, query, playing: await app.games.playing.now() }),
     })
   })
 
@@ -87,6 +93,7 @@ export const publicPages: Routes = async (app) => {
     if (game.settings.crossOriginIsolated) reply.header('cross-origin-embedder-policy', 'require-corp')
     return renderPage(reply, {
       title: game.title,
+      current: '/catalog',
       description: game.description.slice(0, 200).trim() || undefined,
       user: viewer,
       wide: true,

@@ -92,7 +92,7 @@ const addressSection = (
 function servingSection({ origins }: App, game: Game, path: string): View {
   const { authWidget, crossOriginIsolated, embedded, multiplayer } = game.settings
   return html`
-    <${Section} layout="side" title="How it is served" description="Takes effect at once, without a new deploy.">
+    <${Section} layout="side" title="How it is served" id="serving" description="Takes effect at once, without a new deploy.">
       <${Form} action=${`${path}/serving`} submit="Save" kind="plain">
         <${Checkbox} name="playable" label="Can be played" checked=${game.playable} hint="Untick it to take the game off the air for everyone." />
         <${Checkbox} name="authWidget" label="Sign-in button" checked=${authWidget === 'on'} hint="Put a sign-in button on the game's pages. The game can also bring its own." />

@@ -61,6 +61,12 @@ export class Administration {
     return { players: page.map((row) => this.#describe(row)), nextCursor }
   }
 
+  /** How many there are, guests included. */
+  async count(): Promise<number> {
+    const [row] = await this.#context.db.query<{ players: number }>('select count(*) as players from players')
+    return Number(row?.players ?? 0)
+  }
+
   /** @throws NotFound */
   async find(id: string): Promise<ManagedPlayer> {
     const row = await this.#context.db.em().findOne(PlayerRow, { id })

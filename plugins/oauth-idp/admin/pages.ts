@@ -1,17 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
-import { Conflict, Forbidden } from '../../../core/errors.ts'
+import { callerOf, mustBeAdmin } from '../../../core/auth.ts'
+import { Conflict } from '../../../core/errors.ts'
 import { type PageOptions, renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
-
-/** Asked before the body is read, and anew each time: who is no administrator any more is out at once. */
-async function mustBeAdmin(request: FastifyRequest): Promise<void> {
-  if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This page is for administrators.')
-}
 
 const admin = {
   config: { auth: 'session', page: true },

@@ -36,7 +36,7 @@ export function PlayersPage({ players, nextCursor, q, paged, invites }: PlayersP
         columns: [
           { label: 'Player', cell: (player: ManagedPlayer) => html`<${Person} player=${player} />` },
           { label: 'Email', cell: (player: ManagedPlayer) => player.email ?? html`<span class="soft">none</span>` },
-          { label: 'Since', cell: (player: ManagedPlayer) => html`<${When} at=${player.createdAt} />` },
+          { label: 'Since', cell: (player: ManagedPlayer) => html`<${When} at=${player.createdAt} day />` },
           { label: 'State', cell: (player: ManagedPlayer) => html`<${State} player=${player} />` },
         ],
         empty: html`<${EmptyState} title="Nobody found">No player has this in their name, address or id.<//>`,

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { Form, html, renderPage } from '../../../core/pages.ts'
+import { Form, html, type NavigationEntry, renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { SetupLinkUsed } from '../errors.ts'
 import { type FormTrouble, troubleOf } from '../forms.ts'
@@ -16,6 +16,10 @@ interface SetupForm {
   email?: string
   trouble?: FormTrouble
 }
+
+/** Where an administrator begins: the first of the server's own pages, if it has any. */
+const firstOf = (entries: readonly NavigationEntry[]): string =>
+  entries.filter(({ place }) => place === 'host').sort((a, b) => a.order - b.order)[0]?.href ?? '/'
 
 /** The page behind the link that the first start prints. */
 export const setupPages: Routes = async (app) => {
@@ -44,7 +48,7 @@ export const setupPages: Routes = async (app) => {
       try {
         const player = await setup.complete(token, { email, password, name })
         await sessions.start(reply, player.id)
-        return reply.redirect('/', 303)
+        return reply.redirect(firstOf(app.site.navigation), 303)
       } catch (error) {
         if (error instanceof SetupLinkUsed) throw error
         return setupPage(reply, { token, name, email, trouble: troubleOf(error) })

@@ -1,5 +1,6 @@
 // kill -9 between hold and settle: whatever was held comes back, whatever was charged had been generated.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,9 +24,10 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   const folder = await mkdtemp(join(tmpdir(), 'gameyard-kill-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   let answered = 0
+  let atOnce = false
   const provider = await startAiServer(t, async (asked, response) => {
     // Half of the answers come at once, so that some are being settled at the moment of death; the others hang.
-    await sleep(Math.random() < 0.5 ? Math.random() * 40 : 60_000, undefined, { ref: false })
+    if (!atOnce) await sleep(Math.random() < 0.5 ? Math.random() * 40 : 60_000, undefined, { ref: false })
     if (asked.aborted) return
     answered++
     await openai('Hello.', 1)(asked, response)
@@ -39,14 +41,20 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   await fetch(`${portal}/api/ai/credits`, { headers })
 
-  const acknowledged: string[] = []
+  /** What the caller knows of each key: the generation, or null when no answer came. */
+  const known = new Map<string, string | null>()
+  const ask = async (key: string) => {
+    const answer = await fetch(`${portal}/api/ai/generate`, {
+      method: 'POST',
+      headers: { ...headers, 'idempotency-key': key },
+      body: JSON.stringify({ type: 'text', prompt: 'Greet.' }),
+    }).catch(() => null)
+    const generation = answer?.ok ? ((await answer.json().catch(() => null)) as { id: string } | null) : null
+    known.set(key, generation?.id ?? null)
+    return { generation, replayed: answer?.headers.get('idempotent-replay') === 'true' }
+  }
   const generate = async (alive: () => boolean) => {
-    const body = JSON.stringify({ type: 'text', prompt: 'Greet.' })
-    while (alive()) {
-      const answer = await fetch(`${portal}/api/ai/generate`, { method: 'POST', headers, body }).catch(() => null)
-      const generation = answer?.ok ? await answer.json().catch(() => null) : null
-      if (generation) acknowledged.push((generation as { id: string }).id)
-    }
+    while (alive()) await ask(randomUUID())
   }
   let leftHeld = 0
   for (let cycle = 1; cycle <= KILLS; cycle++) {
@@ -78,11 +86,25 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   t.equal(balance, CREDITS - charges, 'one credit for each charge')
   t.same(generations.length, charges, 'a charge is a generation')
   t.ok(charges <= answered, `${charges} charges for ${answered} answers of the provider`)
-  const known = new Set(generations)
+  const acknowledged = [...known.values()].filter((id) => id !== null)
   t.ok(
-    acknowledged.every((id) => known.has(id)),
+    acknowledged.every((id) => generations.includes(id)),
     `${acknowledged.length} acknowledged generations are all charged`,
   )
+
+  // Who asks again with the same key gets what was charged, though its answer never came; nothing is charged twice.
+  const lost = charges - acknowledged.length
+  const open = [...known].filter(([, id]) => id === null).map(([key]) => key)
+  atOnce = true
+  let replays = 0
+  for (const key of open) {
+    const { generation, replayed } = await ask(key)
+    t.ok(generation, 'asked again, it is answered')
+    if (replayed) replays++
+    t.equal(replayed, generations.includes(generation?.id ?? ''), 'by what was charged, or anew')
+  }
+  t.equal(replays, lost, `${lost} answers were charged and lost on their way; all came again`)
+  t.equal(inspect(folder).charges, known.size, 'each key is charged once')
 })
 
 function inspect(folder: string) {

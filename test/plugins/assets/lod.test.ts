@@ -1,28 +1,31 @@
 // Simplified forms of models that the real Blender made.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { getBounds, NodeIO } from '@gltf-transform/core'
 import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
 import { draco, meshopt } from '@gltf-transform/functions'
 import draco3d from 'draco3dgltf'
 import { validateBytes } from 'gltf-validator'
 import { MeshoptDecoder, MeshoptEncoder } from 'meshoptimizer'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { blenderModels } from './blender.ts'
 import { startAssets } from './kit.ts'
 
-const decoders = async () =>
-  new NodeIO().registerExtensions(ALL_EXTENSIONS).registerDependencies({
+async function decoders(): Promise<NodeIO> {
+  await MeshoptDecoder.ready
+  await MeshoptEncoder.ready
+  return new NodeIO().registerExtensions(ALL_EXTENSIONS).registerDependencies({
     'draco3d.decoder': await draco3d.createDecoderModule(),
     'draco3d.encoder': await draco3d.createEncoderModule(),
     'meshopt.decoder': MeshoptDecoder,
     'meshopt.encoder': MeshoptEncoder,
   })
+}
 
 t.test('models become lighter, stay valid and keep their shape', async (t) => {
   const names = ['flat', 'smooth', 'textured', 'several', 'mixamo']
   const models = blenderModels(t, process.env.GAMEYARD_HUGE_MODEL ? [...names, 'huge'] : names)
   if (!models) return
-  await MeshoptDecoder.ready
-  await MeshoptEncoder.ready
   const io = await decoders()
   const smooth = models.get('smooth') as Buffer
   for (const [name, transform] of [
@@ -33,60 +36,103 @@ t.test('models become lighter, stay valid and keep their shape', async (t) => {
     await document.transform(transform)
     models.set(name, Buffer.from(await io.writeBinary(document)))
   }
-  const { ask, upload } = await startAssets(t)
+  const { ask, upload, platform } = await startAssets(t)
   for (const [name, bytes] of models) {
     const made = await upload(bytes, { title: name, visibility: 'public' })
     t.equal(made.status, 201, `${name}: ${JSON.stringify(made.body).slice(0, 300)}`)
   }
   for (const [name, bytes] of models) {
-    const asset = await prepared(ask, name)
-    const { source, lod } = asset.variants
+    const { source, lod } = await served(t, { ask, platform, io }, name, bytes)
     t.ok(lod, `${name} has a simplified form`)
-    if (!lod) continue
-    const sent = await ask(`/api/assets/${name}/file?variant=lod`)
-    t.match(sent, { status: 200, headers: { 'x-service-variant': 'lod', 'content-length': String(lod.size) } }, name)
-    t.ok(lod.size < bytes.length, `${name}: ${lod.size} of ${bytes.length} bytes`)
-    t.ok(lod.triangles <= source.triangles * 0.6, `${name}: ${lod.triangles} of ${source.triangles} triangles`)
-    const report = await validateBytes(sent.body)
-    t.same(
-      report.issues.messages.filter(({ severity }) => severity === 0),
-      [],
-      `${name}: the validator finds no error`,
-    )
-    const [before, after] = await Promise.all([io.readBinary(bytes), io.readBinary(sent.body)])
-    const boxes = [before, after].map((document) => getBounds(document.getRoot().listScenes()[0] as never))
-    const [was, is] = boxes as [(typeof boxes)[0], (typeof boxes)[0]]
-    for (const end of ['min', 'max'] as const) {
-      for (const axis of [0, 1, 2] as const) {
-        const size = was.max[axis] - was.min[axis]
-        t.ok(Math.abs(was[end][axis] - is[end][axis]) <= 0.02 * size, `${name}: its box, ${end} ${'xyz'[axis]}`)
-      }
-    }
-    const named = [before, after].map((document) =>
-      document
-        .getRoot()
-        .listNodes()
-        .map((node) => node.getName())
-        .sort(),
-    )
-    t.same(named[1], named[0], `${name}: every node by its name`)
-    for (const texture of after.getRoot().listTextures()) t.ok(Math.max(...(texture.getSize() ?? [0])) <= 1024, name)
-    const auto = await ask(`/api/assets/${name}/file`)
-    t.equal(auto.headers['x-service-variant'], bytes.length > 1024 * 1024 ? 'lod' : 'source', `${name}: auto`)
+    if (lod) t.ok(lod.triangles <= source.triangles * 0.6, `${name}: ${lod.triangles} of ${source.triangles} triangles`)
     const picture = await ask(`/api/assets/${name}/thumbnail`)
     t.match(picture, { status: 200, headers: { 'content-type': 'image/png' } }, `${name}: a picture of it`)
   }
 })
 
+t.test('models that others made are served as they are, and lighter', async (t) => {
+  const folder = process.env.GAMEYARD_MODELS
+  if (!folder) {
+    if (process.env.CI === 'true') t.fail('GAMEYARD_MODELS names no folder')
+    else t.pass('skipped', { skip: 'no models (set GAMEYARD_MODELS to a folder with .glb files)' })
+    return
+  }
+  const paths = globSync('**/*.glb', { cwd: folder }).sort()
+  const step = Math.max(1, Math.floor(paths.length / Number(process.env.GAMEYARD_MODELS_COUNT ?? 8)))
+  const io = await decoders()
+  const { ask, upload, platform } = await startAssets(t)
+  let refused = 0
+  for (const [index, path] of paths.entries()) {
+    // Hands are the rigged ones among controllers.
+    if (index % step !== 0 && !/hand/.test(path)) continue
+    const bytes = readFileSync(join(folder, path))
+    const title = `model ${index}`
+    const { status } = await upload(bytes, { title, visibility: 'public' })
+    const { numErrors } = (await validateBytes(bytes)).issues
+    t.equal(status, numErrors === 0 ? 201 : 400, `${path}: taken in when the validator finds no error (${numErrors})`)
+    if (status === 201) await served(t, { ask, platform, io }, title.replace(' ', '-'), bytes)
+    else refused++
+  }
+  t.comment(`${refused} refused by the validator`)
+})
+
+/** Checks every form in which a model is served. */
+async function served(
+  t: Test,
+  { ask, platform, io }: Pick<Started, 'ask' | 'platform'> & { io: NodeIO },
+  name: string,
+  bytes: Buffer,
+) {
+  const { source, lod } = (await prepared({ ask, platform }, name)).variants
+  const whole = await ask(`/api/assets/${name}/file?variant=source`)
+  t.ok(whole.body.equals(bytes), `${name}: as it was uploaded`)
+  const auto = await ask(`/api/assets/${name}/file`)
+  t.equal(auto.headers['x-service-variant'], lod && bytes.length > 1024 * 1024 ? 'lod' : 'source', `${name}: auto`)
+  if (!lod) return { source, lod }
+  const sent = await ask(`/api/assets/${name}/file?variant=lod`)
+  t.match(sent, { status: 200, headers: { 'x-service-variant': 'lod', 'content-length': String(lod.size) } }, name)
+  t.ok(lod.size < bytes.length, `${name}: ${lod.size} of ${bytes.length} bytes`)
+  const { messages } = (await validateBytes(sent.body)).issues
+  t.same(
+    messages.filter(({ severity }) => severity === 0),
+    [],
+    `${name}: the validator finds no error`,
+  )
+  const [before, after] = await Promise.all([io.readBinary(bytes), io.readBinary(sent.body)])
+  const boxes = [before, after].map((document) => getBounds(document.getRoot().listScenes()[0] as never))
+  const [was, is] = boxes as [(typeof boxes)[0], (typeof boxes)[0]]
+  const diagonal = Math.hypot(...was.max.map((side, axis) => side - (was.min[axis] as number)))
+  for (const end of ['min', 'max'] as const) {
+    for (const axis of [0, 1, 2] as const) {
+      t.ok(Math.abs(was[end][axis] - is[end][axis]) <= 0.02 * diagonal, `${name}: its box, ${end} ${'xyz'[axis]}`)
+    }
+  }
+  const named = [before, after].map((document) =>
+    document
+      .getRoot()
+      .listNodes()
+      .map((node) => node.getName())
+      .sort(),
+  )
+  t.same(named[1], named[0], `${name}: every node by its name`)
+  for (const texture of after.getRoot().listTextures()) {
+    if (/jpeg|png/.test(texture.getMimeType())) t.ok(Math.max(...(texture.getSize() ?? [0])) <= 1024, name)
+  }
+  return { source, lod }
+}
+
+type Started = Awaited<ReturnType<typeof startAssets>>
+
 interface Prepared {
   variants: { source: { size: number; triangles: number }; lod?: { size: number; triangles: number } }
 }
 
-/** The asset once its simplified form is there; as it is after a minute or two otherwise. */
-async function prepared(ask: Awaited<ReturnType<typeof startAssets>>['ask'], name: string): Promise<Prepared> {
-  for (let tries = 0; ; tries++) {
-    const asset = (await ask(`/api/assets/${name}`)).json() as Prepared
-    if (asset.variants.lod || tries > 1500) return asset
-    await new Promise((done) => setTimeout(done, 100))
-  }
+/** The asset once all is made of it that will be. */
+async function prepared({ ask, platform }: Pick<Started, 'ask' | 'platform'>, name: string): Promise<Prepared> {
+  const { id } = await platform.app.assets.get(name)
+  const waiting = `select id from background_jobs where name = 'assets/prepare' and "key" = ?`
+  const left = () => platform.app.db.query(waiting, [id])
+  for (let tries = 0; tries < 3000 && (await left()).length > 0; tries++)
+    await new Promise((done) => setTimeout(done, 50))
+  return (await ask(`/api/assets/${id}`)).json() as Prepared
 }

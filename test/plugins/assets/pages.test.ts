@@ -2,6 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { NodeIO } from '@gltf-transform/core'
+import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
+import { draco, meshopt } from '@gltf-transform/functions'
+import draco3d from 'draco3dgltf'
+import { MeshoptEncoder } from 'meshoptimizer'
+import { PNG } from 'pngjs'
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { blenderModels } from './blender.ts'
@@ -75,4 +81,48 @@ t.test('assets are browsed, uploaded with progress, and move in the page', async
   await admin.submit('/admin/assets/stick-man/release', {})
   t.equal((await owner.submit('/assets/stick-man/delete', {})).status, 303)
   t.equal((await other.get('/assets/stick-man')).status, 404)
+})
+
+t.test('compressed models are unpacked in the page, by nothing from elsewhere', async (t) => {
+  const browser = await openBrowser(t, ['--enable-unsafe-swiftshader'])
+  if (!browser) return
+  const { platform, upload } = await startAssets(t)
+  await MeshoptEncoder.ready
+  const io = new NodeIO().registerExtensions(ALL_EXTENSIONS).registerDependencies({
+    'draco3d.encoder': await draco3d.createEncoderModule(),
+    'meshopt.encoder': MeshoptEncoder,
+  })
+  for (const [title, transform] of [
+    ['draco', draco()],
+    ['meshopt', meshopt({ encoder: MeshoptEncoder })],
+  ] as const) {
+    const document = await io.readBinary(await sheet(20))
+    await document.transform(transform)
+    const { status, body } = await upload(await io.writeBinary(document), { title, visibility: 'public' })
+    t.match({ status, body }, { status: 201, body: { variants: { source: { triangles: 800 } } } })
+    const { page, context, complaints } = await openPage(browser, { viewport: { width: 900, height: 700 } })
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await page.goto(`${platform.portal}/assets/${title}`)
+    await page.locator('.stage[data-shown]').waitFor({ timeout: 120_000 })
+    const png = PNG.sync.read(Buffer.from((await page.evaluate<string>(DRAWN)).split(',')[1] ?? '', 'base64'))
+    let orange = 0
+    for (let at = 0; at < png.data.length; at += 4) {
+      const [red = 0, , blue = 0, alpha = 0] = png.data.subarray(at, at + 4)
+      if (alpha > 200 && red > blue + 40) orange++
+    }
+    t.ok(orange > 1000, `${title}: it is to be seen, in its colour: ${orange} pixels`)
+    const elsewhere = asked.filter((url) => !url.startsWith(`${platform.portal}/`) && !/^(?:blob|data):/.test(url))
+    t.same(elsewhere, [], `${title}: nothing was asked for elsewhere`)
+    t.ok(
+      asked.some((url) => url.includes(title === 'draco' ? 'draco_decoder' : 'meshopt-decoder')),
+      `${title}: its decoder`,
+    )
+    t.same(
+      complaints.filter((text) => !/GPU stall due to ReadPixels/.test(text)),
+      [],
+    )
+    await screenshot(page, `assets-${title}`)
+    await context.close()
+  }
 })

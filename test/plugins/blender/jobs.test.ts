@@ -1,6 +1,11 @@
 // Jobs on a real Blender in its sandbox, through the API, as a coding agent uses it.
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { PNG } from 'pngjs'
 import t from 'tap'
+import { artifactKey } from '../../../plugins/blender/artifacts.ts'
+import { JobRow } from '../../../plugins/blender/entities.ts'
+import { Tidying } from '../../../plugins/blender/tidying.ts'
 import { artifactOf, errorOf, hasPrograms, settled, until } from '../../kit/blender.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
@@ -156,4 +161,98 @@ t.test('without Blender there are no jobs, and health says why', async (t) => {
       limits: { scriptBytes: 65_536, queuedPerOwner: 10, runningPerOwner: 2, timeoutSeconds: 300 },
     },
   })
+})
+
+t.test('files that are not what they are called, too much output, and no end', async (t) => {
+  if (!hasPrograms(t, 'blender', 'bwrap')) return
+  const platform = await startPlatform(t, {
+    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 60 } },
+  })
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const begin = async (script: string) => (await program.post(JOBS, { name: 'x', script })).body.id
+  /** A script that writes all files itself, one of them with other content. */
+  const lying = (name: string, content: string) => `
+import artifacts, os
+GOOD = {
+    'inspection.json': b'{"totals": {"triangles": 12}}',
+    'model.glb': b'glTF' + (2).to_bytes(4, 'little') + (12).to_bytes(4, 'little'),
+    'preview.png': bytes.fromhex('${PNG.sync.write(new PNG({ width: 1, height: 1 })).toString('hex')}'),
+    'scene.blend': b'BLENDER-v304 and more',
+}
+def write(request, job, output, failed):
+    for name, content in {**GOOD, ${JSON.stringify(name)}: ${content}}.items():
+        with open(os.path.join(output, name), 'wb') as file:
+            file.write(content)
+artifacts.write = write
+`
+  const jobs = new Map<string, { id: string; message: RegExp }>()
+  for (const [name, content, message] of [
+    ['model.glb', "b'<script>alert(1)</script>'", /model\.glb is no binary glTF/],
+    ['model.glb', "GOOD['model.glb'] + b'more'", /model\.glb is no binary glTF/],
+    ['preview.png', "b'<svg onload=alert(1)>' * 10", /preview\.png is no picture/],
+    ['inspection.json', "b'[' * 100000", /inspection\.json is no JSON/],
+    ['inspection.json', "b'null'", /inspection\.json is no inspection/],
+  ] as const)
+    jobs.set(`${name} ${content}`, { id: await begin(lying(name, content)), message })
+  for (const [what, { id, message }] of jobs) {
+    const job = await settled(program, id)
+    t.match(job, { status: 'failed', error: { code: 'invalid_artifact', message }, artifacts: [] }, what)
+  }
+  const chatter = await settled(program, await begin("for _ in range(400): print('x' * 65536)"))
+  t.match(chatter, { status: 'failed', error: { code: 'limit_exceeded', message: /printed more/ } })
+  const keys = []
+  for await (const { key } of platform.app.storage.list('blender/')) keys.push(key)
+  t.same(keys, [], 'nothing of a failed job is kept')
+})
+
+t.test('a file of a job answers ranges and conditions, and a browser runs none', async (t) => {
+  if (!hasPrograms(t, 'blender', 'bwrap')) return
+  const platform = await startPlatform(t, {
+    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 5 } },
+  })
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const endless = await program.post(JOBS, { name: 'x', script: 'import time; time.sleep(60)' })
+  t.match(await settled(program, endless.body.id), { status: 'failed', error: { code: 'timeout' } })
+
+  // A finished job, written down as a worker does.
+  const { app, clock } = platform
+  const bytes = Buffer.from('glTF and some more')
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const artifact = { name: 'model.glb', size: bytes.length, contentType: 'model/gltf-binary', sha256 } as const
+  const { id } = endless.body
+  await app.storage.put(artifactKey(id, artifact), Readable.from([bytes]), artifact)
+  await app.db.em().nativeUpdate(JobRow, { id }, { status: 'completed', artifacts: [artifact] })
+  const url = `${JOBS}/${id}/artifacts/model.glb`
+  const whole = await program.get(url)
+  t.match(whole, { status: 200, text: String(bytes) })
+  t.match(whole.headers, {
+    etag: `"${sha256}"`,
+    'content-security-policy': "sandbox; default-src 'none'",
+    'content-disposition': 'attachment; filename="model.glb"',
+    'cache-control': 'private, no-cache',
+  })
+  const part = await program.get(url, { headers: { range: 'bytes=5-7' } })
+  t.match(part, { status: 206, text: 'and', headers: { 'content-range': `bytes 5-7/${bytes.length}` } })
+  const beyond = await program.get(url, { headers: { range: 'bytes=99-' } })
+  t.match(beyond, { status: 416, headers: { 'content-range': `bytes */${bytes.length}` } })
+  t.match(await program.get(url, { headers: { 'if-none-match': `"${sha256}"` } }), { status: 304, text: '' })
+  const head = await program.request('HEAD', url)
+  t.match(head, { status: 200, text: '', headers: { 'content-length': String(bytes.length) } })
+
+  const sweep = () => new Tidying(app, app.blender.limits.blenderKeepDays).sweep(new AbortController().signal)
+  const keysOf = async () => (await Array.fromAsync(app.storage.list(`blender/${id}/`))).map(({ key }) => key)
+  clock.advance(29 * 86_400_000)
+  await sweep()
+  t.equal((await program.get(`${JOBS}/${id}`)).status, 200, 'within the month it stays')
+  clock.advance(2 * 86_400_000)
+  await app.db.em().nativeUpdate(JobRow, { id }, { status: 'running' })
+  await sweep()
+  t.equal((await keysOf()).length, 1, 'what is not over stays')
+  await app.db.em().nativeUpdate(JobRow, { id }, { status: 'completed' })
+  await sweep()
+  t.same(errorOf(await program.get(url)), [404, 'not_found'])
+  await until(async () => (await keysOf()).length === 0)
+  t.pass('and then its files go')
 })

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
-import { Worker } from 'node:worker_threads'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { Collector } from '../../../plugins/deploy/collector.ts'
@@ -133,7 +131,8 @@ t.test('what was superseded meanwhile is not compressed', async (t) => {
 })
 
 t.test('an end of the process ends compression, however large the file', async (t) => {
-  const compressor = new Compressor()
+  const { app } = await startPlatform(t)
+  const compressor = new Compressor(app.workerPrograms)
   const abort = new AbortController()
   const noise = randomBytes(30_000_000)
   const result = compressor.compress(noise, abort.signal).then(
@@ -147,9 +146,4 @@ t.test('an end of the process ends compression, however large the file', async (
   t.equal((await compressor.compress(Buffer.alloc(5000, 'x'), never)).length, 2, 'and another worker takes its place')
   await compressor.close()
   await t.rejects(compressor.compress(Buffer.alloc(10), never))
-})
-
-t.test('a worker needs no file: it starts from text, as in the single binary', async (t) => {
-  const worker = new Worker('require("node:worker_threads").parentPort.postMessage(1)', { eval: true })
-  t.same(await once(worker, 'message'), [1])
 })

@@ -37,5 +37,6 @@ t.test('a proxy learns for which names there is a site, at whatever Host it asks
   t.equal(await ask('pong.play.test'), 200, 'the old one redirects for a while')
   t.equal((await program.delete(`/api/games/${game.id}`)).status, 204)
   t.equal(await ask('ping.play.test'), 404, 'a game that is gone')
+  t.equal(await ask('pong.play.test\0'), 400, 'text that is none')
   t.equal((await platform.stranger.get('/__service/tls', { host: '127.0.0.1' })).status, 400)
 })

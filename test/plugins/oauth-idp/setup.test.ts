@@ -15,7 +15,7 @@ t.test('the set-up link makes the first administrator, once', async (t) => {
   t.equal((await browser.get(pathname)).status, 200)
   const wrong = await browser.submit(pathname, { ...admin, password: 'short' })
   t.match(wrong, { status: 400, text: /Use at least 10 characters/ })
-  t.match(await browser.submit(pathname, admin), { status: 303, headers: { location: '/' } })
+  t.match(await browser.submit(pathname, admin), { status: 303, headers: { location: '/admin/players' } })
   t.match((await browser.get('/api/auth/session')).body, { signedIn: true, user: { isAdmin: true, name: 'Grace' } })
 
   t.equal(await platform.app.identity.setupUrl(), null)

@@ -4,12 +4,25 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
-import type { ByteRange } from '../../../core/http.ts'
-import type { Blobs } from './files.ts'
+import type { ByteRange } from './http.ts'
 
 const CHUNK_BYTES = 256 * 1024
 /** How far a reader may be ahead of a copy that is being made, before it goes to the storage itself. */
 const AHEAD_BYTES = 4 * 1024 * 1024
+
+/** Bytes that are known by their digest; what else the storage needs to find them comes on top. */
+export interface Digested {
+  sha256: string
+  size: number
+}
+
+/** Reads blobs by their digest. */
+export interface Blobs<Blob extends Digested = Digested> {
+  /** The blob as an open file, which the caller closes; null where there is none on this machine. */
+  file(blob: Blob): Promise<FileHandle | null>
+  /** The blob, or a part of it, as a stream. */
+  open(blob: Blob, range?: ByteRange): Promise<Readable>
+}
 
 /** A copy that is being made: whoever asks meanwhile reads along. */
 interface Filling {
@@ -22,13 +35,13 @@ interface Filling {
   readers: number
 }
 
-interface Parts {
+interface Parts<Blob extends Digested> {
   /** Where the copies are; made when it is not there, and nobody else's. */
   folder: string
   /** The copies together, at most. */
   maxBytes: number
   /** What the copies are of. */
-  source: Blobs
+  source: Blobs<Blob>
   log: FastifyBaseLogger
 }
 
@@ -38,20 +51,20 @@ interface Parts {
  *
  * Copies are named by digest and checked as they are made, so they never go stale. Losing the folder costs nothing.
  */
-export class DiskCache implements Blobs {
-  readonly #parts: Parts
+export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> {
+  readonly #parts: Parts<Blob>
   /** Digest → size, the longest unused first. */
   readonly #copies = new Map<string, number>()
   readonly #filling = new Map<string, Promise<Filling>>()
   #bytes = 0
 
-  private constructor(parts: Parts) {
+  private constructor(parts: Parts<Blob>) {
     this.#parts = parts
   }
 
   /** Finds the copies that are there; what a process that died was making is removed. */
-  static async open(parts: Parts): Promise<DiskCache> {
-    const cache = new DiskCache(parts)
+  static async open<Blob extends Digested>(parts: Parts<Blob>): Promise<DiskCache<Blob>> {
+    const cache = new DiskCache<Blob>(parts)
     await mkdir(parts.folder, { recursive: true })
     const found: { name: string; size: number; usedAt: number }[] = []
     for (const name of await readdir(parts.folder)) {
@@ -74,7 +87,7 @@ export class DiskCache implements Blobs {
   }
 
   /** The copy that is there; null when there is none (any more). */
-  async file({ sha256, size }: { sha256: string; size: number }): Promise<FileHandle | null> {
+  async file({ sha256, size }: Digested): Promise<FileHandle | null> {
     if (this.#copies.get(sha256) !== size) return null
     this.#add(sha256, size)
     const path = join(this.#parts.folder, sha256)
@@ -90,7 +103,7 @@ export class DiskCache implements Blobs {
     }
   }
 
-  async open(blob: { sha256: string; size: number }, range?: ByteRange): Promise<Readable> {
+  async open(blob: Blob, range?: ByteRange): Promise<Readable> {
     const { sha256, size } = blob
     const copy = await this.file(blob)
     if (copy) return copy.createReadStream({ ...range, highWaterMark: CHUNK_BYTES })
@@ -103,7 +116,7 @@ export class DiskCache implements Blobs {
     return Readable.from(this.#follow(sha256, filling, start, end), { objectMode: false, highWaterMark: CHUNK_BYTES })
   }
 
-  #fill(blob: { sha256: string; size: number }): Promise<Filling> {
+  #fill(blob: Blob): Promise<Filling> {
     const { sha256 } = blob
     const under = this.#filling.get(sha256)
     if (under) return under
@@ -114,7 +127,7 @@ export class DiskCache implements Blobs {
   }
 
   /** @throws BlobNotFound and what else the storage throws, before anything is promised to the reader */
-  async #begin(blob: { sha256: string; size: number }): Promise<Filling> {
+  async #begin(blob: Blob): Promise<Filling> {
     const body = await this.#parts.source.open(blob)
     const path = join(this.#parts.folder, `incoming-${randomUUID()}`)
     try {
@@ -129,7 +142,7 @@ export class DiskCache implements Blobs {
     }
   }
 
-  async #run(blob: { sha256: string; size: number }, body: Readable, filling: Filling): Promise<void> {
+  async #run(blob: Blob, body: Readable, filling: Filling): Promise<void> {
     const { sha256, size } = blob
     const { file, path, steps } = filling
     const hash = createHash('sha256')

@@ -17,7 +17,6 @@ import {
   Grid,
   Hero,
   html,
-  type NavigationEntry,
   Note,
   Notice,
   PageHeader,
@@ -32,24 +31,9 @@ import {
   Table,
   Tabs,
   When,
-} from '../../core/pages.ts'
+} from '../pages.ts'
 
-/** Every component in every state, on the pages that tests and eyes look at. */
-
-export const navigation: NavigationEntry[] = [
-  { label: 'Make', href: '/games', place: 'main', order: 20 },
-  { label: 'Play', href: '/', place: 'main', order: 10 },
-  { label: 'Assets', href: '/assets', place: 'main', order: 30 },
-  { label: 'Blender', href: '/jobs', place: 'main', order: 40 },
-  { label: 'Settings', href: '/settings', place: 'account', order: 10 },
-  { label: 'API tokens', href: '/settings/tokens', place: 'account', order: 20 },
-  { label: 'Sign out', href: '/sign-out', place: 'account', order: 90, method: 'post' },
-  { label: 'Players', href: '/host/players', place: 'host', order: 10 },
-  { label: 'Sign in', href: '/sign-in', place: 'guest', order: 10 },
-  { label: 'Sign up', href: '/sign-up', place: 'guest', order: 20 },
-]
-
-export const ada = { name: 'Ada Lovelace', imageUrl: null, isAdmin: true }
+/** Every component in every state, on pages as they might be: what `/design` shows, and what tests and eyes look at. */
 
 const titles = [
   'Rooftop Relay',

@@ -1,0 +1,186 @@
+// `node bench/assets.ts`: how fast models are served, hot-linked and through a game's origin, beside nginx with the same
+// file; packs as ZIP, beside `zip -0` over the same files; and how long a lighter form takes, beside the command line of
+// glTF-Transform. Needs Debian's nginx, wrk, zip and curl; for the last part GLTF_TRANSFORM, the path of that program
+// (package @gltf-transform/cli), without which it is left out. ROUNDS, SECONDS from the environment.
+import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { signUpAt } from '../test/kit/remote.ts'
+import { ask } from '../test/kit/upload.ts'
+import { form } from '../test/plugins/assets/kit.ts'
+import { sheet } from '../test/plugins/assets/models.ts'
+import {
+  freePort,
+  load,
+  machine,
+  median,
+  nginxConfig,
+  processorSeconds,
+  type Subject,
+  start,
+  stopAll,
+} from './servers.ts'
+
+const ROUNDS = Number(process.env.ROUNDS ?? 3)
+const SECONDS = Number(process.env.SECONDS ?? 3)
+const root = resolve(import.meta.dirname, '..')
+const work = mkdtempSync(join(tmpdir(), 'gameyard-bench-assets-'))
+const site = join(work, 'site')
+mkdirSync(site)
+const PACK_FILES = 200
+const PACK_FILE_BYTES = 512 * 1024
+
+/** Sheets of so many rows: 60 KB, which is kept in memory, 1 MB and 9 MB, which are read from the disk. */
+const MODELS = { 'small.glb': 36, 'middle.glb': 170, 'large.glb': 500 }
+
+async function nginx(): Promise<Subject> {
+  const port = await freePort()
+  const file = join(work, 'nginx.conf')
+  const types = 'types { model/gltf-binary glb; }'
+  writeFileSync(file, nginxConfig(work, `server { listen 127.0.0.1:${port}; root ${site}; ${types} }`))
+  return { name: 'nginx', port, host: 'localhost', pid: await start('nginx', ['-c', file], { port, cwd: work }) }
+}
+
+/** Our server with the models and the pack, all public, and a game through which they are asked for as well. */
+async function gameyard() {
+  const port = await freePort()
+  const limits = '{ rateLimits: false }'
+  writeFileSync(
+    join(work, 'gameyard.yaml'),
+    `listen: { port: ${port} }\nlimits: ${limits}\nlog: { level: warn }\nblender: { driver: none }\n`,
+  )
+  const args = [join(root, 'bin/gameyard.js'), 'serve', '--data', join(work, 'data')]
+  const pid = await start(process.execPath, args, { port, cwd: work })
+  const portal = `http://localhost:${port}`
+  const browser = await signUpAt(portal)
+  const scopes = ['assets:write', 'games:write']
+  const minted = await ask('POST', `${portal}/api/tokens`, { headers: browser, body: { label: 'bench', scopes } })
+  const authorization = `Bearer ${minted.body.token}`
+  const upload = async (bytes: Buffer, name: string) => {
+    const { payload, headers } = form(bytes, { visibility: 'public' }, name)
+    const made = await ask('POST', `${portal}/api/assets`, { headers: { authorization, ...headers }, body: payload })
+    if (made.status !== 201) throw new Error(`${name}: ${made.status} ${JSON.stringify(made.body)}`)
+    return made.body.slug as string
+  }
+  const slugs: Record<string, string> = {}
+  for (const name of Object.keys(MODELS)) slugs[name] = await upload(readFileSync(join(site, name)), name)
+  const pack = await upload(readFileSync(join(work, 'pack.zip')), 'pack.zip')
+  const game = await ask('POST', `${portal}/api/games`, {
+    headers: { authorization },
+    body: { title: 'Bench', description: 'Bench.' },
+  })
+  const studio: Subject = { name: 'Gameyard', port, pid, host: `localhost:${port}` }
+  const proxy: Subject = { ...studio, name: 'Gameyard, game origin', host: new URL(game.body.url).host }
+  return { studio, proxy, slugs, pack }
+}
+
+/** Waits until a server does nothing by itself any more: ours makes lighter forms first. */
+async function atRest(pid: number): Promise<void> {
+  for (let second = 0, quiet = 0; second < 240 && quiet < 3; second++) {
+    const before = processorSeconds(pid)
+    await sleep(1000)
+    quiet = processorSeconds(pid) - before < 0.05 ? quiet + 1 : 0
+  }
+}
+
+/** Files that nothing compresses, and their archive. */
+function makePack(): void {
+  const folder = join(work, 'pack')
+  mkdirSync(folder)
+  for (let index = 0; index < PACK_FILES; index++)
+    writeFileSync(join(folder, `${index}.bin`), randomBytes(PACK_FILE_BYTES))
+  execFileSync('zip', ['-0', '-q', '-r', join(work, 'pack.zip'), 'pack'], { cwd: work })
+}
+
+/** Seconds that a command line takes. */
+async function timed(command: string): Promise<number> {
+  const began = performance.now()
+  const child = spawn('sh', ['-c', command], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`${command} ended with ${code}`)
+  return (performance.now() - began) / 1000
+}
+
+/** Each command once to warm up, then in turn. @returns the medians */
+async function inTurn(commands: string[]): Promise<number[]> {
+  const times = commands.map(() => [] as number[])
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const [index, command] of commands.entries()) {
+      const time = await timed(command)
+      if (round > 0) times[index]?.push(time)
+    }
+  }
+  return times.map(median)
+}
+
+const SIMPLIFY = `import { readFileSync, writeFileSync } from 'node:fs'
+import { simplifyModel } from ${JSON.stringify(join(root, 'plugins/assets/models/lod.ts'))}
+const made = await simplifyModel(readFileSync(process.argv[2]))
+writeFileSync(process.argv[3], made.bytes)`
+
+try {
+  for (const [name, rows] of Object.entries(MODELS)) writeFileSync(join(site, name), await sheet(rows))
+  makePack()
+  const { studio, proxy, slugs, pack } = await gameyard()
+  const peer = await nginx()
+  await atRest(studio.pid)
+  console.log(`${machine()}; median of ${ROUNDS} × ${SECONDS} s, the first round left out\n`)
+  console.log(
+    '| requests/s (a second of processor time) | nginx | Gameyard | Gameyard, game origin |\n|---|--:|--:|--:|',
+  )
+  for (const name of Object.keys(MODELS)) {
+    const size = readFileSync(join(site, name)).length
+    const ways: [Subject, string][] = [
+      [peer, `/${name}`],
+      [studio, `/api/assets/${slugs[name]}/file?variant=source`],
+      [proxy, `/__service/assets/${slugs[name]}.glb?variant=source`],
+    ]
+    const results = ways.map(() => [] as ReturnType<typeof load>[])
+    for (let round = 0; round <= ROUNDS; round++) {
+      for (const [index, [subject, path]] of ways.entries()) {
+        const result = load(subject, { path, connections: size > 1e6 ? 8 : 32, seconds: SECONDS })
+        if (round > 0) results[index]?.push(result)
+      }
+    }
+    const rates = results.map((runs) => median(runs.map(({ requests }) => requests)))
+    const own = results.map((runs) => median(runs.map(({ perSecond }) => perSecond)))
+    const cells = rates.map((rate, index) => {
+      const beside = index === 0 ? '' : `, ${(rate / (rates[0] as number)).toFixed(2)}×`
+      return `${rate.toFixed(0)} (${own[index]?.toFixed(0)})${beside}`
+    })
+    console.log(`| ${Math.round(size / 1000)} KB GLB | ${cells.join(' | ')} |`)
+  }
+
+  const bytes = PACK_FILES * PACK_FILE_BYTES
+  const address = `http://127.0.0.1:${studio.port}/api/assets/${pack}/file`
+  const [ours = 0, zip = 0] = await inTurn([
+    `curl -sf -H 'Host: ${studio.host}' ${address} | cat > /dev/null`,
+    'zip -0 -q -r - pack | cat > /dev/null',
+  ])
+  const rate = (seconds: number) => `${(bytes / 1e6 / seconds).toFixed(0)} MB/s`
+  console.log(
+    `\nZIP of ${PACK_FILES} files, ${Math.round(bytes / 1e6)} MB: ${rate(ours)}; zip -0: ${rate(zip)}; ${(zip / ours).toFixed(2)}×`,
+  )
+
+  const { GLTF_TRANSFORM } = process.env
+  const large = join(site, 'large.glb')
+  const triangles = 2 * MODELS['large.glb'] ** 2
+  writeFileSync(join(work, 'simplify.mjs'), SIMPLIFY)
+  const commands = [`'${process.execPath}' simplify.mjs ${large} ours.glb`]
+  if (GLTF_TRANSFORM)
+    commands.push(`'${process.execPath}' ${GLTF_TRANSFORM} simplify ${large} theirs.glb --ratio 0.25 --error 0.01`)
+  const times = await inTurn(commands)
+  const [own = 0, theirs] = times.map((seconds) => (seconds * 100_000) / triangles)
+  console.log(
+    `\nLighter form of ${triangles} triangles, seconds for 100,000, whole process, result validated: ${own.toFixed(2)}`,
+  )
+  if (theirs !== undefined)
+    console.log(`gltf-transform simplify, not validated: ${theirs.toFixed(2)}; ${(theirs / own).toFixed(2)}×`)
+} finally {
+  await stopAll()
+  rmSync(work, { recursive: true, force: true })
+}

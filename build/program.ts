@@ -1,0 +1,83 @@
+/**
+ * Joins the program into a few files below `dist/program/`, from which `bin/gameyard.js` starts it: in two thirds of the
+ * time, and with a sixth less memory, than from some thousand sources. What few commands need stays in files of its own.
+ *
+ * `--if-stale` does nothing while the built program is as new as its sources.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import { build, type Plugin } from 'esbuild'
+import { builtProgram, FOLDER } from '../bin/built-program.js'
+
+const root = join(import.meta.dirname, '..')
+const output = join(root, FOLDER)
+/** What a program that is being built or was replaced just now may still read is left alone for so long. */
+const KEEP_MS = 24 * 60 * 60 * 1000
+
+/** Sources that look for files beside themselves find them where they were, seen from `dist/program/<build>/`. */
+const places: Plugin = {
+  name: 'places',
+  setup(esbuild) {
+    esbuild.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      if (path.includes(`${sep}node_modules${sep}`)) return null
+      const at = (place: string) =>
+        `require('node:path').join(import.meta.dirname, ${JSON.stringify(join('../../..', relative(root, place)))})`
+      const contents = readFileSync(path, 'utf8')
+        .replaceAll('import.meta.dirname', () => at(dirname(path)))
+        .replaceAll('import.meta.filename', () => at(path))
+      return { contents, loader: 'ts' }
+    })
+  },
+}
+
+/** As modules, Node's `http` and `https` would load their whole WebSocket client with them: a twentieth of the start. */
+const lean: Plugin = {
+  name: 'lean',
+  setup(esbuild) {
+    esbuild.onResolve({ filter: /^(node:)?https?$/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'required' } : { path, external: true },
+    )
+    esbuild.onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)})`,
+    }))
+  },
+}
+
+async function main() {
+  if (process.argv.includes('--if-stale') && builtProgram(root)) return
+  // A source that changes from now on is newer than what is built here.
+  const builtAt = Date.now()
+  const name = `${builtAt.toString(36)}-${process.pid}`
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['bin/main.ts'],
+    outdir: join(output, name),
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    keepNames: true, // MikroORM and error classes are known by name
+    legalComments: 'none',
+    external: ['*.node', 'better-sqlite3', 'pg-native', 'tinyglobby', 'dataloader'],
+    // For the CommonJS packages inside.
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    plugins: [places, lean],
+    metafile: true,
+    logLevel: 'warning',
+  })
+  const own = Object.keys(metafile.inputs).filter((input) => !input.includes('node_modules') && !input.includes(':'))
+  const inputs = ['build/program.ts', 'package-lock.json', ...own.sort()]
+  const scratch = join(output, `.${name}`)
+  writeFileSync(scratch, JSON.stringify({ entry: `${name}/main.js`, builtAt, inputs }))
+  renameSync(scratch, join(output, 'current.json'))
+  for (const entry of readdirSync(output)) {
+    const at = join(output, entry)
+    if (basename(entry) === 'current.json' || entry === name) continue
+    if (builtAt - statSync(at).mtimeMs > KEEP_MS) rmSync(at, { recursive: true, force: true })
+  }
+  process.stdout.write(`${FOLDER}: ${own.length} sources in ${Date.now() - builtAt} ms\n`)
+}
+
+mkdirSync(output, { recursive: true })
+await main()

@@ -1,0 +1,103 @@
+import { Avatar } from './collections.ts'
+import { type Content, html, type View } from './html.ts'
+import { Icon, Mark } from './icons.ts'
+
+/** A way to a plugin's page, contributed by the plugin. */
+export interface NavigationEntry {
+  label: string
+  /** Path on the portal, or a whole address. */
+  href: string
+  /**
+   * `main`: the bar on top, for everyone. `make` and `host`: an area of its own, for those who make games and for
+   * whoever runs the server; the bar leads to its first entry, and a second line shows all of them on the area's pages.
+   * `account`: the signed-in viewer's menu. `guest`: at the end of the bar while nobody is signed in.
+   */
+  place: 'main' | 'make' | 'host' | 'account' | 'guest'
+  /** Smaller comes first. */
+  order: number
+  /** The step changes something (sign out): a form with one button instead of a link. */
+  method?: 'post'
+  /** A key that leads there after `g`, for those who use the keyboard; one of a kind. */
+  key?: string
+}
+
+/** Parts of the site with a second line of navigation: what the bar calls them, and where they stand in it. */
+const AREAS = [
+  { place: 'make', label: 'Make', order: 20 },
+  { place: 'host', label: 'Server', order: 90 },
+] as const
+
+/** `href` of the entry that a page belongs to: the longest that its path begins with, segment by segment. */
+export function entryFor(entries: readonly NavigationEntry[], url: string): string | undefined {
+  const path = `${url.split('?', 1)[0]}/`
+  return entries
+    .map(({ href }) => href)
+    .filter((href) => href.startsWith('/') && path.startsWith(`${href.replace(/\/$/, '')}/`))
+    .sort((a, b) => b.length - a.length)[0]
+}
+
+interface NavigationProps {
+  siteName: string
+  entries: readonly NavigationEntry[]
+  /** `href` of the entry that the page belongs to. */
+  current: string | undefined
+  user: { name: string; imageUrl: string | null; isAdmin: boolean } | null | undefined
+  /** Makes a path an address that also works from another origin. */
+  address: (href: string) => string
+}
+
+/** The top of every page: the bar, and on the pages of an area the ways within it. The same on desktop and phone. */
+export function Navigation({ siteName, entries, current, user, address }: NavigationProps): View {
+  const at = (place: NavigationEntry['place']) =>
+    entries.filter((entry) => entry.place === place).sort((a, b) => a.order - b.order)
+  const areas = AREAS.filter(({ place }) => place !== 'host' || user?.isAdmin)
+    .map((area) => ({ ...area, entries: at(area.place) }))
+    .filter((area) => area.entries.length > 0)
+  const area = areas.find((candidate) => candidate.entries.some(({ href }) => href === current))
+  const bar = [
+    ...at('main').map((entry) => ({ ...entry, here: entry.href === current ? 'page' : undefined })),
+    ...areas.map(({ label, order, entries: [first], place }) => ({
+      ...(first as NavigationEntry),
+      ...{ label, order, key: undefined },
+      here: place === area?.place ? 'true' : undefined,
+    })),
+  ].sort((a, b) => a.order - b.order)
+  const link = (entry: NavigationEntry, className?: string): Content =>
+    entry.method === 'post'
+      ? html`<form action=${address(entry.href)} method="post"><button class=${className}>${entry.label}</button></form>`
+      : html`<a class=${className} href=${address(entry.href)} data-go=${entry.key} aria-current=${entry.href === current ? 'page' : undefined}>${entry.label}</a>`
+  const guests = at('guest')
+  return html`
+    <header class="bar">
+      <div class="bar-inner">
+        <a class="mark" href=${address('/')} data-go="h"><${Mark} /><span>${siteName}</span></a>
+        ${
+          bar.length > 0 &&
+          html`<nav class="bar-nav" aria-label="Main"><ul>${bar.map(
+            (entry) =>
+              html`<li><a href=${address(entry.href)} data-go=${entry.key} aria-current=${entry.here}>${entry.label}</a></li>`,
+          )}</ul></nav>`
+        }
+        <div class="bar-end">
+          ${
+            user
+              ? html`<details class="menu">
+                  <summary><span class="visually-hidden">Account menu of </span><${Avatar} ...${user} /><span class="menu-name"><bdi>${user.name}</bdi></span><${Icon} name="chevron" /></summary>
+                  <div class="menu-body">
+                    <p class="menu-who">Signed in as <strong><bdi>${user.name}</bdi></strong></p>
+                    <ul>${at('account').map((entry) => html`<li>${link(entry)}</li>`)}</ul>
+                  </div>
+                </details>`
+              : guests.map((entry, index) =>
+                  link(entry, index === guests.length - 1 ? 'button small' : 'button quiet small'),
+                )
+          }
+        </div>
+      </div>
+      ${
+        area &&
+        area.entries.length > 1 &&
+        html`<nav class="area" aria-label=${area.label}><ul>${area.entries.map((entry) => html`<li>${link(entry)}</li>`)}</ul></nav>`
+      }
+    </header>`
+}

@@ -1,0 +1,12 @@
+/** Turns fields for Python into editors, which are loaded when such a field comes into view; without it they stay. */
+for (const field of document.querySelectorAll<HTMLTextAreaElement>('textarea[data-editor]')) {
+  const seen = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+      seen.disconnect()
+      import(field.dataset.editor ?? '').then(({ edit }) => edit(field)).catch(() => {})
+    },
+    { rootMargin: '300px' },
+  )
+  seen.observe(field)
+}

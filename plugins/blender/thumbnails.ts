@@ -1,0 +1,109 @@
+import { createWriteStream } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { FastifyInstance } from 'fastify'
+import { NotFound } from '../../core/errors.ts'
+import { randomText } from '../../core/ids.ts'
+import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
+import { refuse } from './artifacts.ts'
+import { harnessFiles } from './harness-files.ts'
+import type { Worker } from './worker.ts'
+
+const RENDER = 'blender/thumbnail'
+/** What is larger keeps the picture that assets draw by themselves. */
+const LARGEST_BYTES = 64 * 1024 ** 2
+const LIMITS = { timeoutSeconds: 60, artifactBytes: 4 * 1024 ** 2, logBytes: 1024 ** 2 }
+const PICTURE = 'preview.png'
+
+interface Parts {
+  executor: BlenderExecutor
+  worker: Pick<Worker, 'availability'>
+  /** A folder of this process's own, for what a run needs on disk for a moment. */
+  folder: string
+}
+
+/**
+ * Gives uploaded models a rendered picture in place of the drawn one: in the background, one at a time on each node that
+ * runs Blender, and within its capacity. A render takes seconds, so it counts for nobody's place in the queue of jobs.
+ * What Blender can't read or doesn't finish in time keeps its drawn picture.
+ */
+export class Thumbnails {
+  readonly #app: FastifyInstance
+  readonly #parts: Parts
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(app: FastifyInstance, parts: Parts) {
+    this.#app = app
+    this.#parts = parts
+  }
+
+  /** Begins to render what is uploaded from now on, where this node runs Blender. */
+  start(): void {
+    const { events, jobs, db } = this.#app
+    if (this.#parts.executor.capacity === 0) return
+    jobs.handle<{ assetId: string }>(RENDER, ({ payload, signal }) => this.#next(payload.assetId, signal), {
+      maxAttempts: 2,
+    })
+    // Every node that runs Blender hears of it; the key makes it one job.
+    events.on('asset.created', ({ assetId }) =>
+      db.transaction((em) => jobs.enqueue(em, { name: RENDER, key: assetId, payload: { assetId } })),
+    )
+  }
+
+  async #next(assetId: string, signal: AbortSignal): Promise<void> {
+    const turn = this.#last.then(() => this.#render(assetId, signal))
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  async #render(assetId: string, signal: AbortSignal): Promise<void> {
+    const { assets } = this.#app
+    const { worker, folder } = this.#parts
+    signal.throwIfAborted()
+    if (!(await worker.availability()).available) return
+    const scratch = await mkdtemp(join(await made(folder), 'thumbnail-'))
+    try {
+      const asset = await assets.get(assetId)
+      const [model] = asset.files
+      // What Blender made came with its picture.
+      if (asset.kind !== 'model' || asset.source.kind !== 'upload' || !model || model.size > LARGEST_BYTES) return
+      const file = join(scratch, 'model.glb')
+      await pipeline((await assets.open(assetId, { variant: 'source' })).stream, createWriteStream(file))
+      const output = await made(join(scratch, 'output'))
+      if (await this.#run({ file, size: model.size }, output, signal)) {
+        await assets.setThumbnail(assetId, await readFile(join(output, PICTURE)))
+      }
+    } catch (error) {
+      // Deleted meanwhile.
+      if (!(error instanceof NotFound)) throw error
+    } finally {
+      await rm(scratch, { recursive: true, force: true })
+    }
+  }
+
+  /** @returns whether there is a picture now */
+  async #run(model: { file: string; size: number }, output: string, signal: AbortSignal): Promise<boolean> {
+    let said = ''
+    const end = await this.#parts.executor.run({
+      id: `thumbnail-${randomText(12)}`,
+      files: [...harnessFiles(), { path: 'model.glb', content: model }],
+      main: 'harness/thumbnail.py',
+      artifacts: [PICTURE],
+      ...{ output, limits: LIMITS, signal },
+      onLine: (line) => {
+        said = line
+      },
+    })
+    signal.throwIfAborted()
+    const done = end.ending === 'exited' && end.code === 0 && end.artifacts.includes(PICTURE)
+    if (done && (await refuse(output, PICTURE)) === null) return true
+    this.#app.log.info({ ending: end.ending, said }, 'Blender made no picture of a model; the drawn one stays')
+    return false
+  }
+}
+
+async function made(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  return folder
+}

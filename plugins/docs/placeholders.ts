@@ -1,0 +1,38 @@
+import type { Origins } from '../../core/origins.ts'
+
+/** The game that a reader's snippets speak of. */
+export interface ReaderGame {
+  slug: string
+  title: string
+  clientId: string
+  /** Where it is played: at its own origin here, or elsewhere. */
+  url: string
+}
+
+/**
+ * What the guides say in place of what differs: readable as they are, since somebody may read the files themselves.
+ *
+ * - `http://localhost:8080`: the platform's own address
+ * - `my-game`: the game; `http://my-game.localhost:8080` is its origin
+ * - `YOUR_CLIENT_ID`: its client id
+ */
+const PLACEHOLDERS =
+  /http:\/\/my-game\.localhost:8080|http:\/\/localhost:8080|YOUR_CLIENT_ID|(?<![\w-])my-game(?![\w-])/g
+
+/** @param game of the reader; without one the names stay, and only the addresses are this platform's */
+export function fillIn(
+  html: string,
+  origins: Pick<Origins, 'portal' | 'game' | 'byPort'>,
+  game: ReaderGame | null,
+): string {
+  return html.replace(PLACEHOLDERS, (placeholder) => {
+    if (placeholder === 'http://localhost:8080') return escapeHtml(origins.portal)
+    if (placeholder === 'YOUR_CLIENT_ID') return escapeHtml(game?.clientId ?? placeholder)
+    if (placeholder === 'my-game') return escapeHtml(game?.slug ?? placeholder)
+    if (game) return escapeHtml(new URL(game.url).origin)
+    // Where games have ports, one that is not there yet has none.
+    return origins.byPort ? placeholder : escapeHtml(origins.game('my-game'))
+  })
+}
+
+const escapeHtml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')

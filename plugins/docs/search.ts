@@ -1,0 +1,108 @@
+import type { RenderedGuide } from './render.ts'
+
+/** A section that a query found. */
+export interface Found {
+  /** Path of the section on the portal. */
+  href: string
+  /** Title of the guide. */
+  guide: string
+  /** Heading of the section; the guide's title for what stands before the first one. */
+  heading: string
+  /** Some words around the first match, in pieces: those at odd places are what was asked for. */
+  excerpt: string[]
+}
+
+interface Section {
+  href: string
+  guide: string
+  heading: string
+  text: string
+}
+
+/** A word in a heading says more about a section than one in its text. */
+const WEIGHTS = { guide: 3, heading: 6, text: 1 }
+const EXCERPT = 150
+
+/** A small full-text index over the sections of all guides: a word leads to the sections that have it, and how much. */
+export class SearchIndex {
+  readonly #sections: Section[]
+  readonly #weights = new Map<string, Map<number, number>>()
+  /** Sorted, so that words with a common beginning stand together. */
+  readonly #words: string[]
+
+  constructor(guides: readonly (RenderedGuide & { name: string })[]) {
+    this.#sections = guides.flatMap(({ name, title, sections }) =>
+      sections.map(({ id, heading, text }) => ({
+        href: `/docs/${name}${id && `#${id}`}`,
+        guide: title,
+        heading,
+        text: text.replace(/\s+/g, ' ').trim(),
+      })),
+    )
+    this.#sections.forEach((section, index) => {
+      for (const field of ['guide', 'heading', 'text'] as const) {
+        for (const word of wordsOf(section[field])) this.#add(word, index, WEIGHTS[field])
+      }
+    })
+    this.#words = [...this.#weights.keys()].sort()
+  }
+
+  /** @see Guides.search */
+  find(query: string, limit: number): Found[] {
+    const asked = [...new Set(wordsOf(query))].slice(0, 8)
+    if (asked.length === 0) return []
+    const scores = asked.map((word) => this.#scoresOf(word)).reduce(both)
+    return [...scores]
+      .sort(([a, first], [b, second]) => second - first || a - b)
+      .slice(0, limit)
+      .map(([at]) => this.#foundAt(at, asked))
+  }
+
+  #add(word: string, section: number, weight: number): void {
+    const weights = this.#weights.get(word) ?? new Map<number, number>()
+    this.#weights.set(word, weights)
+    weights.set(section, (weights.get(section) ?? 0) + weight)
+  }
+
+  /** Of all words that begin so; a whole word counts more than a beginning, a rare one more than a common one. */
+  #scoresOf(beginning: string): Map<number, number> {
+    const scores = new Map<number, number>()
+    for (let at = lowerBound(this.#words, beginning); this.#words[at]?.startsWith(beginning); at++) {
+      const word = this.#words[at] as string
+      const weights = this.#weights.get(word) ?? new Map<number, number>()
+      const rarity = Math.log(1 + this.#sections.length / weights.size) * (word === beginning ? 2 : 1)
+      for (const [section, weight] of weights) {
+        scores.set(section, Math.max(scores.get(section) ?? 0, rarity * (1 + Math.log(weight))))
+      }
+    }
+    return scores
+  }
+
+  #foundAt(at: number, asked: string[]): Found {
+    const { href, guide, heading, text } = this.#sections[at] as Section
+    const pattern = new RegExp(`(?<![\\p{L}\\p{N}])((?:${asked.join('|')})[\\p{L}\\p{N}]*)`, 'giu')
+    const first = Math.max(0, text.search(pattern))
+    const from = first < EXCERPT / 2 ? 0 : text.lastIndexOf(' ', first - 40) + 1
+    const cut = text.slice(from, from + EXCERPT)
+    const ended = from + EXCERPT < text.length ? `${cut.slice(0, cut.lastIndexOf(' '))} …` : cut
+    return { href, guide, heading, excerpt: `${from > 0 ? '… ' : ''}${ended}`.split(pattern) }
+  }
+}
+
+/** What is in both, with the sum of its scores. */
+const both = (first: Map<number, number>, second: Map<number, number>): Map<number, number> =>
+  new Map([...first].flatMap(([at, score]) => (second.has(at) ? [[at, score + (second.get(at) ?? 0)]] : [])))
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** The first place in sorted words that is not before one. */
+function lowerBound(words: string[], word: string): number {
+  let low = 0
+  let high = words.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((words[middle] as string) < word) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,28 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { getAsset, getAssetKeys, isSea } from 'node:sea'
+
+/** Where the guides are read from. */
+export interface GuideSource {
+  /** File names of the guides, without `.md`. */
+  names(): Promise<string[]>
+  text(name: string): Promise<string>
+}
+
+/** At the top of the tree; in the single binary, where there is no such folder, assets under this name (build/binary.ts). */
+const folder = isSea() ? '' : join(import.meta.dirname, '../../docs')
+const prefix = 'docs/'
+
+/** The guides that come with the program. */
+export const guideSource: GuideSource = {
+  async names() {
+    const files = isSea()
+      ? getAssetKeys()
+          .filter((key) => key.startsWith(prefix))
+          .map((key) => key.slice(prefix.length))
+      : await readdir(folder)
+    return files.filter((file) => file.endsWith('.md')).map((file) => file.slice(0, -3))
+  },
+  text: async (name) =>
+    isSea() ? getAsset(`${prefix}${name}.md`, 'utf8') : readFile(join(folder, `${name}.md`), 'utf8'),
+}

@@ -1,0 +1,59 @@
+import type { Parameter } from '../../core/database.ts'
+import { cutPage, type PageQuery } from '../../core/pagination.ts'
+import { termsOfQuery } from '../../core/search-terms.ts'
+import type { Games } from './games.ts'
+import { type GameReader, readGames } from './rows.ts'
+import type { Game } from './schemas.ts'
+
+/** What whoever runs the server does with games. */
+export class Administration {
+  readonly #parts: GameReader
+  readonly #games: Games
+
+  constructor(parts: GameReader, games: Games) {
+    this.#parts = parts
+    this.#games = games
+  }
+
+  /** Every game, the newest first. @param q beginnings of words of its title, or its name in the address */
+  async list({ q = '', limit, cursor }: PageQuery & { q?: string | undefined }) {
+    const where = ['1 = 1']
+    const values: Parameter[] = []
+    const asked = q.trim()
+    if (asked) {
+      const terms = termsOfQuery(asked)
+      const found = terms.map(() => 'g.id in (select t.game_id from game_terms t where t.term = ?)').join(' and ')
+      where.push(terms.length > 0 ? `(g.slug = ? or g.id = ? or (${found}))` : '(g.slug = ? or g.id = ?)')
+      values.push(asked.toLowerCase(), asked, ...terms)
+    }
+    if (cursor) {
+      where.push('g.id < ?')
+      values.push(cursor)
+    }
+    const query = { where: where.join(' and '), order: 'g.id desc', values, limit: limit + 1 }
+    const { page, nextCursor } = cutPage(await readGames(this.#parts, query), limit)
+    return { games: page, nextCursor }
+  }
+
+  /** Takes a game off the air for everyone, or puts it back. @throws NotFound */
+  async setPlayable(id: string, playable: boolean): Promise<Game> {
+    const game = await this.#games.get(id)
+    return this.#games.update(game.ownerId, game.id, { playable })
+  }
+
+  /** How many games there are. */
+  async count(): Promise<number> {
+    const [row] = await this.#parts.db.query<{ games: number }>(
+      'select count(*) as games from games where deleted_at is null',
+    )
+    return Number(row?.games ?? 0)
+  }
+
+  /** Whether there is a game with something to play. */
+  async anyToPlay(): Promise<boolean> {
+    const rows = await this.#parts.db.query(
+      'select id from games where deleted_at is null and (live_deploy_id is not null or external_url is not null) limit 1',
+    )
+    return rows.length > 0
+  }
+}

@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify'
+import type { Content } from '../../core/pages.ts'
+import type { Game } from './schemas.ts'
+
+/** A page of a game's dashboard, contributed by the plugin that has it. */
+export interface GameTab {
+  label: string
+  /** Path on the portal. */
+  href(game: Game): string
+  order: number
+}
+
+/** What the owner's list says of each game, contributed by the plugin that knows it. */
+export interface GameColumn {
+  label: string
+  order: number
+  /** It is about this very moment: drawn with the dot. */
+  live?: boolean
+  /** `end`, the default, for numbers. */
+  align?: 'start' | 'end'
+  /** Asked once for all games of a page: by id, what to show; nothing for a game that is missing. */
+  load(games: readonly Game[]): Promise<ReadonlyMap<string, Content>>
+}
+
+/** A number about all games of an owner, contributed likewise. */
+export interface OwnerFigure {
+  label: string
+  order: number
+  live?: boolean
+  value(ownerId: string): Promise<number>
+}
+
+/** What the owner's pages consist of beside what the games plugin itself knows. */
+export class Dashboard {
+  /** Seen on every page of the game. */
+  readonly tabs: GameTab[] = []
+  readonly columns: GameColumn[] = []
+  readonly figures: OwnerFigure[] = []
+
+  /** The columns in their order, each with its cells for these games: as many queries as columns. */
+  loadColumns(games: readonly Game[]): Promise<(GameColumn & { cells: ReadonlyMap<string, Content> })[]> {
+    const sorted = this.columns.toSorted((a, b) => a.order - b.order)
+    return Promise.all(
+      sorted.map(async (column) => ({ ...column, cells: games.length > 0 ? await column.load(games) : new Map() })),
+    )
+  }
+
+  /** The figures of an owner in their order. */
+  loadFigures(ownerId: string): Promise<{ label: string; value: number; live: boolean }[]> {
+    const sorted = this.figures.toSorted((a, b) => a.order - b.order)
+    return Promise.all(
+      sorted.map(async ({ label, live = false, value }) => ({ label, live, value: await value(ownerId) })),
+    )
+  }
+}
+
+const WEEK_MS = 7 * 86_400_000
+const number = new Intl.NumberFormat('en')
+
+/** The columns and figures that the games themselves have: plays, sign-ins, players now. */
+export function contributeCounts({ games, db, clock }: Pick<FastifyInstance, 'games' | 'db' | 'clock'>): void {
+  const since = () => new Date(clock.now().getTime() - WEEK_MS).toISOString().slice(0, 10)
+  const week = (field: 'plays' | 'sign_ins') => async (shown: readonly Game[]) => {
+    const rows = await db.query<{ game_id: string; sum: number }>(
+      `select game_id, sum(${field}) as sum from game_days
+       where game_id in (${shown.map(() => '?').join(', ')}) and date > ? group by game_id`,
+      [...shown.map(({ id }) => id), since()],
+    )
+    return new Map(rows.map(({ game_id, sum }) => [game_id, number.format(Number(sum))]))
+  }
+  const { dashboard } = games
+  dashboard.columns.push(
+    { label: 'Plays this week', order: 20, load: week('plays') },
+    { label: 'Sign-ins', order: 30, load: week('sign_ins') },
+    { label: 'In rooms now', order: 40, live: true, load: () => games.playing.now() },
+  )
+  const ofOwner = async (sql: string, ownerId: string) => {
+    const [row] = await db.query<{ sum: number | null }>(sql, [ownerId, since()])
+    return Number(row?.sum ?? 0)
+  }
+  const sumOf = (field: 'plays' | 'sign_ins') => `select sum(d.${field}) as sum from game_days d
+    join games g on g.id = d.game_id where g.owner_id = ? and g.deleted_at is null and d.date > ?`
+  dashboard.figures.push(
+    { label: 'plays this week', order: 10, value: (ownerId) => ofOwner(sumOf('plays'), ownerId) },
+    { label: 'sign-ins this week', order: 20, value: (ownerId) => ofOwner(sumOf('sign_ins'), ownerId) },
+    {
+      label: 'in rooms now',
+      order: 30,
+      live: true,
+      value: async (ownerId) => {
+        const playing = [...(await games.playing.now())].slice(0, MOST_PLAYED)
+        if (playing.length === 0) return 0
+        const rows = await db.query<{ id: string }>(
+          `select id from games where owner_id = ? and id in (${playing.map(() => '?').join(', ')})`,
+          [ownerId, ...playing.map(([id]) => id)],
+        )
+        const own = new Set(rows.map(({ id }) => id))
+        return playing.reduce((sum, [id, players]) => sum + (own.has(id) ? players : 0), 0)
+      },
+    },
+  )
+}
+
+/** Parameters of a statement are bounded; the games beyond have the fewest players. */
+const MOST_PLAYED = 1000

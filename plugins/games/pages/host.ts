@@ -1,0 +1,139 @@
+import type { FastifyInstance } from 'fastify'
+import Type from 'typebox'
+import { callerOf, mustBeAdmin } from '../../../core/auth.ts'
+import {
+  Button,
+  EmptyState,
+  Form,
+  html,
+  PageHeader,
+  Pagination,
+  renderPage,
+  Search,
+  Stack,
+  Table,
+  type View,
+  When,
+} from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { isReady, pathOf } from '../record.ts'
+import type { Game } from '../schemas.ts'
+import { stateChips } from './dashboard.ts'
+
+const admin = {
+  config: { auth: 'session', page: true },
+  constraints: { origin: 'portal' },
+  onRequest: mustBeAdmin,
+} as const
+const PER_PAGE = 50
+const STEPS = { 'take-off': false, 'put-back': true } as const
+
+/** For whoever runs the server: every game, and the switch that takes one off the air. */
+export const hostPages: Routes = async (app) => {
+  const { administration } = app.games
+  const Query = Type.Object({
+    q: Type.Optional(Type.String({ maxLength: 100 })),
+    cursor: Type.Optional(Type.String({ maxLength: 40 })),
+    done: Type.Optional(Type.String({ maxLength: 10 })),
+    game: Type.Optional(Type.String({ maxLength: 40 })),
+  })
+
+  app.get('/admin/games', { ...admin, schema: { querystring: Query } }, async (request, reply) => {
+    const { q, cursor, done, game: id } = request.query
+    const [{ games, nextCursor }, changed] = await Promise.all([
+      administration.list({ q, limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
+      done && id ? app.games.byId(id) : null,
+    ])
+    reply.header('cache-control', 'no-store')
+    return renderPage(reply, {
+      title: 'Games',
+      current: '/admin/games',
+      user: callerOf(request).viewer,
+      flash: changed ? { message: told(changed) } : null,
+      body: gamesPage(app, { games, nextCursor, q, paged: cursor !== undefined }),
+    })
+  })
+
+  for (const [step, playable] of Object.entries(STEPS)) {
+    app.post(
+      `/admin/games/:id/${step}`,
+      { ...admin, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
+      async (request, reply) => {
+        const game = await administration.setPlayable(request.params.id, playable)
+        request.log.info({ step, game: game.id, by: callerOf(request).playerId }, 'an administrator changed a game')
+        return reply.redirect(`/admin/games?done=${step}&game=${game.id}`, 303)
+      },
+    )
+  }
+}
+
+/** What the last step did, with the way back. */
+const told = (game: Game): View => html`
+  ${game.playable ? 'On the air again' : 'Off the air'}: <bdi>${game.title}</bdi>.
+  <${Form} action=${`/admin/games/${game.id}/${game.playable ? 'take-off' : 'put-back'}`} inline><${Button} small>Undo<//><//>`
+
+interface GamesPageProps {
+  games: Game[]
+  nextCursor: string | null
+  q: string | undefined
+  paged: boolean
+}
+
+function gamesPage({ origins }: FastifyInstance, { games, nextCursor, q, paged }: GamesPageProps): View {
+  const search = q ? `q=${encodeURIComponent(q)}&` : ''
+  const columns = [
+    {
+      label: 'Game',
+      cell: (game: Game) =>
+        html`<a href=${pathOf(game)}><bdi>${game.title}</bdi></a><br /><code class="soft">${game.slug}</code>`,
+    },
+    {
+      label: 'State',
+      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game, origins))}</span>`,
+    },
+    { label: 'Owner', cell: (game: Game) => html`<a href=${`/admin/players/${game.ownerId}`}>Look at the owner</a>` },
+    { label: 'Plays', align: 'end' as const, cell: (game: Game) => number.format(game.stats.plays) },
+    { label: 'Made', cell: (game: Game) => html`<${When} at=${game.createdAt} day />` },
+    {
+      label: 'Actions',
+      action: true,
+      cell: (game: Game) =>
+        html`<${Form} action=${`/admin/games/${game.id}/${game.playable ? 'take-off' : 'put-back'}`}>
+          <${Button} small label=${`${game.playable ? 'Take off the air' : 'Put back on the air'}: ${game.title}`}>${game.playable ? 'Take off the air' : 'Put back'}<//>
+        <//>`,
+    },
+  ]
+  const empty = q
+    ? html`<${EmptyState} title="Nothing found">No game has this in its title or address.<//>`
+    : html`<${EmptyState} title="No games yet" action=${{ href: '/games/new', label: 'Publish the first' }}>A folder with an <code>index.html</code> is all that a game needs.<//>`
+  return html`
+    <${PageHeader} title="Games" lede="Every game of this server, the newest first. Off the air nobody can play it; its owner keeps it." />
+    <${Stack}>
+      <${Search} action="/admin/games" label="Search by title, address or id" value=${q} />
+      <${Table} caption="Games" columns=${columns} rows=${games} empty=${empty} />
+      <${Pagination} label="Games" next=${nextCursor && `/admin/games?${search}cursor=${nextCursor}`}
+        first=${paged ? `/admin/games${q ? `?q=${encodeURIComponent(q)}` : ''}` : null} />
+    <//>`
+}
+
+const number = new Intl.NumberFormat('en')
+
+/** What the server's first page says of games. */
+export function contributeToOverview({ overview, games }: FastifyInstance): void {
+  overview.figures.push(
+    { label: 'games', order: 20, value: () => games.administration.count() },
+    {
+      label: 'in rooms now',
+      order: 30,
+      live: true,
+      value: async () => [...(await games.playing.now()).values()].reduce((sum, players) => sum + players, 0),
+    },
+  )
+  overview.steps.push({
+    title: 'Publish the first game',
+    text: 'A zip or folder with an index.html becomes playable at an address of its own.',
+    order: 30,
+    action: { href: '/games/new', label: 'Publish a game' },
+    done: () => games.administration.anyToPlay(),
+  })
+}

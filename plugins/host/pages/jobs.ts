@@ -1,0 +1,69 @@
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { countJobs, isChore, type QueuedJob, readJobs, retryJob } from '../../../core/job-queue.ts'
+import { Button, Chip, EmptyState, html, PageHeader, Stats, Table, type View, When } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { admin, page } from '../page.ts'
+
+/** /admin/jobs: background work. */
+export const jobPages: Routes = async (app) => {
+  app.get(
+    '/admin/jobs',
+    { ...admin, schema: { querystring: Type.Object({ retried: Type.Optional(Type.String()) }) } },
+    async (request, reply) => {
+      const [jobs, counts] = await Promise.all([readJobs(app.db), countJobs(app.db)])
+      return page(request, reply, {
+        title: 'Jobs',
+        flash: 'retried' in request.query ? { message: 'It is tried once more.' } : null,
+        body: html`
+          <${PageHeader} title="Jobs" lede="Work that outlives a restart: clean-ups, compression, models. Done work leaves no line." />
+          <div class="stack">
+            <${Stats} items=${[
+              { label: 'running', value: counts.running, live: counts.running > 0 },
+              { label: 'waiting', value: counts.queued },
+              { label: 'failed', value: counts.failed },
+            ]} />
+            <${Table} caption="Background jobs" columns=${COLUMNS} rows=${jobs} empty=${NONE} />
+          </div>`,
+      })
+    },
+  )
+
+  app.post(
+    '/admin/jobs/:id/retry',
+    { ...admin, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
+    async (request, reply) => {
+      const { id } = request.params
+      const found = await retryJob(app.db, app.clock, id)
+      request.log.info({ job: id, by: callerOf(request).playerId }, 'an administrator retried a job')
+      return reply.redirect(found ? '/admin/jobs?retried' : '/admin/jobs', 303)
+    },
+  )
+}
+
+const NONE = html`<${EmptyState} title="Nothing to do">Work appears here when somebody deploys, uploads or generates.<//>`
+
+const COLUMNS = [
+  {
+    label: 'Job',
+    cell: (job: QueuedJob): View =>
+      html`<code>${job.name}</code>${!isChore(job) && job.key && html`<br /><span class="soft">${job.key}</span>`}`,
+  },
+  { label: 'State', cell: (job: QueuedJob) => stateOf(job) },
+  { label: 'Attempts', align: 'end' as const, cell: (job: QueuedJob) => job.attempts },
+  { label: 'Due', cell: (job: QueuedJob) => html`<${When} at=${job.dueAt} never="not again" />` },
+  {
+    label: 'Actions',
+    action: true,
+    cell: (job: QueuedJob) =>
+      job.state === 'failed' &&
+      html`<form action=${`/admin/jobs/${job.id}/retry`} method="post"><${Button} small label=${`Try ${job.name} again`}>Try again<//></form>`,
+  },
+]
+
+function stateOf(job: QueuedJob): View {
+  if (job.state === 'running') return html`<${Chip} live>running<//>`
+  const reason = job.error && html`<p class="soft">${job.error.split('\n', 1)[0]}</p>`
+  if (job.state === 'failed') return html`<${Chip} tone="error">failed<//>${reason}`
+  return html`<${Chip} tone=${job.error ? 'warn' : 'info'}>${isChore(job) ? 'periodic' : 'waiting'}<//>${reason}`
+}

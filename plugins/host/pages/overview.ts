@@ -1,0 +1,162 @@
+import { hostname, loadavg } from 'node:os'
+import type { FastifyInstance } from 'fastify'
+import type { HealthDetail } from '../../../core/health.ts'
+import { countJobs } from '../../../core/job-queue.ts'
+import type { FirstStep } from '../../../core/overview.ts'
+import {
+  Button,
+  Chip,
+  Facts,
+  html,
+  Notice,
+  PageHeader,
+  Section,
+  Split,
+  type Stat,
+  Stats,
+  Steps,
+  Table,
+  type View,
+} from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { admin, page, sizeOf } from '../page.ts'
+
+/** /admin: how the server is, and what to do about it. */
+export const overviewPages: Routes = async (app) => {
+  const order = (a: { order: number }, b: { order: number }) => a.order - b.order
+
+  app.get('/admin', admin, async (request, reply) => {
+    const [health, jobs, disk, figures, steps] = await Promise.all([
+      app.health.details(),
+      countJobs(app.db),
+      app.storageUse.disk(),
+      Promise.all(
+        app.overview.figures.toSorted(order).map(async ({ label, live, value }): Promise<Stat> => {
+          return { label, value: await value(), live: live ?? false }
+        }),
+      ),
+      Promise.all(app.overview.steps.toSorted(order).map(async (step) => ({ ...step, isDone: await step.done() }))),
+    ])
+    const problems = [
+      ...health
+        .filter(({ ok, vital }) => vital && !ok)
+        .map(({ name, reason }) => ({ title: `${name} is not well`, text: reason, href: '/admin/log', label: 'Log' })),
+      ...(jobs.failed > 0
+        ? [{ title: failed(jobs.failed), text: null, href: '/admin/jobs', label: 'Look at them' }]
+        : []),
+      ...(disk && disk.free / disk.size < LITTLE
+        ? [{ title: `The disk has ${sizeOf(disk.free)} left`, text: null, href: '/admin/storage', label: 'Storage' }]
+        : []),
+    ]
+    return page(request, reply, {
+      title: 'Server',
+      body: overview(app, { health, figures, steps, problems }),
+    })
+  })
+
+  app.get('/admin/config', admin, async (request, reply) =>
+    page(request, reply, { title: 'Configuration', body: configuration(app.describeConfig?.() ?? null) }),
+  )
+}
+
+/** Less than this part of the disk free is worth a word. */
+const LITTLE = 0.1
+
+const failed = (jobs: number) => (jobs === 1 ? 'A background job has failed' : `${jobs} background jobs have failed`)
+
+interface OverviewProps {
+  health: HealthDetail[]
+  figures: Stat[]
+  steps: (FirstStep & { isDone: boolean })[]
+  problems: { title: string; text: string | null; href: string; label: string }[]
+}
+
+function overview(app: FastifyInstance, { health, figures, steps, problems }: OverviewProps): View {
+  const next = steps.find(({ isDone }) => !isDone)
+  return html`
+    <${PageHeader} title=${app.site.name} address=${app.origins.portal}
+      chips=${problems.length > 0 ? html`<${Chip} tone="warn">needs you<//>` : html`<${Chip} live>all is well<//>`} />
+    <div class="stack">
+      ${problems.map(
+        ({ title, text, href, label }) =>
+          html`<${Notice} tone="warn" title=${title}>${text && html`<p>${text}</p>`}<p><a href=${href}>${label}</a></p><//>`,
+      )}
+      <${Stats} items=${figures} />
+    </div>
+    ${
+      next &&
+      html`<${Section} title="First steps" id="first-steps" description="Once they are done this part goes away.">
+        <div class="card"><${Steps} items=${steps.map((step) => ({
+          title: step.title,
+          done: step.isDone,
+          body: step.isDone
+            ? ''
+            : html`<p>${step.text}</p><div class="row"><${Button} kind=${step === next ? 'act' : 'plain'} href=${step.action.href}>${step.action.label}<//></div>`,
+        }))} /></div>
+      <//>`
+    }
+    <${Section} title="Health" id="health" description="Asked just now. What is marked as optional does not keep the server from working.">
+      <${Split} aside=${machine(app)}>${drivers(app, health)}<//>
+    <//>`
+}
+
+interface Part {
+  name: string
+  driver: string | undefined
+  detail: HealthDetail | undefined
+}
+
+function drivers({ driverNames }: FastifyInstance, health: HealthDetail[]): View {
+  const parts: Part[] = [...new Set([...Object.keys(driverNames), ...health.map(({ name }) => name)])]
+    .sort()
+    .map((name) => ({ name, driver: driverNames[name], detail: health.find((detail) => detail.name === name) }))
+  return html`<${Table} caption="Health of every part" rows=${parts} columns=${[
+    { label: 'Part', cell: ({ name }: Part) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`) },
+    {
+      label: 'Driver',
+      cell: ({ driver }: Part) => (driver ? html`<code>${driver}</code>` : html`<span class="soft">built in</span>`),
+    },
+    { label: 'State', cell: ({ detail, driver }: Part) => stateOf(detail, driver) },
+    {
+      label: 'Answered in',
+      align: 'end',
+      cell: ({ detail }: Part) => (detail?.ok && detail.took !== null ? `${detail.took} ms` : ''),
+    },
+  ]} />`
+}
+
+function stateOf(detail: HealthDetail | undefined, driver: string | undefined): View {
+  if (!detail) return driver === 'none' ? html`<${Chip}>turned off<//>` : html`<span class="soft">in use</span>`
+  if (detail.ok) return html`<${Chip} live>well<//>`
+  const word = detail.vital ? 'not well' : detail.took === null ? 'needs a look' : 'optional, not there'
+  return html`<${Chip} tone=${detail.vital ? 'error' : 'warn'}>${word}<//><p class="soft">${detail.reason}</p>`
+}
+
+function machine({ programVersion, config }: FastifyInstance): View {
+  const { rss } = process.memoryUsage()
+  return html`<div class="card"><${Facts} items=${[
+    { term: 'Version', detail: programVersion },
+    { term: 'Up for', detail: duration(process.uptime()) },
+    { term: 'Memory', detail: sizeOf(rss) },
+    { term: 'Load', detail: loadavg()[0]?.toFixed(2) },
+    { term: 'Machine', detail: hostname() },
+    { term: 'Data', detail: html`<code>${config.dataDir}</code>` },
+  ]} /></div>`
+}
+
+/** Seconds for people: `3 days 4 h`. */
+function duration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60)
+  const days = Math.floor(minutes / 1440)
+  const hours = Math.floor((minutes % 1440) / 60)
+  if (days > 0) return `${days} ${days === 1 ? 'day' : 'days'} ${hours} h`
+  return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`
+}
+
+const configuration = (text: string | null): View => html`
+  <${PageHeader} title="Configuration" lede="As it is in force: file, environment, command line and defaults together. Secrets are masked. It is read at the start, so a change needs a restart." />
+  ${
+    text === null
+      ? html`<${Notice}>The program that started this server does not say what it was configured with.<//>`
+      : html`<pre class="document" tabindex="0" aria-label="The configuration"><code>${text}</code></pre>`
+  }`

@@ -1,0 +1,98 @@
+import { createReadStream } from 'node:fs'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerOf } from '../../../core/auth.ts'
+import { writeBackup } from '../../../core/backup.ts'
+import { BackupError } from '../../../core/backup-archive.ts'
+import { BackupUnsupported } from '../../../core/database.ts'
+import {
+  Button,
+  Card,
+  CodeBlock,
+  html,
+  Notice,
+  PageHeader,
+  Section,
+  Stats,
+  Table,
+  type View,
+  When,
+} from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { admin, page, sizeOf } from '../page.ts'
+import type { BlobUse, Counted } from '../storage-use.ts'
+
+/** /admin/storage: what is kept, and the backup. */
+export const storagePages: Routes = async (app) => {
+  app.get('/admin/storage', admin, async (request, reply) => show(request, reply))
+
+  app.post('/admin/storage/count', admin, async (_request, reply) => {
+    await app.storageUse.count()
+    return reply.redirect('/admin/storage', 303)
+  })
+
+  app.post('/admin/backup', admin, async (request, reply) => {
+    const { config, db, storage, clock } = app
+    const folder = await mkdtemp(join(config.dataDir, 'backup-'))
+    const forget = () => rm(folder, { recursive: true, force: true })
+    try {
+      const file = join(folder, 'backup.tar')
+      await writeBackup({ driver: db, storage, dataDir: config.dataDir }, file)
+      const { size } = await stat(file)
+      request.log.info({ bytes: size, by: callerOf(request).playerId }, 'an administrator took a backup')
+      const content = createReadStream(file)
+      content.once('close', forget)
+      const name = `gameyard-${clock.now().toISOString().slice(0, 16).replace(/[T:]/g, '-')}.tar`
+      return reply
+        .header('cache-control', 'no-store')
+        .header('content-disposition', `attachment; filename="${name}"`)
+        .header('content-length', size)
+        .type('application/x-tar')
+        .send(content)
+    } catch (error) {
+      await forget()
+      if (!(error instanceof BackupUnsupported || error instanceof BackupError)) throw error
+      return show(request, reply, error.message)
+    }
+  })
+
+  async function show(request: FastifyRequest, reply: FastifyReply, problem?: string) {
+    const [database, disk] = await Promise.all([app.storageUse.databaseBytes(), app.storageUse.disk()])
+    const counted = app.storageUse.lastCount
+    const stats = [
+      { label: 'in blobs', value: counted ? sizeOf(counted.bytes) : 'not counted' },
+      { label: 'in the database', value: sizeOf(database) },
+      ...(disk ? [{ label: `free of ${sizeOf(disk.size)}`, value: sizeOf(disk.free) }] : []),
+    ]
+    return page(request, reply, {
+      title: 'Storage',
+      status: problem ? 409 : 200,
+      body: html`
+        <${PageHeader} title="Storage" lede="Everything is in the data folder, or where the configuration sends it." />
+        <div class="stack"><${Stats} items=${stats} /></div>
+        <${Section} layout="side" title="Backup" id="backup" description="Database, files and keys in one file, as of this moment, while everybody plays on.">
+          <${Card}>
+            ${problem && html`<${Notice} tone="error" title="There is no backup to download">${problem}<//>`}
+            <form class="row" action="/admin/backup" method="post"><${Button} kind="act">Download a backup<//></form>
+            <p class="soft">It holds everything, keys included: keep it where only you can read it. The same from a terminal, and the way back:</p>
+            <${CodeBlock} title="Terminal" code=${'gameyard backup gameyard.tar\ngameyard restore gameyard.tar --data ./data'} />
+          <//>
+        <//>
+        ${blobs(counted)}`,
+    })
+  }
+}
+
+const blobs = (counted: Counted | null): View => html`
+  <${Section} layout="side" title="Blobs" id="blobs" description=${counted ? html`Counted <${When} at=${counted.at} />.` : 'A count reads the name of every blob, which takes a while where there are many.'}>
+    ${counted && html`<${Table} caption="Blobs by kind" rows=${counted.kinds} columns=${COLUMNS} empty=${html`<p class="empty soft">Nothing is kept yet.</p>`} />`}
+    <form class="row" action="/admin/storage/count" method="post"><${Button}>${counted ? 'Count again' : 'Count now'}<//></form>
+  <//>`
+
+const number = new Intl.NumberFormat('en')
+const COLUMNS = [
+  { label: 'Kind', cell: ({ kind }: BlobUse) => html`<code>${kind}</code>` },
+  { label: 'Blobs', align: 'end' as const, cell: (use: BlobUse) => number.format(use.blobs) },
+  { label: 'Size', align: 'end' as const, cell: ({ bytes }: BlobUse) => sizeOf(bytes) },
+]

@@ -1,0 +1,90 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { MulticastDNS } from 'multicast-dns'
+
+export interface AnnouncerOptions {
+  /** Without `.local`. */
+  name: string
+  /** IPv4, of the interface that it is announced on. */
+  address: string
+  log: FastifyBaseLogger
+  /** Default 5353 (RFC 6762). */
+  port?: number
+}
+
+/** How long others may keep the answer, in seconds: RFC 6762 section 10 recommends it for addresses. */
+const TTL = 120
+
+/** The questions whose answer is an IPv4 address. */
+const ADDRESS = new Set(['A', 'ANY'])
+
+/**
+ * Answers multicast DNS queries for `<name>.local` with this machine's address (RFC 6762), for as long as it is open.
+ *
+ * A convenience only: what goes wrong is logged as a warning, and people type the address instead.
+ */
+export class Announcer {
+  readonly #mdns: MulticastDNS
+  readonly #name: string
+  readonly #address: string
+  readonly #log: FastifyBaseLogger
+  #quarrelled = false
+
+  private constructor(mdns: MulticastDNS, { name, address, log }: AnnouncerOptions) {
+    this.#mdns = mdns
+    this.#name = `${name}.local`
+    this.#address = address
+    this.#log = log
+  }
+
+  static async open(options: AnnouncerOptions): Promise<Announcer> {
+    const { default: multicastDns } = await import('multicast-dns')
+    // Bound to every address: on Linux a socket of one address hears no multicast.
+    const mdns = multicastDns({
+      interface: options.address,
+      bind: '0.0.0.0',
+      ...(options.port === undefined ? {} : { port: options.port }),
+    })
+    const announcer = new Announcer(mdns, options)
+    announcer.#listen()
+    return announcer
+  }
+
+  #listen(): void {
+    const trouble = (error: Error) =>
+      this.#log.warn(`${this.#name} can't be announced (${error.message}); the address works without it`)
+    this.#mdns.on('error', trouble)
+    this.#mdns.on('warning', (error: Error) => this.#log.debug({ err: error }, 'multicast DNS'))
+    this.#mdns.on('query', ({ questions = [] }) => {
+      const asked = questions.some(({ name, type }) => name.toLowerCase() === this.#name && ADDRESS.has(type as string))
+      if (asked) this.#say()
+    })
+    this.#mdns.on('response', ({ answers = [] }) => {
+      for (const answer of answers) {
+        if (answer.type !== 'A' || answer.name.toLowerCase() !== this.#name || answer.data === this.#address) continue
+        if (this.#quarrelled) continue
+        this.#quarrelled = true
+        this.#log.warn(
+          `another machine, ${answer.data}, answers to ${this.#name} too; choose another name with lan.name`,
+        )
+      }
+    })
+    this.#mdns.on('ready', () => {
+      this.#mdns.query(this.#name, 'A')
+      this.#say()
+    })
+  }
+
+  /** The record with the bit that tells caches to forget what they had (RFC 6762 section 10.2). */
+  #say(ttl = TTL): void {
+    this.#mdns.respond([{ name: this.#name, type: 'A', ttl, flush: true, data: this.#address }])
+  }
+
+  /** Says goodbye (a time to live of zero), so that nobody goes on to a name that leads nowhere. */
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#mdns.respond([{ name: this.#name, type: 'A', ttl: 0, flush: true, data: this.#address }], () => resolve())
+      setTimeout(resolve, 200).unref()
+    })
+    await new Promise<void>((resolve) => this.#mdns.destroy(() => resolve()))
+  }
+}

@@ -1,0 +1,105 @@
+import { Button, CodeBlock, type Content, Field, Form, html, Section, Steps, type View } from '../../core/pages.ts'
+
+export interface JoinProps {
+  siteName: string
+  /** Origin of the portal. */
+  address: string
+  /** The other name of the same place, when there is one: `gameyard.local:8080`. */
+  alias: string | null
+  qr: { width: number; path: string }
+  signedIn: boolean
+  guests: boolean
+  signUpIsOpen: boolean
+  /** Devices must trust a certificate first. */
+  certificate: boolean
+}
+
+/** How to come in: for a projector at the top, for whoever has come below. */
+export const JoinPage = (props: JoinProps): View => html`
+  <${Poster} ...${props} />
+  <div class="grid wide-grid">
+    <${Section} title="To play" id="play"><${Steps} items=${playing(props)} /><//>
+    <${Section} title="To make a game" id="make"><${Steps} items=${making(props)} /><//>
+  </div>`
+
+/** The address, as large as the page allows, and its QR code. */
+const Poster = ({ siteName, address, alias, qr, certificate }: JoinProps): View => {
+  const { protocol, host, hostname, port } = new URL(address)
+  return html`
+    <section class="poster">
+      <div class="poster-text">
+        <h1>Join ${siteName}</h1>
+        <p class="poster-address"><a href=${`${address}/`} aria-label=${address}>
+          <span class="poster-scheme">${protocol}//</span><span class="poster-host">${spread(hostname)}</span>${port && html`<span class="poster-port">:${port}</span>`}
+        </a></p>
+        <p class="poster-note">Be in the same network, then scan the code or type the address${alias && html`, or <strong>${alias}</strong>`}.</p>
+        ${certificate && html`<p class="poster-note">New here? Trust our <a href="/join/certificate">certificate</a> first.</p>`}
+      </div>
+      <${QrPicture} ...${qr} label=${`QR code of ${host}`} />
+    </section>`
+}
+
+/** A long address breaks after a dot, never inside of a number. */
+const spread = (hostname: string): Content =>
+  hostname.split('.').map((part, index) => (index === 0 ? part : html`.<wbr />${part}`))
+
+/** Dark on light in every colour scheme: many readers know no other. */
+export const QrPicture = ({ width, path, label }: { width: number; path: string; label: string }): View => html`
+  <svg class="qr" viewBox=${`0 0 ${width} ${width}`} role="img" aria-label=${label} shape-rendering="crispEdges">
+    <rect width=${width} height=${width} fill="#fff" /><path d=${path} fill="#000" />
+  </svg>`
+
+function playing({ guests, signedIn, signUpIsOpen, alias, certificate }: JoinProps) {
+  const steps = [
+    {
+      title: 'Join the network',
+      body: 'The same Wi-Fi or cable as the machine that shows this. No internet is needed.',
+    },
+    {
+      title: 'Open the address',
+      body: html`Scan the code with your camera, or type the address${alias && html` or <code>${alias}</code>`} into any browser.`,
+    },
+    signedIn
+      ? { title: 'Play', body: html`You are in. <${Button} small href="/catalog">See the games<//>` }
+      : guests
+        ? {
+            title: 'Say who you are',
+            body: html`<${Form} action="/guest" submit="Play as a guest">
+              <input type="hidden" name="returnTo" value="/" />
+              <${Field} label="Name" name="name" id="join-name" required maxlength=${60} autocomplete="nickname" />
+            <//>`,
+          }
+        : {
+            title: 'Sign in',
+            body: html`<${Button} kind="act" href="/sign-in">Sign in<//>${signUpIsOpen && html` or <a href="/sign-up">make an account</a>`}`,
+          },
+  ]
+  if (certificate) {
+    const trust = html`Your device does not know this network's own certificate yet. <a href="/join/certificate">Teach it in a minute</a>.`
+    steps.splice(1, 0, { title: 'Trust the certificate, once', body: trust })
+  }
+  return steps
+}
+
+function making({ address, signedIn, signUpIsOpen }: JoinProps) {
+  return [
+    signedIn || !signUpIsOpen
+      ? {
+          title: 'Sign in',
+          body: signedIn ? 'Done: you are in.' : 'With the account that whoever runs this made for you.',
+        }
+      : {
+          title: 'Make an account',
+          body: html`<a href="/sign-up">Sign up</a> with any email address; nothing is sent to it.`,
+        },
+    {
+      title: 'Publish from the browser',
+      body: html`Zip a folder with an <code>index.html</code> in it and <a href="/games/new">upload it</a>.`,
+    },
+    {
+      title: 'Or from a terminal',
+      body: html`Get <a href="/download">the program</a>, then in your game's folder:
+        <${CodeBlock} title="Terminal" code=${`gameyard login --url ${address}\ngameyard deploy . --create`} />`,
+    },
+  ]
+}

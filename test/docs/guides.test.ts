@@ -1,0 +1,131 @@
+// Everything that the guides tell a reader to do is done here, in their order, on a running platform.
+// GUIDES=sdk,cli runs only those.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, BrowserContext } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { ORDER } from '../../plugins/docs/order.ts'
+import { run, temporaryFolder } from '../bin/program.ts'
+import { PASSWORD, startYard, type Yard } from '../clients/cli/kit.ts'
+import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
+import { hasPrograms } from '../kit/blender.ts'
+import { openBrowser } from '../kit/browser.ts'
+import { freshProject, packClient } from '../kit/packages.ts'
+import { ask } from '../kit/upload.ts'
+import { blocksOf, guideNames, guideText } from './blocks.ts'
+import { type Place, Reader } from './reader.ts'
+
+t.setTimeout(900_000)
+
+/** Guides with a test of their own, which does more than to follow them. */
+const ELSEWHERE = ['writing-a-driver', 'writing-a-plugin']
+const SCOPES = [
+  'assets:read',
+  'assets:write',
+  'assets:generate',
+  'games:read',
+  'games:write',
+  'deployments:write',
+  'ai:generate',
+]
+
+const wanted = process.env.GUIDES?.split(',')
+const inOrder = [...ORDER.flatMap(({ names }) => names), ...guideNames()]
+const names = [...new Set(inOrder)].filter(
+  (name) => guideNames().includes(name) && !ELSEWHERE.includes(name) && (!wanted || wanted.includes(name)),
+)
+const texts = names.map(guideText)
+const blocks = texts.flatMap(blocksOf)
+
+const provider = await startAiServer(t)
+// An object where one is asked for, else a sentence.
+provider.answer = (request, response) =>
+  openai(JSON.stringify(request.body).includes('goblin') ? '{"name":"Grix","gold":12}' : 'Hail, brave knight of dawn!')(
+    request,
+    response,
+  )
+const yard = await startYard(t, { config: { ai: aiConfig(provider), limits: { rateLimits: false } } })
+const { portal, port } = yard.server
+const env = { SERVICE_BASE_URL: portal, SERVICE_API_TOKEN: await yard.token(SCOPES) }
+
+// The game that all guides speak of. The quick start makes it itself.
+if (names[0] !== 'quick-start') await makeGame(t)
+const needsPackages = blocks.some(({ code }) => code.includes("'@gameyard/"))
+const packages = needsPackages
+  ? freshProject(t, [packClient(t, 'adapter'), packClient(t, 'sdk')], ['express']).folder
+  : temporaryFolder(t)
+mkdirSync(join(packages, 'node_modules'), { recursive: true })
+const browser = blocks.some(({ page }) => page) ? await openBrowser(t) : null
+let signedIn: Promise<BrowserContext> | undefined
+
+for (const [index, name] of names.entries()) {
+  t.test(`docs/${name}.md says what is true`, async (t) => {
+    const parts = blocksOf(texts[index] ?? '')
+    const reader = new Reader(t, placeFor(await clientId()))
+    for (const block of parts) {
+      const title = `line ${block.line}: ${block.language}${block.file ? ` ${block.file}` : ''}`
+      if (block.language === 'text' || block.byHand) continue
+      if (block.needs && !hasPrograms(t, block.needs, 'bwrap')) continue
+      try {
+        await reader.follow(block)
+        t.pass(title)
+      } catch (error) {
+        t.fail(title, { found: error instanceof Error ? error.message.slice(0, 3000) : error })
+        return
+      }
+    }
+  })
+}
+
+function placeFor(clientId: string): Place {
+  return {
+    ...{ port, clientId, packages, env },
+    async openPage() {
+      if (!browser) return null
+      signedIn ??= signIn(browser, yard)
+      const page = await (await signedIn).newPage()
+      await page.goto(`http://my-game.localhost:${port}/auth/service/start?returnTo=/`)
+      return page
+    },
+  }
+}
+
+async function signIn(browser: Browser, { email }: Yard): Promise<BrowserContext> {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(`${portal}/sign-in`)
+  await page.fill('[name=email]', email)
+  await page.fill('[name=password]', PASSWORD)
+  await page.click('main button[type=submit]')
+  await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
+  await page.close()
+  return context
+}
+
+async function makeGame(t: Test): Promise<void> {
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, 'index.html'), '<!doctype html><title>My game</title><h1>My game</h1>')
+  const { code, stderr } = await run(t, ['deploy', '.', '--create', '--title', 'My game'], {
+    cwd,
+    env: { ...env, HOME: cwd },
+  })
+  if (code !== 0) throw new Error(stderr)
+}
+
+async function clientId(): Promise<string> {
+  const { body } = await ask('GET', `${portal}/api/games/my-game`, {
+    headers: { authorization: `Bearer ${env.SERVICE_API_TOKEN}` },
+  })
+  return body.clientId ?? 'not-made-yet'
+}
+
+t.test('a block that does not work is noticed', async (t) => {
+  const reader = new Reader(t, placeFor('x'))
+  const bad = (text: string) => Promise.all(blocksOf(text).map((block) => reader.follow(block)))
+  await t.rejects(bad('```bash\nfalse\n```\n'), /ended with 1/)
+  await t.rejects(bad('```bash\ngameyard no-such-command\n```\n'), /ended with 2/)
+  await t.rejects(bad('```js\nthrow new Error("no")\n```\n'), /no/)
+  await t.rejects(bad('```yaml\nlisten: { prot: 1 }\n```\n'), /port/)
+  await t.rejects(bad('```ruby\nputs 1\n```\n'), /ruby/)
+  t.throws(() => blocksOf('```bash sometimes\nfalse\n```\n'), /sometimes/)
+})

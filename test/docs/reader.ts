@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { temporaryFolder } from '../bin/program.ts'
+import { plainEnvironment } from '../kit/packages.ts'
+import type { Block } from './blocks.ts'
+
+const PROGRAM = resolve(import.meta.dirname, '../../bin/gameyard.js')
+const PATIENCE_MS = 240_000
+
+/** Where a guide is read: what its words stand for, and whose machine it is. */
+export interface Place {
+  /** Of the platform that is read about. */
+  port: number
+  clientId: string
+  /** A folder with `node_modules` of packed clients, for imports. */
+  packages: string
+  env: Record<string, string>
+  /** A page of the game, signed in; null where there is no browser. */
+  openPage(): Promise<Page | null>
+}
+
+/** Somebody who reads a guide and does all that it says, in a folder of their own. */
+export class Reader {
+  readonly folder: string
+  readonly #t: Test
+  readonly #place: Place
+  readonly #environment: string
+  readonly #running: ChildProcess[] = []
+  /** What the last command printed. */
+  #printed = ''
+
+  constructor(t: Test, place: Place) {
+    this.#t = t
+    this.#place = place
+    this.folder = temporaryFolder(t)
+    const bin = temporaryFolder(t)
+    writeFileSync(join(bin, 'gameyard'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 })
+    writeFileSync(join(bin, 'node'), `#!/bin/sh\nexec '${process.execPath}' "$@"\n`, { mode: 0o755 })
+    this.#environment = join(bin, 'environment')
+    const env = {
+      ...place.env,
+      HOME: bin,
+      XDG_CONFIG_HOME: join(bin, 'config'),
+      BROWSER: 'none',
+      PATH: `${bin}:${process.env.PATH}`,
+    }
+    const quoted = Object.entries(env).map(([name, value]) => `export ${name}='${value}'\n`)
+    writeFileSync(this.#environment, quoted.join(''))
+    t.teardown(() => {
+      for (const { pid } of this.#running) if (pid) process.kill(-pid, 'SIGKILL')
+    })
+  }
+
+  /** What a block says on this machine. */
+  fill(code: string): string {
+    return code
+      .replaceAll('localhost:8080', `localhost:${this.#place.port}`)
+      .replaceAll('YOUR_CLIENT_ID', this.#place.clientId)
+  }
+
+  /** Does what a block says. @throws when it does not work */
+  async follow(block: Block): Promise<void> {
+    const code = this.fill(block.code)
+    const { language, file } = block
+    if (file) this.#write(file, code)
+    if (language === 'bash') return this.#shell(code)
+    if (block.answer) return this.#compare(JSON.parse(code))
+    if (block.page) return this.#inPage(code)
+    if (language === 'yaml') return this.#configure(block, code)
+    if (block.background && file) return this.#start(file, block.background)
+    if (language === 'js' && (block.run || !file)) {
+      const name = file ?? 'snippet.mjs'
+      if (!file) this.#write(name, code)
+      return this.#shell(`node ${name}`)
+    }
+    if (!file) throw new Error(`nothing is known to do with a block of ${language || 'no language'}`)
+  }
+
+  #write(file: string, text: string): void {
+    const path = join(this.folder, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    const modules = join(this.folder, 'node_modules')
+    if (/\.m?js$/.test(file) && !existsSync(modules)) {
+      mkdirSync(modules)
+      this.#link(modules)
+    }
+  }
+
+  /** The packages that were installed once are there in every folder. */
+  #link(modules: string): void {
+    writeFileSync(join(this.folder, 'package.json'), '{ "type": "module", "private": true }')
+    spawnQuietly('cp', ['-rs', `${this.#place.packages}/node_modules/.`, modules])
+  }
+
+  /** Variables that one block exports are there in the next, as in a terminal. */
+  async #shell(code: string): Promise<void> {
+    const script = `set -eo pipefail\n. '${this.#environment}'\n${code}\nexport -p > '${this.#environment}'\n`
+    const child = spawn('bash', ['-c', script], {
+      cwd: this.folder,
+      env: plainEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    this.#printed = await ended(child)
+  }
+
+  async #start(file: string, url: string): Promise<void> {
+    const script = `. '${this.#environment}'\nexec node ${file}`
+    const child = spawn('bash', ['-c', script], {
+      cwd: this.folder,
+      env: plainEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    this.#running.push(child)
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
+    const deadline = Date.now() + PATIENCE_MS
+    while (!(await fetch(url).catch(() => null))) {
+      if (child.exitCode !== null || Date.now() > deadline)
+        throw new Error(`${file} does not answer at ${url}: ${said}`)
+      await new Promise((done) => setTimeout(done, 50))
+    }
+  }
+
+  #compare(expected: unknown): void {
+    const actual: unknown = JSON.parse(this.#printed)
+    this.#t.same(shapeOf(actual), shapeOf(expected), 'the answer has the shape that the guide shows')
+    const text = (value: unknown) => (value as { error?: unknown })?.error
+    if (text(expected)) this.#t.same(text(actual), text(expected), 'and the error is the one that it shows')
+  }
+
+  async #configure(block: Block, code: string): Promise<void> {
+    this.#write('gameyard.yaml', code)
+    if (block.with && !existsSync(join(this.folder, block.with))) throw new Error(`${block.with} is not written yet`)
+    await this.#shell('gameyard config check')
+  }
+
+  async #inPage(code: string): Promise<void> {
+    const page = await this.#place.openPage()
+    if (!page) return
+    const trouble: string[] = []
+    page.on('pageerror', (error) => trouble.push(String(error)))
+    const done = page.waitForFunction('window.guideDone === true', undefined, { timeout: PATIENCE_MS })
+    const failed = page
+      .waitForEvent('pageerror', { timeout: PATIENCE_MS + 10_000 })
+      .then((error) => Promise.reject(error))
+    await page.evaluate((text) => {
+      const script = document.createElement('script')
+      script.type = 'module'
+      script.textContent = `${text}\nwindow.guideDone = true`
+      document.head.append(script)
+    }, code)
+    await Promise.race([done, failed])
+    failed.catch(() => {})
+    this.#t.same(trouble, [], 'the page has no complaint')
+    await page.close()
+  }
+
+  read(file: string): string {
+    return readFileSync(join(this.folder, file), 'utf8')
+  }
+}
+
+/** Names and types, without values: an example's numbers are not those of the reader. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)
+  if (value === null || typeof value !== 'object') return value === null ? 'null' : typeof value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, part]) => [name, shapeOf(part)]),
+  )
+}
+
+function spawnQuietly(command: string, arguments_: string[]): void {
+  const { status, stderr } = spawnSync(command, arguments_, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(stderr)
+}
+
+/** What a program printed, once it has ended well. */
+function ended(child: ChildProcess): Promise<string> {
+  let out = ''
+  let err = ''
+  child.stdout?.on('data', (chunk) => (out += chunk))
+  child.stderr?.on('data', (chunk) => (err += chunk))
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => child.pid && process.kill(-child.pid, 'SIGKILL'), PATIENCE_MS)
+    child.on('error', reject)
+    child.on('close', (code) => {
+      clearTimeout(late)
+      if (code === 0) resolve(out)
+      else reject(new Error(`ended with ${code}\n${out}\n${err}`))
+    })
+  })
+}

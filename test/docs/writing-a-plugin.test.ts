@@ -1,0 +1,78 @@
+// The plugin in docs/writing-a-plugin.md, word for word: its types, its configuration, and what it does on a server.
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { run } from '../bin/program.ts'
+import { plainEnvironment } from '../kit/packages.ts'
+import { startServer } from '../kit/server.ts'
+import { ask } from '../kit/upload.ts'
+import { blocksOf, guideText } from './blocks.ts'
+
+const project = join(import.meta.dirname, '../..')
+t.setTimeout(180_000)
+
+// A package of its own, as a stranger's would be: the names that it imports are those a stranger would use.
+const folder = mkdtempSync(join(tmpdir(), 'gameyard-plugin-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+const blocks = blocksOf(guideText('writing-a-plugin'))
+for (const { file, code } of blocks) if (file) writeFileSync(join(folder, file), code)
+mkdirSync(join(folder, 'node_modules'))
+symlinkSync(project, join(folder, 'node_modules/gameyard'))
+for (const name of ['typebox', '@types', 'fastify'])
+  symlinkSync(join(project, 'node_modules', name), join(folder, 'node_modules', name))
+writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+const configuration = blocks.find(({ language, byHand }) => language === 'yaml' && !byHand)?.code ?? ''
+
+t.test('its types are right under our own compiler settings', async (t) => {
+  const { compilerOptions } = JSON.parse(readFileSync(join(project, 'tsconfig.json'), 'utf8'))
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  const { default: getExePath } = await import('../../node_modules/typescript/lib/getExePath.js')
+  const output = await new Promise<string>((resolve) =>
+    execFile(getExePath(), ['-p', '.'], { cwd: folder, env: plainEnvironment() }, (_error, out, err) =>
+      resolve(out + err),
+    ),
+  )
+  t.equal(output, '')
+})
+
+t.test('its settings are checked like any other', async (t) => {
+  writeFileSync(join(folder, 'gameyard.yaml'), configuration)
+  t.match(await run(t, ['config', 'check'], { cwd: folder }), { code: 0 })
+  writeFileSync(join(folder, 'gameyard.yaml'), configuration.replace('title:', 'titel:'))
+  t.match(await run(t, ['config', 'check'], { cwd: folder }), { code: 1, stderr: /did you mean `title`/ })
+})
+
+t.test('players leave lines that everyone reads, also after a restart', async (t) => {
+  const options = { folder, config: { ...parse(configuration), blender: { driver: 'none' } } }
+  const server = await startServer(t, options)
+  const url = (path: string, { portal } = server) => portal + path
+  t.same((await ask('GET', url('/api/guestbook'))).body, { lines: [] }, 'as the guide says')
+  const origin = server.portal
+  const body = { email: 'ada@example.org', password: 'correct yard battery fence', name: 'Ada' }
+  const signedUp = await ask('POST', url('/api/auth/sign-up'), { headers: { origin }, body })
+  const cookie = [signedUp.headers['set-cookie'] ?? []].flat()[0]?.split(';')[0] ?? ''
+  const form = { cookie, origin, 'content-type': 'application/x-www-form-urlencoded' }
+  const write = (text: string, headers: Record<string, string> = form) =>
+    ask('POST', url('/guestbook'), { headers, body: `text=${encodeURIComponent(text)}` })
+
+  t.match(await write('<b>Hello</b>'), { status: 303 })
+  t.match(await write('Again'), { status: 429 }, 'its own error')
+  t.match(await write(''), { status: 400 }, 'its schema')
+  const { cookie: _none, ...nobody } = form
+  t.match((await write('x', nobody)).status, 303, 'a page sends whoever is not signed in to sign in')
+  t.match((await ask('GET', url('/api/guestbook'))).body, {
+    lines: [{ id: /^gbl_/, name: 'Ada', text: '<b>Hello</b>' }],
+  })
+  const page = (await ask('GET', url('/guestbook'), { headers: { cookie } })).body
+  t.match(page, /<h1>Visitors<\/h1>/, 'the title of the configuration')
+  t.match(page, /<strong>Ada<\/strong> &lt;b>Hello/, 'what people write is text')
+  t.match(page, /<a[^>]*href="\/guestbook"[^>]*>Visitors<\/a>/, 'its entry in the bar')
+  t.ok((await ask('GET', url('/openapi.json'))).body.paths['/api/guestbook'], 'its route in the reference')
+
+  t.equal(await server.stop(), 0)
+  const again = await startServer(t, options)
+  t.match((await ask('GET', url('/api/guestbook', again))).body, { lines: [{ text: '<b>Hello</b>' }] })
+})

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { newId } from '../../core/ids.ts'
+import { build, deploy } from '../plugins/deploy/build.ts'
+import { type Platform, type PlayerClient, startPlatform } from './platform.ts'
+
+export interface Showcase {
+  platform: Platform
+  /** Runs the server, makes games. */
+  host: PlayerClient
+  /** Has just signed up. */
+  newcomer: PlayerClient
+  /** The game with the most in it. */
+  slug: string
+}
+
+const GAMES = [
+  { title: 'Rooftop Relay', tags: ['co-op', 'running'], plays: 1284, playing: 6 },
+  { title: 'Ridge Runner', tags: ['running', 'solo'], plays: 412, playing: 0 },
+  { title: 'Four of a Mind', tags: ['puzzle', 'duel'], plays: 96, playing: 2 },
+  { title: 'Sonar', tags: ['co-op'], plays: 2210, playing: 4 },
+  { title: 'Ball & Block', tags: ['physics', 'puzzle'], plays: 0, playing: 0 },
+  { title: 'לוח שחמט לשניים', tags: ['duel', 'board'], plays: 31, playing: 0 },
+  { title: 'Raumschiffreparaturwerkstattsimulator', tags: ['space', 'simulation'], plays: 7, playing: 0 },
+  { title: '星のお届けもの', tags: ['space', 'solo'], plays: 540, playing: 0 },
+]
+
+/**
+ * A platform as it is after a few months, listening, for looking at its pages: players, games with builds, plays,
+ * credits, tokens, rooms, a job that failed. Beside it `newcomer`, for whom everything is empty.
+ */
+export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<string, unknown> = {}): Promise<Showcase> {
+  const platform = await startPlatform(t as Test, { listen: true, config })
+  const { app, clock } = platform
+  const host = await platform.admin()
+  const newcomer = await platform.signUp({ name: 'Noor Haddad', email: 'noor@example.org' })
+  for (const name of ['Linus', 'Grace Hopper', 'عبد الرحمن الخوارزمي', 'Ada-Marie von und zu Hohenstein-Württemberg'])
+    await platform.signUp({ name })
+  const program = await platform.program(host)
+  const now = clock.now()
+  for (const [index, { title, tags, plays, playing }] of GAMES.entries()) {
+    const description = 'Run over the roofs and hand the ball on.\n\nFor two to eight players, on one keyboard or many.'
+    const game = await platform.game(host, { title, tags, description })
+    if (title !== 'Ball & Block') await deploy(platform, program, game.id, build(title), 'First public build')
+    if (index === 0) await deploy(platform, program, game.id, build('two'), 'Faster start, new skyline')
+    await app.db.execute('update games set plays = ?, sign_ins = ? where id = ?', [
+      plays,
+      Math.floor(plays / 3),
+      game.id,
+    ])
+    for (let day = 0; day < 30 && plays > 0; day++) {
+      const date = new Date(now.getTime() - day * 86_400_000).toISOString().slice(0, 10)
+      const count = Math.round((plays / 40) * (1 + Math.sin(day * 1.7 + index)))
+      await app.db.execute(
+        'insert into game_days (game_id, date, plays, unique_players, sign_ins, peak_players) values (?, ?, ?, ?, ?, ?)',
+        [game.id, date, count, Math.ceil(count / 2), Math.floor(count / 3), Math.ceil(count / 9)],
+      )
+    }
+    if (playing > 0)
+      await app.db.execute('insert into game_presence (game_id, node, players, seen_at) values (?, ?, ?, ?)', [
+        ...[game.id, 'showcase', playing],
+        new Date(now.getTime() + 3_600_000),
+      ])
+    if (index === 0) {
+      await app.db.execute(
+        'insert into ai_generations (id, player_id, game_id, type, model, credits, date, created_at) values (?, ?, ?, ?, ?, ?, ?, ?)',
+        [newId('gen', now), host.id, game.id, 'text', 'small', 38, now.toISOString().slice(0, 10), now],
+      )
+    }
+    clock.advance(1000)
+  }
+  await app.credits.grant(host.id, 500, { kind: 'grant', description: 'Welcome', key: 'showcase' })
+  await host.post('/api/tokens', { label: 'build server', scopes: ['games:read', 'deployments:write'] })
+  await app.db.execute(
+    `insert into background_jobs (id, name, key, payload, state, attempts, error, created_at)
+     values (?, 'deploy/compress', 'gam_x', '{}', 'failed', 5, 'The disk is full.', ?)`,
+    [newId('bgj', now), now],
+  )
+  const picture = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
+  const { body } = await program.get('/api/games')
+  const second = body.games.find(({ title }: { title: string }) => title === 'Sonar')
+  const form = new FormData()
+  form.append('file', new Blob([picture], { type: 'image/jpeg' }), 'photo.jpg')
+  await fetch(`${platform.portal}/api/games/${second.id}/media`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${program.token}` },
+    body: form,
+  })
+  return { platform, host, newcomer, slug: 'rooftop-relay' }
+}
+
+/** Every page that can be opened by its address, by who looks at it: nobody, somebody new, the host. */
+export const pagesOf = ({ slug }: Showcase) => ({
+  guest: [
+    '/',
+    '/catalog',
+    '/catalog?tag=puzzle',
+    `/games/${slug}`,
+    '/assets',
+    '/sign-in',
+    '/sign-up',
+    '/reset-password',
+  ],
+  newcomer: ['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
+  host: [
+    ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
+    ...['overview', 'deploys', 'sign-in', 'rooms', 'analytics', 'ai', 'settings', 'integrate'].map(
+      (tab) => `/games/${slug}/${tab}`,
+    ),
+    ...['/games/ball-block/overview', '/games/ball-block/deploys', '/assets', '/assets/mine', '/assets/new'],
+    ...['/blender', '/blender/new', '/playground', '/settings/tokens'],
+    ...['/settings', '/settings/security', '/settings/connected', '/credits', '/device'],
+    ...['/admin', '/admin/players', '/admin/invitations', '/admin/games', '/admin/credits'],
+    ...['/admin/jobs', '/admin/storage', '/admin/log', '/admin/config', '/docs'],
+  ],
+  /** What is refused or missing. */
+  error: [
+    '/nowhere',
+    '/catalog?q=nothing-like-this',
+    '/games/none-of-that-name',
+    '/admin/games?q=nothing',
+    '/admin/log?level=error',
+  ],
+})

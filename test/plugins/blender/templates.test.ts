@@ -1,0 +1,102 @@
+// Templates on the real Blender: what comes out is sound, can be seen, and is what the inspection says it is.
+import { type Document, NodeIO, Primitive } from '@gltf-transform/core'
+import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
+import { PNG } from 'pngjs'
+import t, { type Test } from 'tap'
+import { validate } from '../../../plugins/assets/models/validate.ts'
+import { artifactOf, hasPrograms, settled } from '../../kit/blender.ts'
+import { startDocker } from '../../kit/docker.ts'
+import { startPlatform } from '../../kit/platform.ts'
+
+/** All of them, and in containers too: each costs a start of Blender and a picture. */
+const LONG = process.env.GAMEYARD_BLENDER_TEMPLATES === 'all'
+/** Otherwise these: one that moves, one with bones, one that is large. */
+const SOME = ['collectible', 'humanoid', 'terrain']
+
+t.setTimeout(600_000)
+
+t.test(LONG ? 'every template in bubblewrap' : 'some templates in bubblewrap', async (t) => {
+  if (!hasPrograms(t, 'blender', 'bwrap')) return
+  await makeTemplates(t, { driver: 'subprocess', capacity: 2 })
+})
+
+t.test('every template in containers', { skip: LONG ? false : 'the long form only' }, async (t) => {
+  if (!hasPrograms(t, 'dockerd', 'docker', 'blender')) return
+  const { socketPath, image, readOnlyMounts } = await startDocker(t)
+  await makeTemplates(t, { driver: 'docker', socketPath, image, readOnlyMounts, capacity: 2 })
+})
+
+async function makeTemplates(t: Test, blender: object): Promise<void> {
+  const platform = await startPlatform(t, { config: { blender } })
+  const program = await platform.program(await platform.signUp())
+  const { templates } = (await program.get('/api/blender/v1/templates')).body as { templates: Template[] }
+  t.ok(templates.length >= 8)
+  const chosen = LONG ? templates : templates.filter(({ id }) => SOME.includes(id))
+  const begun = []
+  for (const { id, recommendedStarters } of chosen) {
+    const { status, body } = await program.post('/api/blender/v1/jobs', {
+      ...{ name: id, template: id, starterAssets: recommendedStarters.slice(0, 1) },
+    })
+    t.equal(status, 202, id)
+    begun.push({ id, jobId: body.id })
+  }
+  for (const { id, jobId } of begun) {
+    const job = await settled(program, jobId, 300)
+    t.match(job, { status: 'completed', error: null, attempts: 1 }, id)
+    const file = (name: string) => artifactOf(platform, program, jobId, name)
+    const glb = await file('model.glb')
+    await t.resolves(validate(glb), `${id}: the Khronos validator finds no error`)
+    const { totals, animations, armatures, warnings } = JSON.parse(String(await file('inspection.json')))
+    const found = countsOf(await new NodeIO().registerExtensions(ALL_EXTENSIONS).readBinary(glb))
+    const { objects, meshes, triangles, materials, bones } = totals
+    t.same(
+      { objects, meshes, triangles, materials, joints: bones, skins: armatures.length, animations: animations.length },
+      found,
+      `${id}: what the inspection counts is what is in the file`,
+    )
+    t.same(warnings, [], `${id}: nothing to warn of`)
+    const { shown, colours } = seenIn(PNG.sync.read(await file('preview.png')))
+    t.ok(shown > 0.03 && shown < 0.97, `${id}: the model fills a part of its picture: ${Math.round(shown * 100)} %`)
+    t.ok(colours > 50, `${id}: and is lit: ${colours} colours`)
+  }
+}
+
+interface Template {
+  id: string
+  recommendedStarters: string[]
+}
+
+/** The same counts as an inspection's, made by another program from the file itself. */
+function countsOf(document: Document) {
+  const root = document.getRoot()
+  const trianglesOf = (primitive: Primitive) => {
+    if (primitive.getMode() !== Primitive.Mode.TRIANGLES) return 0
+    return (primitive.getIndices() ?? primitive.getAttribute('POSITION'))?.getCount() ?? 0
+  }
+  const shown = root.listNodes().filter((node) => node.getMesh())
+  return {
+    objects: shown.length,
+    meshes: root.listMeshes().length,
+    triangles: shown.reduce(
+      (sum, node) =>
+        sum + (node.getMesh()?.listPrimitives() ?? []).reduce((of, primitive) => of + trianglesOf(primitive) / 3, 0),
+      0,
+    ),
+    materials: root.listMaterials().length,
+    joints: new Set(root.listSkins().flatMap((skin) => skin.listJoints())).size,
+    skins: root.listSkins().length,
+    animations: root.listAnimations().length,
+  }
+}
+
+/** How much of a picture is not transparent, and how many colours there are. */
+function seenIn({ data, width, height }: PNG): { shown: number; colours: number } {
+  let opaque = 0
+  const colours = new Set<number>()
+  for (let at = 0; at < data.length; at += 4) {
+    if ((data[at + 3] ?? 0) < 128) continue
+    opaque++
+    colours.add(data.readUInt32BE(at) >>> 8)
+  }
+  return { shown: opaque / (width * height), colours: colours.size }
+}
