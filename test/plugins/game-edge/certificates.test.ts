@@ -18,15 +18,7 @@ t.test('a proxy learns for which names there is a site, at whatever Host it asks
   for (const domain of ['yard.test', 'studio.test', 'pong.play.test', 'PONG.play.test', 'secret.play.test'])
     t.equal(await ask(domain), 200, domain)
   const others = ['play.test', 'none.play.test', 'pong.yard.test', 'evil.test', 'pong--01h00000.play.test', '127.0.0.1']
-  for (const domain of [
-    ...others,
-    'a.pong.play.test',
-    'pong.play.test:8443',
-    '',
-    '.',
-    '*.play.test',
-    'pong.play.test\0',
-  ])
+  for (const domain of [...others, 'a.pong.play.test', 'pong.play.test:8443', '', '.', '*.play.test'])
     t.equal(await ask(domain), 404, JSON.stringify(domain))
   for (const host of ['yard.test', 'pong.play.test:8443', 'gameyard:8080'])
     t.equal(await ask('pong.play.test', host), 200, `asked at ${host}`)
