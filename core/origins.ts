@@ -122,6 +122,13 @@ export class Origins {
     return site
   }
 
+  /** Which site a bare name leads to, at whatever port it is served. @param name lower case, as in a certificate */
+  named(name: string): Site {
+    if (name.includes(':')) return MALFORMED
+    const own = [this.#portalHost, this.#studioHost].find((host) => hostname(host) === name)
+    return this.parse(own ?? name + (/:[0-9]+$/.exec(this.#domain)?.[0] ?? ''))
+  }
+
   #classify(host: string): Site {
     if (host === this.#portalHost) return { kind: 'portal' }
     if (host === this.#studioHost) return { kind: 'studio' }

@@ -31,6 +31,11 @@ export interface Mail {
    * @throws MailUnavailable when it may: the server is away or busy, or this was closed
    */
   send(message: Message): Promise<void>
+  /**
+   * Connects and signs in without sending anything; absent where there is nothing to connect to.
+   * @throws Error that says what is wrong, to the host
+   */
+  verify?(): Promise<void>
   close(): Promise<void>
 }
 

@@ -60,6 +60,9 @@ export default defineDriver({
           throw new MailUnavailable({ cause: error })
         }
       },
+      async verify() {
+        await transport.verify()
+      },
       async close() {
         closed = true
         transport.close()

@@ -1,5 +1,6 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { assetRoutes } from './assets.ts'
+import { certificateRoutes } from './certificates.ts'
 import { Edge } from './edge.ts'
 import { SiteOwner } from './entities.ts'
 import { blobsOf } from './files/blobs.ts'
@@ -33,6 +34,7 @@ export default definePlugin(
     await app.register(signInRoutes)
     await app.register(scriptRoutes)
     await app.register(assetRoutes)
+    await app.register(certificateRoutes)
     await app.register(fileRoutes(await blobsOf(app, config), config.cacheBytes))
   },
 )

@@ -22,6 +22,7 @@ const TABLE = `
 GET    /healthz                                  any     none
 GET    /readyz                                   any     none
 GET    /metrics                                  any     none
+GET    /__service/tls                            any     none
 GET    /_assets/:file                            portal  none
 GET    /openapi.json                             portal  none
 GET    /docs/api                                 portal  optional page

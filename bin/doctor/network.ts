@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
+import { connect, type PeerCertificate, type TLSSocket } from 'node:tls'
+import { promisify } from 'node:util'
+import type { Check } from '../../clients/cli/doctor.ts'
+import type { Config } from '../../core/config.ts'
+
+const PATIENCE_MS = 10_000
+const DAY_MS = 86_400_000
+
+const isHere = (host: string) => host === 'localhost' || host.endsWith('.localhost') || /^127\.|^\[?::1/.test(host)
+const ok = (name: string, message: string): Check => ({ name, status: 'ok', message })
+
+/** Whether the portal's name and any name of a game lead somewhere. */
+export async function names({ portal, studio, games }: Config): Promise<Check[]> {
+  const domain = games.domain.replace(/:\d+$/, '')
+  const hosts = new Map([
+    ['Portal name', new URL(portal.url).hostname],
+    ['Studio name', new URL(studio.url).hostname],
+  ])
+  if (hosts.get('Studio name') === hosts.get('Portal name')) hosts.delete('Studio name')
+  // A name that nobody has made: only a wildcard answers for it.
+  if (games.origins === 'subdomain') hosts.set('Game names', `doctor-${randomBytes(4).toString('hex')}.${domain}`)
+  return Promise.all(
+    [...hosts].map(async ([name, host]): Promise<Check> => {
+      if (isHere(host)) return ok(name, `${host.replace(/^doctor-[^.]+/, '*')} is this machine`)
+      const found = await lookup(host, { all: true }).catch(() => [])
+      const shown = name === 'Game names' ? `*.${domain}` : host
+      if (found.length > 0) return ok(name, `${shown} is ${found.map(({ address }) => address).join(', ')}`)
+      const hint = `Add an A record (and AAAA) for ${shown} that names this server's address.`
+      return { name, status: 'failed', message: `${shown} has no address in the DNS`, hint }
+    }),
+  )
+}
+
+/** Whether the portal answers at its public address, whose clock and certificate that shows. */
+export async function portal({ portal: { url }, listen }: Config): Promise<Check[]> {
+  const checks: Check[] = []
+  const { hostname, port, protocol } = new URL(url)
+  if (protocol === 'https:' && !isHere(hostname)) checks.push(await certificate(hostname, Number(port) || 443))
+  try {
+    const host = isHere(hostname) ? `http://127.0.0.1:${listen.port}` : url
+    const answer = await fetch(`${host}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) })
+    const body = (await answer.json().catch(() => ({}))) as { checks?: Record<string, string>; status?: string }
+    const broken = Object.entries(body.checks ?? {}).filter(([, state]) => state !== 'ok')
+    if (answer.status === 200) checks.push(ok('Platform', `${url} answers, and is ready`))
+    else
+      checks.push({
+        ...{ name: 'Platform', status: 'failed' },
+        message: body.checks
+          ? `it runs, but is not ready: ${broken.map(([name, state]) => `${name} ${state}`).join(', ')}`
+          : `${url} answers with ${answer.status}, and not as Gameyard does`,
+        hint: body.checks ? 'Its log says more.' : 'Check where the proxy passes requests on to.',
+      })
+  } catch {
+    checks.push({
+      ...{ name: 'Platform', status: 'warning', message: `nothing answers at ${url}` },
+      hint: 'Start it: gameyard serve. If it runs, check proxy and firewall.',
+    })
+  }
+  return checks
+}
+
+async function certificate(host: string, port: number): Promise<Check> {
+  const name = 'Certificate'
+  const hint = 'Check the certificate of your proxy (docs/self-hosting.md).'
+  try {
+    const { valid_to, issuer } = await certificateOf(host, port)
+    const days = Math.floor((Date.parse(valid_to) - Date.now()) / DAY_MS)
+    if (days < 10) return { name, status: 'warning', message: `that of ${host} ends in ${days} days`, hint }
+    return ok(name, `${host}, by ${[issuer?.O ?? issuer?.CN].flat()[0] ?? 'somebody'}, good for ${days} days`)
+  } catch (error) {
+    return { name, status: 'failed', message: `that of ${host} is not good: ${(error as Error).message}`, hint }
+  }
+}
+
+function certificateOf(host: string, port: number): Promise<PeerCertificate> {
+  return new Promise((resolve, reject) => {
+    const socket: TLSSocket = connect({ host, port, servername: host, timeout: PATIENCE_MS }, () => {
+      resolve(socket.getPeerCertificate())
+      socket.end()
+    })
+    socket.on('error', reject)
+    socket.on('timeout', () => socket.destroy(new Error('it does not answer')))
+  })
+}
+
+/** Whether the system sets its clock from the network; null where nothing says so. */
+export async function synchronised(): Promise<boolean | null> {
+  try {
+    const { stdout } = await promisify(execFile)('timedatectl', ['show', '-p', 'NTPSynchronized', '--value'], {
+      timeout: PATIENCE_MS,
+    })
+    return stdout.trim() === 'yes' ? true : stdout.trim() === 'no' ? false : null
+  } catch {
+    return null
+  }
+}

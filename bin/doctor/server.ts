@@ -1,0 +1,205 @@
+import { access, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Check } from '../../clients/cli/doctor.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import { formatProblem } from '../../config/problems.ts'
+import { systemClock } from '../../core/clock.ts'
+import { refuseClockApart, refuseClockBehind } from '../../core/data-folder.ts'
+import type { DatabaseDriver } from '../../core/database.ts'
+import type { Bus } from '../../core/events.ts'
+import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
+import type { Mail } from '../../drivers/mail/interface.ts'
+import type { Storage } from '../../drivers/storage/interface.ts'
+import { openDriver } from '../standalone.ts'
+import { names, portal, synchronised } from './network.ts'
+
+const MEGABYTE = 1024 * 1024
+
+type Finding = Check | Check[]
+
+/**
+ * Looks at everything that a platform stands on, in the order in which it would be needed: a finding each, and a fix
+ * beside what is wrong. Changes nothing, and may run beside the platform.
+ */
+export async function* examineServer(loaded: LoadedConfig): AsyncGenerator<Check> {
+  const { config } = loaded
+  yield configuration(loaded)
+  // Each with the fix for what it did not expect.
+  const looks: [string, () => Promise<Finding>, string][] = [
+    ['Data folder', () => dataFolder(config.dataDir), 'Check dataDir.'],
+    ['Disk', () => disk(config.dataDir), 'Check dataDir.'],
+    ['Clock', () => clock(config.dataDir), 'Let the system set its clock from the network.'],
+    ['Database', () => database(loaded), 'Check `database` in the configuration, and that its server runs.'],
+    ['Storage', () => storage(loaded), 'Check `storage` in the configuration, and that its server runs.'],
+    ['Bus', () => bus(loaded), 'Check `bus` in the configuration, and that its server runs.'],
+    ['Mail', () => mail(loaded), 'Check `mail` in the configuration.'],
+    ['Blender', () => blender(loaded), 'Check `blender` in the configuration.'],
+    ['Names', () => names(config), 'Check portal.url and games.domain.'],
+    ['Portal', () => portal(config), 'Check portal.url.'],
+    ['Proxy', async () => proxy(config), 'Check trustProxy.'],
+  ]
+  for (const [name, look, fix] of looks) {
+    const found = await look().catch((error) => failed(name, sentence((error as Error).message), fix))
+    yield* [found].flat()
+  }
+}
+
+const ok = (name: string, message: string): Check => ({ name, status: 'ok', message })
+const failed = (name: string, message: string, hint?: string): Check => ({
+  ...{ name, status: 'failed', message },
+  ...(hint ? { hint } : {}),
+})
+const warning = (name: string, message: string, hint: string): Check => ({ name, status: 'warning', message, hint })
+const sentence = (text: string) => text.replace(/\.$/, '')
+
+function configuration({ file, problems }: LoadedConfig): Check {
+  const [first] = problems
+  if (first) return warning('Configuration', sentence(formatProblem(first)), 'See `gameyard config check`.')
+  return ok('Configuration', file ?? 'no file; defaults and environment')
+}
+
+/** What others on this machine may do with the folder: nothing. */
+async function dataFolder(dataDir: string): Promise<Finding> {
+  const name = 'Data folder'
+  const folder = await stat(dataDir).catch(() => null)
+  if (!folder) return warning(name, `there is no ${dataDir} yet`, 'The first start makes it.')
+  const owner = process.getuid?.()
+  if (owner !== undefined && owner !== 0 && folder.uid !== owner)
+    return failed(name, `${dataDir} belongs to another user`, `As root: chown -R $(id -un): ${dataDir}`)
+  if (process.platform !== 'win32') {
+    const key = join(dataDir, 'keys/secret')
+    const secret = (await stat(key).catch(() => null))?.mode ?? 0
+    if ((folder.mode & 0o007) !== 0) {
+      const open = `${dataDir} is open to every user of this machine, and holds secrets`
+      return failed(name, open, `chmod 700 ${dataDir}`)
+    }
+    if ((secret & 0o007) !== 0) return failed(name, `${key} can be read by others`, `chmod 600 ${key}`)
+  }
+  return ok(name, dataDir)
+}
+
+async function disk(dataDir: string): Promise<Check> {
+  const { bavail, bsize, ffree, files } = await statfs(await existing(dataDir))
+  const free = Math.floor((bavail * bsize) / MEGABYTE)
+  const fix = 'Make room, or move the data folder to a larger disk.'
+  if (free < 200) return failed('Disk', `only ${free} MB are free for ${dataDir}`, fix)
+  if (files > 0 && ffree < 1000) return failed('Disk', `the file system of ${dataDir} is out of file entries`, fix)
+  if (free < 2048) return warning('Disk', `${free} MB are free for ${dataDir}`, fix)
+  return ok('Disk', `${Math.floor(free / 1024)} GB are free`)
+}
+
+/** The folder itself or what it would be made in. */
+async function existing(folder: string): Promise<string> {
+  const there = await access(folder).then(
+    () => true,
+    () => false,
+  )
+  return there ? folder : existing(join(folder, '..'))
+}
+
+async function clock(dataDir: string): Promise<Check> {
+  await refuseClockBehind(await existing(dataDir), systemClock)
+  const state = await synchronised()
+  if (state !== false) return ok('Clock', state ? 'set from the network' : 'agrees with the data folder')
+  const hint = 'Sign-ins and signed addresses depend on it: timedatectl set-ntp true'
+  return warning('Clock', 'it is not set from the network', hint)
+}
+
+async function database(loaded: LoadedConfig): Promise<Check> {
+  const { dataDir } = loaded.config
+  const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
+  if (!driver.shared && !(await stat(dataDir).catch(() => null)))
+    return ok('Database', 'none yet; the first start makes it')
+  const damage = await driver.findDamage?.()
+  if (damage) {
+    await driver.close()
+    return failed('Database', `the database is damaged (${damage})`, 'Stop the platform and restore a backup.')
+  }
+  try {
+    await driver.open([])
+    await driver.query('select 1', [])
+    if (driver.now) refuseClockApart(await driver.now(), systemClock)
+    return ok('Database', driver.shared ? 'answers' : 'whole')
+  } finally {
+    await driver.close()
+  }
+}
+
+async function storage(loaded: LoadedConfig): Promise<Check> {
+  const { dataDir, storage } = loaded.config
+  const { driver } = storage as { driver: string }
+  if (driver === 'local' && !(await stat(dataDir).catch(() => null)))
+    return ok('Storage', 'none yet; the first start makes it')
+  const instance = await openDriver<Storage & { ping?(): Promise<void> }>(loaded, 'storage', dataDir)
+  try {
+    await instance.ping?.()
+    return ok('Storage', `${driver} answers`)
+  } finally {
+    await instance.close()
+  }
+}
+
+async function bus(loaded: LoadedConfig): Promise<Check> {
+  const { driver } = loaded.config.bus as { driver: string }
+  const instance = await openDriver<Bus & { close?(): Promise<void> }>(loaded, 'bus', loaded.config.dataDir)
+  try {
+    await instance.ping()
+    return ok('Bus', `${driver} answers`)
+  } finally {
+    await instance.close?.()
+  }
+}
+
+async function mail(loaded: LoadedConfig): Promise<Check> {
+  const { driver } = loaded.config.mail as { driver: string }
+  if (driver === 'log') {
+    const hint = 'Players can then not choose a new password by themselves. Set mail: { driver: smtp, url, from }.'
+    return warning('Mail', 'messages are only written to the log', hint)
+  }
+  const instance = await openDriver<Mail>(loaded, 'mail', loaded.config.dataDir)
+  try {
+    await instance.verify?.()
+    return ok('Mail', 'the mail server takes messages')
+  } catch (error) {
+    return failed('Mail', `the mail server does not take us: ${sentence((error as Error).message)}`, 'Check mail.url.')
+  } finally {
+    await instance.close()
+  }
+}
+
+async function blender(loaded: LoadedConfig): Promise<Check> {
+  const { driver } = loaded.config.blender as { driver: string }
+  if (driver === 'none') return ok('Blender', 'turned off')
+  const executor = await openDriver<BlenderExecutor>(loaded, 'blender', loaded.config.dataDir)
+  try {
+    const found = await executor.check()
+    if (found.available) return ok('Blender', `${found.blenderVersion}, contained by ${executor.name}`)
+    return warning(
+      'Blender',
+      sentence(found.reason),
+      'Debian: apt install blender bubblewrap. Or turn it off: blender: { driver: none }.',
+    )
+  } finally {
+    await executor.close()
+  }
+}
+
+function proxy({ portal: { url }, trustProxy, listen }: LoadedConfig['config']): Check {
+  if (trustProxy === true)
+    return failed(
+      'Proxy',
+      'trustProxy: true believes anyone',
+      'Name the addresses of your proxy: trustProxy: [127.0.0.1]',
+    )
+  if (url.startsWith('https:') && trustProxy === false) {
+    const hint = 'Name its address, or everyone seems to be one visitor: trustProxy: [127.0.0.1]'
+    return warning('Proxy', 'https comes from a proxy that is not trusted', hint)
+  }
+  if (url.startsWith('https:') && listen.host === '0.0.0.0')
+    return warning(
+      'Proxy',
+      `port ${listen.port} is open to the network beside the proxy`,
+      'With the proxy on this machine: listen: { host: 127.0.0.1 }. Otherwise let the firewall close it.',
+    )
+  return ok('Proxy', trustProxy === false ? 'none' : `trusts ${[trustProxy].flat().join(', ')}`)
+}

@@ -1,0 +1,86 @@
+import { chmodSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { stringify } from 'yaml'
+import type { Check } from '../../clients/cli/doctor.ts'
+import { startServer } from '../kit/server.ts'
+import { run } from './program.ts'
+
+/** What `gameyard doctor` says of a folder with a configuration, by the name of the finding. */
+async function examine(t: Test, cwd: string, config: object) {
+  writeFileSync(join(cwd, 'yard.yaml'), stringify(config))
+  const { code, stdout, stderr } = await run(t, ['doctor', '--config', 'yard.yaml', '--json'], { cwd })
+  t.equal(stderr, '')
+  const { healthy, checks } = JSON.parse(stdout) as { healthy: boolean; checks: Check[] }
+  t.equal(code, healthy ? 0 : 1)
+  const wrong = checks.filter(({ status }) => status !== 'ok')
+  for (const { name, hint } of wrong) t.ok(hint, `a fix stands beside ${name}`)
+  return { healthy, found: Object.fromEntries(checks.map(({ name, ...check }) => [name, check])) }
+}
+
+t.test('doctor looks at a platform on its own machine, and changes nothing', async (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'gameyard-doctor-'))
+  t.teardown(() => rmSync(cwd, { recursive: true, force: true }))
+  const none = await examine(t, cwd, { blender: { driver: 'none' } })
+  t.match(none.found, { 'Data folder': { status: 'warning' }, Database: { message: /first start makes it/ } })
+
+  const server = await startServer(t, { folder: cwd, config: { blender: { driver: 'none' } } })
+  const config = { listen: { port: server.port }, blender: { driver: 'none' } }
+  const { healthy, found } = await examine(t, cwd, config)
+  t.ok(healthy, JSON.stringify(found))
+  t.match(found, {
+    Program: { status: 'ok' },
+    Configuration: { status: 'ok', message: 'yard.yaml' },
+    'Data folder': { status: 'ok' },
+    Database: { status: 'ok', message: 'whole' },
+    Storage: { status: 'ok' },
+    Bus: { status: 'ok' },
+    Mail: { status: 'warning', hint: /smtp/ },
+    Blender: { status: 'ok', message: 'turned off' },
+    'Portal name': { status: 'ok', message: /this machine/ },
+    'Game names': { status: 'ok', message: /\*\.localhost is this machine/ },
+    Platform: { status: 'ok', message: /is ready/ },
+    Proxy: { status: 'ok' },
+  })
+  const text = await run(t, ['doctor'], { cwd })
+  t.match(text, { code: 0, stdout: /ok +Database +whole/ })
+
+  t.test('each thing that is wrong has its finding', async (t) => {
+    chmodSync(join(cwd, 'data'), 0o755)
+    const { healthy, found } = await examine(t, cwd, {
+      ...config,
+      portal: { url: 'https://yard.invalid' },
+      games: { domain: 'games.invalid' },
+      trustProxy: true,
+      mail: { driver: 'smtp', url: 'smtp://127.0.0.1:9', from: 'yard@example.org' },
+      bus: { driver: 'redis', url: 'redis://127.0.0.1:9' },
+      blender: { driver: 'subprocess', command: '/nowhere/blender' },
+    })
+    chmodSync(join(cwd, 'data'), 0o700)
+    t.notOk(healthy)
+    t.match(found, {
+      Configuration: { status: 'warning', message: /trustProxy/ },
+      'Data folder': { status: 'failed', hint: /^chmod 700 / },
+      Bus: { status: 'failed' },
+      Mail: { status: 'failed', message: /the mail server does not take us/ },
+      Blender: { status: 'warning', hint: /apt install blender bubblewrap/ },
+      'Portal name': { status: 'failed', hint: /^Add an A record .* yard\.invalid/ },
+      'Game names': { status: 'failed', hint: /^Add an A record .* \*\.games\.invalid/ },
+      Certificate: { status: 'failed' },
+      Platform: { status: 'warning' },
+      Proxy: { status: 'failed', hint: /trustProxy: \[127\.0\.0\.1\]/ },
+    })
+  })
+
+  t.test('damage is found', async (t) => {
+    await server.stop()
+    const copy = join(cwd, 'copy')
+    mkdirSync(join(copy, 'data'), { recursive: true, mode: 0o700 })
+    writeFileSync(join(copy, 'data/gameyard.db'), readFileSync(join(cwd, 'data/gameyard.db')))
+    const database = openSync(join(copy, 'data/gameyard.db'), 'r+')
+    writeSync(database, Buffer.alloc(8192, 0xa5), 0, 8192, 4096 * 4)
+    const { found } = await examine(t, copy, config)
+    t.match(found.Database, { status: 'failed', message: /is damaged \(.+\)/, hint: /restore a backup/ })
+  })
+})

@@ -1,0 +1,235 @@
+// The files of deploy/, as they are but for names, ports and paths, before a platform that people play on.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { openBrowser, openPage } from '../kit/browser.ts'
+import { freePort, startServer } from '../kit/server.ts'
+
+const PASSWORD = 'correct yard battery fence'
+const deploy = (name: string) => readFileSync(resolve(import.meta.dirname, '../../deploy', name), 'utf8')
+
+interface Names {
+  /** Where the proxy listens for https and http, and the platform. */
+  https: number
+  http: number
+  platform: number
+  folder: string
+}
+
+/** The proxy's command line for the file in deploy/. */
+type Prepare = (names: Names) => { command: string; arguments: string[]; env?: NodeJS.ProcessEnv }
+
+const caddy: Prepare = ({ https, http, platform, folder }) => {
+  const file = join(folder, 'Caddyfile')
+  // A certificate authority of its own in place of Let's Encrypt; everything else as it stands.
+  const local = `{\n\tadmin off\n\tlocal_certs\n\tskip_install_trust\n\thttp_port ${http}\n\thttps_port ${https}\n\tstorage file_system ${folder}/caddy\n`
+  const text = deploy('Caddyfile')
+    .replace(/^\{\n/m, local)
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${platform}`)
+    .replaceAll('example.org', 'portal.test')
+    .replaceAll('example-games.net', 'games.test')
+  writeFileSync(file, text)
+  const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
+  return { command: 'caddy', arguments: ['run', '--config', file, '--adapter', 'caddyfile'], env: home }
+}
+
+const nginx: Prepare = ({ https, http, platform, folder }) => {
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const names = 'subjectAltName=DNS:portal.test,DNS:*.games.test'
+  const made = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=test',
+  ]
+  execFileSync('openssl', ['req', '-x509', ...made, '-addext', names, '-keyout', key, '-out', certificate], {
+    stdio: 'ignore',
+  })
+  const site = deploy('nginx.conf')
+    .replace(/\blisten 80;/, `listen ${http};`)
+    .replace(/\blisten 443 /, `listen ${https} `)
+    .replace(/^\tlisten \[::\].*\n/gm, '')
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${platform}`)
+    .replaceAll('example.org', 'portal.test')
+    .replaceAll('example-games.net', 'games.test')
+    .replace(/\/etc\/\S+fullchain\.pem/, certificate)
+    .replace(/\/etc\/\S+privkey\.pem/, key)
+  writeFileSync(join(folder, 'site.conf'), site)
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
+  const main = `daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${paths.join('\n')}\ninclude ${folder}/site.conf;\n}\n`
+  writeFileSync(join(folder, 'nginx.conf'), main)
+  return { command: 'nginx', arguments: ['-p', folder, '-c', join(folder, 'nginx.conf')] }
+}
+
+/** Where there is no such program: skipped, and seen to be; a failure in CI. */
+const absent = (command: string) => {
+  const found = ['/usr/bin', '/usr/sbin', '/usr/local/bin'].some((folder) => existsSync(join(folder, command)))
+  return found || process.env.CI === 'true' ? false : `${command} is not installed (Debian: apt install ${command})`
+}
+
+async function startProxy(t: Test, prepare: Prepare, names: Omit<Names, 'folder'>) {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-proxy-'))
+  const { command, arguments: arguments_, env } = prepare({ ...names, folder })
+  const sbin = { PATH: `${process.env.PATH}:/usr/sbin` }
+  const proxy = spawn(command, arguments_, {
+    env: { ...process.env, ...sbin, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [proxy.stdout, proxy.stderr]) stream.on('data', (chunk) => (said += chunk))
+  t.teardown(async () => {
+    proxy.kill('SIGTERM')
+    if (proxy.exitCode === null) await new Promise((done) => proxy.once('exit', done))
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const deadline = Date.now() + 60_000
+  while (!(await listens(names.https))) {
+    if (proxy.exitCode !== null || Date.now() > deadline) throw new Error(`${command} did not start: ${said}`)
+    await sleep(50)
+  }
+}
+
+const listens = (port: number) =>
+  new Promise<boolean>((done) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      done(true)
+    })
+    socket.on('error', () => done(false))
+  })
+
+/** A request through the proxy, by name; the certificate is the proxy's own. */
+const through = (port: number, name: string, path: string, headers: Record<string, string> = {}) =>
+  new Promise<{ status: number; headers: Record<string, unknown> }>((done, fail) => {
+    request(
+      {
+        ...{ host: '127.0.0.1', port, servername: name, path, rejectUnauthorized: false, agent: false },
+        headers: { host: `${name}:${port}`, ...headers },
+      },
+      (answer) => {
+        answer.resume()
+        answer.on('end', () => done({ status: answer.statusCode ?? 0, headers: answer.headers }))
+      },
+    )
+      .on('error', fail)
+      .end()
+  })
+
+const GAME = `<!doctype html><meta charset="utf-8"><title>Duo</title><h1>Duo</h1>`
+
+for (const [name, prepare] of Object.entries({ caddy, nginx })) {
+  t.test(`signing in and playing through ${name}, over https`, { skip: absent(name) }, async (t) => {
+    const [https, http] = [await freePort(), await freePort()]
+    const browser = await openBrowser(t, ['--ignore-certificate-errors', `--host-resolver-rules=MAP *.test 127.0.0.1`])
+    if (!browser) return
+    const server = await startServer(t, {
+      config: {
+        portal: { url: `https://portal.test:${https}` },
+        games: { domain: `games.test:${https}` },
+        trustProxy: ['127.0.0.1', '::1'],
+        blender: { driver: 'none' },
+      },
+    })
+    await startProxy(t, prepare, { https, http, platform: server.port })
+    const portal = `https://portal.test:${https}`
+    const origin = `https://duo.games.test:${https}`
+
+    const { page, complaints } = await openPage(browser, { ignoreHTTPSErrors: true })
+    await page.goto(`${portal}/sign-up`)
+    await page.getByLabel('Name').fill('Ada')
+    await page.getByLabel('Email').fill('ada@example.org')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: /create|sign up/i }).click()
+    await page.waitForURL(`${portal}/`)
+    t.match(
+      (await page.context().cookies(portal)).map(({ name, secure }) => ({ name, secure })),
+      [{ name: /^__Host-/, secure: true }],
+      'the session is a secure cookie',
+    )
+
+    // A deploy by fetch, uploads and all, as a program would.
+    const deployed = await page.evaluate(async (html) => {
+      const call = async (path: string, body: object, headers = {}) => {
+        const answer = await fetch(path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify(body),
+        })
+        return answer.json()
+      }
+      const scopes = ['games:read', 'games:write', 'deployments:write']
+      const { token } = await call('/api/tokens', { label: 'test', scopes })
+      const bearer = { authorization: `Bearer ${token}` }
+      const game = await call('/api/games', { title: 'Duo', description: 'Two dots.' }, bearer)
+      const bytes = new TextEncoder().encode(html)
+      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+      const sha256 = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+      const files = [{ path: 'index.html', size: bytes.length, sha256 }]
+      const begun = await call('/api/deploy', { gameId: game.id, files }, bearer)
+      for (const { uploadUrl, method, headers } of begun.uploads)
+        await fetch(uploadUrl, { method, headers, body: bytes })
+      return call(`/api/deploy/${begun.deployId}/finalize`, {}, bearer)
+    }, GAME)
+    t.match(deployed, { url: origin })
+
+    const play = async (game: typeof page) => {
+      await game.goto(`${origin}/auth/service/start?returnTo=/`)
+      await game.waitForURL(`${origin}/`)
+      return game.evaluate(() => fetch('/auth/service/session').then((answer) => answer.json()))
+    }
+    t.match(await play(page), { signedIn: true, user: { name: 'Ada' } })
+    const heard = await page.evaluate(async () => {
+      const from = '/__service/multiplayer.js'
+      const { join } = await import(from)
+      const one = await join('lobby')
+      const two = await join('lobby')
+      const word = new Promise((done) => two.on('message', (_type: string, data: unknown) => done(data)))
+      one.send('hello', { over: location.protocol })
+      return word
+    })
+    t.same(heard, { over: 'https:' }, 'a room passes what its players say')
+    t.same(
+      complaints.filter((text) => !/favicon/.test(text)),
+      [],
+      'the browser complains about nothing',
+    )
+
+    const left = async (forwarded: string) =>
+      Number(
+        (await through(https, 'portal.test', '/docs', { 'x-forwarded-for': forwarded })).headers['ratelimit-remaining'],
+      )
+    const before = await left('203.0.113.1')
+    t.equal(await left('203.0.113.2'), before - 1, 'whoever claims another address is still the same visitor')
+
+    const stranger = await through(https, 'none.games.test', '/').catch((error: NodeJS.ErrnoException) => error)
+    if (name === 'caddy') t.ok(stranger instanceof Error, 'a name without a game gets no certificate')
+    else t.match(stranger, { status: 404 })
+    t.equal(await server.stop(), 0)
+  })
+}
+
+t.test('the unit for systemd is sound', async (t) => {
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+    if (process.env.CI === 'true') throw new Error('there is no systemd-analyze')
+    return t.pass('skipped', { skip: 'no systemd-analyze on this machine' })
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-unit-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const unit = join(folder, 'gameyard.service')
+  writeFileSync(unit, deploy('gameyard.service').replace('/usr/local/bin/gameyard', process.execPath))
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
+  t.equal(`${stdout}${stderr}`.replaceAll(/^.*(?:\/run\/systemd|bus).*\n/gm, ''), '')
+  t.equal(status, 0)
+})
