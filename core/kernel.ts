@@ -36,9 +36,9 @@ import { answerClientError, installRequestRules, PARSER_OPTIONS } from './reques
 import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
-import { PlainHttp } from './tls.ts'
 import { registerSiteFiles } from './site-files.ts'
 import { registerSitemap } from './sitemap.ts'
+import { PlainHttp } from './tls.ts'
 import { serializerCompiler, validatorCompiler } from './validation.ts'
 import { WorkerPrograms } from './worker-programs.ts'
 
