@@ -14,24 +14,27 @@ export function registerSiteFiles(app: FastifyInstance): void {
     app.get(path, open, async (request, reply) => browserFiles.send(request, reply, file))
   }
 
-  const manifest = JSON.stringify({
-    name: site.name,
-    short_name: site.name.slice(0, 12),
-    start_url: '/',
-    scope: '/',
-    display: 'minimal-ui',
-    background_color: '#faf7f1',
-    theme_color: '#faf7f1',
-    icons: [
-      { src: browserFiles.url('icon-192.png'), sizes: '192x192', type: 'image/png' },
-      { src: browserFiles.url('icon-512.png'), sizes: '512x512', type: 'image/png', purpose: 'any' },
-      { src: browserFiles.url('icon-maskable-512.png'), sizes: '512x512', type: 'image/png', purpose: 'maskable' },
-      { src: browserFiles.url('favicon.svg'), sizes: 'any', type: 'image/svg+xml' },
-    ],
+  let manifest: string | undefined
+  const manifestOf = () =>
+    JSON.stringify({
+      name: site.name,
+      short_name: site.name.slice(0, 12),
+      start_url: '/',
+      scope: '/',
+      display: 'minimal-ui',
+      background_color: '#faf7f1',
+      theme_color: '#faf7f1',
+      icons: [
+        { src: browserFiles.url('icon-192.png'), sizes: '192x192', type: 'image/png' },
+        { src: browserFiles.url('icon-512.png'), sizes: '512x512', type: 'image/png', purpose: 'any' },
+        { src: browserFiles.url('icon-maskable-512.png'), sizes: '512x512', type: 'image/png', purpose: 'maskable' },
+        { src: browserFiles.url('favicon.svg'), sizes: 'any', type: 'image/svg+xml' },
+      ],
+    })
+  app.get('/manifest.webmanifest', open, async (_request, reply) => {
+    manifest ??= manifestOf()
+    return reply.header('cache-control', 'public, max-age=3600').type('application/manifest+json').send(manifest)
   })
-  app.get('/manifest.webmanifest', open, async (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=3600').type('application/manifest+json').send(manifest),
-  )
 
   let robots: string | undefined
   app.get('/robots.txt', open, async (_request, reply) => {

@@ -444,6 +444,7 @@ async function inhabit(t: Test) {
       preset: 'walk',
       purchaseId: 'pur_nowhere',
       name: 'model.glb',
+      part: 'x.xml',
     },
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
