@@ -49,7 +49,7 @@ export function renderGuide(markdown: string): RenderedGuide {
   return {
     title,
     summary: paragraph
-      ? (/^.+?[.:](?=\s|$)/s.exec(textOf(paragraph))?.[0] ?? textOf(paragraph)).replace(/\s+/g, ' ')
+      ? (/^.+?\.(?=\s|$)/s.exec(textOf(paragraph))?.[0] ?? textOf(paragraph)).replace(/\s+/g, ' ')
       : '',
     html: marked.parser(rest),
     headings: headings.filter(({ level }) => level <= 3),
