@@ -4,7 +4,7 @@
  *
  * `--if-stale` does nothing while the built program is as new as its sources.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { builtProgram, FOLDER } from '../bin/built-program.js'
@@ -43,6 +43,31 @@ const lean: Plugin = {
   },
 }
 
+/**
+ * CommonJS that is imported when it is needed is left to Node: joined into a file of its own it would have a default
+ * export and no others. What everybody needs at once is imported from the start, and joined.
+ */
+const later: Plugin = {
+  name: 'later',
+  setup(esbuild) {
+    esbuild.onResolve({ filter: /^[^./]/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+      if (kind !== 'dynamic-import' || pluginData === later || importer.includes('node_modules')) return null
+      const found = await esbuild.resolve(path, { kind, importer, resolveDir, pluginData: later })
+      return found.errors.length > 0 || found.external || isModule(found.path) ? found : { path, external: true }
+    })
+  },
+}
+
+/** Whether Node takes a file for an ES module: by its ending, else by the package.json above it. */
+function isModule(file: string): boolean {
+  if (/\.[cm]js$/.test(file)) return file.endsWith('.mjs')
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json')
+    if (existsSync(manifest)) return JSON.parse(readFileSync(manifest, 'utf8')).type === 'module'
+  }
+  return false
+}
+
 async function main() {
   if (process.argv.includes('--if-stale') && builtProgram(root)) return
   // A source that changes from now on is newer than what is built here.
@@ -62,7 +87,7 @@ async function main() {
     external: ['*.node', 'better-sqlite3', 'pg-native', 'tinyglobby', 'dataloader'],
     // For the CommonJS packages inside.
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-    plugins: [places, lean],
+    plugins: [places, lean, later],
     metafile: true,
     logLevel: 'warning',
   })

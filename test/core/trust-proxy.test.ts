@@ -6,7 +6,7 @@ async function callers(t: Parameters<typeof startKernel>[0], trustProxy: unknown
   const app = await startKernel(t, { config: { trustProxy, limits: { requestsPerMinute: 1000 } } })
   const left = async (remoteAddress: string, forwardedFor?: string) => {
     const headers = { host: 'localhost:8080', ...(forwardedFor ? { 'x-forwarded-for': forwardedFor } : {}) }
-    const answer = await app.inject({ url: '/docs', remoteAddress, headers })
+    const answer = await app.inject({ url: '/docs/api', remoteAddress, headers })
     return Number(answer.headers['ratelimit-remaining'])
   }
   return { app, left }
@@ -24,7 +24,7 @@ t.test('behind a trusted proxy a visitor is who the proxy says, and nobody else'
   for (const junk of ['unknown', '"', ',,,', 'a'.repeat(4000)])
     t.ok((await left('127.0.0.1', junk)) >= 0, `${junk.slice(0, 10)} breaks nothing`)
   const forged = { host: 'localhost:8080', 'x-forwarded-host': 'evil.test', 'x-forwarded-proto': 'gopher' }
-  const page = await app.inject({ url: '/docs', remoteAddress: '127.0.0.1', headers: forged })
+  const page = await app.inject({ url: '/docs/api', remoteAddress: '127.0.0.1', headers: forged })
   t.equal(page.statusCode, 200)
   t.notMatch(page.body, /evil\.test|gopher/, 'public addresses come from the configuration alone')
 })
