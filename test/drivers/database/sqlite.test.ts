@@ -46,11 +46,11 @@ t.test('a file that is damaged, or is none, stops the start with one sentence', 
   await writeFile(join(folder, 'garbage.db'), 'not a database, whatever its name says. '.repeat(100))
   await t.rejects(open(t, 'garbage.db'), {
     name: 'StartupError',
-    message: /garbage\.db can't be used \(file is not a database\); restore a backup/,
+    message: /garbage\.db is damaged \(file is not a database\); restore a backup/,
   })
   await open(t, 'cut.db').then((db) => db.close())
   await truncate(join(folder, 'cut.db'), 5000)
-  await t.rejects(open(t, 'cut.db'), { name: 'StartupError', message: /cut\.db can't be used/ })
+  await t.rejects(open(t, 'cut.db'), { name: 'StartupError', message: /cut\.db is damaged/ })
   await mkdir(join(folder, 'folder.db'))
   await t.rejects(open(t, 'folder.db'), { name: 'StartupError', message: /folder\.db can't be used/ })
   await t.rejects(open(t, 'garbage.db/below.db'), { name: 'StartupError', message: /below\.db can't be made/ })
