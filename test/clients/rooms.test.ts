@@ -124,8 +124,8 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
 
   await t.test('the host’s tab closes and the next takes over', async (t) => {
     await ada.context.close()
-    await bob.page.waitForFunction("duo.room.isHost && duo.room.host.name === 'Bob'")
-    await eve.page.waitForFunction("!duo.room.isHost && duo.room.host.name === 'Bob'")
+    await bob.page.waitForFunction("duo.room.isHost && duo.room.host?.name === 'Bob'")
+    await eve.page.waitForFunction("!duo.room.isHost && duo.room.host?.name === 'Bob'")
     await bob.page.evaluate("duo.room.send('n', 'on we go')")
     await eve.page.waitForFunction("heard.includes('on we go')")
     t.same(bob.complaints, [])
