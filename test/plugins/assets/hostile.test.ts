@@ -187,7 +187,7 @@ async function endless(port: number, authorization: string): Promise<string> {
   socket.write(chunk(Buffer.from(PART)))
   const million = chunk(Buffer.alloc(1024 * 1024))
   let sent = 0
-  while (!socket.destroyed && !socket.readableEnded && sent < 4 * MOST) {
+  while (!socket.destroyed && !socket.readableEnded && sent < MOST + 64 * 1024 * 1024) {
     sent += million.length
     if (!socket.write(million)) await Promise.race([new Promise((done) => socket.once('drain', done)), answer])
   }
