@@ -9,7 +9,7 @@ const PATIENCE_MS = 5000
  * @param most after so many bytes, or 5 seconds, the client has to do without the answer
  */
 export async function readOut(body: IncomingMessage, most = 32 * 1024 * 1024): Promise<void> {
-  if (body.complete || body.destroyed) return
+  if (body.complete || body.readableEnded || body.destroyed) return
   await new Promise<void>((done) => {
     const end = () => {
       clearTimeout(patience)
