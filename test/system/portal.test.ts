@@ -91,7 +91,7 @@ t.test(
           page.on('requestfinished', weighing)
           async function weighing(request: import('playwright-core').Request) {
             if (request.resourceType() !== 'script' || !request.url().startsWith(platform.portal)) return
-            if (/\/(chart|model-viewer|meshopt-decoder)\./.test(request.url())) return
+            if (/\/(chart|model-viewer|meshopt-decoder|script-editor)\./.test(request.url())) return
             script += (await request.sizes()).responseBodySize
           }
           await page.goto(path, { waitUntil: 'load' })

@@ -3,7 +3,11 @@ export function localiseTimes(): void {
   const { lang } = document.documentElement
   const whole = new Intl.DateTimeFormat(lang, { dateStyle: 'medium', timeStyle: 'short' })
   const day = new Intl.DateTimeFormat(lang, { dateStyle: 'medium' })
-  for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-when]')) {
+  const times = [...document.querySelectorAll<HTMLTimeElement>('time[data-when]')]
+  // They keep the room that they had, so that nothing around them moves; all are measured before one is changed.
+  const widths = times.map((time) => time.offsetWidth)
+  for (const [index, time] of times.entries()) {
+    time.style.minWidth = `${widths[index]}px`
     const instant = new Date(time.dateTime)
     time.title = time.dataset.when === 'day' ? whole.format(instant) : time.dateTime
     time.textContent = (time.dataset.when === 'day' ? day : whole).format(instant)
