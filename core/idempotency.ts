@@ -51,9 +51,9 @@ declare module 'fastify' {
      * twice whatever happens between the commit and the answer. Without an `Idempotency-Key` it does nothing.
      *
      * @param statements of the transaction that does the work
-     * @param payload the body, serialised; its status is 200
+     * @param payload makes the body, serialised, when there is a key to keep it for; its status is 200
      */
-    rememberAnswer(request: FastifyRequest, statements: Statements, payload: string): Promise<void>
+    rememberAnswer(request: FastifyRequest, statements: Statements, payload: () => string): Promise<void>
   }
 }
 
@@ -70,7 +70,7 @@ export function installIdempotency(app: FastifyInstance): void {
     if (!claimed) return
     const { id, createdAt } = claimed
     await statements.execute('update idempotent_answers set status = 200, answer = ? where id = ? and created_at = ?', [
-      encrypt(key, payload),
+      encrypt(key, payload()),
       id,
       createdAt,
     ])

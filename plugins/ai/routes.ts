@@ -46,7 +46,7 @@ export const routes =
         reply.header('cache-control', 'no-store')
         if (!request.body.stream) {
           return app.ai.generate({ playerId, clientId }, request.body, signal, (statements, generation) =>
-            app.rememberAnswer(request, statements, reply.serialize(generation) as string),
+            app.rememberAnswer(request, statements, () => reply.serialize(generation) as string),
           )
         }
         if (request.headers['idempotency-key'] !== undefined)
