@@ -11,20 +11,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { signUpAt } from '../test/kit/remote.ts'
+import { freePort } from '../test/kit/server.ts'
 import { ask } from '../test/kit/upload.ts'
 import { form } from '../test/plugins/assets/kit.ts'
 import { sheet } from '../test/plugins/assets/models.ts'
-import {
-  freePort,
-  load,
-  machine,
-  median,
-  nginxConfig,
-  processorSeconds,
-  type Subject,
-  start,
-  stopAll,
-} from './servers.ts'
+import { load, machine, median, nginxConfig, processorSeconds, type Subject, start, stopAll } from './servers.ts'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
 const SECONDS = Number(process.env.SECONDS ?? 3)

@@ -5,10 +5,10 @@ import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { createServer } from 'node:net'
 import { cpus, release, tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../test/kit/server.ts'
 
 const FILES = Number(process.env.FILES ?? 2000)
 const BIG_MB = Number(process.env.BIG_MB ?? 500)
@@ -89,14 +89,6 @@ function ask(
     else outgoing.end(body)
   })
 }
-
-const freePort = () =>
-  new Promise<number>((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => done(port))
-    })
-  })
 
 /** A server in an empty folder with a game, and a way to talk to it. */
 async function startServer() {

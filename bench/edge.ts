@@ -10,18 +10,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, constants } from 'node:zlib'
+import { freePort } from '../test/kit/server.ts'
 import { ask, deployFolder } from '../test/kit/upload.ts'
-import {
-  freePort,
-  load,
-  machine,
-  median,
-  nginxConfig,
-  processorSeconds,
-  type Subject,
-  start,
-  stopAll,
-} from './servers.ts'
+import { load, machine, median, nginxConfig, processorSeconds, type Subject, start, stopAll } from './servers.ts'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
 const SECONDS = Number(process.env.SECONDS ?? 3)

@@ -10,7 +10,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import Fastify from 'fastify'
@@ -20,6 +20,7 @@ import { folderSource } from '../core/browser-files.ts'
 import { createKernel } from '../core/kernel.ts'
 import { families } from '../drivers/index.ts'
 import { plugins } from '../plugins/index.ts'
+import { freePort } from '../test/kit/server.ts'
 
 const CONNECTIONS = 32
 const EXCHANGES = 8000
@@ -159,16 +160,6 @@ async function serveGameyard(): Promise<void> {
     )
   })
   process.send?.({ port, clientId, clientSecret, token })
-}
-
-/** A port that was free a moment ago: the addresses in the configuration name it. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** oidc-provider's own adapter in memory forgets all but the latest thousand things; this one keeps them. */

@@ -8,7 +8,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, get } from 'node:http'
-import { createServer } from 'node:net'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import Fastify from 'fastify'
@@ -19,6 +18,7 @@ import { createKernel } from '../core/kernel.ts'
 import { createLog } from '../core/log.ts'
 import { families } from '../drivers/index.ts'
 import { plugins } from '../plugins/index.ts'
+import { freePort } from '../test/kit/server.ts'
 
 const GAMES = 1000
 const PLAYERS = 10_000
@@ -160,16 +160,6 @@ async function serveBare(): Promise<void> {
   app.get('/', async (_request, reply) => reply.type('text/html; charset=utf-8').send(page))
   await app.listen({ host: '127.0.0.1', port: 0 })
   process.send?.({ port: (app.server.address() as { port: number }).port, cookie: '' })
-}
-
-/** A port that was free a moment ago: the addresses in the configuration name it. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 const [role] = process.argv.slice(2)

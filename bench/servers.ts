@@ -1,7 +1,6 @@
 // What the benches that put our server beside others share: processes on one core, load from another.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { cpus, loadavg, release } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask } from '../test/kit/upload.ts'
@@ -13,14 +12,6 @@ export interface Subject {
   host: string
   pid: number
 }
-
-export const freePort = () =>
-  new Promise<number>((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => done(port))
-    })
-  })
 
 const started: ChildProcess[] = []
 

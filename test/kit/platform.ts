@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import type { Test } from 'tap'
@@ -9,6 +7,7 @@ import type { Plugin } from '../../core/plugin.ts'
 import { plugins as builtins } from '../../plugins/index.ts'
 import { manualClock } from './driver-context.ts'
 import { startKernel } from './kernel.ts'
+import { freePort } from './server.ts'
 
 export interface PlatformOptions {
   /** Sections of the configuration, over the test defaults. */
@@ -227,13 +226,4 @@ function answerOf(response: LightMyRequestResponse): Answer {
     text: response.body,
     headers: response.headers as Record<string, string | undefined>,
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { readFile, rm, symlink } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { freePort } from './server.ts'
 
 const USER = 'gameyard'
 const PASSWORD = 'only-on-loopback'
@@ -96,13 +95,4 @@ function isInstalled(name: string): boolean {
   } catch {
     return false
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

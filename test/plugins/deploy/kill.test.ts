@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { blobKey } from '../../../plugins/deploy/blobs.ts'
+import { freePort } from '../../kit/server.ts'
 import { type Build, build, filesOf, sha256, type Upload } from './build.ts'
 
 /** How many times the server dies; a longer run is asked for by the environment. */
@@ -212,13 +212,4 @@ async function contentsOf(dataDir: string, manifest: [path: string, sha256: stri
     contents[path] = bytes.toString()
   }
   return contents
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
