@@ -23,7 +23,6 @@ import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build, transform } from 'esbuild'
 import { browserFileNames } from '../core/browser-files.ts'
-import { isModule } from './modules.ts'
 
 const root = resolve(import.meta.dirname, '..')
 /** A folder of this process's own, gone with it. */
@@ -75,7 +74,7 @@ export async function joinCode(): Promise<string> {
     Object.entries(metafile.outputs).map(([output, { entryPoint }]) => {
       const name = basename(output)
       const required = `require("./${name}")`
-      const names = entryPoint && !entryPoint.endsWith('.ts') && !isModule(join(root, entryPoint))
+      const names = entryPoint && metafile.inputs[entryPoint]?.format === 'cjs'
       return [name, names ? `Object.create(${required}.default,{default:{value:${required}.default}})` : required]
     }),
   )

@@ -4,11 +4,10 @@
  *
  * `--if-stale` does nothing while the built program is as new as its sources.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { builtProgram, FOLDER } from '../bin/built-program.js'
-import { isModule } from './modules.ts'
 
 const root = join(import.meta.dirname, '..')
 const output = join(root, FOLDER)
@@ -57,6 +56,16 @@ const later: Plugin = {
       return found.errors.length > 0 || found.external || isModule(found.path) ? found : { path, external: true }
     })
   },
+}
+
+/** Whether Node takes a file for an ES module: by its ending, else by the package.json above it. */
+function isModule(file: string): boolean {
+  if (/\.[cm]js$/.test(file)) return file.endsWith('.mjs')
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json')
+    if (existsSync(manifest)) return JSON.parse(readFileSync(manifest, 'utf8')).type === 'module'
+  }
+  return false
 }
 
 async function main() {
