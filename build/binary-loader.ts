@@ -26,11 +26,14 @@ function load(name: string): unknown {
     cachedData: assets.has(compiled) ? Buffer.from(getRawAsset(compiled)) : undefined,
   })
   if (RECORD_TO) scripts.set(name, script)
-  script.runInThisContext()(module.exports, requireOf, module)
+  script.runInThisContext()(module.exports, requireOf, module, withNames)
   return module.exports
 }
 
 const requireOf = (name: string): unknown => (name.startsWith('./') ? load(name.slice(2)) : require(name))
+
+/** What `import()` gives of CommonJS. */
+const withNames = (exports: object): object => ({ ...exports, default: exports })
 
 if (RECORD_TO) {
   process.on('exit', () => {

@@ -75,7 +75,7 @@ export async function joinCode(): Promise<string> {
       const name = basename(output)
       const required = `require("./${name}")`
       const names = entryPoint && metafile.inputs[entryPoint]?.format === 'cjs'
-      return [name, names ? `Object.create(${required}.default,{default:{value:${required}.default}})` : required]
+      return [name, names ? `withNames(${required}.default)` : required]
     }),
   )
   for (const name of late.keys()) {
@@ -93,7 +93,7 @@ export async function joinCode(): Promise<string> {
       logOverride: { 'empty-import-meta': 'silent' }, // where it is used, the binary has another way
     })
     const ascii = code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    writeFileSync(file, `(function(exports,require,module){${ascii}\n})`)
+    writeFileSync(file, `(function(exports,require,module,withNames){${ascii}\n})`)
   }
   return folder
 }

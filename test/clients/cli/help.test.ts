@@ -1,17 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { machine, terminalOf } from './kit.ts'
-
-const PROGRAM = resolve(import.meta.dirname, '../../../bin/gameyard.js')
 
 t.test('help is there in a moment: it reads the words of the command and nothing of the server', (t) => {
   // bench/start.ts measures the time. What takes the time is code, and Node tells which files it ran.
   for (const command of [[], ['deploy'], ['games', 'create'], ['blender', 'create']]) {
     const folder = t.testdir()
-    execFileSync(process.execPath, [PROGRAM, ...command, '--help'], { env: { NODE_V8_COVERAGE: folder } })
+    execFileSync(process.execPath, [FROM_SOURCE, ...command, '--help'], { env: { NODE_V8_COVERAGE: folder } })
     const report = readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
     const files: string[] = report
       .flatMap(({ result }) => result)
