@@ -71,7 +71,7 @@ export class Reader {
     if (block.page) return this.#inPage(code)
     if (language === 'yaml') return this.#configure(block, code)
     if (block.background && file) return this.#start(file, block.background)
-    if (language === 'js' && (block.run || !file)) {
+    if (language === 'js' && (block.node || !file)) {
       const name = file ?? 'snippet.mjs'
       if (!file) this.#write(name, code)
       return this.#shell(`node ${name}`)
