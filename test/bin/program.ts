@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Test } from 'tap'
+import { mortal } from '../kit/watchdog.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/gameyard.js')
 
@@ -47,6 +48,7 @@ export function start(
 ): Running {
   const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_OPTIONS|TAP|NODE_V8)/.test(name))
   const child = spawn(node, [PROGRAM, ...arguments_], { cwd, env: { ...Object.fromEntries(own), ...env } })
+  mortal(child)
   t.teardown(() => child.kill('SIGKILL'))
   const result: Result = { code: null, stdout: '', stderr: '' }
   child.stderr.on('data', (chunk) => {

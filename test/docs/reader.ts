@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../bin/program.ts'
 import { plainEnvironment } from '../kit/packages.ts'
+import { mortal } from '../kit/watchdog.ts'
 import type { Block } from './blocks.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../../bin/gameyard.js')
@@ -105,6 +106,7 @@ export class Reader {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
+    mortal(child, { group: true })
     this.#printed = await ended(child)
   }
 
@@ -116,7 +118,7 @@ export class Reader {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    this.#running.push(child)
+    this.#running.push(mortal(child, { group: true }))
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
     const deadline = Date.now() + PATIENCE_MS

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
+import { mortal } from './watchdog.ts'
 
 const SOURCE = [process.execPath, resolve(import.meta.dirname, '../../bin/gameyard.js')]
 
@@ -45,6 +46,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     env: { ...Object.fromEntries(own), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  mortal(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit')

@@ -25,6 +25,7 @@ import { run, takenPort, temporaryFolder } from '../bin/program.ts'
 import { needsPostgres, startPostgres } from '../kit/postgres.ts'
 import { startServer } from '../kit/server.ts'
 import { ask, program } from '../kit/upload.ts'
+import { mortal } from '../kit/watchdog.ts'
 
 const PROGRAM = [process.execPath, resolve(import.meta.dirname, '../../bin/gameyard.js')]
 const PASSWORD = 'correct yard battery fence'
@@ -325,6 +326,7 @@ function serve(
     cwd: folder,
     env: { ...Object.fromEntries(own), ...options.env },
   })
+  mortal(child)
   t.teardown(() => child.kill('SIGKILL'))
   let [stdout, stderr] = ['', '']
   child.stderr.on('data', (chunk) => (stderr += chunk))
