@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { temporaryFolder } from '../bin/program.ts'
 import { GAMEYARD } from '../kit/gameyard.ts'
 import { plainEnvironment } from '../kit/packages.ts'
+import { mortal } from '../kit/watchdog.ts'
 import type { Block } from './blocks.ts'
 
 const PATIENCE_MS = 240_000
@@ -73,7 +74,7 @@ export class Reader {
     if (block.page) return this.#inPage(code)
     if (language === 'yaml') return this.#configure(block, code)
     if (block.background && file) return this.#start(file, block.background)
-    if (language === 'js' && (block.run || !file)) {
+    if (language === 'js' && (block.node || !file)) {
       const name = file ?? 'snippet.mjs'
       if (!file) this.#write(name, code)
       return this.#shell(`node ${name}`)
@@ -107,6 +108,7 @@ export class Reader {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
+    mortal(child, { group: true })
     this.#printed = await ended(child)
   }
 
@@ -118,7 +120,7 @@ export class Reader {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    this.#running.push(child)
+    this.#running.push(mortal(child, { group: true }))
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
     const deadline = Date.now() + PATIENCE_MS

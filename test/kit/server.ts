@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { GAMEYARD } from './gameyard.ts'
+import { mortal } from './watchdog.ts'
 
 export interface ServerOptions {
   /** The program and its first arguments; `GAMEYARD` by default. */
@@ -44,6 +45,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     env: { ...Object.fromEntries(own), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  mortal(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit')

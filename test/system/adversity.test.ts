@@ -26,6 +26,7 @@ import { GAMEYARD } from '../kit/gameyard.ts'
 import { needsPostgres, startPostgres } from '../kit/postgres.ts'
 import { startServer } from '../kit/server.ts'
 import { ask, program } from '../kit/upload.ts'
+import { mortal } from '../kit/watchdog.ts'
 
 const PASSWORD = 'correct yard battery fence'
 const ONE_SENTENCE = /^[^\n]+[^\n.]\n?$|^[^\n]+\.\n$/
@@ -325,6 +326,7 @@ function serve(
     cwd: folder,
     env: { ...Object.fromEntries(own), ...options.env },
   })
+  mortal(child)
   t.teardown(() => child.kill('SIGKILL'))
   let [stdout, stderr] = ['', '']
   child.stderr.on('data', (chunk) => (stderr += chunk))

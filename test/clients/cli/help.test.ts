@@ -43,6 +43,25 @@ t.test('every command says what it is for, by description and, where it takes so
   }
 })
 
+t.test('so does every command below one, with its own options before those that all have', async (t) => {
+  const { gameyard } = machine(t)
+  for (const group of ['games', 'tokens', 'assets', 'blender', 'ai', 'config', 'admin']) {
+    const { stdout } = await gameyard('help', group)
+    const below = [...(stdout.split(/^Commands:$/m)[1] ?? '').matchAll(/^ {2}([a-z-]+) .*\S/gm)].map(([, name]) => name)
+    t.ok(below.length > 0, group)
+    for (const name of below) {
+      if (name === 'help') continue
+      const help = await gameyard(group, name as string, '--help')
+      t.match(help.stdout, /^Usage: gameyard .+\n\n[A-Z][^\n]+/, `${group} ${name} has a description`)
+      t.notMatch(
+        help.stdout,
+        /^ {2}--url[\s\S]*^ {2}(-\w, )?--(?!json|help)/m,
+        `${group} ${name}: general options last`,
+      )
+    }
+  }
+})
+
 t.test('the Tab key completes commands, options and choices in bash', async (t) => {
   const { gameyard, env } = machine(t)
   const { stdout: script } = await gameyard('completion', 'bash')
