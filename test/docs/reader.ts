@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../bin/program.ts'
+import { GAMEYARD } from '../kit/gameyard.ts'
 import { plainEnvironment } from '../kit/packages.ts'
 import { mortal } from '../kit/watchdog.ts'
 import type { Block } from './blocks.ts'
 
-const PROGRAM = resolve(import.meta.dirname, '../../bin/gameyard.js')
 const PATIENCE_MS = 240_000
 
 /** Where a guide is read: what its words stand for, and whose machine it is. */
@@ -38,7 +38,9 @@ export class Reader {
     this.#place = place
     this.folder = temporaryFolder(t)
     const bin = temporaryFolder(t)
-    writeFileSync(join(bin, 'gameyard'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 })
+    writeFileSync(join(bin, 'gameyard'), `#!/bin/sh\nexec ${GAMEYARD.map((word) => `'${word}'`).join(' ')} "$@"\n`, {
+      mode: 0o755,
+    })
     writeFileSync(join(bin, 'node'), `#!/bin/sh\nexec '${process.execPath}' "$@"\n`, { mode: 0o755 })
     this.#environment = join(bin, 'environment')
     const env = {
