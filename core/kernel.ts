@@ -14,6 +14,7 @@ import { registerDesign } from './design.ts'
 import type { ChosenDriver } from './driver.ts'
 import { installErrorHandlers, refuseAddress } from './error-handler.ts'
 import { StartupError } from './errors.ts'
+import { EventStreams } from './event-streams.ts'
 import { type Bus, Events } from './events.ts'
 import { FirstLooks } from './first-look.ts'
 import { GamePorts } from './game-ports.ts'
@@ -193,6 +194,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     localAuthority: local?.authority ?? null,
     program: parts.program ?? null,
     overview: new Overview(),
+    eventStreams: new EventStreams(),
     programVersion: parts.version,
     driverNames: Object.fromEntries(Object.entries(drivers).map(([family, { driver }]) => [family, driver.name])),
     logTail: parts.logTail ?? new LogTail(),
@@ -240,6 +242,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
 
   // 6. The end: requests first, then the plugins, then what was opened, in reverse.
   app.addHook('onReady', () => jobs.start())
+  app.addHook('preClose', async () => app.eventStreams.close())
   installShutdown(app, health, config.limits.shutdownSeconds)
   await app.ready()
   return app
