@@ -24,6 +24,13 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       ['trustProxy'],
       'trustProxy: true lets anyone choose the address they seem to come from; name the addresses of your proxy instead',
     )
+  if (config.listen?.tls && config.lan?.https)
+    error(['lan', 'https'], 'lan.https: listen.tls brings a certificate already; choose one of the two')
+  else if (config.listen?.tls && !config.portal?.url?.startsWith('https:'))
+    error(
+      ['portal', 'url'],
+      'portal.url: with listen.tls the platform speaks https, so its address begins with https://',
+    )
   const elsewhere = [config.database, config.storage].map((family) => (family as { driver?: string })?.driver)
   if (config.backup?.schedule && (elsewhere[0] === 'postgres' || elsewhere[1] === 's3'))
     error(

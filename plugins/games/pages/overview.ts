@@ -19,7 +19,7 @@ import {
 } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { redirectUriOf } from '../games.ts'
-import { isHosted, isReady, pathOf } from '../record.ts'
+import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { SESSION, SIGN_IN } from './integrate.ts'
@@ -62,7 +62,7 @@ function overview(app: FastifyInstance, game: Game, facts: Fact[]): View {
   const texts = facts.filter(({ align }) => align === 'start')
   return html`
     ${dashboardHeader(app, game, `${pathOf(game)}/overview`)}
-    <${Split} aside=${nextStep(app, game)}>
+    <${Split} aside=${nextStep(game)}>
       <${Stats} items=${numbers.map(({ label, live, value }) => ({
         label,
         value: (value as string | number | undefined) ?? 0,
@@ -82,7 +82,7 @@ function overview(app: FastifyInstance, game: Game, facts: Fact[]): View {
 const number = new Intl.NumberFormat('en')
 
 /** The one thing to do next: what a game lacks most. */
-function nextStep({ origins }: FastifyInstance, game: Game): View {
+function nextStep(game: Game): View {
   const path = pathOf(game)
   if (!game.playable)
     return step(
@@ -91,7 +91,7 @@ function nextStep({ origins }: FastifyInstance, game: Game): View {
       `${path}/settings`,
       'Open the settings',
     )
-  if (!isReady(game, origins))
+  if (!isReady(game))
     return html`<${Card} title="Next: publish a build" description="Zip the folder with your index.html, or deploy from a terminal.">
       <${CodeBlock} code=${`gameyard deploy dist --game ${game.slug}`} />
       <${Button} kind="act" href=${`${path}/deploys`}>Upload a zip<//>
@@ -111,7 +111,7 @@ function nextStep({ origins }: FastifyInstance, game: Game): View {
       'Make a link',
     )
   if (game.stats.signIns === 0)
-    return html`<${Card} title="Next: let players sign in" description=${isHosted(game, origins) ? 'Sign-in is there already. Ask who is playing:' : 'The adapter signs players in on your own server.'}>
+    return html`<${Card} title="Next: let players sign in" description=${game.hosted ? 'Sign-in is there already. Ask who is playing:' : 'The adapter signs players in on your own server.'}>
       <${CodeBlock} code=${SESSION} />
       <${Button} kind="act" href=${`${path}/integrate`}>How it works<//>
     <//>`
