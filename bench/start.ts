@@ -1,6 +1,7 @@
 // `node bench/start.ts [--binary]`: time from spawn to the first 200, and memory when idle, of the platform from source
-// (and of dist/gameyard), beside Fastify's bare hello-world started the same way in the same run.
-import { spawn } from 'node:child_process'
+// (and of dist/gameyard), beside Fastify's bare hello-world started the same way in the same run; then the time of
+// `--help`, beside a Node that does nothing.
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
@@ -87,4 +88,26 @@ for (const [name, runs] of results) {
   console.log(
     `| ${name} | ${ms.toFixed(0)} (${Math.min(...times).toFixed(0)}–${Math.max(...times).toFixed(0)}) | ${rss.toFixed(0)} | ${ratio} |`,
   )
+}
+
+const helps: [string, string, string[]][] = [
+  ['node -e 0', process.execPath, ['-e', '0']],
+  ['gameyard deploy --help, from source', process.execPath, [join(root, 'bin/gameyard.js'), 'deploy', '--help']],
+]
+if (existsSync(binary)) helps.push(['gameyard deploy --help, binary', binary, ['deploy', '--help']])
+const waits = new Map(helps.map(([name]) => [name, [] as number[]]))
+for (let run = 0; run < RUNS * 3; run++) {
+  for (const [name, command, args] of helps) {
+    const began = performance.now()
+    spawnSync(command, args, { env: { PATH: process.env.PATH } })
+    waits.get(name)?.push(performance.now() - began)
+  }
+}
+console.log('\n| | median (min–max) ms | to bare Node |')
+console.log('|---|---|---|')
+const bare = median(waits.get('node -e 0') ?? [])
+for (const [name, times] of waits) {
+  const ms = median(times)
+  const range = `${Math.min(...times).toFixed(0)}–${Math.max(...times).toFixed(0)}`
+  console.log(`| ${name} | ${ms.toFixed(0)} (${range}) | ${(ms / bare).toFixed(1)}× |`)
 }

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help } from 'commander'
 import { COMMANDS } from './catalog.ts'
 import { type Installation, packageInstallation } from './installation.ts'
 
@@ -39,6 +39,7 @@ async function createProgram(installation: Installation, wanted: string | undefi
     .description('The game platform you host yourself.')
     .version(installation.version, '-V, --version', 'print the version')
     .exitOverride()
+    .configureHelp(HELP)
     .showHelpAfterError('Run `gameyard --help` for the commands, `gameyard help COMMAND` for one.')
     .helpOption('-h, --help', 'show this')
     .addHelpCommand(new Command('help').argument('[command]').summary('show what a command takes').helpGroup('Other:'))
@@ -50,6 +51,21 @@ async function createProgram(installation: Installation, wanted: string | undefi
     configure(command, installation, () => createProgram(installation, EVERY))
   }
   return program
+}
+
+/** What every client command takes: below what is a command's own. */
+const GENERAL = ['--url', '--json', '--help']
+
+/** How help reads, of every command. */
+const HELP: Partial<Help> & ThisType<Help> = {
+  visibleOptions(command) {
+    const options = Help.prototype.visibleOptions.call(this, command)
+    return options.sort((a, b) => GENERAL.indexOf(a.long ?? '') - GENERAL.indexOf(b.long ?? ''))
+  },
+  commandDescription(command) {
+    const summary = command.summary()
+    return command.description() || (summary && `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.`)
+  },
 }
 
 const EXAMPLES = `

@@ -1,14 +1,27 @@
 /**
  * `npm run build:binary`: the whole platform as one file that needs nothing beside it, dist/gameyard.
  *
- * esbuild joins all code into one module; Node's single-executable mode puts it into a copy of the Node binary together
- * with what is read at run time: browser assets, ready-made configurations, guides, SQLite's native addon.
+ * esbuild joins the code into some files; Node's single-executable mode puts them into a copy of the Node binary together
+ * with what a start compiles of them (a third of its time) and what is read at run time: browser assets, ready-made
+ * configurations, guides, SQLite's native addon.
  */
-import { execFileSync } from 'node:child_process'
-import { copyFileSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { arch, platform } from 'node:os'
-import { join, relative, resolve } from 'node:path'
-import { build } from 'esbuild'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { arch, platform, tmpdir } from 'node:os'
+import { basename, join, relative, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { build, transform } from 'esbuild'
 import { browserFileNames } from '../core/browser-files.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -25,17 +38,26 @@ export const thisMachine = { platform: platform(), arch: arch() } as Target
 
 const isHere = (target: Target) => target.platform === platform() && target.arch === arch()
 
-/** Joins the code, which is the same for every target. @returns the file */
+/**
+ * Joins the code, which is the same for every target, into a few files that load when they are needed.
+ *
+ * esbuild splits ES modules only, and Node keeps compiled code of CommonJS only: so each file is made an ES module first
+ * and CommonJS then. All is ASCII, of which the engine keeps a byte a character; one arrow in a page would double it.
+ *
+ * @returns the folder of the files; `binary.js` is the first
+ */
 export async function joinCode(): Promise<string> {
   mkdirSync(work, { recursive: true })
   process.once('exit', () => rmSync(work, { recursive: true, force: true }))
   execFileSync(process.execPath, [join(root, 'build/browser.ts'), '--if-stale'], { stdio: 'inherit' })
-  const main = join(work, 'main.cjs')
-  await build({
-    entryPoints: [join(root, 'bin/binary.ts')],
-    outfile: main,
+  const folder = join(work, 'code')
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['bin/binary.ts'],
+    outdir: folder,
     bundle: true,
-    format: 'cjs', // Node keeps compiled code for CommonJS only: a fifth of the start, a quarter of the memory
+    splitting: true,
+    format: 'esm',
     platform: 'node',
     target: 'node26',
     keepNames: true, // MikroORM and error classes are known by name
@@ -44,37 +66,61 @@ export async function joinCode(): Promise<string> {
     legalComments: 'none',
     define: { VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version) },
     external: ['*.node', 'pg-native', 'tinyglobby', 'dataloader'],
+    metafile: true,
     logLevel: 'warning',
-    logOverride: { 'empty-import-meta': 'silent' }, // where it is used, the binary has another way
   })
-  return main
+  // What was CommonJS has, imported late, the names that Node would find in it; esbuild gives it a default only.
+  const late = new Map(
+    Object.entries(metafile.outputs).map(([output, { entryPoint }]) => {
+      const name = basename(output)
+      const required = `require("./${name}")`
+      const names = entryPoint && metafile.inputs[entryPoint]?.format === 'cjs'
+      return [name, names ? `withNames(${required}.default)` : required]
+    }),
+  )
+  for (const name of late.keys()) {
+    const file = join(folder, name)
+    const source = readFileSync(file, 'utf8').replaceAll(/\bimport\("\.\/([\w.-]+)"\)/g, (text, imported) =>
+      late.has(imported) ? `Promise.resolve().then(()=>${late.get(imported)})` : text,
+    )
+    const { code } = await transform(source, {
+      format: 'cjs',
+      platform: 'node',
+      target: 'node26',
+      minifySyntax: true,
+      minifyWhitespace: true,
+      supported: { 'dynamic-import': false }, // only what the platform is made of is imported from here
+      logOverride: { 'empty-import-meta': 'silent' }, // where it is used, the binary has another way
+    })
+    const ascii = code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    writeFileSync(file, `(function(exports,require,module,withNames){${ascii}\n})`)
+  }
+  return folder
 }
 
 /**
  * Makes the binary of one target.
  *
- * @param main what `joinCode` made
+ * @param code what `joinCode` made
  * @param node the target's own Node, of the version that runs this
  * @param output the file to write
  */
-export function makeBinary(main: string, node: string, target: Target, output: string): void {
+export async function makeBinary(code: string, node: string, target: Target, output: string): Promise<void> {
   const executable = join(work, `node-${target.platform}-${target.arch}`)
   copyFileSync(node, executable)
   strip(executable, target)
-  const config = join(work, 'sea.json')
-  writeFileSync(
-    config,
-    JSON.stringify({
-      main,
-      mainFormat: 'commonjs',
-      output,
-      executable,
-      disableExperimentalSEAWarning: true,
-      useCodeCache: isHere(target), // compiled code is of one kind of processor
-      assets: assetsFor(target),
-    }),
-  )
-  execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const compiled = join(work, 'compiled')
+  // Compiled code is of one kind of processor.
+  if (isHere(target)) {
+    const recorder = join(work, `recorder${platform() === 'win32' ? '.exe' : ''}`)
+    await inject(executable, recorder, { ...assetsFor(target), ...filesOf('code', code) }, compiled)
+    rmSync(compiled, { recursive: true, force: true })
+    mkdirSync(compiled)
+    await record(recorder)
+    rmSync(recorder)
+  }
+  const assets = { ...assetsFor(target), ...filesOf('code', code) }
+  await inject(executable, output, isHere(target) ? { ...assets, ...filesOf('compiled', compiled) } : assets)
   rmSync(executable)
   try {
     // What was just written lies in the page cache in large pieces, which a start would map whole: 45 MB more than it
@@ -86,6 +132,42 @@ export function makeBinary(main: string, node: string, target: Target, output: s
   }
   console.log(`${relative(root, output)}: ${Math.round(statSync(output).size / 1e6)} MB`)
 }
+
+/** @param recordTo the binary is one that leaves there, when it exits, what it has compiled */
+async function inject(executable: string, output: string, assets: Record<string, string>, recordTo?: string) {
+  const main = join(work, 'loader.cjs')
+  await build({
+    entryPoints: [join(root, 'build/binary-loader.ts')],
+    outfile: main,
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node26',
+    minifySyntax: true,
+    define: { RECORD_TO: JSON.stringify(recordTo ?? null) },
+  })
+  const config = join(work, 'sea.json')
+  const options = { main, mainFormat: 'commonjs', output, executable, disableExperimentalSEAWarning: true, assets }
+  writeFileSync(config, JSON.stringify(options))
+  execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+/** Runs what a start and a command compile. What the first run has left the second does not replace. */
+async function record(recorder: string): Promise<void> {
+  const data = mkdtempSync(join(tmpdir(), 'gameyard-'))
+  try {
+    const server = spawn(recorder, ['serve', '--port', '0', '--data', data], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = once(server, 'exit')
+    for await (const line of createInterface(server.stdout)) if (line.includes('"msg":"ready"')) server.kill()
+    await ended
+    execFileSync(recorder, ['deploy', '--help'], { stdio: ['ignore', 'ignore', 'inherit'] })
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+const filesOf = (prefix: string, folder: string) =>
+  Object.fromEntries(readdirSync(folder).map((name) => [`${prefix}/${name}`, join(folder, name)]))
 
 /** Debug symbols are a fifth of the Node binary. They must go before the injection: a stripped result crashes. */
 function strip(executable: string, target: Target): void {
@@ -115,5 +197,5 @@ function assetsFor(target: Target): Record<string, string> {
 
 if (import.meta.main) {
   const output = join(root, 'dist', platform() === 'win32' ? 'gameyard.exe' : 'gameyard')
-  makeBinary(await joinCode(), process.execPath, thisMachine, output)
+  await makeBinary(await joinCode(), process.execPath, thisMachine, output)
 }

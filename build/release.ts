@@ -59,11 +59,11 @@ try {
   rmSync(output, { recursive: true, force: true })
   mkdirSync(output, { recursive: true })
 
-  const main = await joinCode()
+  const code = await joinCode()
   for (const target of TARGETS) {
     const name = `gameyard-${version}-${NAMES[target.platform]}-${target.arch}${target.platform === 'win32' ? '.exe' : ''}`
     try {
-      makeBinary(main, nodeFor(target, scratch), target, join(output, name))
+      await makeBinary(code, nodeFor(target, scratch), target, join(output, name))
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string }
       missing.push(`${name}: ${(stderr || message).trim().split('\n')[0]}`)

@@ -45,17 +45,15 @@ export const kernelSections = {
         description: 'Address to listen on; 0.0.0.0 for a LAN or a server.',
       }),
       port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'TCP port; 0 picks a free one.' }),
-      tls: Type.Optional(
-        Section(
-          {
-            cert: Type.String({
-              minLength: 1,
-              description: 'File with the certificate and those above it, in PEM, relative to this file.',
-            }),
-            key: Type.String({ minLength: 1, description: 'File with its private key, in PEM.' }),
-          },
-          { description: 'Serve https without a proxy. Renewed files are taken without a restart.' },
-        ),
+      tls: Section(
+        {
+          cert: Type.String({
+            default: '',
+            description: 'File with the certificate and those above it, in PEM, relative to this file; none: plain http.',
+          }),
+          key: Type.String({ default: '', description: 'File with its private key, in PEM.' }),
+        },
+        { description: 'Serve https without a proxy. Renewed files are taken without a restart.', default: {} },
       ),
     },
     { description: 'Where the process listens.', default: {} },

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf } from './auth.ts'
@@ -38,8 +39,12 @@ export const idempotencyMigrations: Migration[] = [
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Honours `Idempotency-Key`: the same key from the same caller replays the first answer for 24 hours. */
-    idempotent?: boolean
+    /**
+     * Honours `Idempotency-Key`: the same key from the same caller replays the first answer for 24 hours. Where a route
+     * streams, what `rememberAnswer` kept is replayed, as `replay` puts it; a stream that ended without it leaves the key
+     * free.
+     */
+    idempotent?: boolean | { replay: Replay }
   }
   interface FastifyRequest {
     /** The key that this request holds: its row, and since when. */
@@ -56,6 +61,11 @@ declare module 'fastify' {
     rememberAnswer(request: FastifyRequest, statements: Statements, payload: () => string): Promise<void>
   }
 }
+
+/** How a remembered answer is sent again to a request that has the same body; by default as the JSON that it is. */
+export type Replay = (answer: string, request: FastifyRequest) => { type: string; payload: string }
+
+const asJson: Replay = (payload) => ({ type: 'application/json; charset=utf-8', payload })
 
 const KEPT_MS = 24 * 3_600_000
 /** A request that has not answered by then died with its process; its key may be used again. */
@@ -108,7 +118,9 @@ export function installIdempotency(app: FastifyInstance): void {
   }
 
   app.addHook('onRoute', (route) => {
-    if (!route.config?.idempotent) return
+    const wanted = route.config?.idempotent
+    if (!wanted) return
+    const replay = wanted === true ? asJson : wanted.replay
     route.preHandler = [
       ...[route.preHandler ?? []].flat(),
       async (request, reply) => {
@@ -117,8 +129,9 @@ export function installIdempotency(app: FastifyInstance): void {
         const createdAt = clock.now()
         const first = await claim(id, digestOf(request.body ?? null), createdAt)
         if (first) {
-          reply.code(first.status).type('application/json; charset=utf-8').header('idempotent-replay', 'true')
-          return reply.header('cache-control', 'no-store').send(decrypt(key, first.answer))
+          const { type, payload } = replay(decrypt(key, first.answer), request)
+          reply.code(first.status).type(type).header('idempotent-replay', 'true')
+          return reply.header('cache-control', 'no-store').send(payload)
         }
         request.idempotentAnswer = { id, createdAt }
       },
@@ -130,9 +143,14 @@ export function installIdempotency(app: FastifyInstance): void {
         const claimed = request.idempotentAnswer
         if (!claimed) return payload
         const { remembered, ...mine } = claimed
+        const forget = () => db.em().nativeDelete(IdempotentAnswer, { ...mine, status: null })
         // Only what happened is remembered: after a refusal the same key may be tried again.
-        if (reply.statusCode >= 300 || typeof payload !== 'string') {
-          await db.em().nativeDelete(IdempotentAnswer, { ...mine, status: null })
+        if (reply.statusCode < 300 && payload instanceof Readable) {
+          payload.once('close', () =>
+            forget().catch((error) => request.log.warn({ err: error }, 'an Idempotency-Key stays taken for a while')),
+          )
+        } else if (reply.statusCode >= 300 || typeof payload !== 'string') {
+          await forget()
         } else if (!remembered) {
           const answer = encrypt(key, payload)
           await db.em().nativeUpdate(IdempotentAnswer, mine, { status: reply.statusCode, answer })

@@ -171,7 +171,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   const requests = new RequestMetrics()
   const plainHttp = new PlainHttp(origins)
   const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock) : null
-  const files = config.listen.tls ? await CertificateFiles.open(config.listen.tls, { log, clock }) : null
+  const files = config.listen.tls.cert ? await CertificateFiles.open(config.listen.tls, { log, clock }) : null
   const certificate = files?.current ?? local?.certificate
   const firstLooks = new FirstLooks(log, requests, certificate ? { certificate, plain: plainHttp } : null)
   const app = Fastify({

@@ -49,7 +49,7 @@ Examples:
     .option('--system <text>', 'how to behave')
     .option('--schema <file>', 'JSON Schema of the object')
     .option('--model <name>', "one of the platform's models")
-    .option('--game <game>', 'the game that this is for: its id')
+    .option('--game <game>', 'the game that this counts for: slug or id')
     .addOption(new Option('--max-output-tokens <number>', 'at most 16384; default 4096').argParser(positive))
     .addOption(new Option('--temperature <number>', '0 to 2').argParser(number))
     .option('--aspect-ratio <ratio>', 'of a picture, such as 16:9')

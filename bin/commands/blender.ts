@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Api } from '../../clients/cli/api.ts'
-import type { Job } from '../../clients/cli/blender.ts'
+import type { Generation, Job } from '../../clients/cli/blender.ts'
 import type { Saved } from '../../clients/cli/download.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
@@ -18,13 +18,6 @@ interface CreateOptions extends Work {
 }
 type ReviseOptions = Work & { action: string; name?: string }
 
-interface Generation {
-  id: string
-  status: string
-  jobId: string | null
-  assetId: string | null
-}
-
 export function configure(blender: Command, installation: Installation): void {
   const run = (options: ClientOptions, work: (client: Client) => Promise<void>) =>
     runClient(options, installation, work)
@@ -40,7 +33,7 @@ export function configure(blender: Command, installation: Installation): void {
       `
 Examples:
   gameyard blender templates
-  gameyard blender create "Mossy rock" --template rock --param roughness=0.7 --wait
+  gameyard blender create "Sea chest" --template prop --param kind=chest --param size=1.5 --wait
   gameyard blender create Tower --script tower.py --wait --json | jq -r .assetId
   gameyard blender artifacts job_01K… preview.png --output preview.png
   gameyard blender revise job_01K… --script taller.py`,
@@ -51,7 +44,7 @@ Examples:
     .description('Makes a model from a template, starters, a script, or a prompt where the platform has an AI.')
     .argument('<name>', 'what the asset is called')
     .option('--template <id>', 'the scene to begin with, see `gameyard blender templates`')
-    .option('--starter <id>', 'an object of the library to add; once for each', collect)
+    .option('--starter <id>', 'an object to add, see `gameyard blender starters`; once for each', collect)
     .option('--prompt <text>', 'what it should be, in words')
     .addOption(new Option('--visibility <who>', 'who sees the asset').choices(['public', 'private']))
     .action((name, options) => run(options, (client) => create(client, name, options)))
@@ -66,7 +59,7 @@ Examples:
 
   withClientOptions(blender.command('watch'))
     .summary('follow a job to its end')
-    .argument('<job>', 'its id')
+    .argument('<job>', 'its id, or that of what a prompt makes')
     .action((job, options) => run(options, (client) => watch(client, job)))
 
   withWork(blender.command('revise'))
@@ -97,6 +90,10 @@ Examples:
   withClientOptions(blender.command('templates'))
     .summary('list the scenes to begin with')
     .action((options) => run(options, templates))
+
+  withClientOptions(blender.command('starters'))
+    .summary('list the objects to build with')
+    .action((options) => run(options, starters))
 
   withClientOptions(blender.command('health'))
     .summary('show whether Blender is there, and how busy')
@@ -134,25 +131,39 @@ async function create(client: Client, name: string, options: CreateOptions): Pro
     ...(await workOf(options)),
   }
   const { api, origin } = place
-  const generation = await api.post<Generation>('/api/generations', body, {
+  const { GENERATIONS } = await import('../../clients/cli/blender.ts')
+  const generation = await api.post<Generation>(GENERATIONS, body, {
     origin,
     headers: { 'idempotency-key': randomUUID() },
     repeatable: true,
     idleMs: 180_000,
   })
-  if (!options.wait || generation.jobId === null) {
-    return client.terminal.result(generation, () =>
-      generation.jobId === null
-        ? `${generation.status}: ${generation.id}`
-        : `Queued as ${generation.jobId}.\nNext: gameyard blender watch ${generation.jobId}`,
-    )
-  }
-  const job = await follow(client, place, generation.jobId)
-  const after = await api.get<Generation>(`/api/generations/${generation.id}`, { origin })
-  const assetId = after.assetId ?? job.assetId
-  client.terminal.result(
-    { ...after, job },
-    () => `${finished(job)}${assetId ? `\nNext: gameyard assets get ${assetId}` : ''}`,
+  if (options.wait) return watchAsset(client, place, generation.id)
+  client.terminal.result(generation, () =>
+    generation.jobId === null
+      ? `The script is being written.\nNext: gameyard blender watch ${generation.id}`
+      : `Queued as ${generation.jobId}.\nNext: gameyard blender watch ${generation.jobId}`,
+  )
+}
+
+/** Follows the making of an asset to its end. @throws CliError unless there is one then */
+async function watchAsset(client: Client, { api, origin }: Place, id: string): Promise<void> {
+  const { terminal, signal } = client
+  const { watchGeneration } = await import('../../clients/cli/blender.ts')
+  const line = progressLine(client)
+  const { generation, job } = await watchGeneration(api, id, {
+    origin,
+    signal,
+    told: ({ generation, job }) => {
+      if (generation.status === 'writing') line.show(`${generation.name}: the script is being written`)
+      else if (job && job.status !== 'completed') line.show(lineOf(job))
+      else if (generation.status === 'running') line.show(`${generation.name}: the asset is being made`)
+    },
+  }).finally(line.erase)
+  if (generation.status !== 'completed')
+    throw await unfinished(generation.jobId ? `job ${generation.jobId}` : `generation ${id}`, generation)
+  terminal.result({ ...generation, job }, () =>
+    [...(job ? [finished(job)] : []), `Next: gameyard assets get ${generation.assetId}`].join('\n'),
   )
 }
 
@@ -180,35 +191,47 @@ const stateOf = ({ status, progress, queuePosition }: Job): string => {
   return status === 'queued' && queuePosition !== null ? `queued (${queuePosition})` : status
 }
 
-/** Follows a job with a bar on a terminal, lines elsewhere. @throws CliError unless it completes */
-async function follow(client: Client, { api, origin }: Place, id: string): Promise<Job> {
-  const { terminal, signal } = client
-  const [{ watchJob }, { CliError }] = await Promise.all([
-    import('../../clients/cli/blender.ts'),
-    import('../../clients/cli/errors.ts'),
-  ])
-  const erase = () => terminal.interactive && terminal.draw('\r\x1b[2K')
-  const told = (job: Job) => {
-    const line = `${job.name}: ${stateOf(job)}${job.stage ? `, ${job.stage}` : ''}`
-    if (terminal.interactive) terminal.draw(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`)
-    else if (!terminal.json) terminal.note(line)
-  }
-  const job = await watchJob(api, id, { origin, told, signal }).finally(erase)
-  if (job.status === 'completed') return job
-  throw new CliError(
-    `The job ${id} ${job.status === 'cancelled' ? 'was cancelled' : `failed: ${job.error?.message ?? 'no reason was given'}`}`,
-    {
-      code: job.error?.code ?? job.status,
-      ...(job.status === 'failed' ? { hint: 'Mend the script or the parameters, and submit it again.' } : {}),
+/** One line that changes on a terminal, a line each elsewhere, and nothing where JSON is wanted. */
+function progressLine({ terminal }: Client): { show(text: string): void; erase(): void } {
+  return {
+    show(text) {
+      if (terminal.interactive) terminal.draw(`\r\x1b[2K${text.slice(0, terminal.columns - 1)}`)
+      else if (!terminal.json) terminal.note(text)
     },
-  )
+    erase() {
+      if (terminal.interactive) terminal.draw('\r\x1b[2K')
+    },
+  }
+}
+
+const lineOf = (job: Job): string => `${job.name}: ${stateOf(job)}${job.stage ? `, ${job.stage}` : ''}`
+
+/** Follows a job to its end. @throws CliError unless it completes */
+async function follow(client: Client, { api, origin }: Place, id: string): Promise<Job> {
+  const { watchJob } = await import('../../clients/cli/blender.ts')
+  const line = progressLine(client)
+  const told = (job: Job) => line.show(lineOf(job))
+  const job = await watchJob(api, id, { origin, told, signal: client.signal }).finally(line.erase)
+  if (job.status !== 'completed') throw await unfinished(`job ${id}`, job)
+  return job
+}
+
+async function unfinished(what: string, { status, error }: Pick<Job, 'status' | 'error'> | Generation): Promise<Error> {
+  const { CliError } = await import('../../clients/cli/errors.ts')
+  const how = status === 'cancelled' ? 'was cancelled' : `failed: ${error?.message ?? 'no reason was given'}`
+  return new CliError(`The ${what} ${how}`, {
+    code: error?.code ?? status,
+    ...(status === 'failed' ? { hint: 'Mend the script or the parameters, and submit it again.' } : {}),
+  })
 }
 
 const finished = (job: Job): string =>
   `Completed ${job.name} in ${((job.timing.runMs ?? 0) / 1000).toFixed(1)} s: ${job.artifacts.map(({ name }) => name).join(', ')}`
 
 async function watch(client: Client, id: string): Promise<void> {
-  const job = await follow(client, await studio(client), id)
+  const place = await studio(client)
+  if (id.startsWith('gen_')) return watchAsset(client, place, id)
+  const job = await follow(client, place, id)
   client.terminal.result(job, () => `${finished(job)}\nNext: gameyard blender artifacts ${id} --all .`)
 }
 
@@ -286,6 +309,21 @@ async function templates(client: Client): Promise<void> {
         Object.keys(parameters.properties ?? {}).join(' '),
         description,
       ]),
+    ),
+  )
+}
+
+async function starters(client: Client): Promise<void> {
+  const { terminal } = client
+  const { api, origin } = await studio(client)
+  const { starters: found } = await api.get<{ starters: { id: string; kind: string; title: string }[] }>(
+    '/api/blender/v1/library',
+    { origin },
+  )
+  terminal.result({ starters: found }, () =>
+    terminal.table(
+      ['STARTER', 'KIND', 'WHAT IT IS'],
+      found.map(({ id, kind, title }) => [id, kind, title]),
     ),
   )
 }

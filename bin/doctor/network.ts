@@ -38,7 +38,7 @@ export async function names({ portal, studio, games }: Config): Promise<Check[]>
 
 /** Whether the files of `listen.tls` are a certificate for every name of the platform, and for how long. */
 export async function certificateFiles({ listen, portal, studio, games }: Config): Promise<Check[]> {
-  if (!listen.tls) return []
+  if (!listen.tls.cert) return []
   const name = 'Certificate files'
   const pair = await readPair(listen.tls)
   const certificate = checkPair(pair, listen.tls)

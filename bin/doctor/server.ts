@@ -194,7 +194,7 @@ function proxy({ portal: { url }, trustProxy, listen }: LoadedConfig['config']):
       'trustProxy: true believes anyone',
       'Name the addresses of your proxy: trustProxy: [127.0.0.1]',
     )
-  if (listen.tls)
+  if (listen.tls.cert)
     return ok('Proxy', trustProxy === false ? 'none; https by itself' : `trusts ${[trustProxy].flat().join(', ')}`)
   if (url.startsWith('https:') && trustProxy === false) {
     const hint = 'Name its address, or everyone seems to be one visitor: trustProxy: [127.0.0.1]'

@@ -17,36 +17,82 @@ export interface Job {
   assetId: string | null
 }
 
+/** An asset in the making, as the platform describes it. */
+export interface Generation {
+  id: string
+  name: string
+  status: 'writing' | Job['status']
+  /** The job of now; a prompt may take several, and has none while its script is being written. */
+  jobId: string | null
+  assetId: string | null
+  error: { code: string; message: string } | null
+}
+
 export const JOBS = '/api/blender/v1/jobs'
+export const GENERATIONS = '/api/generations'
 
 const POLL_MS = 1000
 /** A platform that restarts takes its jobs up again: watching goes on as well. */
 const PATIENCE_MS = 60_000
 
-/**
- * Waits until a job is over.
- *
- * @param told hears of every change
- */
-export async function watchJob(
+interface Watching<T> {
+  origin: string
+  /** Hears of every change. */
+  told: (news: T) => void
+  signal: AbortSignal
+}
+
+const isOver = (status: string): boolean => !['writing', 'queued', 'running'].includes(status)
+
+/** Waits until a job is over. */
+export async function watchJob(api: Api, id: string, { origin, told, signal }: Watching<Job>): Promise<Job> {
+  for await (const job of changes(() => jobOf(api, id, origin), newsOf, signal)) {
+    told(job)
+    if (isOver(job.status)) return job
+  }
+  throw signal.reason
+}
+
+/** Waits until an asset is made, or will not be: through all of its jobs, if a prompt takes more than one. */
+export async function watchGeneration(
   api: Api,
   id: string,
-  { origin, told, signal }: { origin: string; told: (job: Job) => void; signal: AbortSignal },
-): Promise<Job> {
+  { origin, told, signal }: Watching<{ generation: Generation; job: Job | null }>,
+): Promise<{ generation: Generation; job: Job | null }> {
+  const look = async () => {
+    const generation = await api.get<Generation>(`${GENERATIONS}/${encodeURIComponent(id)}`, { origin })
+    return { generation, job: generation.jobId === null ? null : await jobOf(api, generation.jobId, origin) }
+  }
+  const what = ({ generation, job }: Awaited<ReturnType<typeof look>>) =>
+    JSON.stringify([generation.status, generation.jobId, job && newsOf(job)])
+  for await (const news of changes(look, what, signal)) {
+    told(news)
+    if (isOver(news.generation.status)) return news
+  }
+  throw signal.reason
+}
+
+const jobOf = (api: Api, id: string, origin: string): Promise<Job> =>
+  api.get<Job>(`${JOBS}/${encodeURIComponent(id)}`, { origin })
+
+const newsOf = ({ status, progress, stage, queuePosition }: Job): string =>
+  JSON.stringify([status, progress, stage, queuePosition])
+
+/** Asks again and again; gives what differs from the time before. @throws when nobody has answered for a while */
+async function* changes<T>(ask: () => Promise<T>, what: (found: T) => string, signal: AbortSignal): AsyncGenerator<T> {
   let seen = ''
   let lastAnswer = Date.now()
   for (;;) {
-    const job = await api.get<Job>(`${JOBS}/${encodeURIComponent(id)}`, { origin }).catch((error) => {
+    const found = await ask().catch((error) => {
       if (!(error instanceof CliError && error.code === 'unreachable')) throw error
       if (Date.now() - lastAnswer > PATIENCE_MS) throw error
       return null
     })
-    if (job) {
+    if (found !== null) {
       lastAnswer = Date.now()
-      const now = JSON.stringify([job.status, job.progress, job.stage, job.queuePosition])
-      if (now !== seen) told(job)
+      const now = what(found)
+      if (now !== seen) yield found
       seen = now
-      if (!['queued', 'running'].includes(job.status)) return job
     }
     await wait(POLL_MS, undefined, { signal })
   }

@@ -221,12 +221,16 @@ os.kill(-1, signal.SIGKILL)
 `
 
 /** Artifacts that are no ordinary files. */
-export const oddArtifact = (kind: 'symlink' | 'fifo' | 'folder' | 'large'): string => `${START}
+export const oddArtifact = (
+  kind: 'symlink' | 'device link' | 'fifo' | 'socket' | 'folder' | 'large',
+): string => `${START}
 path = os.path.join(OUTPUT, 'odd.bin')
 ${
   {
     symlink: "os.symlink('/etc/passwd', path)",
+    'device link': "os.symlink('/dev/zero', path)",
     fifo: 'os.mkfifo(path)',
+    socket: 'socket.socket(socket.AF_UNIX).bind(path)',
     folder: 'os.mkdir(path)',
     large: `
 written = 0

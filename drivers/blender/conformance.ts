@@ -189,11 +189,16 @@ export function testBlenderDriver({ name, create, leftovers }: BlenderSubject): 
     })
 
     await t.test('what is no ordinary file does not come out', async (t) => {
-      for (const kind of ['symlink', 'fifo', 'folder'] as const) {
+      for (const kind of ['symlink', 'device link', 'fifo', 'folder'] as const) {
         const { end, files } = await bench.run(scripts.oddArtifact(kind), { artifacts: ['odd.bin'] })
         t.match(end, { ending: 'invalid_artifact', name: 'odd.bin' }, kind)
         t.same(files, {}, kind)
       }
+      // Archives leave sockets out: as if there were none.
+      const { end, files } = await bench.run(scripts.oddArtifact('socket'), { artifacts: ['odd.bin'] })
+      if (end.ending === 'exited') t.match(end, { code: 0, artifacts: [] }, 'socket')
+      else t.match(end, { ending: 'invalid_artifact', name: 'odd.bin' }, 'socket')
+      t.same(files, {}, 'socket')
       await nothingIsLeft(t)
     })
 

@@ -33,6 +33,12 @@ interface Begun {
   signal: AbortSignal
 }
 
+/** A provider's text on its way: its first piece is there. */
+interface Answering {
+  pieces: ReturnType<AiProvider['streamText']>
+  first: Awaited<ReturnType<ReturnType<AiProvider['streamText']>['next']>>
+}
+
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' | 'identity' | 'tracing'> & {
   providers: Record<GenerationType, AiProvider>
   limits: AiLimits
@@ -90,12 +96,13 @@ export class Generations {
     payer: Payer,
     request: GenerateRequest,
     signal: AbortSignal,
+    also?: Also,
   ): Promise<AsyncGenerator<string, Generation>> {
     const begun = await this.#begin(payer, request, signal)
     const pieces = begun.provider.streamText({ ...request, model: begun.model }, begun.signal)
     try {
       const first = await pieces.next()
-      return this.#pieces(payer, request, begun, pieces, first)
+      return this.#pieces(payer, request, begun, { pieces, first }, also)
     } catch (error) {
       throw await this.#giveUp(begun, error)
     }
@@ -105,8 +112,8 @@ export class Generations {
     payer: Payer,
     request: GenerateRequest,
     begun: Begun,
-    pieces: ReturnType<AiProvider['streamText']>,
-    first: Awaited<ReturnType<ReturnType<AiProvider['streamText']>['next']>>,
+    { pieces, first }: Answering,
+    also?: Also,
   ): AsyncGenerator<string, Generation> {
     let text = ''
     let completed = false
@@ -117,7 +124,7 @@ export class Generations {
         yield next.value
         next = await pieces.next()
       }
-      const answer = await this.#complete(payer, request, begun, { result: text, ...next.value })
+      const answer = await this.#complete(payer, request, begun, { result: text, ...next.value }, also)
       completed = true
       return answer
     } catch (error) {

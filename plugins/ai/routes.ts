@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { callerOf } from '../../core/auth.ts'
 import { allowAnyOrigin } from '../../core/cors.ts'
-import { InvalidRequest, isPlatformError } from '../../core/errors.ts'
+import { isPlatformError } from '../../core/errors.ts'
+import type { Replay } from '../../core/idempotency.ts'
 import type { Routes } from '../../core/routes.ts'
 import { type AiLimits, CreditsView, GenerateRequest, Generation } from './schemas.ts'
 import { whileListening } from './while-listening.ts'
@@ -25,7 +26,7 @@ export const routes =
       {
         config: {
           auth,
-          idempotent: true,
+          idempotent: { replay },
           rateLimit: {
             max: limits.aiRequestsPerMinute,
             timeWindow: 60_000,
@@ -49,12 +50,12 @@ export const routes =
             app.rememberAnswer(request, statements, () => reply.serialize(generation) as string),
           )
         }
-        if (request.headers['idempotency-key'] !== undefined)
-          throw new InvalidRequest('A stream is not replayed: leave Idempotency-Key or stream out.')
-        const pieces = await app.ai.stream({ playerId, clientId }, request.body, signal)
+        const pieces = await app.ai.stream({ playerId, clientId }, request.body, signal, (statements, generation) =>
+          app.rememberAnswer(request, statements, () => JSON.stringify(generation)),
+        )
         return reply
           .header('x-accel-buffering', 'no')
-          .type('text/event-stream')
+          .type(EVENT_STREAM)
           .serializer((payload: unknown) => payload as string)
           .send(Readable.from(events(pieces)) as never)
       },
@@ -87,10 +88,10 @@ async function* events(pieces: AsyncGenerator<string, Generation>): AsyncGenerat
     for (;;) {
       const { done, value } = await pieces.next()
       if (done) {
-        yield `event: done\ndata: ${JSON.stringify(value)}\n\n`
+        yield doneEvent(JSON.stringify(value))
         return
       }
-      yield `data: ${JSON.stringify({ delta: value })}\n\n`
+      yield deltaEvent(value)
     }
   } catch (error) {
     if (!isPlatformError(error)) throw error
@@ -100,3 +101,13 @@ async function* events(pieces: AsyncGenerator<string, Generation>): AsyncGenerat
     await pieces.return?.(undefined as never)
   }
 }
+
+const EVENT_STREAM = 'text/event-stream'
+const deltaEvent = (delta: string) => `data: ${JSON.stringify({ delta })}\n\n`
+const doneEvent = (generation: string) => `event: done\ndata: ${generation}\n\n`
+
+/** Who asked for a stream gets one again: all of the text as one piece, then the answer. */
+const replay: Replay = (answer, { body }) =>
+  (body as GenerateRequest).stream
+    ? { type: EVENT_STREAM, payload: deltaEvent(JSON.parse(answer).result) + doneEvent(answer) }
+    : { type: 'application/json; charset=utf-8', payload: answer }

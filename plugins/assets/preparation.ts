@@ -53,10 +53,12 @@ export class Preparation {
       const drawn = await models.run({ task, path, out }, signal).catch(unlessInvalid)
       if (!drawn) return
       const { sha256 } = await this.#store(id, out)
-      // A rendered one that came meanwhile stays.
+      // A rendered one that came meanwhile stays; so does this very one, when two workers have drawn it.
       const rows = await db.em().nativeUpdate(AssetRow, { id, thumbnailSha256: null }, { thumbnailSha256: sha256 })
       if (rows > 0) await events.emit('asset.changed', { assetId: id })
-      else await this.#parts.storage.delete(blobKey(id, sha256))
+      else if ((await db.em().findOne(AssetRow, { id }))?.thumbnailSha256 !== sha256) {
+        await this.#parts.storage.delete(blobKey(id, sha256))
+      }
     } finally {
       await spool.remove(out)
     }

@@ -1,3 +1,4 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Parameter, Statements } from '../../core/database.ts'
 import { newId } from '../../core/ids.ts'
@@ -139,6 +140,12 @@ export class Credits {
       createdAt: new Date(created_at).toISOString(),
     }))
     return { entries, nextCursor }
+  }
+
+  /** Parts what is in the books from a player whose account ends, in the transaction that ends it. */
+  async forget(em: SqlEntityManager, playerId: string): Promise<void> {
+    const execute = (sql: string, parameters: string[]) => em.execute(sql, parameters, 'run')
+    await ledger.part(execute, playerId, newId('end', this.#parts.clock.now()))
   }
 
   /** Gives back what dead processes left held; called every few seconds. */

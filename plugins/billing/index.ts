@@ -37,6 +37,7 @@ export default definePlugin(
       ...(await app.credits.balance(playerId)),
       ...(await app.credits.ledger(playerId, { limit: 100 })),
     }))
+    app.identity.removal.clearings.push((em, playerId) => app.credits.forget(em, playerId))
     app.site.navigation.push(
       { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },
       { label: 'Credits', href: '/admin/credits', place: 'host', order: 30 },

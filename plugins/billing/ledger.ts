@@ -122,6 +122,28 @@ export async function endHold(
   return { playerId, amount }
 }
 
+/**
+ * Parts an account from its player: everything goes on under an id of nobody's, so that the sums, refunds that come
+ * later and what is still held stay right; what people wrote goes.
+ *
+ * @param execute runs a statement of the caller's transaction
+ * @param nobody a new id
+ */
+export async function part(
+  execute: (sql: string, parameters: string[]) => Promise<unknown>,
+  playerId: string,
+  nobody: string,
+): Promise<void> {
+  const rename = (table: string) => execute(`update ${table} set player_id = ? where player_id = ?`, [nobody, playerId])
+  // Holds before the account, as they are ended; again after it, for one that began meanwhile.
+  for (const table of ['credit_holds', 'credit_accounts', 'credit_holds', 'credit_purchases']) await rename(table)
+  await execute(
+    `update credit_ledger set player_id = ?, ${KEY} = replace(${KEY}, ?, ?),
+     description = case when kind in ('grant', 'adjustment') then ? else description end where player_id = ?`,
+    [nobody, playerId, nobody, 'Of an account that has ended', playerId],
+  )
+}
+
 async function change(statements: Statements, sql: string, parameters: [number, string]): Promise<void> {
   if ((await statements.execute(sql, parameters)) !== 1) throw new Error(`There is no account ${parameters[1]}.`)
 }

@@ -13,13 +13,10 @@ import { Queue } from './queue.ts'
 import { routes } from './routes.ts'
 import { BlenderLimits } from './schemas.ts'
 import { Templates } from './templates.ts'
-
 import { Thumbnails } from './thumbnails.ts'
-
 import { REMOVE_FILES, SWEEP, Tidying } from './tidying.ts'
-
 import { JobWatch } from './watch.ts'
-import { scratchFolder, Worker } from './worker.ts'
+import { LEASES, scratchFolder, Worker } from './worker.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -74,6 +71,7 @@ export default definePlugin(
     queue.onEnd = (em, job) => generated.ended(em, job)
     app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, signal }) => generated.advance(payload.id, signal))
     new Thumbnails(app, { executor, worker, folder }).start()
+    app.jobs.every(LEASES, 10, () => worker.recover())
     const tidying = new Tidying(app, limits.blenderKeepDays)
     app.jobs.handle<{ jobIds: string[] }>(REMOVE_FILES, ({ payload, signal }) =>
       tidying.removeFiles(payload.jobIds, signal),

@@ -9,6 +9,8 @@ import { ATTEMPTS, type Claim, type Outcome, type Queue } from './queue.ts'
 import { runJob } from './run-job.ts'
 import type { BlenderLimits } from './schemas.ts'
 
+/** The chore that looks after the leases of workers that died, wherever the platform runs. */
+export const LEASES = 'blender/leases'
 /** How late work is noticed that no event announced, and a cancel that another process took. */
 const POLL_MS = 1000
 /** How long an answer of the executor holds. */
@@ -105,6 +107,15 @@ export class Worker {
     })
   }
 
+  /** Takes the jobs of workers that died away from them. Needs no Blender: also a server that runs none sees to it. */
+  async recover(): Promise<void> {
+    const { queue, log, changed } = this.#parts
+    for (const job of await queue.recover()) {
+      log.warn({ job: job.id, status: job.status }, 'a Blender job was taken from a lost worker')
+      await changed(job)
+    }
+  }
+
   /** Ends every run and gives the jobs back, for others or the next start. */
   async stop(): Promise<void> {
     this.#state = 'stopped'
@@ -127,10 +138,7 @@ export class Worker {
       while (this.#again && this.#state === 'started') {
         this.#again = false
         await this.#endLost()
-        for (const job of await queue.recover()) {
-          log.warn({ job: job.id, status: job.status }, 'a Blender job was taken from a lost worker')
-          await this.#parts.changed(job)
-        }
+        await this.recover()
         while (
           this.#runs.size < executor.capacity &&
           this.#state === 'started' &&

@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Test } from 'tap'
-
-const PROGRAM = join(import.meta.dirname, '../../bin/gameyard.js')
+import { FROM_SOURCE, GAMEYARD } from '../kit/gameyard.ts'
+import { mortal } from '../kit/watchdog.ts'
 
 /** The Node of the machine, however old, if it has one: not the one in node_modules. */
 export const systemNode = (process.env.PATH ?? '')
@@ -39,14 +39,12 @@ export function temporaryFolder(t: Test): string {
 export function start(
   t: Test,
   arguments_: string[],
-  {
-    node = process.execPath,
-    cwd = temporaryFolder(t),
-    env = {},
-  }: { node?: string; cwd?: string; env?: NodeJS.ProcessEnv } = {},
+  { node, cwd = temporaryFolder(t), env = {} }: { node?: string; cwd?: string; env?: NodeJS.ProcessEnv } = {},
 ): Running {
   const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_OPTIONS|TAP|NODE_V8)/.test(name))
-  const child = spawn(node, [PROGRAM, ...arguments_], { cwd, env: { ...Object.fromEntries(own), ...env } })
+  const [command, ...first] = node ? [node, FROM_SOURCE] : GAMEYARD
+  const child = spawn(command, [...first, ...arguments_], { cwd, env: { ...Object.fromEntries(own), ...env } })
+  mortal(child)
   t.teardown(() => child.kill('SIGKILL'))
   const result: Result = { code: null, stdout: '', stderr: '' }
   child.stderr.on('data', (chunk) => {

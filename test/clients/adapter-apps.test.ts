@@ -10,6 +10,7 @@ import { type FreshProject, freshProject, packClient, plainEnvironment } from '.
 import { type Platform, type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { freePort } from '../kit/server.ts'
 import { startTlsProxy, type TlsProxy } from '../kit/tls-proxy.ts'
+import { mortal } from '../kit/watchdog.ts'
 
 const EXPRESS = `
 import express from 'express'
@@ -93,6 +94,7 @@ async function start(t: Test, app: App, port: number, own: Record<string, string
     env: environment({ PORT: String(port), NEXT_TELEMETRY_DISABLED: '1', ...own }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  mortal(child)
   const exited = once(child, 'exit')
   t.teardown(async () => {
     child.kill('SIGKILL')

@@ -96,7 +96,11 @@ t.test('https from files, renewed without a restart', async (t) => {
 
 t.test('what is no certificate stops the start, and doctor says when one ends', async (t) => {
   const { folder, cert, key, sign, put } = await authority(t)
-  const config = { listen: { tls: { cert, key } }, portal: { url: 'https://localhost:8080' } }
+  const config = {
+    listen: { tls: { cert, key } },
+    portal: { url: 'https://localhost:8080' },
+    games: { domain: 'games.localhost:8080' },
+  }
   const start = () => startKernel(t, { config })
   await t.rejects(start(), { message: `listen.tls.cert: ${cert} can't be read (ENOENT).` })
   const pair = await sign()
@@ -110,6 +114,7 @@ t.test('what is no certificate stops the start, and doctor says when one ends', 
   }
   put(pair)
   await t.rejects(startKernel(t, { config: { listen: config.listen } }), { message: /portal.url: with listen.tls/ })
+  await t.rejects(startKernel(t, { config: { ...config, listen: { tls: { cert } } } }), { message: /tls: key is missing/ })
 
   const doctor = async (pair: { cert: string; key: string }) => {
     put(pair)
@@ -119,6 +124,6 @@ t.test('what is no certificate stops the start, and doctor says when one ends', 
     return checks.find(({ name }) => name === 'Certificate files')
   }
   t.match(await doctor(await sign(10)), { status: 'warning', message: /ends in (9|10) days/, hint: /Renew/ })
-  t.match(await doctor(pair), { status: 'failed', message: /is not for \*\.localhost/ })
-  t.match(await doctor(await sign(LIFE_DAYS, ['localhost', '*.localhost'])), { status: 'ok', message: /good for/ })
+  t.match(await doctor(pair), { status: 'failed', message: /is not for \*\.games\.localhost/ })
+  t.match(await doctor(await sign(LIFE_DAYS, ['localhost', '*.games.localhost'])), { status: 'ok', message: /good for/ })
 })

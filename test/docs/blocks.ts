@@ -3,22 +3,28 @@ import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, '../../docs')
 
-/** A fenced block of a guide. The words after the fence say how it is run; what has none of them is run by its language. */
+/**
+ * A fenced block of a guide. The words after the fence say what becomes of it, and each block has exactly one of `run`,
+ * `by-hand` and `shown` among them: so that none is left out by forgetting.
+ */
 export interface Block {
   language: string
   code: string
   /** Line of the fence, from 1. */
   line: number
+  /**
+   * `run`: the test does what it says, by its language and the words below. `by-hand`: asks a person or changes the
+   * machine; the reason must be plain from the text. `shown`: says nothing to do.
+   */
+  mark: 'run' | 'by-hand' | 'shown'
   /** `file=main.js`: written into the reader's folder. */
   file: string | null
-  /** `run`: that file is then run by Node. */
-  run: boolean
+  /** `node`: that file is then run by Node. */
+  node: boolean
   /** `page`: run as a module in a page of the game, by somebody who is signed in. */
   page: boolean
   /** `answer`: what the block before printed, in shape. */
   answer: boolean
-  /** `by-hand`: asks a person or changes the machine; not run, and the reason must be plain from the text. */
-  byHand: boolean
   /** `background=URL`: runs on until the end of the guide; it is up when the address answers. */
   background: string | null
   /** `needs=blender`: where that is not installed, the block is skipped in the open. */
@@ -27,7 +33,8 @@ export interface Block {
   with: string | null
 }
 
-const KNOWN = /^(run|page|answer|by-hand|(file|background|needs|with)=\S+)$/
+const MARK = /^(run|by-hand|shown)$/
+const FURTHER = /^(node|page|answer|(file|background|needs|with)=\S+)$/
 
 export const guideNames = (): string[] =>
   readdirSync(folder)
@@ -36,18 +43,26 @@ export const guideNames = (): string[] =>
 
 export const guideText = (name: string): string => readFileSync(join(folder, `${name}.md`), 'utf8')
 
-/** The blocks of a guide in their order. @throws on a word after a fence that nobody knows */
+/** The blocks of a guide in their order. @throws on a fence without a mark, or with a word that nobody knows */
 export function blocksOf(markdown: string): Block[] {
-  return [...markdown.matchAll(/^```(.+)\n([\s\S]*?)^```$/gm)].map(({ index, 1: info = '', 2: code = '' }) => {
+  const lineAt = (index: number) => markdown.slice(0, index).split('\n').length
+  const found = [...markdown.matchAll(/^( *)```(.*)\n([\s\S]*?)^\1```$/gm)]
+  const fences = [...markdown.matchAll(/^ *```/gm)]
+  if (fences.length !== 2 * found.length) throw new Error('a fence has no other end')
+  return found.map(({ index, 1: indent = '', 2: info = '', 3: code = '' }) => {
     const [language = '', ...words] = info.trim().split(/\s+/)
-    const line = markdown.slice(0, index).split('\n').length
-    const odd = words.find((word) => !KNOWN.test(word))
+    const line = lineAt(index)
+    const [mark, ...others] = words.filter((word) => MARK.test(word))
+    if (!mark || others.length > 0)
+      throw new Error(`line ${line}: a fence has one of run, by-hand and shown after its language`)
+    const odd = words.find((word) => !MARK.test(word) && !FURTHER.test(word))
     if (odd) throw new Error(`line ${line}: nobody knows what \`${odd}\` means after a fence`)
     const value = (name: string) => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1) ?? null
     const has = (word: string) => words.includes(word)
     return {
-      ...{ language, code, line, file: value('file'), run: has('run'), page: has('page'), answer: has('answer') },
-      ...{ byHand: has('by-hand'), background: value('background'), needs: value('needs'), with: value('with') },
+      ...{ language, code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''), line, mark: mark as Block['mark'] },
+      ...{ file: value('file'), node: has('node'), page: has('page'), answer: has('answer') },
+      ...{ background: value('background'), needs: value('needs'), with: value('with') },
     }
   })
 }

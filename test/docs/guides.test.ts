@@ -64,7 +64,7 @@ for (const [index, name] of names.entries()) {
     const reader = new Reader(t, placeFor(await clientId()))
     for (const block of parts) {
       const title = `line ${block.line}: ${block.language}${block.file ? ` ${block.file}` : ''}`
-      if (block.language === 'text' || block.byHand) continue
+      if (block.mark !== 'run') continue
       if (block.needs && !hasPrograms(t, block.needs, 'bwrap')) continue
       try {
         await reader.follow(block)
@@ -122,10 +122,20 @@ async function clientId(): Promise<string> {
 t.test('a block that does not work is noticed', async (t) => {
   const reader = new Reader(t, placeFor('x'))
   const bad = (text: string) => Promise.all(blocksOf(text).map((block) => reader.follow(block)))
-  await t.rejects(bad('```bash\nfalse\n```\n'), /ended with 1/)
-  await t.rejects(bad('```bash\ngameyard no-such-command\n```\n'), /ended with 2/)
-  await t.rejects(bad('```js\nthrow new Error("no")\n```\n'), /no/)
-  await t.rejects(bad('```yaml\nlisten: { prot: 1 }\n```\n'), /port/)
-  await t.rejects(bad('```ruby\nputs 1\n```\n'), /ruby/)
-  t.throws(() => blocksOf('```bash sometimes\nfalse\n```\n'), /sometimes/)
+  await t.rejects(bad('```bash run\nfalse\n```\n'), /ended with 1/)
+  await t.rejects(bad('```bash run\ngameyard no-such-command\n```\n'), /ended with 2/)
+  await t.rejects(bad('```js run\nthrow new Error("no")\n```\n'), /no/)
+  await t.rejects(bad('```yaml run\nlisten: { prot: 1 }\n```\n'), /port/)
+  await t.rejects(bad('```ruby run\nputs 1\n```\n'), /ruby/)
+  t.throws(() => blocksOf('```bash run sometimes\nfalse\n```\n'), /sometimes/)
+})
+
+t.test('no block of any guide is left out by forgetting', async (t) => {
+  for (const name of guideNames()) t.doesNotThrow(() => blocksOf(guideText(name)), name)
+  t.throws(() => blocksOf('Do:\n\n```bash\nfalse\n```\n'), /line 3: .*run, by-hand and shown/)
+  t.throws(() => blocksOf('1. Do:\n   ```bash\n   false\n   ```\n'), /line 2: .*run, by-hand and shown/)
+  t.throws(() => blocksOf('```bash run by-hand\nfalse\n```\n'), /one of/)
+  t.throws(() => blocksOf('```\nfalse\n```\n'), /one of/)
+  t.throws(() => blocksOf('```bash run\nfalse\n'), /no other end/)
+  t.equal(blocksOf('1. Do:\n   ```bash by-hand\n   true\n   ```\n')[0]?.code, 'true\n')
 })

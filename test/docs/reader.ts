@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../bin/program.ts'
+import { GAMEYARD } from '../kit/gameyard.ts'
 import { plainEnvironment } from '../kit/packages.ts'
+import { mortal } from '../kit/watchdog.ts'
 import type { Block } from './blocks.ts'
 
-const PROGRAM = resolve(import.meta.dirname, '../../bin/gameyard.js')
 const PATIENCE_MS = 240_000
 
 /** Where a guide is read: what its words stand for, and whose machine it is. */
@@ -37,7 +38,9 @@ export class Reader {
     this.#place = place
     this.folder = temporaryFolder(t)
     const bin = temporaryFolder(t)
-    writeFileSync(join(bin, 'gameyard'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 })
+    writeFileSync(join(bin, 'gameyard'), `#!/bin/sh\nexec ${GAMEYARD.map((word) => `'${word}'`).join(' ')} "$@"\n`, {
+      mode: 0o755,
+    })
     writeFileSync(join(bin, 'node'), `#!/bin/sh\nexec '${process.execPath}' "$@"\n`, { mode: 0o755 })
     this.#environment = join(bin, 'environment')
     const env = {
@@ -71,7 +74,7 @@ export class Reader {
     if (block.page) return this.#inPage(code)
     if (language === 'yaml') return this.#configure(block, code)
     if (block.background && file) return this.#start(file, block.background)
-    if (language === 'js' && (block.run || !file)) {
+    if (language === 'js' && (block.node || !file)) {
       const name = file ?? 'snippet.mjs'
       if (!file) this.#write(name, code)
       return this.#shell(`node ${name}`)
@@ -105,6 +108,7 @@ export class Reader {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
+    mortal(child, { group: true })
     this.#printed = await ended(child)
   }
 
@@ -116,7 +120,7 @@ export class Reader {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    this.#running.push(child)
+    this.#running.push(mortal(child, { group: true }))
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
     const deadline = Date.now() + PATIENCE_MS

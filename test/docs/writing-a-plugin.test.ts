@@ -24,7 +24,7 @@ symlinkSync(project, join(folder, 'node_modules/gameyard'))
 for (const name of ['typebox', '@types', 'fastify'])
   symlinkSync(join(project, 'node_modules', name), join(folder, 'node_modules', name))
 writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-const configuration = blocks.find(({ language, byHand }) => language === 'yaml' && !byHand)?.code ?? ''
+const configuration = blocks.find(({ language, mark }) => language === 'yaml' && mark === 'run')?.code ?? ''
 
 t.test('its types are right under our own compiler settings', async (t) => {
   const { compilerOptions } = JSON.parse(readFileSync(join(project, 'tsconfig.json'), 'utf8'))

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { until } from './blender.ts'
+import { mortal } from './watchdog.ts'
 
 /** A Docker engine of the test's own, with one image that has nothing of its own. */
 export interface DockerEngine {
@@ -26,6 +27,8 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   const flags = ['--iptables=false', '--ip6tables=false', '--bridge=none', '--pidfile', join(folder, 'pid')]
   const place = ['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '-H', `unix://${socketPath}`]
   const engine = spawn('dockerd', [...flags, ...place], { stdio: ['ignore', 'ignore', 'pipe'] })
+  // Asked to end, so that it ends what it has started.
+  mortal(engine, { signal: 'TERM' })
   let output = ''
   engine.stderr.on('data', (chunk) => {
     output = (output + chunk).slice(-4000)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
 import { BROWSER } from './browser.ts'
+import { mortal } from './watchdog.ts'
 
 /** A machine of a made-up network: a network namespace with one address and no way out. */
 export interface Machine {
@@ -56,7 +57,7 @@ export function openNetwork(t: Test, names: readonly string[]): Machine[] | null
 
 function machine({ name, space, address, folder }: Record<'name' | 'space' | 'address' | 'folder', string>): Machine {
   const start: Machine['spawn'] = (command, args, options = {}) =>
-    spawn('ip', ['netns', 'exec', space, command, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options })
+    mortal(spawn('ip', ['netns', 'exec', space, command, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options }))
   return {
     name,
     address,

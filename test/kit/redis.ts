@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { freePort } from './server.ts'
+import { mortal } from './watchdog.ts'
 
 const SERVER = ['/usr/bin/redis-server', '/usr/local/bin/redis-server', '/opt/homebrew/bin/redis-server'].find(
   existsSync,
@@ -44,7 +45,7 @@ export async function startRedis(t: Pick<Test, 'teardown'>): Promise<RedisServer
       ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
       { stdio: 'ignore' },
     )
-    server = started
+    server = mortal(started)
     for (let tries = 0; !(await answers(port)); tries++) {
       if (started.exitCode !== null || tries > 200) throw new Error('redis-server did not start')
       await sleep(25)

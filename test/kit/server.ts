@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
-
-const SOURCE = [process.execPath, resolve(import.meta.dirname, '../../bin/gameyard.js')]
+import { GAMEYARD } from './gameyard.ts'
+import { mortal } from './watchdog.ts'
 
 export interface ServerOptions {
-  /** The program and its first arguments; from source by default. */
+  /** The program and its first arguments; `GAMEYARD` by default. */
   program?: string[]
   /** Sections of the configuration file, beside a free port. */
   config?: Record<string, unknown>
@@ -38,13 +38,14 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'gameyard-server-'))
   const port = await freePort()
   writeFileSync(join(folder, 'gameyard.yaml'), stringify({ ...options.config, listen: { port } }))
-  const [command = '', ...first] = options.program ?? SOURCE
+  const [command = '', ...first] = options.program ?? GAMEYARD
   const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_|TAP)/.test(name))
   const child = spawn(command, [...first, 'serve'], {
     cwd: folder,
     env: { ...Object.fromEntries(own), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  mortal(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit')

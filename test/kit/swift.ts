@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { mortal } from './watchdog.ts'
 
 const run = promisify(execFile)
 const HOST = '127.0.0.1'
@@ -48,17 +49,12 @@ export async function startSwift(): Promise<Swift> {
   const processes: ChildProcess[] = []
   const log = openSync(join(folder, 'log'), 'a')
   const start = (command: string, args: string[]) => {
-    processes.push(spawn(command, args, { stdio: ['ignore', log, log], cwd: folder }))
+    processes.push(mortal(spawn(command, args, { stdio: ['ignore', log, log], cwd: folder })))
   }
   const stop = async () => {
-    process.off('exit', kill)
     await Promise.all(processes.map(end))
     await rm(folder, { recursive: true, force: true })
   }
-  const kill = () => {
-    for (const child of processes) child.kill('SIGKILL')
-  }
-  process.on('exit', kill)
 
   try {
     const data = join(folder, 'data')

@@ -2,6 +2,7 @@ import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
+import { endWithUs } from './watchdog.ts'
 
 const run = promisify(execFile)
 
@@ -51,7 +52,11 @@ export async function openTerminal(
   execFileSync('tmux', ['-L', socket, '-f', '/dev/null', 'new-session', '-d', ...size, '-c', cwd, ...shell], {
     env: { PATH: process.env.PATH, TERM: 'xterm-256color', LANG: 'C.UTF-8' },
   })
-  t.teardown(() => spawnSync('tmux', ['-L', socket, 'kill-server']))
+  const left = endWithUs(Number(await tmux('display-message', '-p', '#{pid}')))
+  t.teardown(() => {
+    spawnSync('tmux', ['-L', socket, 'kill-server'])
+    left()
+  })
   await tmux('set-option', '-g', 'history-limit', '5000')
   const screen = ({ colours = false } = {}) => tmux('capture-pane', '-p', '-S', '-', ...(colours ? ['-e'] : ['-J']))
   const sees = async (what: RegExp, milliseconds = 90_000) => {

@@ -18,15 +18,16 @@ import {
   writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { run, takenPort, temporaryFolder } from '../bin/program.ts'
+import { GAMEYARD } from '../kit/gameyard.ts'
 import { needsPostgres, startPostgres } from '../kit/postgres.ts'
 import { startServer } from '../kit/server.ts'
 import { ask, program } from '../kit/upload.ts'
+import { mortal } from '../kit/watchdog.ts'
 
-const PROGRAM = [process.execPath, resolve(import.meta.dirname, '../../bin/gameyard.js')]
 const PASSWORD = 'correct yard battery fence'
 const ONE_SENTENCE = /^[^\n]+[^\n.]\n?$|^[^\n]+\.\n$/
 
@@ -320,11 +321,12 @@ function serve(
   options: { through?: string[]; arguments?: string[]; env?: Record<string, string> } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_|TAP)/.test(name))
-  const [command = '', ...rest] = [...(options.through ?? []), ...PROGRAM]
+  const [command = '', ...rest] = [...(options.through ?? []), ...GAMEYARD]
   const child = spawn(command, [...rest, 'serve', ...(options.arguments ?? ['--port', '0'])], {
     cwd: folder,
     env: { ...Object.fromEntries(own), ...options.env },
   })
+  mortal(child)
   t.teardown(() => child.kill('SIGKILL'))
   let [stdout, stderr] = ['', '']
   child.stderr.on('data', (chunk) => (stderr += chunk))

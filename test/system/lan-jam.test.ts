@@ -6,10 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openPage, screenshot } from '../kit/browser.ts'
+import { GAMEYARD } from '../kit/gameyard.ts'
 import { type Machine, openNetwork } from '../kit/network.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const GAMEYARD = join(root, 'bin/gameyard.js')
+const [command, ...first] = GAMEYARD
 const PASSWORD = 'correct yard battery fence'
 /** Everything is slower on a busy machine; nothing here is a measurement. */
 const PATIENCE_MS = 60_000
@@ -66,7 +67,7 @@ t.test('three machines without internet have a game jam', async (t) => {
   cpSync(join(root, 'test/fixtures/games/duo'), game, { recursive: true })
   const env = { ...process.env, SERVICE_BASE_URL: portal, SERVICE_API_TOKEN: token, HOME: folder }
   const deploy = ['deploy', game, '--create', '--title', 'Duo', '--json']
-  const deployed = JSON.parse(await adas.run(process.execPath, [GAMEYARD, ...deploy], { cwd: folder, env }))
+  const deployed = JSON.parse(await adas.run(command, [...first, ...deploy], { cwd: folder, env }))
   const origin = `http://${host.address}:8081`
   t.equal(deployed.url, origin, 'the game has a port of its own')
   await ada.goto(`${portal}/jam`)
@@ -156,7 +157,7 @@ t.test('three machines without internet have a game jam', async (t) => {
 /** Starts `gameyard serve --lan` on a machine and reads what it prints. */
 async function serve(t: Test, machine: Machine, folder: string) {
   const env = { PATH: process.env.PATH, HOME: folder }
-  const child = machine.spawn(process.execPath, [GAMEYARD, 'serve', '--lan', '--data', join(folder, 'data')], {
+  const child = machine.spawn(command, [...first, 'serve', '--lan', '--data', join(folder, 'data')], {
     cwd: folder,
     env,
   })

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openBrowser, openPage } from '../kit/browser.ts'
 import { freePort, startServer } from '../kit/server.ts'
+import { mortal } from '../kit/watchdog.ts'
 
 const PASSWORD = 'correct yard battery fence'
 const deploy = (name: string) => readFileSync(resolve(import.meta.dirname, '../../deploy', name), 'utf8')
@@ -87,6 +88,7 @@ async function startProxy(t: Test, prepare: Prepare, names: Omit<Names, 'folder'
     env: { ...process.env, ...sbin, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  mortal(proxy, { signal: 'TERM' })
   let said = ''
   for (const stream of [proxy.stdout, proxy.stderr]) stream.on('data', (chunk) => (said += chunk))
   t.teardown(async () => {

@@ -21,7 +21,7 @@ function kindOf(file: string): string {
   return `PE ${head.toString('latin1', pe, pe + 2) === 'PE' ? head.readUInt16LE(pe + 4).toString(16) : '?'}`
 }
 
-t.test('a release', { timeout: 600_000, skip: !wanted && 'GAMEYARD_RELEASE=1 asks for it' }, async (t) => {
+t.test('a release', { timeout: 900_000, skip: !wanted && 'GAMEYARD_RELEASE=1 asks for it' }, async (t) => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'build/release.ts')], { encoding: 'utf8' })
   t.equal(status, 0, stderr)
   const at = (name: string) => join(folder, name)
@@ -45,5 +45,16 @@ t.test('a release', { timeout: 600_000, skip: !wanted && 'GAMEYARD_RELEASE=1 ask
   t.notOk(names.includes('tap'), 'not what it was made with')
 
   const here = at(`gameyard-${version}-linux-${process.arch}`)
-  if (process.platform === 'linux') t.match(String(execFileSync(here, ['--version'])), version)
+  if (process.platform !== 'linux') return
+  t.match(String(execFileSync(here, ['--version'])), version)
+  // The stories whose platform is a process of its own, once more, told by what will be published.
+  for (const story of ['first-game', 'first-game-cluster', 'adversity', 'proxies', 'lan-jam']) {
+    const file = join(import.meta.dirname, `${story}.test.ts`)
+    await t.spawn(
+      process.execPath,
+      [file],
+      { env: { ...process.env, GAMEYARD_BINARY: here } },
+      `${story}, from the binary`,
+    )
+  }
 })

@@ -54,9 +54,9 @@ export class Outbox {
     return this.#broadcasts + member.offset
   }
 
-  /** From here on a player hears what is said. */
-  begin(member: Member): void {
-    member.offset = -this.#broadcasts
+  /** From here on a player hears what is said. @param sequence the number before that of the first frame */
+  begin(member: Member, sequence = 0): void {
+    member.offset = sequence - this.#broadcasts
     this.listen(member)
   }
 

@@ -42,6 +42,9 @@ export interface RoomParts {
   durable: boolean
 }
 
+/** Frames that no node ever tells one player; so many moves that their numbers stay whole are no life of a room. */
+const NUMBERS_A_NODE = 1e11
+
 type Fault = Omit<Extract<ServerMessage, { t: 'error' }>, 't'>
 
 export type Refusal = 'full' | 'locked' | 'kicked'
@@ -70,6 +73,7 @@ export class Room {
   readonly #state: SharedState
   readonly #banned = new Set<string>()
   #ids = 0
+  #moves = 0
   #rosterChanged = false
   #writes: Change[] = []
 
@@ -120,16 +124,21 @@ export class Room {
     return `${head.slice(0, -1)},"state":${this.#state.toJson()}}`
   }
 
-  /** Begins where another node ended. Everyone is away, and may come back within the usual time. */
+  /**
+   * Begins where another node ended. Everyone is away, and may come back within the usual time: to a new beginning, for
+   * what the other node said last is known to nobody. So frames get numbers that it can't have given.
+   */
   restore({ roster, state, version }: Snapshot): void {
     this.#state.restore(state, version)
     this.host = roster.host
     this.locked = roster.locked
     this.#ids = roster.ids
+    this.#moves = (roster.moves ?? 0) + 1
     for (const sub of roster.banned) this.#banned.add(sub)
     for (const saved of roster.members) {
       const member = this.#makeMember({ ...saved, joinedAt: new Date(saved.joinedAt), link: null })
       member.awayUntil = this.#clock.now().getTime() + this.#limits.resumeSeconds * 1000
+      this.#outbox.begin(member, this.#moves * NUMBERS_A_NODE)
     }
   }
 
@@ -343,6 +352,7 @@ export class Room {
       locked: this.locked,
       banned: [...this.#banned],
       ids: this.#ids,
+      moves: this.#moves,
       members: Array.from(this.#members.values(), ({ account, id, index, joinedAt, resumeToken, data }) => ({
         ...{ account, id, index, resumeToken, data },
         joinedAt: joinedAt.toISOString(),

@@ -7,6 +7,8 @@ export interface Roster {
   banned: string[]
   /** How many ids were given. */
   ids: number
+  /** How often the room has moved to another node. */
+  moves: number
   members: SavedMember[]
 }
 

@@ -1,9 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NodeIO } from '@gltf-transform/core'
+import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
 import t from 'tap'
+import { aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
 import { hasPrograms } from '../../kit/blender.ts'
 import { ask } from '../../kit/upload.ts'
 import { machine, startYard, terminalOf } from './kit.ts'
+
+t.setTimeout(400_000)
 
 t.test('Blender jobs are followed, fetched, gone on with and stopped from the terminal', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
@@ -19,6 +24,15 @@ t.test('Blender jobs are followed, fetched, gone on with and stopped from the te
   }
   t.match(await mine.gameyard('blender', 'health'), { code: 0, stdout: /^Blender \d+\.\d+.* 0 queued/ })
   t.match(await mine.gameyard('blender', 'templates'), { code: 0, stdout: /^TEMPLATE .*\n[\s\S]*\ntree +kind/ })
+
+  t.match(await mine.gameyard('blender', 'starters'), { code: 0, stdout: /^STARTER .*\n[\s\S]*\nrock-small +\w+ / })
+  const { templates } = await mine.json('blender', 'templates')
+  const { stdout: help } = await mine.gameyard('help', 'blender')
+  for (const [, name] of help.matchAll(/--template (\w+)/g))
+    t.ok(
+      templates.some(({ id }: { id: string }) => id === name),
+      `the template ${name} of the examples is there`,
+    )
 
   const id = await submit({ name: 'Oak', template: 'tree' })
   await terminal.type(`gameyard blender watch ${id}`)
@@ -36,6 +50,82 @@ t.test('Blender jobs are followed, fetched, gone on with and stopped from the te
   const queued = await mine.json('blender', 'revise', id, '--action', 'render')
   t.match(await mine.json('blender', 'cancel', queued.id), { id: queued.id })
   t.match(await mine.json('blender', 'watch', queued.id), { error: { code: 'cancelled' } })
+})
+
+t.test('a name becomes a figure that walks, without leaving the terminal', async (t) => {
+  if (!hasPrograms(t, 'blender', 'bwrap')) return
+  const provider = await startAiServer(t)
+  const yard = await startYard(t, { config: { ai: aiConfig(provider) } })
+  const mine = machine(t, {
+    SERVICE_API_TOKEN: await yard.token(['assets:read', 'assets:write', 'assets:generate', 'ai:generate']),
+    SERVICE_BASE_URL: yard.server.portal,
+  })
+  const hero = await mine.gameyard(
+    'blender',
+    'create',
+    'Hero',
+    '--template',
+    'humanoid',
+    '--param',
+    'height=1.9',
+    '--wait',
+  )
+  t.match(hero, {
+    code: 0,
+    stdout: /^Completed Hero in [\d.]+ s: .*model\.glb.*\nNext: gameyard assets get ast_\w{26}\n$/,
+    stderr: /^Hero: (queued \(\d\)|running \d+ %, .+)\n/,
+  })
+  t.match(await mine.gameyard('assets', 'animate', 'hero', 'walk'), { code: 0, stdout: /^Saved hero-walk\.glb \(/ })
+  const io = new NodeIO().registerExtensions(ALL_EXTENSIONS)
+  const clips = (await io.read(join(mine.cwd, 'hero-walk.glb'))).getRoot().listAnimations()
+  t.match(
+    clips.map((clip) => clip.getName()),
+    ['walk'],
+  )
+  mkdirSync(join(mine.cwd, 'public'))
+  t.match(await mine.json('assets', 'animate', 'hero', 'idle', '-o', 'public'), { file: 'public/hero-idle.glb' })
+
+  // A script from standard input; what is not waited for says how to go on.
+  const cone = "job.blob('cone', job.param('size'), job.material('red', '#c02040'), (0, 0, 1))\n"
+  const queued = await mine.withInput(cone, 'blender', 'create', 'Cone', '--script', '-', '--param', 'size=0.5')
+  t.match(queued, { code: 0, stdout: /^Queued as job_\w{26}\.\nNext: gameyard blender watch job_\w{26}\n$/ })
+  const id = /job_\w+/.exec(queued.stdout)?.[0] as string
+  t.match(await mine.gameyard('blender', 'watch', id), { code: 0, stdout: /^Completed Cone in .*\nNext: gameyard/ })
+  t.match(await mine.gameyard('blender', 'artifacts', id), { code: 0, stdout: /^NAME +SIZE\n[\s\S]*model\.glb +\d/ })
+  t.match(await mine.gameyard('blender', 'artifacts', id, 'preview.png', '-o', 'cone.png'), {
+    code: 0,
+    stdout: /^Saved cone\.png \(/,
+  })
+  t.equal(readFileSync(join(mine.cwd, 'cone.png')).toString('latin1', 1, 4), 'PNG')
+  t.match(await mine.gameyard('blender', 'revise', id, '--action', 'inspect', '--name', 'Look', '--wait'), {
+    code: 0,
+    stdout: /^Completed Look in [\d.]+ s: inspection\.json\n$/,
+  })
+  const rigid = (await mine.json('blender', 'watch', id)).assetId
+  t.match(await mine.gameyard('assets', 'animate', rigid, 'walk'), { code: 1, stderr: /rig/ })
+  const slow = await mine.withInput(
+    'import time; time.sleep(60)',
+    'blender',
+    'create',
+    'Slow',
+    '--script',
+    '-',
+    '--json',
+  )
+  const { jobId } = JSON.parse(slow.stdout)
+  t.match(await mine.gameyard('blender', 'cancel', jobId), { code: 0, stdout: `The job ${jobId} is cancelled.\n` })
+  t.match(await mine.gameyard('blender', 'cancel', id), { code: 1, stderr: /completed/ })
+
+  // A prompt: the first script fails, the model mends it, and only then there is an end.
+  let scripts = 0
+  provider.answer = (request, response) => openai(scripts++ === 0 ? 'nothing_like_this()' : cone, 10)(request, response)
+  const prompted = await mine.gameyard('blender', 'create', 'Small cone', '--prompt', 'A cone.', '--param', 'size=1')
+  t.match(prompted, { code: 0, stdout: /^The script is being written\.\nNext: gameyard blender watch gen_\w{26}\n$/ })
+  const generation = /gen_\w+/.exec(prompted.stdout)?.[0] as string
+  t.match(await mine.json('blender', 'watch', generation), {
+    ...{ id: generation, status: 'completed', assetId: /^ast_/, rounds: 2 },
+    job: { status: 'completed', name: 'Small cone' },
+  })
 })
 
 t.test('without Blender it says so, and what can not be read is wrong usage', async (t) => {

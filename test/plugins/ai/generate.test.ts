@@ -188,8 +188,27 @@ t.test('the same Idempotency-Key is generated and paid once', async (t) => {
   t.equal((await ledger()).balance, 99)
   const other = await program.post('/api/ai/generate', { ...text, prompt: 'Another.' }, { headers })
   t.match(other, { status: 409 })
-  const fresh = { headers: { 'idempotency-key': 'another-key' } }
-  t.match(await program.post('/api/ai/generate', { ...text, stream: true }, fresh), { status: 400 })
+})
+
+t.test('a stream under an Idempotency-Key is generated and paid once, too', async (t) => {
+  const { server, program, ledger } = await inhabit(t)
+  const ask = (fields = {}) =>
+    program.post('/api/ai/generate', { ...text, stream: true, ...fields }, { headers: { 'idempotency-key': 'a-key' } })
+  const doneOf = (answer: { text: string }) => JSON.parse(/event: done\ndata: (.*)\n/.exec(answer.text)?.[1] ?? 'null')
+  // What comes to nothing leaves the key free.
+  server.answer = json({ error: { message: 'no' } }, 500)
+  t.match(await ask(), { status: 502 })
+  server.answer = openai('Once upon a time.', 4)
+  const asked = server.requests.length
+  const first = await ask()
+  t.match(doneOf(first), { result: 'Once upon a time.', creditsUsed: 1, balance: 99 })
+  const second = await ask()
+  t.match(second.headers, { 'content-type': 'text/event-stream', 'idempotent-replay': 'true' })
+  t.equal(second.text.split('\n')[0], 'data: {"delta":"Once upon a time."}', 'all of it in one piece')
+  t.same(doneOf(second), doneOf(first))
+  t.equal(server.requests.length, asked + 1)
+  t.equal((await ledger()).balance, 99)
+  t.match(await ask({ stream: false }), { status: 409 }, 'another body')
 })
 
 t.test('a game is named by its owner, or by the token that a player lent it', async (t) => {

@@ -18,7 +18,7 @@ const KILLS = Number(process.env.GAMEYARD_ASSET_KILLS ?? 3)
 /** Uploads of a cycle, on each of two connections, at most. */
 const UPLOADS = 5
 
-t.setTimeout(90_000 + KILLS * 15_000)
+t.setTimeout(90_000 + KILLS * 40_000)
 
 interface Made {
   id: string

@@ -10,6 +10,7 @@ import { MeshoptDecoder, MeshoptEncoder } from 'meshoptimizer'
 import t, { type Test } from 'tap'
 import { blenderModels } from './blender.ts'
 import { startAssets } from './kit.ts'
+import { tiledSheet } from './models.ts'
 
 async function decoders(): Promise<NodeIO> {
   await MeshoptDecoder.ready
@@ -47,6 +48,32 @@ t.test('models become lighter, stay valid and keep their shape', async (t) => {
     if (lod) t.ok(lod.triangles <= source.triangles * 0.6, `${name}: ${lod.triangles} of ${source.triangles} triangles`)
     const picture = await ask(`/api/assets/${name}/thumbnail`)
     t.match(picture, { status: 200, headers: { 'content-type': 'image/png' } }, `${name}: a picture of it`)
+  }
+})
+
+t.test('models with KTX2 textures become lighter, and keep their textures as they are', async (t) => {
+  const io = await decoders()
+  const { ask, upload, platform } = await startAssets(t)
+  for (const encoding of ['uastc', 'etc1s'] as const) {
+    const bytes = await tiledSheet(40, encoding)
+    const made = await upload(bytes, { title: encoding, visibility: 'public' })
+    t.match(made, { status: 201, body: { variants: { source: { triangles: 3200 } } } })
+    const { lod } = await served(t, { ask, platform, io }, encoding, bytes)
+    t.ok(lod && lod.triangles < 1600, `${encoding}: ${lod?.triangles} triangles`)
+    const sent = await io.readBinary((await ask(`/api/assets/${encoding}/file?variant=lod`)).body)
+    const [texture] = sent.getRoot().listTextures()
+    const [before] = (await io.readBinary(bytes)).getRoot().listTextures()
+    t.equal(texture?.getMimeType(), 'image/ktx2')
+    t.same(texture?.getImage(), before?.getImage(), `${encoding}: byte for byte`)
+    t.same(
+      sent
+        .getRoot()
+        .listExtensionsRequired()
+        .map(({ extensionName }) => extensionName),
+      ['KHR_texture_basisu'],
+    )
+    const picture = await ask(`/api/assets/${encoding}/thumbnail`)
+    t.match(picture, { status: 200, headers: { 'content-type': 'image/png' } }, `${encoding}: a picture of it`)
   }
 })
 

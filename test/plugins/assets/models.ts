@@ -1,8 +1,32 @@
 // Models for the tests, made in code.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Document, NodeIO } from '@gltf-transform/core'
+import { KHRTextureBasisu } from '@gltf-transform/extensions'
 
 /** A wavy sheet of `2 * n * n` triangles, with normals, as a GLB. */
 export async function sheet(n = 10, { name = 'sheet' } = {}): Promise<Buffer> {
+  return Buffer.from(await new NodeIO().writeBinary(sheetDocument(n, name)))
+}
+
+/**
+ * The same sheet under orange tiles: a KTX2 texture of 64 pixels a side with all its mipmaps, as `uastc` or `etc1s` (made
+ * by the encoder of Basis Universal).
+ */
+export async function tiledSheet(n: number, encoding: 'uastc' | 'etc1s'): Promise<Buffer> {
+  const document = sheetDocument(n, encoding)
+  const [primitive] = document.getRoot().listMeshes()[0]?.listPrimitives() ?? []
+  const across = Array.from({ length: (n + 1) ** 2 }, (_, at) => [(at % (n + 1)) / n, Math.floor(at / (n + 1)) / n])
+  const places = document.createAccessor().setType('VEC2').setArray(new Float32Array(across.flat()))
+  primitive?.setAttribute('TEXCOORD_0', places.setBuffer(document.getRoot().listBuffers()[0] ?? null))
+  const image = readFileSync(join(import.meta.dirname, `../../fixtures/media/tiles-${encoding}.ktx2`))
+  const texture = document.createTexture('tiles').setImage(new Uint8Array(image)).setMimeType('image/ktx2')
+  primitive?.getMaterial()?.setBaseColorFactor([1, 1, 1, 1]).setBaseColorTexture(texture)
+  document.createExtension(KHRTextureBasisu).setRequired(true)
+  return Buffer.from(await new NodeIO().registerExtensions([KHRTextureBasisu]).writeBinary(document))
+}
+
+function sheetDocument(n: number, name: string): Document {
   const document = new Document()
   const buffer = document.createBuffer()
   const positions: number[] = []
@@ -34,5 +58,5 @@ export async function sheet(n = 10, { name = 'sheet' } = {}): Promise<Buffer> {
     .setMaterial(document.createMaterial('paint').setBaseColorFactor([0.8, 0.3, 0.1, 1]))
   const node = document.createNode(name).setMesh(document.createMesh(name).addPrimitive(primitive))
   document.createScene().addChild(node)
-  return Buffer.from(await new NodeIO().writeBinary(document))
+  return document
 }

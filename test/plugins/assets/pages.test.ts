@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { NodeIO } from '@gltf-transform/core'
+import { NodeIO, type Transform } from '@gltf-transform/core'
 import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
 import { draco, meshopt } from '@gltf-transform/functions'
 import draco3d from 'draco3dgltf'
@@ -12,7 +12,7 @@ import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { blenderModels } from './blender.ts'
 import { startAssets } from './kit.ts'
-import { sheet } from './models.ts'
+import { sheet, tiledSheet } from './models.ts'
 
 const SIZES = [
   { name: '1280-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
@@ -109,13 +109,18 @@ t.test('compressed models are unpacked in the page, by nothing from elsewhere', 
     'draco3d.encoder': await draco3d.createEncoderModule(),
     'meshopt.encoder': MeshoptEncoder,
   })
-  for (const [title, transform] of [
-    ['draco', draco()],
-    ['meshopt', meshopt({ encoder: MeshoptEncoder })],
-  ] as const) {
+  const packed = async (transform: Transform) => {
     const document = await io.readBinary(await sheet(20))
     await document.transform(transform)
-    const { status, body } = await upload(await io.writeBinary(document), { title, visibility: 'public' })
+    return io.writeBinary(document)
+  }
+  for (const [title, model, decoder] of [
+    ['draco', await packed(draco()), 'draco_decoder'],
+    ['meshopt', await packed(meshopt({ encoder: MeshoptEncoder })), 'meshopt-decoder'],
+    ['uastc', await tiledSheet(20, 'uastc'), 'basis_transcoder'],
+    ['etc1s', await tiledSheet(20, 'etc1s'), 'basis_transcoder'],
+  ] as const) {
+    const { status, body } = await upload(model, { title, visibility: 'public' })
     t.match({ status, body }, { status: 201, body: { variants: { source: { triangles: 800 } } } })
     const { page, context, complaints } = await openPage(browser, { viewport: { width: 900, height: 700 } })
     const asked: string[] = []
@@ -132,7 +137,7 @@ t.test('compressed models are unpacked in the page, by nothing from elsewhere', 
     const elsewhere = asked.filter((url) => !url.startsWith(`${platform.portal}/`) && !/^(?:blob|data):/.test(url))
     t.same(elsewhere, [], `${title}: nothing was asked for elsewhere`)
     t.ok(
-      asked.some((url) => url.includes(title === 'draco' ? 'draco_decoder' : 'meshopt-decoder')),
+      asked.some((url) => url.includes(decoder)),
       `${title}: its decoder`,
     )
     t.same(

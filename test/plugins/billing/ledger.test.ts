@@ -203,3 +203,73 @@ t.test('a grant with the same key is made once', async (t) => {
   const rest = await app.credits.ledger('ply_1', { limit: 5, cursor: page.nextCursor ?? '' })
   t.match(rest, { entries: { length: 1 }, nextCursor: null })
 })
+
+for (const [name, database] of [
+  ['SQLite', null],
+  ['PostgreSQL', startPostgres],
+] as const)
+  t.test(
+    `an account that ends leaves its entries, and no trace of whose they were, on ${name}`,
+    database ? needsPostgres : {},
+    async (t) => {
+      const config = database && {
+        secret: 'the same on every node, and long enough',
+        database: { driver: 'postgres', url: await (await database()).database() },
+      }
+      const platform = await startPlatform(t, { config: { payments: stripeConfig(), ...config } })
+      const { app, clock } = platform
+      const { credits, db, purchases } = app
+      const ada = await platform.signUp({ name: 'Ada' })
+      const bob = await platform.signUp({ name: 'Bob' })
+      await credits.balance(bob.id)
+      await credits.balance(ada.id)
+      await credits.grant(ada.id, 5, { kind: 'grant', description: 'For Ada, of Elm Street', key: 'gift' })
+      await db.execute(
+        `insert into credit_purchases (id, player_id, pack_id, credits, price, currency, created_at)
+         values ('pur_1', ?, 'small', 50, ?, 'eur', ?)`,
+        [ada.id, PACK.price, clock.now()],
+      )
+      const payment = { paymentId: 'pi_1', amount: PACK.price }
+      await purchases.receive({ kind: 'paid', id: 'evt_1', purchaseId: 'pur_1', currency: 'eur', ...payment })
+      const expiresAt = new Date(clock.now().getTime() + HOLD_MS)
+      const hold = await credits.hold(ada.id, 20, { key: 'under way', expiresAt })
+      const abandoned = await credits.hold(ada.id, 3, { key: 'of a dead process', expiresAt })
+
+      await db.execute(
+        `insert into ai_generations (id, player_id, game_id, type, model, credits, date, created_at)
+         values ('gen_1', ?, null, 'text', 'small', 1, '2026-11-21', ?)`,
+        [ada.id, clock.now()],
+      )
+
+      await app.identity.removal.remove(ada.id)
+      const tables = [
+        'ai_generations',
+        'credit_accounts',
+        'credit_ledger',
+        'credit_holds',
+        'credit_purchases',
+        'credit_payments',
+      ]
+      for (const table of tables)
+        t.notMatch(JSON.stringify(await db.query(`select * from ${table}`)), new RegExp(`${ada.id}|Ada|Elm`), table)
+
+      // What was under way ends in the books, too, and so does what the payment processor tells later.
+      t.same(await credits.settle(hold, 8, { description: 'Text by small' }), { balance: 147, held: 3, available: 144 })
+      await purchases.receive({ kind: 'refunded', id: 'evt_2', refunded: PACK.price, ...payment })
+      clock.advance(HOLD_MS + 1)
+      await credits.releaseExpired()
+      t.equal(await credits.release(abandoned), false)
+      const accounts = await db.query<{ balance: number; held: number; sum: number }>(
+        `select balance, held, (select sum(amount) from credit_ledger entry where entry.player_id = a.player_id) as sum
+         from credit_accounts a order by balance`,
+      )
+      t.match(
+        accounts.map(({ balance, held, sum }) => [balance, held, Number(sum)]),
+        [
+          [97, 0, 97],
+          [100, 0, 100],
+        ],
+      )
+      t.match((await credits.ledger(bob.id)).entries, [{ kind: 'signup', amount: 100 }], 'nobody else lost anything')
+    },
+  )

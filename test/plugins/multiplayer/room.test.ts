@@ -50,13 +50,13 @@ class Ear implements Link {
   }
 }
 
-function makeRoom(limits: Partial<RoomLimits> = {}) {
+function makeRoom(limits: Partial<RoomLimits> = {}, tokenName = 'token') {
   const clock = manualClock()
   let tokens = 0
   const room = new Room('lobby', {
     clock,
     limits: { ...LIMITS, ...limits },
-    newToken: () => `token${++tokens}`,
+    newToken: () => `${tokenName}${++tokens}`,
     wake: () => {},
     durable: true,
   })
@@ -341,6 +341,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
         'host',
         'wait',
         'binary',
+        'move',
       ),
       who: fc.nat({ max: 6 }),
       to: fc.nat({ max: 6 }),
@@ -386,11 +387,13 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
   }
 
   const play = (script: Step[]) => {
-    const { room, clock, enter, newEar } = makeRoom({ replayFrames: 6, messageBurst: 1000 })
+    const limits = { replayFrames: 6, messageBurst: 1000 }
+    let { room, clock, enter, newEar } = makeRoom(limits)
     const kept = [room.snapshot()]
     const followers: Follower[] = []
     let sent = 0
     let writes = 0
+    let moves = 0
     for (const { do: action, who, to, handOver } of script) {
       const follower = followers[who % Math.max(1, followers.length)]
       const { member, ear } = follower ?? {}
@@ -401,6 +404,21 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
       } else if (action === 'wait') {
         clock.advance(16_000)
         room.sweep()
+      } else if (action === 'move') {
+        // The node dies with all that it had not handed over; another begins with what was kept.
+        const snapshot = snapshotFrom(kept)
+        ;({ room, clock, enter, newEar } = makeRoom(limits, `token${++moves}-`))
+        room.restore(snapshot)
+        kept.splice(0, kept.length, room.snapshot())
+        writes = snapshot.version
+        for (const one of followers) {
+          if (one.gone) continue
+          if (one.connected) one.hear()
+          one.connected = false
+          const found = room.resumable(one.member.resumeToken, one.member.account)
+          if (found && one.host !== '') one.member = found
+          else one.gone = true
+        }
       } else if (follower && member && ear && !follower.gone) {
         if (action === 'resume' && !follower.connected) {
           if (room.resumable(member.resumeToken, member.account) === member) {
@@ -462,7 +480,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
     successor.restore(snapshotFrom(kept))
     const essence = ({ roster, state, version }: Snapshot) => {
       const members = roster.members.map(({ id, index, resumeToken }) => [id, index, resumeToken])
-      return JSON.stringify([{ ...roster, members }, Object.entries(state).sort(), version])
+      return JSON.stringify([{ ...roster, members, moves: 0 }, Object.entries(state).sort(), version])
     }
     if (essence(JSON.parse(successor.snapshot())) !== essence(JSON.parse(room.snapshot()))) {
       throw new Error('The successor has another room.')

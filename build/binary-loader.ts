@@ -1,0 +1,47 @@
+// What the single binary runs first: it loads the joined code (build/binary.ts) file by file, with what was compiled of
+// it when the binary was built.
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { getAssetKeys, getRawAsset } from 'node:sea'
+import { Script } from 'node:vm'
+
+/** While the binary is built: the folder that takes the compiled code. */
+declare const RECORD_TO: string | null
+
+type Loaded = { exports: unknown }
+
+const assets = new Set(getAssetKeys())
+const loaded = new Map<string, Loaded>()
+const scripts = new Map<string, Script>()
+
+/** As CommonJS does it; a file in a circle gets what there is by then. */
+function load(name: string): unknown {
+  const known = loaded.get(name)
+  if (known) return known.exports
+  const module: Loaded = { exports: {} }
+  loaded.set(name, module)
+  const compiled = `compiled/${name}`
+  const script = new Script(Buffer.from(getRawAsset(`code/${name}`)).toString('latin1'), {
+    filename: `gameyard/${name}`,
+    cachedData: assets.has(compiled) ? Buffer.from(getRawAsset(compiled)) : undefined,
+  })
+  if (RECORD_TO) scripts.set(name, script)
+  script.runInThisContext()(module.exports, requireOf, module, withNames)
+  return module.exports
+}
+
+const requireOf = (name: string): unknown => (name.startsWith('./') ? load(name.slice(2)) : require(name))
+
+/** What `import()` gives of CommonJS. */
+const withNames = (exports: object): object => ({ ...exports, default: exports })
+
+if (RECORD_TO) {
+  process.on('exit', () => {
+    for (const [name, script] of scripts) {
+      const file = join(RECORD_TO, name)
+      if (!existsSync(file)) writeFileSync(file, script.createCachedData())
+    }
+  })
+}
+
+load('binary.js')
