@@ -240,7 +240,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   registerSiteFiles(app)
   registerSitemap(app)
   health.add('database', () => db.ping())
-  health.add('bus', () => bus.ping())
+  // Without it each node goes on for itself; were it vital, its outage would take every node off the load balancer.
+  health.add('bus', () => bus.ping(), { vital: false })
   for (const [family, instance] of Object.entries(families)) {
     if (instance.ping) health.add(family, () => Promise.resolve(instance.ping?.()))
   }
