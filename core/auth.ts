@@ -205,6 +205,11 @@ export class Auth {
     return null
   }
 
+  /** Who is looking, for what is only shown and never done: a session, if there is one. */
+  async recogniseVisitor(request: FastifyRequest): Promise<void> {
+    for (const cookie of this.#cookies) request.principal ??= await cookie.authenticate(request)
+  }
+
   /**
    * The cross-site rule of browser sessions (contracts, section 1): a change must come from our own pages. A sibling
    * game is "same-site", so only same-origin counts.

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { type ErrorDetail, InvalidRequest } from './errors.ts'
 import { pathOf, RequestLine } from './log.ts'
+import { RequestLog } from './request-log.ts'
 
 /**
  * Time limits that close slow sockets: Node's own by default wait for minutes, and `requestTimeout` alone does not
@@ -64,8 +65,11 @@ export function installRequestRules(app: FastifyInstance): void {
       status: reply.statusCode,
       took: reply.elapsedTime,
     })
-    if (config.quiet) app.log.debug(line, 'request')
-    else app.log.info(line, 'request')
+    // Tracing gives a request a log of its own, which names it and its span.
+    const log = request.log instanceof RequestLog ? app.log : request.log
+    if (log === app.log) line.reqId = request.id
+    if (config.quiet) log.debug(line, 'request')
+    else log.info(line, 'request')
     done()
   })
 
