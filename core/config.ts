@@ -49,7 +49,8 @@ export const kernelSections = {
         {
           cert: Type.String({
             default: '',
-            description: 'File with the certificate and those above it, in PEM, relative to this file; none: plain http.',
+            description:
+              'File with the certificate and those above it, in PEM, relative to this file; none: plain http.',
           }),
           key: Type.String({ default: '', description: 'File with its private key, in PEM.' }),
         },

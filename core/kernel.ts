@@ -15,6 +15,7 @@ import { registerDesign } from './design.ts'
 import type { ChosenDriver } from './driver.ts'
 import { installErrorHandlers, refuseAddress } from './error-handler.ts'
 import { StartupError } from './errors.ts'
+import { EventStreams } from './event-streams.ts'
 import { type Bus, Events } from './events.ts'
 import { FirstLooks } from './first-look.ts'
 import { GamePorts } from './game-ports.ts'
@@ -206,6 +207,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     localAuthority: local?.authority ?? null,
     program: parts.program ?? null,
     overview: new Overview(),
+    eventStreams: new EventStreams(),
     tracing,
     programVersion: parts.version,
     driverNames: Object.fromEntries(Object.entries(drivers).map(([family, { driver }]) => [family, driver.name])),
@@ -238,7 +240,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   registerSiteFiles(app)
   registerSitemap(app)
   health.add('database', () => db.ping())
-  health.add('bus', () => bus.ping())
+  // Without it each node goes on for itself; were it vital, its outage would take every node off the load balancer.
+  health.add('bus', () => bus.ping(), { vital: false })
   for (const [family, instance] of Object.entries(families)) {
     if (instance.ping) health.add(family, () => Promise.resolve(instance.ping?.()))
   }
@@ -255,6 +258,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
 
   // 6. The end: requests first, then the plugins, then what was opened, in reverse.
   app.addHook('onReady', () => jobs.start())
+  app.addHook('preClose', async () => app.eventStreams.close())
   installShutdown(app, health, config.limits.shutdownSeconds)
   await app.ready()
   return app

@@ -15,6 +15,7 @@ import { IdTokens } from './oauth/id-tokens.ts'
 import { RefreshTokens } from './oauth/refresh-tokens.ts'
 import { SigningKeys } from './oauth/signing-keys.ts'
 import { Passkeys } from './passkeys/passkeys.ts'
+import { AddressChange } from './players/address-change.ts'
 import { Avatars } from './players/avatars.ts'
 import { Letters } from './players/letters.ts'
 import { OneTimeTokens } from './players/one-time-tokens.ts'
@@ -37,6 +38,7 @@ export class Identity {
   readonly setup: Setup
   readonly signUp: SignUp
   readonly recovery: Recovery
+  readonly addressChange: AddressChange
   readonly avatars: Avatars
   readonly passkeys: Passkeys
   readonly upstream: Upstream
@@ -96,6 +98,7 @@ export class Identity {
     this.#letters = letters
     this.signUp = new SignUp({ ...around, players, tokens, letters })
     this.recovery = new Recovery({ ...around, players, tokens, letters })
+    this.addressChange = new AddressChange({ ...around, players, tokens, letters })
     this.avatars = new Avatars({ ...around, storage: app.storage })
     this.passkeys = new Passkeys({ ...around, ...site, players, tokens })
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))

@@ -114,7 +114,9 @@ t.test('what is no certificate stops the start, and doctor says when one ends', 
   }
   put(pair)
   await t.rejects(startKernel(t, { config: { listen: config.listen } }), { message: /portal.url: with listen.tls/ })
-  await t.rejects(startKernel(t, { config: { ...config, listen: { tls: { cert } } } }), { message: /tls: key is missing/ })
+  await t.rejects(startKernel(t, { config: { ...config, listen: { tls: { cert } } } }), {
+    message: /tls: key is missing/,
+  })
 
   const doctor = async (pair: { cert: string; key: string }) => {
     put(pair)
@@ -125,5 +127,8 @@ t.test('what is no certificate stops the start, and doctor says when one ends', 
   }
   t.match(await doctor(await sign(10)), { status: 'warning', message: /ends in (9|10) days/, hint: /Renew/ })
   t.match(await doctor(pair), { status: 'failed', message: /is not for \*\.games\.localhost/ })
-  t.match(await doctor(await sign(LIFE_DAYS, ['localhost', '*.games.localhost'])), { status: 'ok', message: /good for/ })
+  t.match(await doctor(await sign(LIFE_DAYS, ['localhost', '*.games.localhost'])), {
+    status: 'ok',
+    message: /good for/,
+  })
 })

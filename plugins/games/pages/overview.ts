@@ -5,7 +5,6 @@ import {
   Button,
   Card,
   CodeBlock,
-  type Content,
   CopyValue,
   Cover,
   Facts,
@@ -18,11 +17,13 @@ import {
   When,
 } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
+import type { LoadedColumn } from '../dashboard.ts'
 import { redirectUriOf } from '../games.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { SESSION, SIGN_IN } from './integrate.ts'
+import { cellOf } from './mine.ts'
 
 const own = {
   config: { auth: 'session', page: true },
@@ -36,11 +37,7 @@ export const overviewPages: Routes = async (app) => {
     const { playerId, viewer } = callerOf(request)
     const game = await app.games.mustOwn(playerId, request.params.slug)
     const columns = await app.games.dashboard.loadColumns([game])
-    const facts = columns.map(({ label, live = false, align, cells }) => ({
-      ...{ label, live, align },
-      value: cells.get(game.id),
-    }))
-    return renderPage(reply, { title: game.title, user: viewer, body: overview(app, game, facts) })
+    return renderPage(reply, { title: game.title, user: viewer, body: overview(app, game, columns) })
   })
 
   app.get('/games/:slug/sign-in', own, async (request, reply) => {
@@ -55,29 +52,34 @@ export const overviewPages: Routes = async (app) => {
   })
 }
 
-type Fact = { label: string; live: boolean; align: 'start' | 'end' | undefined; value: Content }
-
-function overview(app: FastifyInstance, game: Game, facts: Fact[]): View {
-  const numbers = facts.filter(({ align }) => align !== 'start')
-  const texts = facts.filter(({ align }) => align === 'start')
+function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): View {
+  const texts = columns.filter(({ align }) => align === 'start')
   return html`
     ${dashboardHeader(app, game, `${pathOf(game)}/overview`)}
     <${Split} aside=${nextStep(game)}>
-      <${Stats} items=${numbers.map(({ label, live, value }) => ({
-        label,
-        value: (value as string | number | undefined) ?? 0,
-        live: live && Boolean(value),
-      }))} />
+      <div data-events=${`/live${pathOf(game)}`} data-part=${NUMBERS}>${numbersOf(game, columns)}</div>
       <${Card}>
         <div class="glance"><${Cover} ...${game} /><${Facts} items=${[
           { term: 'Address', detail: html`<${CopyValue} value=${game.url} label="address" />` },
-          ...texts.map(({ label, value }) => ({ term: label, detail: value ?? html`<span class="soft">never</span>` })),
+          ...texts.map((column) => ({ term: column.label, detail: cellOf(column, game.id) })),
           { term: 'Made', detail: html`<${When} at=${game.createdAt} />` },
           { term: 'Played', detail: `${number.format(game.stats.plays)} times` },
         ]} /></div>
       <//>
     <//>`
 }
+
+/** The part that a stream keeps fresh (live.ts). */
+export const NUMBERS = 'numbers'
+
+/** What is counted of a game, side by side. */
+export const numbersOf = (game: Game, columns: LoadedColumn[]): View => html`
+  <${Stats} items=${columns
+    .filter(({ align }) => align !== 'start')
+    .map(({ label, live = false, cells }) => {
+      const value = cells.get(game.id) as string | number | undefined
+      return { label, value: value ?? 0, live: live && Boolean(value) }
+    })} />`
 
 const number = new Intl.NumberFormat('en')
 

@@ -49,7 +49,7 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
     ${servingSection(game, path)}
     ${game.visibility === 'private' && invitationSection(game, path, inviteLink)}
     <${Section} layout="side" title="End of the game" id="end" description="It can be brought back for 30 days. Its address is kept free for 90.">
-      <${Confirm} label="Delete game" action=${`${path}/delete`} submit="Delete for everyone">
+      <${Confirm} label="Delete game" open=${problems.confirm !== undefined} action=${`${path}/delete`} submit="Delete for everyone">
         <p>Nobody can open <strong>${game.title}</strong> any more, and it disappears from every list.</p>
         <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono error=${problems.confirm} />
       <//>
