@@ -1,8 +1,9 @@
 /**
  * How soon pages begin: time to the first byte of HTML, signed in, with 1,000 games and 10,000 players in SQLite on
- * disk, beside a bare Fastify route that answers a page of the same size. One request at a time, as a browser asks.
+ * disk, beside a bare Fastify route that answers a page of the same size. One request at a time, as a browser asks;
+ * and the processor time that the server spends on each, which other work on the machine does not change much.
  *
- *     node bench/portal.ts [requests]
+ *     node bench/portal.ts [requests] [only pages with this text]
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,7 +40,7 @@ interface Ready {
   cookie: string
 }
 
-async function run(requests: number): Promise<void> {
+async function run(requests: number, only: string): Promise<void> {
   const [gameyard, bare] = await Promise.all(['gameyard', 'bare'].map(start))
   try {
     if (!gameyard || !bare) return
@@ -47,13 +48,13 @@ async function run(requests: number): Promise<void> {
     const base = await measure(bare, '/', requests)
     const machine = `Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, load average ${loadavg()[0]?.toFixed(1)}`
     process.stdout.write(`${machine}; ${requests} requests a page\n`)
-    process.stdout.write(`${'page'.padEnd(26)} p50 ms  p95 ms  × bare\n`)
-    const line = (name: string, { p50, p95 }: Times) =>
-      process.stdout.write(
-        `${name.padEnd(26)} ${p50.toFixed(2).padStart(6)}  ${p95.toFixed(2).padStart(6)}  ${(p95 / base.p95).toFixed(1).padStart(6)}\n`,
-      )
+    process.stdout.write(`${'page'.padEnd(26)} p50 ms  p95 ms  × bare  CPU ms\n`)
+    const line = (name: string, { p50, p95, cpu }: Times) => {
+      const numbers = [p50.toFixed(2), p95.toFixed(2), (p95 / base.p95).toFixed(1), cpu.toFixed(2)]
+      process.stdout.write(`${name.padEnd(26)} ${numbers.map((number) => number.padStart(6)).join('  ')}\n`)
+    }
     line('bare Fastify page', base)
-    for (const path of PAGES) {
+    for (const path of PAGES.filter((page) => page.includes(only))) {
       await measure(gameyard, path, 20)
       line(path, await measure(gameyard, path, requests))
     }
@@ -75,11 +76,20 @@ async function start(name: string): Promise<Server> {
 interface Times {
   p50: number
   p95: number
+  /** Of the server, a request. */
+  cpu: number
 }
 
-async function measure({ port, cookie }: Server, path: string, requests: number): Promise<Times> {
+async function cpuMs(child: ChildProcess): Promise<number> {
+  child.send('cpu')
+  const [{ user, system }] = (await once(child, 'message')) as [NodeJS.CpuUsage]
+  return (user + system) / 1000
+}
+
+async function measure({ child, port, cookie }: Server, path: string, requests: number): Promise<Times> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const times: number[] = []
+  const before = await cpuMs(child)
   for (let request = 0; request < requests; request++) {
     times.push(
       await new Promise<number>((done, fail) => {
@@ -98,8 +108,9 @@ async function measure({ port, cookie }: Server, path: string, requests: number)
     )
   }
   agent.destroy()
+  const cpu = ((await cpuMs(child)) - before) / requests
   times.sort((a, b) => a - b)
-  return { p50: times[Math.floor(requests / 2)] ?? 0, p95: times[Math.floor(requests * 0.95)] ?? 0 }
+  return { p50: times[Math.floor(requests / 2)] ?? 0, p95: times[Math.floor(requests * 0.95)] ?? 0, cpu }
 }
 
 async function serveGameyard(): Promise<void> {
@@ -162,7 +173,8 @@ async function serveBare(): Promise<void> {
   process.send?.({ port: (app.server.address() as { port: number }).port, cookie: '' })
 }
 
-const [role] = process.argv.slice(2)
+const [role, only = ''] = process.argv.slice(2)
+process.on('message', () => process.send?.(process.cpuUsage()))
 if (role === 'gameyard') await serveGameyard()
 else if (role === 'bare') await serveBare()
-else await run(Number(role ?? 300))
+else await run(Number(role ?? 300), only)

@@ -202,6 +202,11 @@ export class Auth {
     return null
   }
 
+  /** Who is looking, for what is only shown and never done: a session, if there is one. */
+  async recogniseVisitor(request: FastifyRequest): Promise<void> {
+    for (const cookie of this.#cookies) request.principal ??= await cookie.authenticate(request)
+  }
+
   async #bearer(header: string): Promise<Principal> {
     const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header)?.[1]
     const authenticator = token && this.#bearers.find((bearer) => bearer.claims(token))

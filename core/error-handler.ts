@@ -23,10 +23,13 @@ export function installErrorHandlers(app: FastifyInstance): void {
     if (known.statusCode >= 500) request.log.error({ err: error }, 'request failed')
     return sendError(app, request, reply, known)
   })
-  app.setNotFoundHandler((request, reply) => {
+  app.setNotFoundHandler(async (request, reply) => {
     const site = app.origins.of(request.raw)
     if (site.kind === 'alias') return reply.redirect(site.target + pathOf(request), redirectStatus(request.method))
     if (site.kind === 'address' && wantsPage(request)) return reply.redirect(`${app.origins.portal}/`, 302)
+    // A page that is not there belongs to the site all the same: who is signed in stays so to see.
+    const own = site.kind === 'portal' || site.kind === 'studio'
+    if (own && wantsPage(request)) await app.auth.recogniseVisitor(request)
     return sendError(app, request, reply, noRoute(app, request))
   })
 }

@@ -41,6 +41,9 @@ export function renderPage(reply: PageReply, options: PageOptions): string {
   return page.start + render(options.head) + page.middle + render(page.body) + page.end
 }
 
+/** A piece of a page alone, for what keeps it fresh. */
+export const renderPart = (content: Content): string => render(content)
+
 const render = (content: Content): string => (content ? renderToString(html`${content}` as VNode) : '')
 
 const kindly: Record<number, { title: string; message: string }> = {

@@ -142,7 +142,7 @@ const granted = 'autoplay; fullscreen; gamepad; clipboard-write; screen-wake-loc
 
 /** A game, running, in a frame that fills the page; for a page rendered `wide`. What follows goes into `UnderPlay`. */
 export const PlayFrame = ({ src, title, isolated }: PlayFrameProps): View => html`
-  <div class="play"><iframe src=${src} title=${title} allow=${isolated ? `${granted}; cross-origin-isolated` : granted}></iframe></div>`
+  <div class="play"><p class="play-wait" role="status" hidden data-waiting>Starting <bdi>${title}</bdi>…</p><iframe src=${src} title=${title} allow=${isolated ? `${granted}; cross-origin-isolated` : granted}></iframe></div>`
 
 /** What stands under the game on its play page, at the width of other pages. */
 export const UnderPlay = ({ children }: { children?: Content }): View => html`<div class="under-play">${children}</div>`

@@ -204,15 +204,21 @@ export interface ConfirmProps {
   action: string
   /** Text of the confirming button; default the label. */
   submit?: string
+  /** `danger`, the default, where something is destroyed; `plain` for what is only seldom needed. */
+  kind?: 'danger' | 'plain'
+  /** Open from the start: its form was refused. */
+  open?: boolean
+  /** What went wrong with the whole of it. */
+  error?: Content
   /** What will happen, and whether it can be undone; may hold fields. */
   children?: Content
 }
 
-/** A dangerous step behind a second, deliberate one; opens in place, without a script. */
-export const Confirm = ({ label, action, submit = label, children }: ConfirmProps): View => html`
-  <details class="confirm">
-    <summary class="button danger">${label}</summary>
-    <div class="confirm-body">
-      <${Form} action=${action} submit=${submit} kind="danger">${children}<//>
+/** A step behind a second, deliberate one; opens in place, without a script. */
+export const Confirm = ({ label, action, submit = label, kind = 'danger', ...rest }: ConfirmProps): View => html`
+  <details class="confirm" open=${rest.open}>
+    <summary class=${classes('button', kind === 'danger' && kind)}>${label}</summary>
+    <div class=${classes('confirm-body', kind)}>
+      <${Form} action=${action} submit=${submit} kind=${kind} error=${rest.error}>${rest.children}<//>
     </div>
   </details>`

@@ -109,6 +109,8 @@ export interface Stat {
   value: number | string
   /** Something is alive now: draws the dot. */
   live?: boolean
+  /** Name of the part that it is, where a stream keeps it fresh (`data-events`). */
+  part?: string | undefined
 }
 
 const grouped = new Intl.NumberFormat('en')
@@ -116,8 +118,8 @@ const grouped = new Intl.NumberFormat('en')
 /** A few numbers that matter, side by side; two by two on a phone. */
 export const Stats = ({ items }: { items: Stat[] }): View => html`
   <dl class="stats">${items.map(
-    ({ label, value, live }) =>
-      html`<div><dt class=${live ? 'live' : undefined}>${label}</dt><dd>${typeof value === 'number' ? grouped.format(value) : value}</dd></div>`,
+    ({ label, value, live, part }) =>
+      html`<div><dt class=${live ? 'live' : undefined}>${label}</dt><dd data-part=${part}>${typeof value === 'number' ? grouped.format(value) : value}</dd></div>`,
   )}</dl>`
 
 /** Names and values of one thing: client id, redirect URI, created. */

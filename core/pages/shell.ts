@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { VNode } from 'preact'
+import { renderToString } from 'preact-render-to-string'
 import type { BrowserFiles } from '../browser-files.ts'
 import { type Content, classes, html, type Tone, type View } from './html.ts'
 import { Icon } from './icons.ts'
@@ -97,20 +99,55 @@ export function shell(
   const description = options.description
     ? `<meta name="description" content="${escapeHtml(options.description)}"><meta property="og:description" content="${escapeHtml(options.description)}">`
     : ''
+  const base = new URL(site.portalUrl).host === headers.host ? '' : site.portalUrl
+  const around = aroundFor(site, prepared, base, options.user, options.current ?? entryFor(site.navigation, url))
   return {
     start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${options.share ? shareTags(site, options.share) : ''}${scripts.join('')}`,
-    middle: '</head><body>',
-    body: frame(site, new URL(site.portalUrl).host === headers.host ? '' : site.portalUrl, {
-      ...options,
-      current: options.current ?? entryFor(site.navigation, url),
-    }),
-    end: '</body></html>',
+    middle: `</head><body>${around.header}`,
+    body: main(options),
+    end: `${around.footer}</body></html>`,
   }
 }
 
-const kept = new WeakMap<Site, { browserFiles: BrowserFiles; name: string; head: string }>()
+/** What is the same on every page of a site, and the headers and footers of those who looked lately. */
+interface Prepared {
+  browserFiles: BrowserFiles
+  name: string
+  head: string
+  around: Map<string, Around>
+}
 
-function preparedFor(site: Site, browserFiles: BrowserFiles) {
+interface Around {
+  header: string
+  footer: string
+}
+
+const kept = new WeakMap<Site, Prepared>()
+/** A header for each person and part of the site, some kilobytes each. */
+const MOST_AROUND = 500
+
+function aroundFor(
+  site: Site,
+  { around }: Prepared,
+  base: string,
+  user: Viewer | null | undefined,
+  current: string | undefined,
+): Around {
+  const who = user && [user.name, user.imageUrl, user.isAdmin]
+  const key = JSON.stringify([base, current, site.navigation.length, who])
+  const known = around.get(key)
+  if (known) return known
+  const address = (href: string) => (href.startsWith('/') ? base + href : href)
+  const made = {
+    header: renderToString(header(site, address, user, current) as VNode),
+    footer: renderToString(footer(site, address) as VNode),
+  }
+  if (around.size >= MOST_AROUND) around.clear()
+  around.set(key, made)
+  return made
+}
+
+function preparedFor(site: Site, browserFiles: BrowserFiles): Prepared {
   const known = kept.get(site)
   if (known?.browserFiles === browserFiles) return known
   const name = escapeHtml(site.name)
@@ -121,6 +158,8 @@ function preparedFor(site: Site, browserFiles: BrowserFiles) {
       (font) => `<link rel="preload" href="${browserFiles.url(font)}" as="font" type="font/woff2" crossorigin>`,
     ),
     `<link rel="stylesheet" href="${browserFiles.url('styles.css')}">`,
+    // A slow machine shows a page once it is whole: half a table would move when its widest row comes.
+    '<link rel="expect" href="#foot" blocking="render">',
     `<script type="module" src="${browserFiles.url('page.js')}"></script>`,
     '<meta name="color-scheme" content="light dark">',
     '<meta name="theme-color" content="#faf7f1" media="(prefers-color-scheme: light)">',
@@ -130,34 +169,36 @@ function preparedFor(site: Site, browserFiles: BrowserFiles) {
     ...site.links.map(linkTag(site)),
     `<meta property="og:site_name" content="${name}">`,
   ].join('')
-  const prepared = { browserFiles, name, head }
+  const prepared = { browserFiles, name, head, around: new Map() }
   kept.set(site, prepared)
   return prepared
 }
 
-function frame(site: Site, base: string, options: PageOptions): View {
-  const { user, current, flash, body, wide, narrow } = options
-  const address = (href: string) => (href.startsWith('/') ? base + href : href)
-  return html`
-    <a class="skip" href="#main">Skip to the content</a>
-    <${Navigation} siteName=${site.name} entries=${site.navigation} current=${current} user=${user} address=${address} />
-    <main id="main" class=${classes('main', wide && 'wide', narrow && 'narrow')} tabindex="-1">
-      ${flash && html`<div class="flash"><${Notice} tone=${flash.tone ?? 'success'} dismissible>${flash.message}<//></div>`}
-      ${body}
-    </main>
-    <footer class="foot">
-      <div class="foot-inner">
-        <p>${site.name}<span class="foot-note"> · a yard of its own, run with Gameyard</span></p>
-        <nav aria-label="About this site"><ul><li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
-        <button class="keys" type="button" hidden data-keys>Keyboard <kbd>?</kbd></button>
-        <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">
-          <button type="button" value="light" aria-pressed="false" aria-label="Light"><${Icon} name="sun" /></button>
-          <button type="button" value="auto" aria-pressed="true">Auto</button>
-          <button type="button" value="dark" aria-pressed="false" aria-label="Dark"><${Icon} name="moon" /></button>
-        </div>
+type Address = (href: string) => string
+
+const header = (site: Site, address: Address, user: Viewer | null | undefined, current: string | undefined): View =>
+  html`<a class="skip" href="#main">Skip to the content</a>
+    <${Navigation} siteName=${site.name} entries=${site.navigation} current=${current} user=${user} address=${address} />` as unknown as View
+
+const main = ({ flash, body, wide, narrow }: PageOptions): View => html`
+  <main id="main" class=${classes('main', wide && 'wide', narrow && 'narrow')} tabindex="-1">
+    ${flash && html`<div class="flash"><${Notice} tone=${flash.tone ?? 'success'} dismissible>${flash.message}<//></div>`}
+    ${body}
+  </main>`
+
+const footer = (site: Site, address: Address): View => html`
+  <footer class="foot" id="foot">
+    <div class="foot-inner">
+      <p>${site.name}<span class="foot-note"> · a yard of its own, run with Gameyard</span></p>
+      <nav aria-label="About this site"><ul><li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
+      <button class="keys" type="button" hidden data-keys>Keyboard <kbd>?</kbd></button>
+      <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">
+        <button type="button" value="light" aria-pressed="false" aria-label="Light"><${Icon} name="sun" /></button>
+        <button type="button" value="auto" aria-pressed="true">Auto</button>
+        <button type="button" value="dark" aria-pressed="false" aria-label="Dark"><${Icon} name="moon" /></button>
       </div>
-    </footer>`
-}
+    </div>
+  </footer>`
 
 const linkTag =
   ({ portalUrl }: Site) =>

@@ -15,7 +15,6 @@ import { BlenderLimits } from './schemas.ts'
 import { Templates } from './templates.ts'
 import { Thumbnails } from './thumbnails.ts'
 import { REMOVE_FILES, SWEEP, Tidying } from './tidying.ts'
-import { JobWatch } from './watch.ts'
 import { LEASES, scratchFolder, Worker } from './worker.ts'
 
 declare module 'fastify' {
@@ -44,12 +43,11 @@ export default definePlugin(
     const folder = await scratchFolder(app.config.dataDir)
     const parts = { db, clock, events, log, storage, queue, limits }
     const worker = new Worker({ ...parts, executor, folder, changed: (job) => app.blender.changed(job) })
-    const watch = new JobWatch(events)
+    events.on('blender.job', ({ jobId }) => app.eventStreams.wake(jobId))
     const blender = new BlenderJobs({
       ...{
         ...parts,
         worker,
-        watch,
         executorName: executor.name,
         templates: new Templates(),
         library: new Library(app.origins.studio),
@@ -88,9 +86,6 @@ export default definePlugin(
       await executor.sweep()
       worker.start()
     })
-    app.addHook('preClose', () => {
-      watch.close()
-      return worker.stop()
-    })
+    app.addHook('preClose', () => worker.stop())
   },
 )

@@ -3,6 +3,7 @@ import { json } from 'node:stream/consumers'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import type { Stream } from '../../core/event-streams.ts'
 import { isId, newId } from '../../core/ids.ts'
 import { cutPage } from '../../core/pagination.ts'
 import type { Availability } from '../../drivers/blender/interface.ts'
@@ -15,7 +16,6 @@ import type { Library } from './library.ts'
 import type { Queue } from './queue.ts'
 import type { Artifact, BlenderLimits, Health, Job, JobQuery, JobStatus, NewAction, NewJob } from './schemas.ts'
 import { assertSize, type Templates } from './templates.ts'
-import type { JobWatch } from './watch.ts'
 import { WORKER_LIVES_MS, type Worker } from './worker.ts'
 
 declare module '../../core/events.ts' {
@@ -29,7 +29,6 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events'> & {
   storage: Storage
   queue: Queue
   worker: Worker
-  watch: JobWatch
   executorName: string
   templates: Templates
   library: Library
@@ -188,9 +187,13 @@ export class BlenderJobs {
     return (await json(await read())) as Inspection
   }
 
-  /** The job as server-sent events, until it is over. */
-  follow(ownerId: string, id: string): AsyncGenerator<string> {
-    return this.#parts.watch.follow(id, () => this.get(ownerId, id))
+  /** The job as server-sent events (`event: job`, its record as data), until it is over. */
+  stream(ownerId: string, id: string): Stream {
+    const look = async () => {
+      const job = await this.get(ownerId, id)
+      return { event: 'job', data: job, over: job.status !== 'queued' && job.status !== 'running' }
+    }
+    return { key: id, look }
   }
 
   /** Says that this process is there for jobs before there is one: for a process that does nothing else. */

@@ -12,7 +12,6 @@ import { listPage } from './list-page.ts'
 import { fieldsFrom, newJobPage, parametersFrom } from './new-job-page.ts'
 import { ArtifactParams, JobParams } from './schemas.ts'
 import { sendArtifact } from './send-artifact.ts'
-import { sendEvents } from './send-events.ts'
 
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 /** Turns fields for scripts into editors. */
@@ -111,7 +110,7 @@ export const pages: Routes = async (app) => {
   app.get('/blender/jobs/:id/events', { ...own, schema: { params: JobParams } }, async (request, reply) => {
     const { playerId } = callerOf(request)
     await blender.get(playerId, request.params.id)
-    return sendEvents(reply, blender.follow(playerId, request.params.id))
+    return app.eventStreams.send(reply, blender.stream(playerId, request.params.id))
   })
 
   app.get('/blender/jobs/:id/files/:name', { ...own, schema: { params: ArtifactParams } }, async (request, reply) => {

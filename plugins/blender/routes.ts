@@ -21,7 +21,6 @@ import {
   TemplateList,
 } from './schemas.ts'
 import { sendArtifact } from './send-artifact.ts'
-import { sendEvents } from './send-events.ts'
 
 const constraints = { origin: 'studio' } as const
 // The pages call these too, with the browser session.
@@ -174,7 +173,8 @@ export const routes: Routes = async (app) => {
       onRequest: owned,
       schema: { summary: 'A job as server-sent events, until it is over', tags, params: JobParams },
     },
-    async (request, reply) => sendEvents(reply, blender.follow(callerOf(request).playerId, request.params.id)),
+    async (request, reply) =>
+      app.eventStreams.send(reply, blender.stream(callerOf(request).playerId, request.params.id)),
   )
 
   app.get(

@@ -12,7 +12,7 @@ import { migration } from './migrations/2026_11_21_deploys.ts'
 import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
 import { pages } from './pages.ts'
 import { routes } from './routes.ts'
-import { DeployLimits } from './schemas.ts'
+import { ArchiveLimits, DeployLimits } from './schemas.ts'
 import { zipRoutes } from './zip/routes.ts'
 
 export type { FileEncoding, Manifest, ManifestFile } from './manifests.ts'
@@ -29,7 +29,7 @@ export default definePlugin(
   {
     name: 'deploy',
     dependencies: ['oauth-idp', 'games'],
-    limits: DeployLimits,
+    limits: { ...DeployLimits, ...ArchiveLimits },
     entities: [DeployRow, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
     migrations: [migration, variantsMigration],
   },

@@ -16,11 +16,12 @@ import {
   Steps,
   Table,
   type Tone,
+  Trail,
   type View,
   When,
 } from '../../core/pages.ts'
 import type { Routes } from '../../core/routes.ts'
-import { dashboardHeader, type Game } from '../games/index.ts'
+import { dashboardHeader, type Game, NEW_GAME_STEPS } from '../games/index.ts'
 import { deployScript } from './deploy-script.ts'
 import type { Deploy, DeployState } from './schemas.ts'
 
@@ -39,7 +40,10 @@ export const pages: Routes = async (app) => {
   app.get('/games/:slug/deploys', { ...own, schema: { params: Slug, querystring: Query } }, (request, reply) => {
     const { cursor } = request.query
     const { slug } = request.params
-    return showDeploys(app, request, reply, { slug, cursor, done: doneOf(slug, request.query) })
+    return showDeploys(app, request, reply, {
+      ...{ slug, cursor, done: doneOf(slug, request.query) },
+      published: request.query.published !== undefined,
+    })
   })
 
   const Params = Type.Object({ ...Slug.properties, deployId: Type.String({ maxLength: 30 }) })
@@ -83,6 +87,8 @@ interface Shown {
   cursor?: string | undefined
   /** What the last step did. */
   done?: Content
+  /** It was to publish a build. */
+  published?: boolean
   /** Why an archive was not published, and the status that goes with it. */
   problem?: string
   status?: number
@@ -93,7 +99,7 @@ export async function showDeploys(
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
-  { slug, cursor, done = null, problem, status }: Shown,
+  { slug, cursor, done = null, published = false, problem, status }: Shown,
 ): Promise<string> {
   const { playerId, viewer } = callerOf(request)
   const game = await app.games.mustOwn(playerId, slug)
@@ -104,22 +110,29 @@ export async function showDeploys(
     scripts: ['upload-archive.js'],
     flash: done === null ? null : { message: done },
     ...(status === undefined ? {} : { status }),
-    body: deploysPage(app, game, { ...page, cursor, problem }),
+    body: deploysPage(app, game, { ...page, cursor, problem, published }),
   })
+}
+
+interface DeploysProps {
+  deploys: Deploy[]
+  nextCursor: string | null
+  cursor: string | undefined
+  problem: string | undefined
+  /** A build has just gone live. */
+  published: boolean
 }
 
 function deploysPage(
   app: Pick<FastifyInstance, 'games' | 'origins'>,
   game: Game,
-  {
-    deploys,
-    nextCursor,
-    cursor,
-    problem,
-  }: { deploys: Deploy[]; nextCursor: string | null; cursor: string | undefined; problem: string | undefined },
+  { deploys, nextCursor, cursor, problem, published }: DeploysProps,
 ): View {
   const path = `/games/${game.slug}/deploys`
   const never = deploys.length === 0 && !cursor
+  // Until the first build is there, and when it has just come: then all that is left is to play.
+  const first = deploys.length === 1 && !nextCursor && !cursor && published
+  const step = never ? 1 : first ? 2 : null
   const history =
     !never &&
     html`<${Section} title="History">
@@ -127,13 +140,14 @@ function deploysPage(
       <${Pagination} label="Deploys" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />
     <//>`
   return html`
-    ${dashboardHeader(app, game, path)}
+    ${dashboardHeader(app, game, path, first && html`<${Button} kind="act" href=${`/games/${game.slug}`}>Play<//>`)}
+    ${step !== null && html`<${Trail} label="Publish a game" steps=${NEW_GAME_STEPS} current=${step} />`}
     <${Section} title=${never ? 'Publish the first build' : 'Publish another build'}
       description="Zip the folder with your index.html. It goes live all at once; players in the game keep the build they have.">
       ${uploadForm(path, problem)}
     <//>
     ${history}
-    <${Section} title="From your terminal" description="Only what has changed is uploaded.">
+    <${Section} title="From your terminal" description="The program that runs this platform is also its command line. Only what has changed is uploaded.">
       ${instructions(app.origins.portal, game)}
     <//>`
 }
@@ -197,24 +211,22 @@ const stateChip = (deploy: Deploy): View =>
 const isPreview = ({ state, liveAt }: Deploy): boolean => state === 'superseded' && liveAt === null
 
 const instructions = (portal: string, game: Game): View => html`
-  <${Steps} items=${[
-    {
-      title: 'Deploy with one command',
-      body: html`<p>The program that runs this platform is also its command line. Sign in once; from then on:</p>
-        <${CodeBlock} title="Terminal" code=${`gameyard login --url ${portal}\ngameyard deploy dist --game ${game.slug}`} />`,
-    },
-    {
-      title: 'Or without it: get a token',
-      body: html`<p>Make one under <a href="/settings/tokens">API tokens</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
+  <${CodeBlock} title="Terminal" code=${`gameyard login --url ${portal}\ngameyard deploy dist --game ${game.slug}`} />
+  <details class="more">
+    <summary>Without that program, by plain HTTP</summary>
+    <${Steps} items=${[
+      {
+        title: 'Get a token',
+        body: html`<p>Make one under <a href="/settings/tokens">API tokens</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
         <${CodeBlock} code="export SERVICE_API_TOKEN=svc_api_…" />`,
-    },
-    {
-      title: 'Deploy a folder',
-      body: html`<p>Save this program as <code>deploy.mjs</code>. It is the whole HTTP API: announce, upload, finalize.</p>
+      },
+      {
+        title: 'Deploy a folder',
+        body: html`<p>Save this program as <code>deploy.mjs</code>. It is the whole HTTP API: announce, upload, finalize.</p>
         <${CodeBlock} title="deploy.mjs" code=${deployScript(portal, game.id)} />
         <${CodeBlock} title="Terminal" code="node deploy.mjs ./build" />`,
-    },
-  ]} />`
+      },
+    ]} /></details>`
 
 const units = ['bytes', 'kB', 'MB', 'GB']
 

@@ -9,6 +9,16 @@ export const DeployLimits = {
 }
 export type DeployLimits = { [Name in keyof typeof DeployLimits]: number }
 
+export const ArchiveLimits = {
+  archivesAtOnce: Type.Integer({
+    default: 8,
+    minimum: 1,
+    description: 'Zip archives taken in at a time, by one node.',
+  }),
+  archivesAtOncePerPlayer: Type.Integer({ default: 2, minimum: 1, description: 'The same for one player.' }),
+}
+export type ArchiveLimits = { [Name in keyof typeof ArchiveLimits]: number }
+
 const DeployState = Type.Union([
   Type.Literal('uploading'),
   Type.Literal('finalizing'),

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Parameter } from '../../core/database.ts'
 import { InvalidRequest } from '../../core/errors.ts'
+import { cutPage, type PageQuery } from '../../core/pagination.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/search-terms.ts'
 import { type GameReader, readGames } from './rows.ts'
 import type { CatalogQuery, Game } from './schemas.ts'
@@ -8,6 +9,8 @@ import type { CatalogQuery, Game } from './schemas.ts'
 const FOUND_BY = 'g.id in (select t.game_id from game_terms t where t.term = ?)'
 /** With something to play now. */
 const READY = 'g.playable = ? and (g.live_deploy_id is not null or g.external_url is not null)'
+
+const SHOWN = `g.visibility = 'public' and ${READY}`
 
 /** How long the list of tags is kept: nobody waits for a tag to appear. */
 const TAGS_MS = 60_000
@@ -59,9 +62,28 @@ export class Catalog {
   /** Those of these games that anybody may play now, in the order of the ids. */
   async among(ids: readonly string[]): Promise<Game[]> {
     if (ids.length === 0) return []
-    const where = `g.visibility = 'public' and ${READY} and g.id in (${ids.map(() => '?').join(', ')})`
+    const where = `${SHOWN} and g.id in (${ids.map(() => '?').join(', ')})`
     const games = await readGames(this.#parts, { where, order: 'g.id', values: [true, ...ids], limit: ids.length })
     return games.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
+  }
+
+  /** The games of somebody that anybody may play now, the newest first. */
+  async ofOwner(ownerId: string, { limit, cursor }: PageQuery): Promise<{ shown: Game[]; nextCursor: string | null }> {
+    const where = `g.owner_id = ? and ${SHOWN}${cursor ? ' and g.id < ?' : ''}`
+    const values = [ownerId, true, ...(cursor ? [cursor] : [])]
+    const found = await readGames(this.#parts, { where, order: 'g.id desc', values, limit: limit + 1 })
+    const { page, nextCursor } = cutPage(found, limit)
+    return { shown: page, nextCursor }
+  }
+
+  /** How many those are, and how often they were played. */
+  async sumsOfOwner(ownerId: string): Promise<{ games: number; plays: number }> {
+    const [row] = await this.#parts.db.query<{ games: number; plays: number | null }>(
+      `select count(*) as games, sum(g.plays) as plays from games g
+       where g.owner_id = ? and ${SHOWN} and g.deleted_at is null`,
+      [ownerId, true],
+    )
+    return { games: Number(row?.games ?? 0), plays: Number(row?.plays ?? 0) }
   }
 
   /** The tags that most games have that can be played, with how many; a minute old at most. */

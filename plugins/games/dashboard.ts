@@ -10,6 +10,18 @@ export interface GameTab {
   order: number
 }
 
+/** A page of its own that belongs to a game's settings; the settings lead there. */
+export interface SettingsPage {
+  title: string
+  description: string
+  /** Of the link. */
+  label: string
+  /** Path on the portal. */
+  href(game: Game): string
+  /** Whether it is for this game. */
+  shown(game: Game): boolean
+}
+
 /** What the owner's list says of each game, contributed by the plugin that knows it. */
 export interface GameColumn {
   label: string
@@ -21,6 +33,9 @@ export interface GameColumn {
   /** Asked once for all games of a page: by id, what to show; nothing for a game that is missing. */
   load(games: readonly Game[]): Promise<ReadonlyMap<string, Content>>
 }
+
+/** A column with what it says of some games. */
+export type LoadedColumn = GameColumn & { cells: ReadonlyMap<string, Content> }
 
 /** A number about all games of an owner, contributed likewise. */
 export interface OwnerFigure {
@@ -34,20 +49,28 @@ export interface OwnerFigure {
 export class Dashboard {
   /** Seen on every page of the game. */
   readonly tabs: GameTab[] = []
+  readonly settings: SettingsPage[] = []
   readonly columns: GameColumn[] = []
   readonly figures: OwnerFigure[] = []
 
-  /** The columns in their order, each with its cells for these games: as many queries as columns. */
-  loadColumns(games: readonly Game[]): Promise<(GameColumn & { cells: ReadonlyMap<string, Content> })[]> {
-    const sorted = this.columns.toSorted((a, b) => a.order - b.order)
+  /**
+   * The columns in their order, each with its cells for these games: as many queries as columns.
+   *
+   * @param live only those about this very moment
+   */
+  loadColumns(games: readonly Game[], { live: only = false } = {}): Promise<LoadedColumn[]> {
+    const sorted = this.columns.filter(({ live }) => live || !only).sort((a, b) => a.order - b.order)
     return Promise.all(
       sorted.map(async (column) => ({ ...column, cells: games.length > 0 ? await column.load(games) : new Map() })),
     )
   }
 
-  /** The figures of an owner in their order. */
-  loadFigures(ownerId: string): Promise<{ label: string; value: number; live: boolean }[]> {
-    const sorted = this.figures.toSorted((a, b) => a.order - b.order)
+  /** The figures of an owner in their order. @param live only those about this very moment */
+  loadFigures(
+    ownerId: string,
+    { live: only = false } = {},
+  ): Promise<{ label: string; value: number; live: boolean }[]> {
+    const sorted = this.figures.filter(({ live }) => live || !only).sort((a, b) => a.order - b.order)
     return Promise.all(
       sorted.map(async ({ label, live = false, value }) => ({ label, live, value: await value(ownerId) })),
     )

@@ -32,12 +32,15 @@ const GameRowSchema = defineEntity({
     signIns: p.integer(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
-    deletedAt: p.datetime(3).nullable().index(),
+    deletedAt: p.datetime(3).nullable(),
   },
+  // Each list is of games that are not deleted (or of those that are), in the order of ids or plays: an index that has
+  // all of that reads just the rows of one page, however many games there are.
   indexes: [
-    { properties: ['ownerId', 'id'] },
-    { properties: ['visibility', 'id'] },
-    { properties: ['visibility', 'plays', 'id'] },
+    { properties: ['deletedAt', 'id'] },
+    { properties: ['ownerId', 'deletedAt', 'id'] },
+    { properties: ['visibility', 'deletedAt', 'id'] },
+    { properties: ['visibility', 'deletedAt', 'plays', 'id'] },
   ],
 })
 

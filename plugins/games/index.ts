@@ -7,15 +7,19 @@ import { feed } from './feed.ts'
 import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
+import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
 import { contributeToOverview, hostPages } from './pages/host.ts'
+import { livePages } from './pages/live.ts'
 import { overviewPages } from './pages/overview.ts'
 import { ownerPages } from './pages/owner.ts'
+import { playerPages } from './pages/player.ts'
 import { publicPages } from './pages/public.ts'
 import { pathOf } from './record.ts'
 import { routes } from './routes.ts'
 import { gamePages, listPages } from './sitemaps.ts'
 
-export type { GameColumn, GameTab, OwnerFigure } from './dashboard.ts'
+export type { GameColumn, GameTab, OwnerFigure, SettingsPage } from './dashboard.ts'
+export { redirectUriOf } from './games.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export type { Game } from './schemas.ts'
@@ -32,7 +36,7 @@ export default definePlugin(
     name: 'games',
     dependencies: ['oauth-idp', 'tokens'],
     entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence],
-    migrations: [migration],
+    migrations: [migration, listsMigration],
   },
   async (app) => {
     app.decorate('games', new Games(app))
@@ -53,6 +57,7 @@ export default definePlugin(
       { label: 'Play', href: '/catalog', place: 'main', order: 10, key: 'p' },
       { label: 'My games', href: '/games', place: 'make', order: 10, key: 'm' },
       { label: 'Games', href: '/admin/games', place: 'host', order: 20 },
+      { label: 'My page', href: '/players/me', place: 'account', order: 5 },
     )
     contributeCounts(app)
     contributeToOverview(app)
@@ -67,6 +72,8 @@ export default definePlugin(
     await app.register(publicPages)
     await app.register(ownerPages)
     await app.register(overviewPages)
+    await app.register(livePages)
+    await app.register(playerPages)
     await app.register(hostPages)
   },
 )

@@ -1,8 +1,21 @@
 import Type from 'typebox'
 import { callerOf } from '../../core/auth.ts'
-import { Chip, type Content, EmptyState, Faces, html, renderPage, Section, Table } from '../../core/pages.ts'
+import { SESSION_MS } from '../../core/event-streams.ts'
+import {
+  Chip,
+  type Content,
+  EmptyState,
+  Faces,
+  html,
+  renderPage,
+  renderPart,
+  Section,
+  Stats,
+  Table,
+  type View,
+} from '../../core/pages.ts'
 import type { Routes } from '../../core/routes.ts'
-import { dashboardHeader } from '../games/index.ts'
+import { dashboardHeader, type Game } from '../games/index.ts'
 import type { Places } from './places.ts'
 import type { RoomInfo } from './rooms.ts'
 
@@ -19,21 +32,49 @@ export const pages =
       async (request, reply) => {
         const { playerId, viewer } = callerOf(request)
         const game = await app.games.mustOwn(playerId, request.params.slug)
-        const rooms = await places.list(game.id)
-        const players = rooms.reduce((sum, room) => sum + room.players, 0)
         return renderPage(reply, {
           title: `Rooms of ${game.title}`,
           user: viewer,
           body: html`
             ${dashboardHeader(app, game, `/games/${game.slug}/rooms`)}
-            <${Section} title=${rooms.length > 0 ? `${count(players, 'player')} in ${count(rooms.length, 'room')}` : 'Rooms now'}
-              description=${game.settings.multiplayer.enabled ? 'As it is at this moment; reload to look again.' : 'Rooms are turned off in the settings of the game.'}>
-              <${Table} caption=${`Rooms of ${game.title}`} columns=${COLUMNS} rows=${busiestFirst(rooms)} empty=${NOBODY} />
-            <//>`,
+            <div data-part=${ROOMS} data-events=${`/live/games/${game.slug}/rooms`}>${roomsOf(game, await places.list(game.id))}</div>
+            <noscript><p class="note">Reload the page to look again.</p></noscript>`,
         })
       },
     )
+
+    app.get(
+      '/live/games/:slug/rooms',
+      { config: { auth: 'session' }, constraints: { origin: 'portal' }, schema: { hide: true, params: Slug } },
+      async (request, reply) => {
+        const { playerId } = callerOf(request)
+        const { id, slug } = await app.games.mustOwn(playerId, request.params.slug)
+        const look = async () => {
+          const [game, rooms] = await Promise.all([app.games.mustOwn(playerId, slug), places.list(id)])
+          return { event: 'parts', data: { [ROOMS]: renderPart(roomsOf(game, rooms)) } }
+        }
+        return app.eventStreams.send(reply, { key: `rooms of ${id}`, look, longestMs: SESSION_MS })
+      },
+    )
   }
+
+/** The part of the page that a stream keeps fresh. */
+const ROOMS = 'rooms'
+
+function roomsOf(game: Game, rooms: RoomInfo[]): View {
+  const players = rooms.reduce((sum, room) => sum + room.players, 0)
+  const rate = rooms.reduce((sum, room) => sum + room.rate, 0)
+  const items = [
+    { label: 'players', value: players, live: players > 0 },
+    { label: 'rooms', value: rooms.length },
+    { label: 'messages a second', value: rate.toFixed(1) },
+  ]
+  return html`
+    <${Section} title="Rooms now" description=${game.settings.multiplayer.enabled ? 'As it is at this moment.' : 'Rooms are turned off in the settings of the game.'}>
+      ${rooms.length > 0 && html`<${Stats} items=${items} />`}
+      <${Table} caption=${`Rooms of ${game.title}`} columns=${COLUMNS} rows=${busiestFirst(rooms)} empty=${NOBODY} />
+    <//>`
+}
 
 const NOBODY = html`<${EmptyState} title="Nobody is in a room">
   <p>A room is there while somebody is in it. A game enters one with <code>join('lobby')</code>.</p>
@@ -56,5 +97,3 @@ const stateOf = ({ locked, people }: RoomInfo): Content =>
 
 const busiestFirst = (rooms: RoomInfo[]) =>
   rooms.toSorted((a, b) => b.players - a.players || (a.id < b.id ? -1 : 1)).slice(0, MOST)
-
-const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`

@@ -1,3 +1,4 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Database } from '../../core/database.ts'
 import { Administration } from './admin/administration.ts'
@@ -14,6 +15,7 @@ import { IdTokens } from './oauth/id-tokens.ts'
 import { RefreshTokens } from './oauth/refresh-tokens.ts'
 import { SigningKeys } from './oauth/signing-keys.ts'
 import { Passkeys } from './passkeys/passkeys.ts'
+import { AddressChange } from './players/address-change.ts'
 import { Avatars } from './players/avatars.ts'
 import { Letters } from './players/letters.ts'
 import { OneTimeTokens } from './players/one-time-tokens.ts'
@@ -36,6 +38,7 @@ export class Identity {
   readonly setup: Setup
   readonly signUp: SignUp
   readonly recovery: Recovery
+  readonly addressChange: AddressChange
   readonly avatars: Avatars
   readonly passkeys: Passkeys
   readonly upstream: Upstream
@@ -95,6 +98,7 @@ export class Identity {
     this.#letters = letters
     this.signUp = new SignUp({ ...around, players, tokens, letters })
     this.recovery = new Recovery({ ...around, players, tokens, letters })
+    this.addressChange = new AddressChange({ ...around, players, tokens, letters })
     this.avatars = new Avatars({ ...around, storage: app.storage })
     this.passkeys = new Passkeys({ ...around, ...site, players, tokens })
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
@@ -117,6 +121,11 @@ export class Identity {
     await this.#db.transaction(async (em) => {
       for (const { id } of admins) await this.#letters.enqueue(em, { kind: 'notice', playerId: id, subject, text })
     })
+  }
+
+  /** Writes to a player, in the background; in the caller's transaction. @param subject one line */
+  writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
+    return this.#letters.enqueue(em, { kind: 'notice', playerId, subject, text })
   }
 
   /** Forgets what has run out. */

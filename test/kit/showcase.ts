@@ -95,12 +95,14 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
 }
 
 /** Every page that can be opened by its address, by who looks at it: nobody, somebody new, the host. */
-export const pagesOf = ({ slug }: Showcase) => ({
+export const pagesOf = ({ slug, host, newcomer }: Showcase) => ({
   guest: [
     '/',
     '/catalog',
     '/catalog?tag=puzzle',
     `/games/${slug}`,
+    `/players/${host.id}`,
+    `/players/${newcomer.id}`,
     '/assets',
     '/sign-in',
     '/sign-up',
@@ -114,7 +116,7 @@ export const pagesOf = ({ slug }: Showcase) => ({
     ),
     ...['/games/ball-block/overview', '/games/ball-block/deploys', '/assets', '/assets/mine', '/assets/new'],
     ...['/blender', '/blender/new', '/playground', '/settings/tokens'],
-    ...['/settings', '/settings/security', '/settings/connected', '/credits', '/device'],
+    ...['/settings', '/settings/security', '/settings/connected', '/credits', '/oauth/device', `/players/${host.id}`],
     ...['/admin', '/admin/players', '/admin/invitations', '/admin/games', '/admin/credits'],
     ...['/admin/jobs', '/admin/storage', '/admin/log', '/admin/config', '/docs'],
   ],

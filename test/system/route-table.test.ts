@@ -87,6 +87,8 @@ GET    /confirm/:token                           portal  none page
 POST   /confirm/:token                           portal  none page same-origin
 GET    /verify-email/:token                      portal  session page
 POST   /verify-email/:token                      portal  session page
+GET    /new-email/:token                         portal  session page
+POST   /new-email/:token                         portal  session page
 GET    /avatars/:playerId                        portal  none
 POST   /api/auth/passkeys/options                portal  session
 POST   /api/auth/passkeys                        portal  session
@@ -132,6 +134,7 @@ POST   /settings/picture                         portal  session page
 POST   /settings/picture/remove                  portal  session page
 POST   /settings/upgrade                         portal  session page
 POST   /settings/verify-email                    portal  session page
+POST   /settings/email                           portal  session page
 GET    /settings/export                          portal  session page
 POST   /settings/delete                          portal  session page
 DELETE /api/deploy/:deployId                     portal  deployments:write api-token cli-token session
@@ -215,6 +218,11 @@ POST   /games/:slug/settings/serving             portal  session page
 POST   /games/:slug/settings/delete              portal  session page
 GET    /games/:slug/integrate                    portal  session page
 GET    /games/:slug/rooms                        portal  session page
+GET    /live/games                               portal  session
+GET    /live/games/:slug                         portal  session
+GET    /live/games/:slug/rooms                   portal  session
+GET    /players/me                               portal  session page
+GET    /players/:id                              portal  optional page
 GET    /catalog                                  portal  optional page
 POST   /games/restore                            portal  session page
 GET    /games/:slug/join/:key                    portal  session page
@@ -224,6 +232,16 @@ POST   /games/:slug/settings/media               portal  session page
 POST   /games/:slug/settings/media/cover         portal  session page
 POST   /games/:slug/settings/media/remove        portal  session page
 POST   /games/:slug/settings/address             portal  session page
+GET    /games/:slug/settings/domains             portal  session page
+POST   /games/:slug/settings/domains             portal  session page
+POST   /games/:slug/settings/domains/change      portal  session page
+GET    /admin/domains                            portal  session page
+POST   /admin/domains/:id/remove                 portal  session page
+GET    /api/games/:id/domains                    portal  games:read api-token cli-token session
+POST   /api/games/:id/domains                    portal  games:write api-token cli-token session
+POST   /api/games/:id/domains/:name/verify       portal  games:write api-token cli-token session
+PATCH  /api/games/:id/domains/:name              portal  games:write api-token cli-token session
+DELETE /api/games/:id/domains/:name              portal  games:write api-token cli-token session
 POST   /games/:slug/settings/invitations         portal  session page
 POST   /games/:slug/integrate/secret             portal  session page
 GET    /media/:gameId/:file                      portal  optional
@@ -418,6 +436,8 @@ async function inhabit(t: Test) {
   const job = await cancelledJob(platform.app, owner.id)
   const making = { provider: 'blender', name: 'A crate', template: 'prop' }
   const generation = await platform.app.generatedAssets.start(owner.id, making)
+  // A stream that goes on for ever would be waited for: each says how things are and ends.
+  platform.app.eventStreams.close()
   const ids: [prefix: RegExp, id: string | undefined][] = [
     [/^\/api\/oauth\/apps/, application.id],
     [/^\/(api|settings)\/tokens/, token.id],
@@ -427,9 +447,10 @@ async function inhabit(t: Test) {
     [/^(\/api)?\/assets/, asset.id],
     [/^(\/api)?\/blender/, job],
     [/^\/api\/generations/, generation.id],
-    [/^\/admin\/(players|invitations)/, owner.id],
+    [/^(\/admin)?\/(players|invitations)/, owner.id],
     [/^\/admin\/games/, game.id],
     [/^\/admin\/jobs/, 'bgj_nowhere'],
+    [/^\/admin\/domains/, 'dom_nowhere'],
   ]
   const things: Record<string, string | undefined> = {
     ...{ slug: game.slug, deployId: deploy.body.deployId, sha256, file, roomId: 'lobby', token: 'x'.repeat(43) },

@@ -3,6 +3,7 @@ import { offerCopying } from './copy.ts'
 import { offerDismissal } from './dismiss.ts'
 import { showWhereOneIs } from './here.ts'
 import { offerKeys } from './keys.ts'
+import { followEvents } from './live.ts'
 import { closeMenus } from './menu.ts'
 import { offerThemes } from './theme.ts'
 import { localiseTimes } from './when.ts'
@@ -14,3 +15,4 @@ offerThemes()
 offerKeys()
 showWhereOneIs()
 localiseTimes()
+followEvents()

@@ -43,7 +43,7 @@ export function library({ title, path, assets, nextCursor, tags, query }: Librar
   const narrowed = Boolean(q || kind || tag || rigged)
   return html`
     <${PageHeader} title=${title} lede=${path === '/assets' ? 'Models, packs, pictures and sounds that any game may link to.' : undefined}
-      actions=${html`<${Button} kind="act" href="/assets/new">Upload<//>`} />
+      actions=${(assets.length > 0 || narrowed || cursor) && html`<${Button} kind="act" href="/assets/new">Upload<//>`} />
     <div class="browse">
       <div class="browse-line">
         <${Search} action=${path} label="Search assets" value=${q} />

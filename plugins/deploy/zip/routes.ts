@@ -8,18 +8,20 @@ import { readOut } from '../../../core/read-out.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { Spool, UploadCut } from '../../../core/spool.ts'
 import { showDeploys } from '../pages.ts'
-import type { DeployLimits } from '../schemas.ts'
+import type { ArchiveLimits, DeployLimits } from '../schemas.ts'
 import { publishArchive } from './publish.ts'
+import { Turns } from './turns.ts'
 
 const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const LONGEST_MESSAGE = 500
 
 /** Where the form on the page of a game's deploys sends a zip archive. */
 export const zipRoutes =
-  (limits: DeployLimits): Routes =>
+  (limits: DeployLimits & ArchiveLimits): Routes =>
   async (app) => {
     const spool = new Spool(join(app.config.dataDir, 'archives'))
     await spool.prepare()
+    const turns = new Turns({ most: limits.archivesAtOnce, mostEach: limits.archivesAtOncePerPlayer })
     await app.register(multipart, {
       limits: { fileSize: limits.deployBytes, files: 1, fields: 1, fieldSize: 4 * LONGEST_MESSAGE, parts: 2 },
     })
@@ -62,7 +64,9 @@ export const zipRoutes =
       },
       async (request, reply: FastifyReply) => {
         const { slug } = request.params as { slug: string }
+        let endTurn: (() => void) | undefined
         try {
+          endTurn = turns.take(callerOf(request).playerId)
           const { skipped } = await publish(request, slug)
           return reply.redirect(`/games/${slug}/deploys?published=${skipped}`, 303)
         } catch (error) {
@@ -70,7 +74,10 @@ export const zipRoutes =
           await readOut(request.raw)
           // What is still under way then is not read: the answer says so, and the connection ends with it.
           if (!request.raw.complete) reply.header('connection', 'close')
+          if (error.headers) reply.headers(error.headers)
           return showDeploys(app, request, reply, { slug, problem: error.message, status: error.statusCode })
+        } finally {
+          endTurn?.()
         }
       },
     )

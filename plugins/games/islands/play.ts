@@ -9,3 +9,16 @@ if (frame && button && document.fullscreenEnabled) {
     frame.focus()
   })
 }
+
+/** Says that the game is on its way, until it is; where it is there already, nothing flashes. */
+const waiting = document.querySelector<HTMLElement>('[data-waiting]')
+
+if (frame && waiting && document.readyState !== 'complete') {
+  waiting.hidden = false
+  const show = () => {
+    waiting.hidden = true
+  }
+  frame.addEventListener('load', show, { once: true })
+  // The window is complete when its frames are: whatever the frame's own event was missed for.
+  addEventListener('load', show, { once: true })
+}

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import {
   Button,
   Chip,
+  type Content,
   EmptyState,
   Form,
   html,
@@ -14,7 +15,7 @@ import {
   type View,
   When,
 } from '../../../core/pages.ts'
-import type { Dashboard } from '../dashboard.ts'
+import type { LoadedColumn } from '../dashboard.ts'
 import { isReady, pathOf } from '../record.ts'
 import { RESTORABLE_MS } from '../removals.ts'
 import type { Game } from '../schemas.ts'
@@ -23,7 +24,7 @@ import { stateChips } from './dashboard.ts'
 export interface MyGamesProps {
   games: Game[]
   /** What plugins say of each. */
-  columns: Awaited<ReturnType<Dashboard['loadColumns']>>
+  columns: LoadedColumn[]
   /** What they say of all of them. */
   figures: Stat[]
   /** Those that can still be restored. */
@@ -41,16 +42,15 @@ export function myGames(
     { label: 'Game', cell: (game: Game) => html`<a href=${`${pathOf(game)}/overview`}><bdi>${game.title}</bdi></a>` },
     {
       label: 'State',
-      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game, origins))}</span>`,
+      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game))}</span>`,
     },
-    ...known.map(({ label, align = 'end', live, cells }) => ({
-      label,
-      align,
-      cell: (game: Game) => {
-        const value = cells.get(game.id)
-        if (value === undefined) return html`<span class="soft">${align === 'end' ? 0 : 'never'}</span>`
-        return live ? html`<${Chip} live>${value}<//>` : value
-      },
+    ...known.map((column) => ({
+      label: column.label,
+      align: column.align ?? ('end' as const),
+      cell: (game: Game) =>
+        column.live
+          ? html`<span data-part=${cellPart(column, game.id)}>${cellOf(column, game.id)}</span>`
+          : cellOf(column, game.id),
     })),
     {
       label: 'Actions',
@@ -65,8 +65,8 @@ export function myGames(
     <//>`
   return html`
     <${PageHeader} title="My games" actions=${games.length > 0 && html`<${Button} kind="act" href="/games/new">New game<//>`} />
-    <div class="stack">
-      ${games.length > 0 && html`<${Stats} items=${figures} />`}
+    <div class="stack" data-events=${games.length > 0 ? `/live/games${cursor ? `?cursor=${cursor}` : ''}` : undefined}>
+      ${games.length > 0 && html`<${Stats} items=${figures.map((figure) => ({ ...figure, part: figure.live ? figurePart(figure) : undefined }))} />`}
       <${Table} caption="My games" columns=${columns} rows=${games} empty=${empty} />
       <${Pagination} label="My games" next=${nextCursor && `/games?cursor=${nextCursor}`} first=${cursor && '/games'} />
     </div>
@@ -77,6 +77,17 @@ export function myGames(
       <//>`
     }`
 }
+
+/** What a column says of a game. */
+export function cellOf({ cells, live, align = 'end' }: LoadedColumn, gameId: string): Content {
+  const value = cells.get(gameId)
+  if (value === undefined) return html`<span class="soft">${align === 'end' ? 0 : 'never'}</span>`
+  return live ? html`<${Chip} live>${value}<//>` : value
+}
+
+/** Names of what the stream of this page keeps fresh (live.ts). */
+export const cellPart = ({ label }: { label: string }, gameId: string): string => `${label} of ${gameId}`
+export const figurePart = ({ label }: { label: string }): string => `all ${label}`
 
 const DELETED = [
   { label: 'Game', cell: (game: Game) => game.title },

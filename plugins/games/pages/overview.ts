@@ -5,7 +5,6 @@ import {
   Button,
   Card,
   CodeBlock,
-  type Content,
   CopyValue,
   Cover,
   Facts,
@@ -18,11 +17,13 @@ import {
   When,
 } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
+import type { LoadedColumn } from '../dashboard.ts'
 import { redirectUriOf } from '../games.ts'
-import { isHosted, isReady, pathOf } from '../record.ts'
+import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { SESSION, SIGN_IN } from './integrate.ts'
+import { cellOf } from './mine.ts'
 
 const own = {
   config: { auth: 'session', page: true },
@@ -36,11 +37,7 @@ export const overviewPages: Routes = async (app) => {
     const { playerId, viewer } = callerOf(request)
     const game = await app.games.mustOwn(playerId, request.params.slug)
     const columns = await app.games.dashboard.loadColumns([game])
-    const facts = columns.map(({ label, live = false, align, cells }) => ({
-      ...{ label, live, align },
-      value: cells.get(game.id),
-    }))
-    return renderPage(reply, { title: game.title, user: viewer, body: overview(app, game, facts) })
+    return renderPage(reply, { title: game.title, user: viewer, body: overview(app, game, columns) })
   })
 
   app.get('/games/:slug/sign-in', own, async (request, reply) => {
@@ -55,23 +52,16 @@ export const overviewPages: Routes = async (app) => {
   })
 }
 
-type Fact = { label: string; live: boolean; align: 'start' | 'end' | undefined; value: Content }
-
-function overview(app: FastifyInstance, game: Game, facts: Fact[]): View {
-  const numbers = facts.filter(({ align }) => align !== 'start')
-  const texts = facts.filter(({ align }) => align === 'start')
+function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): View {
+  const texts = columns.filter(({ align }) => align === 'start')
   return html`
     ${dashboardHeader(app, game, `${pathOf(game)}/overview`)}
-    <${Split} aside=${nextStep(app, game)}>
-      <${Stats} items=${numbers.map(({ label, live, value }) => ({
-        label,
-        value: (value as string | number | undefined) ?? 0,
-        live: live && Boolean(value),
-      }))} />
+    <${Split} aside=${nextStep(game)}>
+      <div data-events=${`/live${pathOf(game)}`} data-part=${NUMBERS}>${numbersOf(game, columns)}</div>
       <${Card}>
         <div class="glance"><${Cover} ...${game} /><${Facts} items=${[
           { term: 'Address', detail: html`<${CopyValue} value=${game.url} label="address" />` },
-          ...texts.map(({ label, value }) => ({ term: label, detail: value ?? html`<span class="soft">never</span>` })),
+          ...texts.map((column) => ({ term: column.label, detail: cellOf(column, game.id) })),
           { term: 'Made', detail: html`<${When} at=${game.createdAt} />` },
           { term: 'Played', detail: `${number.format(game.stats.plays)} times` },
         ]} /></div>
@@ -79,10 +69,22 @@ function overview(app: FastifyInstance, game: Game, facts: Fact[]): View {
     <//>`
 }
 
+/** The part that a stream keeps fresh (live.ts). */
+export const NUMBERS = 'numbers'
+
+/** What is counted of a game, side by side. */
+export const numbersOf = (game: Game, columns: LoadedColumn[]): View => html`
+  <${Stats} items=${columns
+    .filter(({ align }) => align !== 'start')
+    .map(({ label, live = false, cells }) => {
+      const value = cells.get(game.id) as string | number | undefined
+      return { label, value: value ?? 0, live: live && Boolean(value) }
+    })} />`
+
 const number = new Intl.NumberFormat('en')
 
 /** The one thing to do next: what a game lacks most. */
-function nextStep({ origins }: FastifyInstance, game: Game): View {
+function nextStep(game: Game): View {
   const path = pathOf(game)
   if (!game.playable)
     return step(
@@ -91,7 +93,7 @@ function nextStep({ origins }: FastifyInstance, game: Game): View {
       `${path}/settings`,
       'Open the settings',
     )
-  if (!isReady(game, origins))
+  if (!isReady(game))
     return html`<${Card} title="Next: publish a build" description="Zip the folder with your index.html, or deploy from a terminal.">
       <${CodeBlock} code=${`gameyard deploy dist --game ${game.slug}`} />
       <${Button} kind="act" href=${`${path}/deploys`}>Upload a zip<//>
@@ -111,7 +113,7 @@ function nextStep({ origins }: FastifyInstance, game: Game): View {
       'Make a link',
     )
   if (game.stats.signIns === 0)
-    return html`<${Card} title="Next: let players sign in" description=${isHosted(game, origins) ? 'Sign-in is there already. Ask who is playing:' : 'The adapter signs players in on your own server.'}>
+    return html`<${Card} title="Next: let players sign in" description=${game.hosted ? 'Sign-in is there already. Ask who is playing:' : 'The adapter signs players in on your own server.'}>
       <${CodeBlock} code=${SESSION} />
       <${Button} kind="act" href=${`${path}/integrate`}>How it works<//>
     <//>`

@@ -33,7 +33,7 @@ const Cursor = Type.Object({ cursor: Type.Optional(Type.String({ maxLength: 200 
 const Done = Type.Object({ saved: Type.Optional(Type.String()) })
 const SLUG = new RegExp(SLUG_PATTERN)
 
-const PER_PAGE = 24
+export const MINE_PER_PAGE = 24
 const BLANK: GameForm = { title: '', description: '', tags: '', visibility: 'public' }
 
 /** The portal's pages for those who make games. */
@@ -46,8 +46,8 @@ export const ownerPages: Routes = async (app) => {
       const { cursor } = request.query
       const { dashboard } = app.games
       const [page, deleted, figures] = await Promise.all([
-        app.games.list(playerId, { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
-        cursor ? { games: [] } : app.games.list(playerId, { limit: PER_PAGE }, { deleted: true }),
+        app.games.list(playerId, { limit: MINE_PER_PAGE, ...(cursor ? { cursor } : {}) }),
+        cursor ? { games: [] } : app.games.list(playerId, { limit: MINE_PER_PAGE }, { deleted: true }),
         dashboard.loadFigures(playerId),
       ])
       const columns = await dashboard.loadColumns(page.games)

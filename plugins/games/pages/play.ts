@@ -21,7 +21,8 @@ const number = new Intl.NumberFormat('en')
 
 export interface PlayProps {
   game: Game
-  ownerName: string
+  /** Who made it, and their page where they have one. */
+  owner: { name: string; path: string | null } | null
   /** Whether the viewer is signed in here, and so is to be in the game. */
   signedIn: boolean
   isOwner: boolean
@@ -29,9 +30,9 @@ export interface PlayProps {
 
 /** The public page of a game: the game itself, and below it what it is. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: PlayProps): View {
-  const { game, signedIn, isOwner, ownerName } = props
-  const ready = isReady(game, app.origins)
-  const framed = isFramed(game, app.origins)
+  const { game, signedIn, isOwner, owner } = props
+  const ready = isReady(game)
+  const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
   // Through the game's own sign-in, which ends without a click for a player who is signed in here.
   const start = new URLSearchParams({ embed: '1', returnTo: pathname + search })
@@ -40,7 +41,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
   return html`
     ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} />`}
     <${UnderPlay}>
-      <${PageHeader} title=${game.title} lede=${`by ${ownerName}`} address=${game.url} chips=${chips} actions=${actions(framed, ready, game)} />
+      <${PageHeader} title=${game.title} lede=${html`by ${owner?.path ? html`<a href=${owner.path}><bdi>${owner.name}</bdi></a>` : html`<bdi>${owner?.name ?? 'somebody'}</bdi>`}`} address=${game.url} chips=${chips} actions=${actions(framed, ready, game)} />
       ${isOwner && gameTabs(app, game, pathOf(game))}
       ${!ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
       <${Stack}>

@@ -11,6 +11,7 @@ import { catalog } from './catalog.ts'
 import { home } from './home.ts'
 import { invitation } from './invitation.ts'
 import { play } from './play.ts'
+import { playerPath } from './player.ts'
 
 const constraints = { origin: 'portal' } as const
 const open = { config: { auth: 'optional', page: true }, constraints } as const
@@ -91,7 +92,7 @@ export const publicPages: Routes = async (app) => {
     const game = await gameAt(request, reply, request.params.slug)
     if (!game) return reply
     const owner = await app.identity.players.find(game.ownerId)
-    if (isFramed(game, app.origins)) extendPolicy(reply, { 'frame-src': [new URL(game.url).origin] })
+    if (isFramed(game)) extendPolicy(reply, { 'frame-src': [new URL(game.url).origin] })
     // A frame has shared memory only when its top page is isolated too (contracts, section 7).
     if (game.settings.crossOriginIsolated) reply.header('cross-origin-embedder-policy', 'require-corp')
     return renderPage(reply, {
@@ -104,7 +105,7 @@ export const publicPages: Routes = async (app) => {
       share: game.visibility === 'public' ? shareOf(app, game) : undefined,
       body: play(app, {
         game,
-        ownerName: owner?.name ?? 'somebody',
+        owner: owner && { name: owner.name, path: owner.disabled || owner.isGuest ? null : playerPath(owner.id) },
         signedIn: viewer !== undefined,
         isOwner: game.ownerId === viewer?.id,
       }),

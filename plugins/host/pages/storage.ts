@@ -87,7 +87,7 @@ export const storagePages: Routes = async (app) => {
 const blobs = (counted: Counted | null): View => html`
   <${Section} layout="side" title="Blobs" id="blobs" description=${counted ? html`Counted <${When} at=${counted.at} />.` : 'A count reads the name of every blob, which takes a while where there are many.'}>
     ${counted && html`<${Table} caption="Blobs by kind" rows=${counted.kinds} columns=${COLUMNS} empty=${html`<p class="empty soft">Nothing is kept yet.</p>`} />`}
-    <form class="row" action="/admin/storage/count" method="post"><${Button}>${counted ? 'Count again' : 'Count now'}<//></form>
+    <${Card}><form class="row" action="/admin/storage/count" method="post"><${Button}>${counted ? 'Count again' : 'Count now'}<//></form><//>
   <//>`
 
 const number = new Intl.NumberFormat('en')

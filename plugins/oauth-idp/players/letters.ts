@@ -11,7 +11,8 @@ import type { Players } from './players.ts'
 /** What waits to be sent. The nonce alone gives no link away (players/one-time-tokens.ts). */
 export type Letter =
   | { kind: 'reset'; nonce: string; email: string }
-  | { kind: 'sign-up' | 'verify'; nonce: string }
+  | { kind: 'sign-up' | 'verify' | 'new-email'; nonce: string }
+  | { kind: 'address-changed'; playerId: string; to: string }
   | { kind: 'notice'; playerId: string; subject: string; text: string }
 
 interface LettersContext {
@@ -24,6 +25,9 @@ interface LettersContext {
   portalUrl: string
   siteName: string
 }
+
+/** Where the link of a letter leads. */
+const PAGES = { 'sign-up': 'confirm', verify: 'verify-email', 'new-email': 'new-email' } as const
 
 const JOB = 'oauth-idp/letter'
 /** How long a link holds. */
@@ -58,12 +62,30 @@ export class Letters {
 
   #write(letter: Letter): Promise<Message | null> {
     if (letter.kind === 'reset') return this.#writeReset(letter)
+    if (letter.kind === 'address-changed') return this.#writeAddressChanged(letter)
     return letter.kind === 'notice' ? this.#writeNotice(letter) : this.#writeConfirmation(letter)
   }
 
   async #writeNotice({ playerId, subject, text }: Extract<Letter, { kind: 'notice' }>): Promise<Message | null> {
     const player = await this.#context.players.find(playerId)
     return player?.email && !player.disabled ? { to: player.email, subject, text } : null
+  }
+
+  /** To an address that is nobody's any more; what may be wrong, and who can help, is all that is left to say. */
+  async #writeAddressChanged({ playerId, to }: Extract<Letter, { kind: 'address-changed' }>): Promise<Message | null> {
+    const { players, siteName, portalUrl } = this.#context
+    const player = await players.find(playerId)
+    if (!player) return null
+    return {
+      to,
+      subject: `Your email address on ${siteName} was changed`,
+      text: `Hello ${player.name},
+
+your account on ${siteName} has another email address from now on. This one no longer signs you in.
+
+If it was not you, somebody else is in your account: write to whoever runs ${portalUrl}, who can shut them out.
+`,
+    }
   }
 
   async #writeReset({ nonce, email }: Extract<Letter, { kind: 'reset' }>): Promise<Message | null> {
@@ -85,19 +107,25 @@ It works once, within an hour. If it was not you, do nothing: your password stay
     }
   }
 
-  async #writeConfirmation({ kind, nonce }: { kind: 'sign-up' | 'verify'; nonce: string }): Promise<Message | null> {
+  async #writeConfirmation({
+    kind,
+    nonce,
+  }: {
+    kind: 'sign-up' | 'verify' | 'new-email'
+    nonce: string
+  }): Promise<Message | null> {
     const { db, players, tokens, siteName, portalUrl } = this.#context
     const token = tokens.tokenOf(kind, nonce)
     const row = await db.em().findOne(OneTimeToken, { tokenHash: hashOf(token), purpose: kind })
     if (!row?.email) return null
-    const known = kind === 'sign-up' && (await players.findByEmail(row.email))
+    const known = kind !== 'verify' && (await players.findByEmail(row.email))
     if (known) {
       return {
         to: row.email,
         subject: `You have an account on ${siteName}`,
         text: `Hello ${known.name},
 
-somebody, hopefully you, wanted to make an account on ${siteName} with this email address. There is one already. Sign in:
+somebody, hopefully you, wanted to use this email address for an account on ${siteName}. It has one already. Sign in:
 
 ${portalUrl}/sign-in
 
@@ -112,7 +140,7 @@ If you don't know the password any more, that page leads to a new one. If it was
 
 somebody, hopefully you, gave this email address on ${siteName}. Open this link to confirm that it is yours:
 
-${this.#link(kind === 'sign-up' ? 'confirm' : 'verify-email', token)}
+${this.#link(PAGES[kind], token)}
 
 It works once, within an hour. If it was not you, do nothing.
 `,

@@ -7,7 +7,7 @@ import { newId, randomText } from '../../../core/ids.ts'
 import { hashOf } from '../hash.ts'
 import { OneTimeToken } from './entities.ts'
 
-export type Purpose = 'reset' | 'sign-up' | 'verify' | 'invite' | 'passkey' | 'connect'
+export type Purpose = 'reset' | 'sign-up' | 'verify' | 'new-email' | 'invite' | 'passkey' | 'connect'
 
 export interface NewToken {
   /** Of `newNonce`, where the token is needed again later; by default a fresh one. */

@@ -21,7 +21,7 @@ const owner = { config: { auth: 'session', page: true, secretPath: true }, const
  * button.
  */
 export const recoveryPages: Routes = async (app) => {
-  const { recovery, signUp, sessions, config } = app.identity
+  const { recovery, addressChange, signUp, sessions, config } = app.identity
 
   app.get('/reset-password', looks, async (_request, reply) => askPage(reply, {}))
 
@@ -90,6 +90,23 @@ export const recoveryPages: Routes = async (app) => {
   app.post('/verify-email/:token', { ...owner, schema: { params: Params } }, async (request, reply) => {
     await recovery.verify(request.params.token, callerOf(request).playerId)
     return reply.redirect('/settings?done=verified', 303)
+  })
+
+  app.get('/new-email/:token', { ...owner, schema: { params: Params } }, async (request, reply) => {
+    const { token } = request.params
+    const { playerId, viewer } = callerOf(request)
+    const email = await addressChange.addressOf(token, playerId)
+    return narrowPage(reply, {
+      title: 'Your new address',
+      lede: html`From now on you sign in with <strong>${email}</strong>.`,
+      form: html`<${Form} action=${`/new-email/${token}`} submit="Use this address" />`,
+      user: viewer,
+    })
+  })
+
+  app.post('/new-email/:token', { ...owner, schema: { params: Params } }, async (request, reply) => {
+    await addressChange.confirm(request.params.token, callerOf(request).playerId)
+    return reply.redirect('/settings?done=address', 303)
   })
 
   const askPage = (reply: FastifyReply, { email, trouble }: { email?: string; trouble?: FormTrouble }) =>

@@ -184,7 +184,7 @@ export class Sessions {
     const viewer = {
       id: row.player_id,
       name: row.name,
-      imageUrl: row.avatar && avatarPath(row.player_id, row.avatar),
+      imageUrl: avatarPath(row.player_id, row.avatar),
       isAdmin: Boolean(row.is_admin),
     }
     return {

@@ -19,7 +19,7 @@ import { type SettingsEntry, SettingsHeader } from './header.ts'
 
 /** Of a form that was refused: which one, what was entered, what is wrong. */
 export interface Refused {
-  form: 'name' | 'picture' | 'upgrade' | 'delete' | 'verify'
+  form: 'name' | 'picture' | 'upgrade' | 'delete' | 'verify' | 'email'
   trouble: FormTrouble
   name?: string
   email?: string
@@ -51,7 +51,7 @@ export const AccountPage = (props: AccountPageProps): View => {
       <//>
     <//>
     <${Picture} ...${props} trouble=${troubleOf('picture')} />
-    ${player.email && html`<${Address} player=${player} trouble=${troubleOf('verify')} />`}
+    ${player.email && html`<${Address} ...${props} trouble=${troubleOf('verify')} changing=${troubleOf('email')} />`}
     <${Section} layout="side" title="Your data" description="What this server knows of you, as one file.">
       <${Card}><div class="row"><${Button} href="/settings/export">Download as JSON<//></div><//>
     <//>
@@ -98,7 +98,13 @@ const Picture = ({ player, hasPicture, trouble }: PartProps): View => html`
     <//>
   <//>`
 
-const Address = ({ player, trouble }: { player: Player; trouble: FormTrouble | undefined }): View => html`
+const Address = ({
+  player,
+  hasPassword,
+  refused,
+  trouble,
+  changing,
+}: PartProps & { changing: FormTrouble | undefined }): View => html`
   <${Section} layout="side" title="Email" description="You sign in with it, and a lost password is mended through it.">
     <${Card}>
       <div class="row"><strong class="address-text">${player.email}</strong>
@@ -106,8 +112,17 @@ const Address = ({ player, trouble }: { player: Player; trouble: FormTrouble | u
       ${trouble?.message && html`<${Notice} tone="error">${trouble.message}<//>`}
       ${
         !player.emailVerified &&
-        html`<form action="/settings/verify-email" method="post"><${Button}>Send a link to verify it<//></form>`
+        html`<form class="row" action="/settings/verify-email" method="post"><${Button}>Send a link to verify it<//></form>`
       }
+      <${Confirm} label="Change the address" kind="plain" action="/settings/email" submit="Send a link to it" open=${changing !== undefined} error=${changing?.message}>
+        <${Field} label="New address" name="email" type="email" required autocomplete="email" value=${changing && refused?.email}
+          hint="It counts once you have opened the link that is sent there. The old address is told." error=${changing?.fields.email} />
+        ${
+          hasPassword &&
+          html`<${Field} label="Your password" name="password" id="email-password" type="password" required autocomplete="current-password"
+            error=${changing?.fields.password} />`
+        }
+      <//>
     <//>
   <//>`
 

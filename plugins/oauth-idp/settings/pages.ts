@@ -20,12 +20,13 @@ const DONE: Record<string, string> = {
   name: 'Your name is changed.',
   picture: 'Your picture is changed.',
   upgraded: 'This is your account now. Nothing else has changed.',
+  address: 'Your email address is changed. The old one was told.',
   verified: 'Your email address is verified.',
 }
 
 /** /settings: who one is here. */
 export const settingsPages: Routes = async (app) => {
-  const { players, sessions, signUp, recovery, avatars, removal, settings, config } = app.identity
+  const { players, sessions, signUp, recovery, addressChange, avatars, removal, settings, config } = app.identity
   await app.register(multipart, { limits: { files: 1, fields: 2, fileSize: LARGEST.bytes, headerPairs: 20 } })
   settings.push({ label: 'Account', href: '/settings', order: 10 })
 
@@ -87,6 +88,21 @@ export const settingsPages: Routes = async (app) => {
       return accountPage(request, reply, { refused: { form: 'verify', trouble: troubleOf(error) } })
     }
   })
+
+  app.post(
+    '/settings/email',
+    { ...signedIn, schema: { body: Type.Object({ email: Text, password: Text }) } },
+    async (request, reply) => {
+      const { email = '', password = '' } = request.body
+      const { playerId, credentialId: sessionId } = callerOf(request)
+      try {
+        await addressChange.ask({ playerId, sessionId, email, password, address: request.ip })
+        return renderMailSent(app, reply, email)
+      } catch (error) {
+        return accountPage(request, reply, { refused: { form: 'email', email, trouble: troubleOf(error) } })
+      }
+    },
+  )
 
   app.get('/settings/export', signedIn, async (request, reply) => {
     const data = await removal.export(callerOf(request).playerId)

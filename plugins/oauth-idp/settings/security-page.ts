@@ -64,21 +64,24 @@ const Password = ({ hasPassword, minLength, passwordTrouble }: SecurityPageProps
 const Passkeys = ({ passkeys }: { passkeys: Passkey[] }): View => html`
   <${Section} layout="side" title="Passkeys"
     description="Sign in by fingerprint, face or PIN of your device. Nothing to remember, nothing to give away.">
-    <${Table} ...${{
-      caption: 'Passkeys',
-      rows: passkeys,
-      columns: [
-        { label: 'Passkey', cell: ({ label }: Passkey) => label },
-        { label: 'Last used', cell: ({ lastUsedAt }: Passkey) => html`<${When} at=${lastUsedAt} />` },
-        {
-          label: 'Actions',
-          action: true,
-          cell: ({ id, label }: Passkey) => html`<form action="/settings/passkeys/remove" method="post">
+    ${passkeys.length === 0 && html`<noscript><${Card}><p>A browser with scripts and a safe address (https, or this machine) can add one.</p><//></noscript>`}
+    ${
+      passkeys.length > 0 &&
+      html`<${Table} ...${{
+        caption: 'Passkeys',
+        rows: passkeys,
+        columns: [
+          { label: 'Passkey', cell: ({ label }: Passkey) => label },
+          { label: 'Last used', cell: ({ lastUsedAt }: Passkey) => html`<${When} at=${lastUsedAt} />` },
+          {
+            label: 'Actions',
+            action: true,
+            cell: ({ id, label }: Passkey) => html`<form action="/settings/passkeys/remove" method="post">
             <input type="hidden" name="id" value=${id} /><${Button} small label=${`Remove ${label}`}>Remove<//></form>`,
-        },
-      ],
-      empty: html`<${EmptyState} title="No passkey yet">A browser with scripts and a safe address (https, or this machine) can add one.<//>`,
-    }} />
+          },
+        ],
+      }} />`
+    }
     <div hidden data-passkey-add>
       <${Card}>
         <div class="form">

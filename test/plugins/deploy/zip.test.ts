@@ -200,3 +200,16 @@ t.test("nobody publishes to another's game, nor without a file, nor from another
   t.equal((await player.post('/games/pong/deploys', Buffer.from('--x--\r\n'), { headers: foreign })).status, 403)
   t.same(await spooled(), [])
 })
+
+t.test('few archives are taken in at a time, and a page says so', async (t) => {
+  const { publish, spooled } = await withGame(t, { limits: { archivesAtOncePerPlayer: 1 } })
+  const answers = await Promise.all(Array.from({ length: 4 }, () => publish(zip([index]))))
+  t.equal(answers.filter(({ status }) => status === 303).length, 1, 'one is published')
+  for (const refused of answers.filter(({ status }) => status !== 303)) {
+    t.match(refused, { status: 429, text: /Too many requests/, headers: { 'retry-after': /^\d+$/ } })
+  }
+  t.equal((await publish(zip([index]))).status, 303, 'then the next')
+  t.equal((await publish(Buffer.from('no archive'))).status, 400)
+  t.equal((await publish(zip([index]))).status, 303, 'a refusal gives its turn back')
+  t.same(await spooled(), [])
+})

@@ -36,6 +36,19 @@ async function ask({ port }: Server, method: string, path: string, { host = PORT
   return { status: response.statusCode as number, headers: response.headers, body: json ? JSON.parse(text) : text }
 }
 
+/** What a stream of server-sent events says first. */
+async function firstEvent({ port }: Server, path: string, cookie: string): Promise<string> {
+  const sent = request({ host: '127.0.0.1', port, path, headers: { host: PORTAL, cookie } }).end()
+  const [response] = await once(sent, 'response')
+  let text = ''
+  for await (const chunk of response) {
+    text += chunk
+    if (text.includes('\n\n')) break
+  }
+  sent.destroy()
+  return text
+}
+
 /** A player who follows a room and comes back by itself, to whichever node lives, as the published client does. */
 class Player {
   you = ''
@@ -187,6 +200,8 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
     for (const node of nodes) {
       const { body } = await ask(node, 'GET', '/mp/rooms', { host: game })
       t.same(body.rooms, [{ id: 'spread', players: 4, capacity: 100, locked: false }])
+      const live = await firstEvent(node, `/live/games/${created.body.slug}/rooms`, cookie)
+      t.match(live, /spread.*4 of 100/, 'its maker sees all of it from each node')
     }
     for (let index = 0; index < 4; index++) t.equal(players[index]?.anew, 0)
   })

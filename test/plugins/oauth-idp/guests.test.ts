@@ -140,3 +140,19 @@ async function invite(admin: PlayerClient, note: string): Promise<string> {
   if (status !== 201 || !path) throw new Error(`No invitation: ${status}`)
   return path
 }
+
+t.test('guests without end are slowed down, on the page as by the API', async (t) => {
+  const limits = { rateLimits: true, signUpsPerMinute: 3 }
+  const platform = await startPlatform(t, { only, config: { ...config, limits } })
+  const come = () => new Client(platform.app).post('/api/auth/guest', { name: 'Ada' })
+  for (let guests = 0; guests < 3; guests++) t.equal((await come()).status, 201)
+  t.match(await come(), {
+    status: 429,
+    body: { error: { code: 'rate_limited' } },
+    headers: { 'retry-after': /^\d+$/ },
+  })
+  const page = await platform.stranger.submit('/guest', { name: 'Ada', returnTo: '/' })
+  t.match(page, { status: 429, text: /Too many requests/, headers: { 'retry-after': /^\d+$/ } })
+  platform.clock.advance(60_000)
+  t.equal((await come()).status, 201, 'a minute later there is room again')
+})

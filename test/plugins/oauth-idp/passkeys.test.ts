@@ -115,3 +115,15 @@ t.test('passkeys are for their player alone', async (t) => {
   t.equal((await ada.post('/api/auth/passkeys/options', undefined, foreign)).status, 403)
   t.equal((await ada.post('/api/auth/passkeys/sign-in/options', undefined, foreign)).status, 403)
 })
+
+t.test('passkeys are not tried without end', async (t) => {
+  const limits = { rateLimits: true, signInAttemptsPerMinute: 3 }
+  const platform = await startPlatform(t, { only, config: { limits } })
+  const refused = { status: 429, body: { error: { code: 'rate_limited' } }, headers: { 'retry-after': /^\d+$/ } }
+  const attempt = () => platform.stranger.post('/api/auth/passkeys/sign-in', { response: { id: 'x' } })
+  for (let tries = 0; tries < 3; tries++) t.not((await attempt()).status, 429)
+  t.match(await attempt(), refused)
+  const begin = () => platform.stranger.post('/api/auth/passkeys/sign-in/options')
+  for (let tries = 0; tries < 9; tries++) t.equal((await begin()).status, 200)
+  t.match(await begin(), refused, 'nor begun')
+})

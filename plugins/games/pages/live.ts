@@ -1,0 +1,63 @@
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { SESSION_MS } from '../../../core/event-streams.ts'
+import { renderPart } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import { cellOf, cellPart, figurePart } from './mine.ts'
+import { NUMBERS, numbersOf } from './overview.ts'
+import { MINE_PER_PAGE } from './owner.ts'
+
+const own = { config: { auth: 'session' }, constraints: { origin: 'portal' } } as const
+
+/** Numbers of all nodes are counted every few seconds (analytics/playing.ts). */
+const EVERY_MS = 2000
+
+/** Streams that keep the owner's pages fresh: who is in rooms, without reloading. */
+export const livePages: Routes = async (app) => {
+  const { dashboard } = app.games
+
+  app.get(
+    '/live/games',
+    {
+      ...own,
+      schema: { hide: true, querystring: Type.Object({ cursor: Type.Optional(Type.String({ maxLength: 200 })) }) },
+    },
+    async (request, reply) => {
+      const { playerId } = callerOf(request)
+      const { cursor } = request.query
+      const { games } = await app.games.list(playerId, { limit: MINE_PER_PAGE, ...(cursor ? { cursor } : {}) })
+      const look = async () => {
+        const [columns, figures] = await Promise.all([
+          dashboard.loadColumns(games, { live: true }),
+          dashboard.loadFigures(playerId, { live: true }),
+        ])
+        const cells = columns.flatMap((column) =>
+          games.map(({ id }) => [cellPart(column, id), renderPart(cellOf(column, id))]),
+        )
+        const sums = figures.map((figure) => [figurePart(figure), number.format(figure.value)])
+        return { event: 'parts', data: Object.fromEntries([...cells, ...sums]) }
+      }
+      return app.eventStreams.send(reply, {
+        key: `games of ${playerId}`,
+        look,
+        everyMs: EVERY_MS,
+        longestMs: SESSION_MS,
+      })
+    },
+  )
+
+  app.get(
+    '/live/games/:slug',
+    { ...own, schema: { hide: true, params: Type.Object({ slug: Type.String({ maxLength: 63 }) }) } },
+    async (request, reply) => {
+      const game = await app.games.mustOwn(callerOf(request).playerId, request.params.slug)
+      const look = async () => {
+        const columns = await dashboard.loadColumns([game])
+        return { event: 'parts', data: { [NUMBERS]: renderPart(numbersOf(game, columns)) } }
+      }
+      return app.eventStreams.send(reply, { key: game.id, look, everyMs: EVERY_MS, longestMs: SESSION_MS })
+    },
+  )
+}
+
+const number = new Intl.NumberFormat('en')

@@ -1,0 +1,95 @@
+import type { FastifyInstance } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/auth.ts'
+import { NotFound } from '../../../core/errors.ts'
+import { Avatar, Button, EmptyState, Grid, html, Pagination, renderPage, type View } from '../../../core/pages.ts'
+import type { Routes } from '../../../core/routes.ts'
+import type { Game } from '../schemas.ts'
+import { gameCard } from './card.ts'
+
+const constraints = { origin: 'portal' } as const
+const PER_PAGE = 24
+
+/** The path of a player's page: nothing of it is anybody's but the id. */
+export const playerPath = (playerId: string): string => `/players/${playerId}`
+
+/** A player as everybody sees them: picture, name, and the games that they made public. Nothing else is told. */
+export const playerPages: Routes = async (app) => {
+  app.get('/players/me', { config: { auth: 'session', page: true }, constraints }, async (request, reply) => {
+    const player = await app.identity.players.find(callerOf(request).playerId)
+    return reply.redirect(player && !player.isGuest ? playerPath(player.id) : '/settings', 303)
+  })
+
+  app.get(
+    '/players/:id',
+    {
+      config: { auth: 'optional', page: true },
+      constraints,
+      schema: {
+        params: Type.Object({ id: Type.String({ maxLength: 40 }) }),
+        querystring: Type.Object({ cursor: Type.Optional(Type.String({ maxLength: 200 })) }),
+      },
+    },
+    async (request, reply) => {
+      const viewer = request.principal?.viewer ?? null
+      const { cursor } = request.query
+      const player = await app.identity.players.find(request.params.id)
+      // Guests leave nothing behind, and whoever is shut out is not shown: as if there were nobody of that name.
+      if (!player || player.disabled || player.isGuest) throw new NotFound('player')
+      const [page, sums, playing] = await Promise.all([
+        app.games.catalog.ofOwner(player.id, { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
+        app.games.catalog.sumsOfOwner(player.id),
+        app.games.playing.now(),
+      ])
+      const isSelf = viewer?.id === player.id
+      return renderPage(reply, {
+        title: player.name,
+        description: sums.games > 0 ? `Games by ${player.name}.` : undefined,
+        user: viewer,
+        share: { path: playerPath(player.id) },
+        // A page with nothing on it but a name is nobody's business.
+        head: sums.games === 0 && html`<meta name="robots" content="noindex" />`,
+        body: playerPage(app, { ...page, ...sums, player, isSelf, playing, cursor }),
+      })
+    },
+  )
+}
+
+interface PlayerProps {
+  player: { id: string; name: string; imageUrl: string }
+  /** How many are public. */
+  games: number
+  plays: number
+  /** Of one page of them. */
+  shown: Game[]
+  nextCursor: string | null
+  cursor: string | undefined
+  playing: ReadonlyMap<string, number>
+  isSelf: boolean
+}
+
+function playerPage({ origins }: Pick<FastifyInstance, 'origins'>, props: PlayerProps): View {
+  const { player, games, shown, plays, playing, isSelf, nextCursor, cursor } = props
+  const path = playerPath(player.id)
+  const about = [
+    games > 0 ? `${number.format(games)} ${games === 1 ? 'game' : 'games'}` : 'No public games yet',
+    ...(plays > 0 ? [`${number.format(plays)} ${plays === 1 ? 'play' : 'plays'}`] : []),
+  ]
+  return html`
+    <header class="page-header profile">
+      <${Avatar} name=${player.name} imageUrl=${player.imageUrl.slice(origins.portal.length)} size="l" />
+      <div class="page-header-text"><h1><bdi>${player.name}</bdi></h1><p class="lede">${about.join(' · ')}</p></div>
+      ${isSelf && html`<div class="actions"><${Button} href="/settings">Edit profile<//></div>`}
+    </header>
+    ${
+      shown.length > 0
+        ? html`<${Grid}>${shown.map((game) => gameCard(game, playing))}<//>`
+        : isSelf
+          ? html`<${EmptyState} title="Your games will stand here" action=${{ href: '/games/new', label: 'Publish a game' }}>
+              <p>This is what everybody sees of you: your picture, your name, and the games that you publish.</p><//>`
+          : html`<${EmptyState} title="Nothing to play yet" action=${{ href: '/catalog', label: 'See all games' }}><p>What they publish will stand here.</p><//>`
+    }
+    <${Pagination} label="Games" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />`
+}
+
+const number = new Intl.NumberFormat('en', { notation: 'compact' })

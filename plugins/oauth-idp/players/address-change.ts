@@ -1,0 +1,125 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/database.ts'
+import { Forbidden, NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import type { RateLimiter } from '../../../core/rate-limit.ts'
+import { InvalidCredentials, LinkUsed } from '../errors.ts'
+import { Session } from '../sessions/entities.ts'
+import { OneTimeToken } from './entities.ts'
+import { type Letters, LINK_MS } from './letters.ts'
+import type { OneTimeTokens } from './one-time-tokens.ts'
+import type { Players } from './players.ts'
+import { fieldError, normaliseEmail } from './profile.ts'
+import { limitLetters } from './sign-up.ts'
+
+interface AddressChangeContext {
+  db: Database
+  clock: Clock
+  events: Events
+  rateLimiter: RateLimiter
+  players: Players
+  tokens: OneTimeTokens
+  letters: Letters
+  linksPerHour: number
+}
+
+/** How lately somebody without a password must have signed in: with a passkey, or through an account elsewhere. */
+const FRESH_MS = 600_000
+
+/** Who asks, and what shows that it is really them. */
+export interface AddressChangeRequest {
+  playerId: string
+  sessionId: string
+  email: string
+  password: string
+  /** Of the caller, for rate limits. */
+  address: string
+}
+
+/**
+ * Another email address for an account. It is the key to everything (a lost password is mended through it), so it takes
+ * the password or a fresh sign-in, the new address is proven by a link, and the old one is told.
+ */
+export class AddressChange {
+  readonly #context: AddressChangeContext
+
+  constructor(context: AddressChangeContext) {
+    this.#context = context
+  }
+
+  /**
+   * Sends a link to the new address. Whether that has an account already is found out by the letter, so that nobody can
+   * tell from here.
+   *
+   * @throws InvalidRequest, InvalidCredentials, RateLimited; Forbidden when the last sign-in is too long ago
+   */
+  async ask({ playerId, sessionId, email, password, address }: AddressChangeRequest): Promise<void> {
+    const { db, players, tokens, letters } = this.#context
+    const player = await players.find(playerId)
+    if (!player?.email) throw new NotFound('address')
+    const next = normaliseEmail(email)
+    if (next === player.email) throw fieldError('email', 'This is your address already.')
+    if (await players.hasPassword(playerId)) await this.#mustKnow(player.email, password, address)
+    else await this.#mustBeFresh(sessionId)
+    await limitLetters(this.#context, next, address)
+    const nonce = tokens.newNonce()
+    const { email: from } = player
+    await db.transaction(async (em) => {
+      // The latest is meant.
+      await em.nativeDelete(OneTimeToken, { playerId, purpose: 'new-email' })
+      await tokens.issue(em, 'new-email', { nonce, playerId, email: next, data: { from }, lifeMs: LINK_MS })
+      await letters.enqueue(em, { kind: 'new-email', nonce })
+    })
+  }
+
+  /** The address that a link is about, for the page that asks once more. @throws LinkUsed, Forbidden */
+  async addressOf(token: string, playerId: string): Promise<string> {
+    return (await this.#find(token, playerId)).email
+  }
+
+  /**
+   * The new address is the account's from now on, and proven; links that were sent to the old one lead nowhere. Only for
+   * the signed-in player who asked, as with `Recovery.verify`.
+   *
+   * @throws LinkUsed; Forbidden when somebody else is signed in; EmailTaken when another account was faster
+   */
+  async confirm(token: string, playerId: string): Promise<void> {
+    const { db, events, players, tokens, letters } = this.#context
+    const { link, email, from } = await this.#find(token, playerId)
+    const player = await players.find(playerId)
+    if (player?.email !== from) throw new LinkUsed()
+    await db.transaction(async (em) => {
+      if (!(await tokens.consume(em, link))) throw new LinkUsed()
+      await players.updateUnique(em, playerId, { email, emailVerified: true }, { email: from })
+      await em.nativeDelete(OneTimeToken, { playerId, purpose: { $in: ['reset', 'verify', 'new-email'] } })
+      await letters.enqueue(em, { kind: 'address-changed', playerId, to: from })
+    })
+    await events.emit('player.changed', { playerId })
+  }
+
+  async #find(token: string, playerId: string) {
+    const link = await this.#context.tokens.find('new-email', token)
+    const from = link?.data?.from
+    if (!link?.email || typeof from !== 'string') throw new LinkUsed()
+    if (link.playerId !== playerId) throw new Forbidden('This link belongs to another account; sign in to that one.')
+    return { link, email: link.email, from }
+  }
+
+  async #mustKnow(email: string, password: string, address: string): Promise<void> {
+    try {
+      await this.#context.players.authenticate({ email, password }, address)
+    } catch (error) {
+      throw error instanceof InvalidCredentials ? fieldError('password', 'This is not your password.') : error
+    }
+  }
+
+  async #mustBeFresh(sessionId: string): Promise<void> {
+    const { db, clock } = this.#context
+    const session = await db.em().findOne(Session, { id: sessionId }, { fields: ['createdAt'] })
+    if (!session || session.createdAt.getTime() < clock.now().getTime() - FRESH_MS) {
+      throw new Forbidden(
+        'Sign out and in again first, with your passkey or other account: this takes a fresh sign-in.',
+      )
+    }
+  }
+}
