@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts'
 import type { Database } from './database.ts'
 import type { Events } from './events.ts'
 import { newId, randomText } from './ids.ts'
-import { BackgroundJob } from './job-entities.ts'
+import { BackgroundJob, ENQUEUE, PLAN } from './job-entities.ts'
 import { noTracing, type Tracing } from './tracing.ts'
 
 export { BackgroundJob, jobMigrations } from './job-entities.ts'
@@ -381,22 +381,3 @@ export class Jobs {
     }
   }
 }
-
-const INSERT = `insert into background_jobs (id, name, "key", payload, state, due_at, attempts, created_at)
-  values (?, ?, ?, ?, 'queued', ?, 0, ?) on conflict (name, "key")`
-
-/** Decided in one statement: of enqueuers and a worker at once, none overlooks the other. */
-const ENQUEUE = `${INSERT} do update set
-  payload = excluded.payload,
-  attempts = case background_jobs.state when 'failed' then 0 else background_jobs.attempts end,
-  state = case background_jobs.state when 'failed' then 'queued' else background_jobs.state end,
-  rerun_at = case
-    when background_jobs.state <> 'running' then null
-    when background_jobs.rerun_at < excluded.due_at then background_jobs.rerun_at
-    else excluded.due_at end,
-  due_at = case
-    when background_jobs.state = 'running' then background_jobs.due_at
-    when background_jobs.state = 'queued' and background_jobs.due_at < excluded.due_at then background_jobs.due_at
-    else excluded.due_at end`
-
-const PLAN = `${INSERT} do nothing`
