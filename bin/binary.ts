@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { getAsset, getAssetKeys } from 'node:sea'
+import { getAsset, getAssetKeys, getRawAsset } from 'node:sea'
 import type { FileSource } from '../core/browser-files.ts'
 import { setNativeBinding } from '../drivers/database/sqlite-native.ts'
 import { main } from './main.ts'
@@ -10,10 +10,11 @@ import { main } from './main.ts'
 declare const VERSION: string
 
 const names = new Set(getAssetKeys())
+/** Nothing is copied: the bytes are where the system has mapped the file. */
 const embedded =
   (folder: string): FileSource =>
   async (name) =>
-    names.has(`${folder}/${name}`) ? new Uint8Array(getAsset(`${folder}/${name}`)) : null
+    names.has(`${folder}/${name}`) ? new Uint8Array(getRawAsset(`${folder}/${name}`)) : null
 
 const addon: { exports: object | null } = { exports: null }
 

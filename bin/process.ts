@@ -22,11 +22,16 @@ export async function createPlatform(
   installation: Installation,
   terminal: boolean,
 ): Promise<FastifyInstance> {
+  const { endpoint } = config.telemetry
+  const telemetry = endpoint
+    ? new (await import('../core/telemetry.ts')).Telemetry(config.telemetry, installation.version)
+    : null
   const logTail = new LogTail()
   const log = createLog(
     config.log.level,
     terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined,
     logTail,
+    telemetry?.mixin,
   )
   for (const problem of problems) log.warn(formatProblem(problem))
   return createKernel(config, {
@@ -37,6 +42,7 @@ export async function createPlatform(
     describeConfig: () => printConfig(config, schema),
     browserFiles: installation.browser,
     version: installation.version,
+    telemetry,
     program: installation.binary ? { path: installation.binary, version: installation.version } : null,
   }).catch((error) => {
     throw folderProblem(error, config.dataDir)

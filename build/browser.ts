@@ -15,6 +15,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
 import { type BrowserManifest, browserFileNames } from '../core/browser-files.ts'
 import { drawIcons } from './icons.ts'
+import { withoutEval } from './without-eval.ts'
 
 const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/browser')
@@ -35,7 +36,7 @@ const decoders = [
 ]
 const fonts = ['bricolage-grotesque', 'instrument-sans', 'jetbrains-mono']
 const watched = [
-  'build/{browser,icons}.ts',
+  'build/{browser,icons,without-eval}.ts',
   'core/pages/{svg-canvas,covers,motifs}.ts',
   'plugins/*/cards/*.ts',
   'package-lock.json',
@@ -142,7 +143,8 @@ async function plainFiles(): Promise<[string, Uint8Array][]> {
   )
   const unpackers = decoders.map(async (path): Promise<[string, Uint8Array]> => {
     const bytes = await readFile(join(root, 'node_modules/three/examples/jsm/libs', path))
-    return [basename(path), bytes]
+    const text = path.endsWith('basis_transcoder.js') ? withoutEval(bytes.toString()) : null
+    return [basename(path), text === null ? bytes : Buffer.from(text)]
   })
   return Promise.all([...drawn, ...licences, ...unpackers])
 }

@@ -22,14 +22,14 @@ const tap = spawn(
 )
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => tap.kill(signal))
 
-let tail = ''
+let output = ''
 tap.stdout.on('data', (chunk) => {
   process.stdout.write(chunk)
-  tail = (tail + chunk).slice(-4096)
+  output += chunk
 })
 tap.on('error', (error) => console.error(`tap could not be started: ${error.message}`))
 tap.on('close', (code) => {
-  const { pass, fail, skip, todo } = summary(tail)
+  const { pass, fail, skip, todo } = summary(output) ?? files(output)
   // A file that dies before its first assertion fails without one being counted.
   const failed = code === 0 ? fail : Math.max(fail, 1)
   console.log(`${pass} passed, ${failed} failed, ${skip + todo} skipped`)
@@ -38,8 +38,23 @@ tap.on('close', (code) => {
 
 /** Reads tap's last word: `# { total: 8, pass: 5, fail: 1, skip: 2 }`, where what is zero may be missing. */
 function summary(text) {
+  const [, line] = [...text.matchAll(/^# \{ (.*) \}$/gm)].at(-1) ?? []
+  if (line === undefined) return null
   const counts = { pass: 0, fail: 0, skip: 0, todo: 0 }
-  const [, line = ''] = [...text.matchAll(/^# \{ (.*) \}$/gm)].at(-1) ?? []
   for (const [, name, count] of line.matchAll(/(\w+): (\d+)/g)) counts[name] = Number(count)
+  return counts
+}
+
+/** Tap did not come to its last word: the lines of the files, ` FAIL  test/a.test.ts 1 failed, 2 skip of 35 13s`. */
+function files(text) {
+  const counts = { pass: 0, fail: 0, skip: 0, todo: 0 }
+  for (const [, line] of text.matchAll(/^ (?:PASS|FAIL|SKIP|TODO) +\S+ (.*) \S+$/gm)) {
+    const all = Number(/(\d+)(?: OK)?$/.exec(line)?.[1] ?? 0)
+    const [fail, skip, todo] = ['failed', 'skip', 'todo'].map((what) => Number(line.match(`(\\d+) ${what}`)?.[1] ?? 0))
+    counts.pass += all - fail - skip - todo
+    counts.fail += fail
+    counts.skip += skip
+    counts.todo += todo
+  }
   return counts
 }

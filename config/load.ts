@@ -86,6 +86,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   if (!findings.sound) throw new ConfigError(findings.problems)
 
   config.dataDir = resolve(configDir, config.dataDir)
+  const { tls } = config.listen
+  if (tls.cert) config.listen.tls = { cert: resolve(configDir, tls.cert), key: resolve(configDir, tls.key) }
   return {
     config,
     plugins: plugins.filter(({ enabled }) => enabled).map(({ plugin }) => plugin),

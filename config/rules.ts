@@ -24,6 +24,7 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       ['trustProxy'],
       'trustProxy: true lets anyone choose the address they seem to come from; name the addresses of your proxy instead',
     )
+  checkTls(config, error)
   const elsewhere = [config.database, config.storage].map((family) => (family as { driver?: string })?.driver)
   if (config.backup?.schedule && (elsewhere[0] === 'postgres' || elsewhere[1] === 's3'))
     error(
@@ -56,6 +57,21 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
     error(
       path,
       `games.domain: ${games} shares its domain with ${neighbour}, so any game could set cookies for it; use another domain for games (example-games.net beside example.org) or, where every game is trusted, set games.allowSameSite: true`,
+    )
+}
+
+/** Https from files: both of them, and an address that says so. */
+function checkTls({ listen, lan, portal }: Config, error: Findings['error']): void {
+  const { cert, key } = listen?.tls ?? {}
+  if (!cert && !key) return
+  if (!cert || !key)
+    error(['listen', 'tls'], `listen.tls: ${cert ? 'key' : 'cert'} is missing; https needs a certificate and its key`)
+  else if (lan?.https)
+    error(['lan', 'https'], 'lan.https: listen.tls brings a certificate already; choose one of the two')
+  else if (!portal?.url?.startsWith('https:'))
+    error(
+      ['portal', 'url'],
+      'portal.url: with listen.tls the platform speaks https, so its address begins with https://',
     )
 }
 

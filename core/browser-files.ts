@@ -5,7 +5,10 @@ import type { FastifyInstance } from 'fastify'
 import { NotFound, StartupError } from './errors.ts'
 import { cacheControl, chooseEncoding, matchesEtag } from './http.ts'
 
-/** Where the built files are: reads one by its name, relative to the browser build's folder; null when there is none. */
+/**
+ * Where the built files are: reads one by its name, relative to the browser build's folder; null when there is none.
+ * Nobody writes to the bytes: in the single binary they are the program's own.
+ */
 export type FileSource = (name: string) => Promise<Uint8Array | null>
 
 /** The files of a folder on disk, as `build/browser.ts` writes them. */
@@ -120,7 +123,7 @@ export async function loadBrowserFiles(source: FileSource): Promise<BrowserFiles
   const read = async (file: string) => {
     const bytes = await source(file)
     if (!bytes) throw new StartupError(`The browser build lacks ${file}; run \`npm run build:browser\` again.`)
-    return Buffer.from(bytes)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
   const files = Object.entries(manifest.files).map(
     async ([name, { file, contentType, encodings }]): Promise<BrowserFile> => {

@@ -45,6 +45,17 @@ export const kernelSections = {
         description: 'Address to listen on; 0.0.0.0 for a LAN or a server.',
       }),
       port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'TCP port; 0 picks a free one.' }),
+      tls: Section(
+        {
+          cert: Type.String({
+            default: '',
+            description:
+              'File with the certificate and those above it, in PEM, relative to this file; none: plain http.',
+          }),
+          key: Type.String({ default: '', description: 'File with its private key, in PEM.' }),
+        },
+        { description: 'Serve https without a proxy. Renewed files are taken without a restart.', default: {} },
+      ),
     },
     { description: 'Where the process listens.', default: {} },
   ),
@@ -149,6 +160,25 @@ export const kernelSections = {
   metrics: Section(
     { token: Type.Optional(Secret({ description: 'Bearer token for /metrics from elsewhere than this machine.' })) },
     { description: 'Prometheus metrics.', default: {} },
+  ),
+  telemetry: Section(
+    {
+      endpoint: Type.Optional(
+        Type.String({
+          pattern: '^https?://[^?#\\s]+$',
+          examples: ['http://127.0.0.1:4318'],
+          description: 'Where an OpenTelemetry collector takes OTLP over HTTP. Without it nothing is traced.',
+        }),
+      ),
+      headers: Type.Optional(Secret({ description: 'Sent along, as name=value,name=value.' })),
+      serviceName: Type.String({
+        default: 'gameyard',
+        minLength: 1,
+        description: 'What this platform is called there.',
+      }),
+      sampleRatio: Type.Number({ default: 1, minimum: 0, maximum: 1, description: 'The part of all traces to send.' }),
+    },
+    { description: 'Traces of requests, jobs, database and AI calls, by OpenTelemetry.', default: {} },
   ),
   log: Section(
     {

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from './clock.ts'
 import { defineError } from './errors.ts'
 import { type Migration, migrate } from './migrations.ts'
+import { noTracing, type Tracing } from './tracing.ts'
 
 /** What a raw statement takes: a date is stored as the instant, an object or array as JSON text. */
 export type Parameter = string | number | bigint | boolean | null | Date | Uint8Array | object
@@ -73,6 +74,7 @@ export interface DatabaseOptions {
   migrations: Migration[]
   log: FastifyBaseLogger
   clock: Clock
+  tracing?: Tracing
 }
 
 /**
@@ -86,11 +88,13 @@ export class Database {
   readonly dialect: DatabaseDriver['dialect']
   readonly #driver: DatabaseDriver
   readonly #orm: MikroORM
+  readonly #tracing: Tracing
 
-  private constructor(driver: DatabaseDriver, orm: MikroORM) {
+  private constructor(driver: DatabaseDriver, orm: MikroORM, tracing: Tracing) {
     this.dialect = driver.dialect
     this.#driver = driver
     this.#orm = orm
+    this.#tracing = tracing
   }
 
   /**
@@ -98,7 +102,10 @@ export class Database {
    *
    * @throws StartupError when a newer program wrote the database, or it can't be used
    */
-  static async open(driver: DatabaseDriver, { entities, migrations, log, clock }: DatabaseOptions): Promise<Database> {
+  static async open(
+    driver: DatabaseDriver,
+    { entities, migrations, log, clock, tracing = noTracing }: DatabaseOptions,
+  ): Promise<Database> {
     const orm = await driver.open(entities)
     try {
       await migrate(driver, migrations, { log, clock })
@@ -106,7 +113,7 @@ export class Database {
       await driver.close()
       throw error
     }
-    return new Database(driver, orm)
+    return new Database(driver, orm, tracing)
   }
 
   /** An entity manager of one's own: one a request or service call, never shared, since it remembers what it loaded. */
@@ -116,7 +123,7 @@ export class Database {
 
   /** Runs `work` in one transaction, which ends with it: committed when it resolves, rolled back when it rejects. */
   transaction<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
-    return this.em().transactional((em) => work(em as SqlEntityManager))
+    return this.#span('transaction', '', () => this.em().transactional((em) => work(em as SqlEntityManager)))
   }
 
   /**
@@ -127,12 +134,12 @@ export class Database {
    * @returns rows in plain form, the same on both dialects: times in ms since 1970, booleans as 0 and 1, JSON as text
    */
   query<Row extends object>(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    return this.#driver.query(sql, parameters) as Promise<Row[]>
+    return this.#span('query', sql, () => this.#driver.query(sql, parameters) as Promise<Row[]>)
   }
 
   /** Runs one writing statement in a transaction of its own; `sql` as for `query`. @returns the number of rows it met */
   execute(sql: string, parameters: readonly Parameter[] = []): Promise<number> {
-    return this.#driver.execute(sql, parameters)
+    return this.#span('execute', sql, () => this.#driver.execute(sql, parameters))
   }
 
   /**
@@ -141,7 +148,7 @@ export class Database {
    * fails undoes itself alone. `work` waits for nothing but its own statements: others stand behind it.
    */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
-    return this.#driver.groupCommit(work)
+    return this.#span('transaction', '', () => this.#driver.groupCommit(work))
   }
 
   /** Rejects when the database does not answer; used by /readyz. */
@@ -156,5 +163,16 @@ export class Database {
 
   close(): Promise<void> {
     return this.#driver.close()
+  }
+
+  /** @param sql with `?` for its values, which are in no trace */
+  #span<Result>(operation: string, sql: string, work: () => Promise<Result>): Promise<Result> {
+    if (this.#tracing === noTracing) return work()
+    const text = sql && { 'db.query.text': sql.replace(/\s+/g, ' ') }
+    return this.#tracing.span(
+      `db ${operation}`,
+      { 'db.system.name': this.dialect === 'postgres' ? 'postgresql' : 'sqlite', ...(text || {}) },
+      work,
+    )
   }
 }

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { Logger } from 'pino'
 import type { ServerCertificate } from './local-authority.ts'
 import { pathOf } from './log.ts'
@@ -30,6 +31,7 @@ export class FirstLooks {
   readonly #log: Logger
   readonly #metrics: RequestMetrics
   readonly #tls: { certificate: ServerCertificate; plain: PlainHttp } | null
+  readonly #secured = new Set<TlsServer>()
   #ended = false
 
   /** @param tls for https; null for plain http */
@@ -48,6 +50,12 @@ export class FirstLooks {
     this.#looks.push({ route, look })
   }
 
+  /** Has every server of https use another certificate from now on; connections that stand are left alone. */
+  renew(certificate: ServerCertificate): void {
+    if (this.#tls) this.#tls.certificate = certificate
+    for (const server of this.#secured) server.setSecureContext(certificate)
+  }
+
   /** No more short cuts: Fastify turns requests away from here on. */
   end(): void {
     this.#ended = true
@@ -61,7 +69,7 @@ export class FirstLooks {
     }
     if (!this.#tls) return createServer(options, answer)
     const { certificate, plain } = this.#tls
-    return createTlsServer(options, certificate, {
+    const server = createTlsServer(options, certificate, {
       secure: answer,
       plain: (request, response) => {
         const location = plain.redirect(request)
@@ -69,6 +77,9 @@ export class FirstLooks {
         else response.writeHead(307, { location, 'content-length': 0, 'cache-control': 'no-store' }).end()
       },
     })
+    this.#secured.add(server)
+    server.once('close', () => this.#secured.delete(server))
+    return server as unknown as Server
   }
 
   #take(request: IncomingMessage, response: ServerResponse): boolean {

@@ -18,6 +18,8 @@ const IdempotentAnswerSchema = defineEntity({
     /** Encrypted: an answer may carry a secret that is shown once. */
     answer: p.blob().nullable(),
     createdAt: p.datetime(3).index(),
+    /** When the process that works on it last said so; null from a version that did not. */
+    renewedAt: p.datetime(3).nullable(),
   },
 })
 export class IdempotentAnswer extends IdempotentAnswerSchema.class {}
@@ -34,6 +36,11 @@ export const idempotencyMigrations: Migration[] = [
       'create table "idempotent_answers" ("id" varchar(64) not null, "body_digest" varchar(64) not null, "status" int null, "answer" bytea null, "created_at" timestamptz(3) not null, primary key ("id"));',
       'create index "idempotent_answers_created_at_index" on "idempotent_answers" ("created_at");',
     ],
+  },
+  {
+    name: '2026_11_21_idempotent_answers_renewed',
+    sqlite: ['alter table `idempotent_answers` add column `renewed_at` datetime null;'],
+    postgres: ['alter table "idempotent_answers" add column "renewed_at" timestamptz(3) null;'],
   },
 ]
 
@@ -68,13 +75,20 @@ export type Replay = (answer: string, request: FastifyRequest) => { type: string
 const asJson: Replay = (payload) => ({ type: 'application/json; charset=utf-8', payload })
 
 const KEPT_MS = 24 * 3_600_000
-/** A request that has not answered by then died with its process; its key may be used again. */
+/** A process says this often of the requests with a key that it still works on. */
+const RENEW_MS = 5000
+/** A request that nothing was heard of for so long died with its process; its key may be used again. */
+const LOST_MS = 20_000
+/** The same for one of a process that says nothing while it works: of the version before this one. */
 const ABANDONED_MS = 120_000
+/** Longer than any request takes. */
+const LONGEST_MS = 600_000
 
 /** Installs `Idempotency-Key` for the routes that ask for it (contracts, section 1). */
 export function installIdempotency(app: FastifyInstance): void {
   const { db, clock } = app
   const key = app.keys.derive('idempotency')
+  const underWay = new UnderWay(app)
   app.decorateRequest('idempotentAnswer', null)
   app.decorate('rememberAnswer', async ({ idempotentAnswer: claimed }, statements, payload) => {
     if (!claimed) return
@@ -95,12 +109,16 @@ export function installIdempotency(app: FastifyInstance): void {
     const em = db.em()
     await em.nativeDelete(IdempotentAnswer, { id, createdAt: { $lt: new Date(now.getTime() - KEPT_MS) } })
     await em.nativeDelete(IdempotentAnswer, {
-      id,
-      status: null,
-      createdAt: { $lt: new Date(now.getTime() - ABANDONED_MS) },
+      ...{ id, status: null },
+      $or: [
+        { renewedAt: { $lt: new Date(now.getTime() - LOST_MS) } },
+        { renewedAt: null, createdAt: { $lt: new Date(now.getTime() - ABANDONED_MS) } },
+      ],
     })
     try {
-      await em.insert(IdempotentAnswer, { id, bodyDigest, status: null, answer: null, createdAt: now })
+      await em.insert(IdempotentAnswer, {
+        ...{ id, bodyDigest, status: null, answer: null, createdAt: now, renewedAt: now },
+      })
       return null
     } catch (error) {
       if (!(error instanceof UniqueConstraintViolationException)) throw error
@@ -134,6 +152,7 @@ export function installIdempotency(app: FastifyInstance): void {
           return reply.header('cache-control', 'no-store').send(payload)
         }
         request.idempotentAnswer = { id, createdAt }
+        underWay.add(request.idempotentAnswer)
       },
     ]
     route.onSend = [
@@ -146,10 +165,14 @@ export function installIdempotency(app: FastifyInstance): void {
         const forget = () => db.em().nativeDelete(IdempotentAnswer, { ...mine, status: null })
         // Only what happened is remembered: after a refusal the same key may be tried again.
         if (reply.statusCode < 300 && payload instanceof Readable) {
-          payload.once('close', () =>
-            forget().catch((error) => request.log.warn({ err: error }, 'an Idempotency-Key stays taken for a while')),
-          )
-        } else if (reply.statusCode >= 300 || typeof payload !== 'string') {
+          payload.once('close', () => {
+            underWay.remove(claimed)
+            forget().catch((error) => request.log.warn({ err: error }, 'an Idempotency-Key stays taken for a while'))
+          })
+          return payload
+        }
+        underWay.remove(claimed)
+        if (reply.statusCode >= 300 || typeof payload !== 'string') {
           await forget()
         } else if (!remembered) {
           const answer = encrypt(key, payload)
@@ -164,6 +187,52 @@ export function installIdempotency(app: FastifyInstance): void {
     const before = new Date(clock.now().getTime() - KEPT_MS)
     await db.em().nativeDelete(IdempotentAnswer, { createdAt: { $lt: before } })
   })
+}
+
+type Claim = NonNullable<FastifyRequest['idempotentAnswer']>
+
+/**
+ * The keys that this process works on. It says so again and again, so that when it dies its keys are free soon, and
+ * while it lives nobody takes them, however long it works.
+ */
+class UnderWay {
+  readonly #app: Pick<FastifyInstance, 'db' | 'clock' | 'log'>
+  readonly #claims = new Set<Claim>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(app: FastifyInstance) {
+    this.#app = app
+    app.addHook('onClose', async () => clearTimeout(this.#timer))
+  }
+
+  add(claim: Claim): void {
+    this.#claims.add(claim)
+    this.#timer ??= setTimeout(() => this.#renew(), RENEW_MS).unref()
+  }
+
+  remove(claim: Claim): void {
+    this.#claims.delete(claim)
+  }
+
+  async #renew(): Promise<void> {
+    const { db, clock, log } = this.#app
+    const now = clock.now()
+    // Should an answer ever end without our hearing of it, its key is not held for ever.
+    for (const claim of this.#claims) {
+      if (now.getTime() - claim.createdAt.getTime() > LONGEST_MS) this.#claims.delete(claim)
+    }
+    try {
+      for (const { id, createdAt } of this.#claims) {
+        await db.execute(
+          'update idempotent_answers set renewed_at = ? where id = ? and created_at = ? and status is null',
+          [now, id, createdAt],
+        )
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the keys of requests under way could not be renewed')
+    }
+    this.#timer = this.#claims.size > 0 ? setTimeout(() => this.#renew(), RENEW_MS).unref() : undefined
+  }
 }
 
 function idOf(request: FastifyRequest): string | null {

@@ -37,6 +37,28 @@ const BackgroundJobSchema = defineEntity({
 export class BackgroundJob extends BackgroundJobSchema.class {}
 BackgroundJobSchema.setClass(BackgroundJob)
 
+const INSERT = `insert into background_jobs (id, name, "key", payload, state, due_at, attempts, created_at)
+  values (?, ?, ?, ?, 'queued', ?, 0, ?) on conflict (name, "key")`
+
+/**
+ * id, name, key, payload, due at, created at. Decided in one statement: of enqueuers and a worker at once, none overlooks the other.
+ */
+export const ENQUEUE = `${INSERT} do update set
+  payload = excluded.payload,
+  attempts = case background_jobs.state when 'failed' then 0 else background_jobs.attempts end,
+  state = case background_jobs.state when 'failed' then 'queued' else background_jobs.state end,
+  rerun_at = case
+    when background_jobs.state <> 'running' then null
+    when background_jobs.rerun_at < excluded.due_at then background_jobs.rerun_at
+    else excluded.due_at end,
+  due_at = case
+    when background_jobs.state = 'running' then background_jobs.due_at
+    when background_jobs.state = 'queued' and background_jobs.due_at < excluded.due_at then background_jobs.due_at
+    else excluded.due_at end`
+
+/** The same values; leaves a row that is there as it is. */
+export const PLAN = `${INSERT} do nothing`
+
 export const jobMigrations: Migration[] = [
   {
     name: '2026_11_21_background_jobs',

@@ -6,7 +6,8 @@ import type { Clock } from './clock.ts'
 import type { Database } from './database.ts'
 import type { Events } from './events.ts'
 import { newId, randomText } from './ids.ts'
-import { BackgroundJob } from './job-entities.ts'
+import { BackgroundJob, ENQUEUE, PLAN } from './job-entities.ts'
+import { noTracing, type Tracing } from './tracing.ts'
 
 export { BackgroundJob, jobMigrations } from './job-entities.ts'
 
@@ -81,6 +82,7 @@ export class Jobs {
   readonly #clock: Clock
   readonly #log: FastifyBaseLogger
   readonly #events: Events
+  readonly #tracing: Tracing
   readonly #concurrency: number
   readonly #pollMs: number
   readonly #handlers = new Map<string, Handler>()
@@ -99,6 +101,7 @@ export class Jobs {
     clock: Clock
     log: FastifyBaseLogger
     events: Events
+    tracing?: Tracing
     concurrency?: number
     pollMs?: number
   }) {
@@ -106,6 +109,7 @@ export class Jobs {
     this.#clock = parts.clock
     this.#log = parts.log
     this.#events = parts.events
+    this.#tracing = parts.tracing ?? noTracing
     this.#concurrency = parts.concurrency ?? 4
     this.#pollMs = parts.pollMs ?? 1000
     this.#events.on('jobs.enqueued', ({ name }) => {
@@ -267,7 +271,9 @@ export class Jobs {
     const running: Running = { row, handler, leaseId, abort, heartbeat, renewing: idle, ended: idle }
     this.#running.add(running)
     const context: JobContext = { payload: row.payload, attempt: row.attempts, signal: abort.signal }
-    running.ended = Promise.try(handler.run, context)
+    const about = { 'job.name': row.name, 'job.id': row.id, 'job.attempt': row.attempts }
+    running.ended = this.#tracing
+      .span(`job ${row.name}`, about, () => Promise.try(handler.run, context))
       .then(
         () => this.#settle(running, (em) => this.#finish(em, running, startedAt)),
         (error) => this.#settle(running, (em) => this.#fail(em, running, startedAt, error)),
@@ -375,22 +381,3 @@ export class Jobs {
     }
   }
 }
-
-const INSERT = `insert into background_jobs (id, name, "key", payload, state, due_at, attempts, created_at)
-  values (?, ?, ?, ?, 'queued', ?, 0, ?) on conflict (name, "key")`
-
-/** Decided in one statement: of enqueuers and a worker at once, none overlooks the other. */
-const ENQUEUE = `${INSERT} do update set
-  payload = excluded.payload,
-  attempts = case background_jobs.state when 'failed' then 0 else background_jobs.attempts end,
-  state = case background_jobs.state when 'failed' then 'queued' else background_jobs.state end,
-  rerun_at = case
-    when background_jobs.state <> 'running' then null
-    when background_jobs.rerun_at < excluded.due_at then background_jobs.rerun_at
-    else excluded.due_at end,
-  due_at = case
-    when background_jobs.state = 'running' then background_jobs.due_at
-    when background_jobs.state = 'queued' and background_jobs.due_at < excluded.due_at then background_jobs.due_at
-    else excluded.due_at end`
-
-const PLAN = `${INSERT} do nothing`

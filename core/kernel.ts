@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import { Auth } from './auth.ts'
 import { type BrowserFiles, browserFileRoutes, type FileSource, loadBrowserFiles } from './browser-files.ts'
+import { CertificateFiles } from './certificate-files.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { openDataFolder, refuseClockApart, refuseClockBehind } from './data-folder.ts'
@@ -39,7 +40,9 @@ import { installSecurityHeaders } from './security-headers.ts'
 import { installShutdown } from './shutdown.ts'
 import { registerSiteFiles } from './site-files.ts'
 import { registerSitemap } from './sitemap.ts'
+import type { Telemetry } from './telemetry.ts'
 import { PlainHttp } from './tls.ts'
+import { noTracing, type Tracing } from './tracing.ts'
 import { serializerCompiler, validatorCompiler } from './validation.ts'
 import { WorkerPrograms } from './worker-programs.ts'
 
@@ -73,6 +76,8 @@ export interface KernelParts {
   logTail?: LogTail
   /** The configuration as it is in force, as text, secrets masked. */
   describeConfig?: () => string
+  /** Traces, where they are wanted; ends with the app. */
+  telemetry?: Telemetry | null
 }
 
 declare module 'fastify' {
@@ -95,6 +100,8 @@ declare module 'fastify' {
     plainHttp: PlainHttp
     program: Program | null
     overview: Overview
+    /** Spans for what takes time. */
+    tracing: Tracing
     /** Version of the program. */
     programVersion: string
     /** What the configuration chose, by family. */
@@ -122,7 +129,9 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
 }
 
 async function assemble(config: Config, parts: KernelParts, opened: Opened): Promise<FastifyInstance> {
-  const { drivers, clock = systemClock, log = createLog(config.log.level) } = parts
+  const { drivers, clock = systemClock, log = createLog(config.log.level), telemetry = null } = parts
+  const tracing = telemetry ?? noTracing
+  opened.add(() => telemetry?.close())
 
   // 1. The plugins' manifests: names, dependencies, tables.
   const plugins = arrange(parts.plugins)
@@ -152,18 +161,20 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
       'Several machines can share this database, so each needs the same `secret` in its configuration.',
     )
   }
-  const db = await openDatabase(database, plugins, { log, clock })
+  const db = await openDatabase(database, plugins, { log, clock, tracing })
   if (clock === systemClock && database.now) refuseClockApart(await database.now(), clock)
   const events = new Events(bus, log, randomText(9))
   await events.start()
-  const jobs = new Jobs({ db, clock, log, events })
+  const jobs = new Jobs({ db, clock, log, events, tracing })
   opened.add(() => jobs.stop())
 
   // 3. The app, and what plugins find on it.
   const requests = new RequestMetrics()
   const plainHttp = new PlainHttp(origins)
   const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock) : null
-  const firstLooks = new FirstLooks(log, requests, local && { certificate: local.certificate, plain: plainHttp })
+  const files = config.listen.tls.cert ? await CertificateFiles.open(config.listen.tls, { log, clock }) : null
+  const certificate = files?.current ?? local?.certificate
+  const firstLooks = new FirstLooks(log, requests, certificate ? { certificate, plain: plainHttp } : null)
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // core/request-rules.ts writes one line
@@ -185,6 +196,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   app.setSerializerCompiler(serializerCompiler)
   app.decorateRequest('principal', null)
   const health = new Health()
+  files?.watch(health, (renewed) => firstLooks.renew(renewed))
+  opened.add(() => files?.close())
   const browserFiles = await loadBrowserFiles(parts.browserFiles)
   const decorators = {
     ...{ config, clock, bus, db, events, keys, jobs, health, origins, firstLooks, plainHttp },
@@ -195,6 +208,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     program: parts.program ?? null,
     overview: new Overview(),
     eventStreams: new EventStreams(),
+    tracing,
     programVersion: parts.version,
     driverNames: Object.fromEntries(Object.entries(drivers).map(([family, { driver }]) => [family, driver.name])),
     logTail: parts.logTail ?? new LogTail(),
@@ -208,6 +222,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   app.decorate('gamePorts', new GamePorts(app, origins))
 
   // 4. What holds for every route, then the kernel's own routes.
+  if (telemetry) await app.register(telemetry.plugin)
   installRouteContract(app)
   installRequestRules(app)
   installIdempotency(app)
@@ -225,7 +240,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   registerSiteFiles(app)
   registerSitemap(app)
   health.add('database', () => db.ping())
-  health.add('bus', () => bus.ping())
+  // Without it each node goes on for itself; were it vital, its outage would take every node off the load balancer.
+  health.add('bus', () => bus.ping(), { vital: false })
   for (const [family, instance] of Object.entries(families)) {
     if (instance.ping) health.add(family, () => Promise.resolve(instance.ping?.()))
   }
@@ -261,7 +277,7 @@ const settingsOf = (plugin: Plugin, config: Config) =>
 export const openDatabase = (
   driver: DatabaseDriver,
   plugins: Plugin[],
-  context: { log: FastifyBaseLogger; clock: Clock },
+  context: { log: FastifyBaseLogger; clock: Clock; tracing?: Tracing },
 ): Promise<Database> =>
   Database.open(driver, {
     entities: [BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],

@@ -1,6 +1,9 @@
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino'
 import type { LogTail } from './log-tail.ts'
 
+/** Fields for every line, asked anew each time: which span it belongs to. */
+export type LogMixin = (fields: object, level: number, logger: Logger) => object
+
 /**
  * The program's log. Secrets can't slip in by way of a whole object: the fields that carry them are masked wherever
  * they stand near the top, requests are logged as method and path (a query may hold an authorization code), and the
@@ -11,10 +14,16 @@ import type { LogTail } from './log-tail.ts'
  *
  * @param tail keeps the last lines
  */
-export function createLog(level: string, destination?: DestinationStream, tail?: LogTail): Logger {
+export function createLog(
+  level: string,
+  destination?: DestinationStream,
+  tail?: LogTail,
+  mixin?: LogMixin | undefined,
+): Logger {
   const options: LoggerOptions = {
     level,
     base: null,
+    ...(mixin ? { mixin: mixin as NonNullable<LoggerOptions['mixin']> } : {}),
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: {
       level: (label) => ({ level: label }),

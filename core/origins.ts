@@ -28,6 +28,15 @@ declare module 'node:http' {
   }
 }
 
+/** A name that a game's owner brought, and under which the game is served too (plugins/domains). */
+export interface CustomDomain {
+  /** Lower case, without a port. */
+  name: string
+  slug: string
+  /** The game's main address: its others lead there. */
+  isPrimary: boolean
+}
+
 /**
  * The three origins: who is who by Host, and the public addresses.
  *
@@ -48,6 +57,10 @@ export class Origins {
   /** With a port a game: slug by port. */
   readonly #slugByPort = new Map<number, string>()
   readonly #portBySlug = new Map<string, number>()
+  /** Slug by the host of a name that its owner brought. */
+  #slugByDomain: ReadonlyMap<string, string> = new Map()
+  /** The origin of the main address of games whose owners chose one, by slug. */
+  #primaries: ReadonlyMap<string, string> = new Map()
   readonly byPort: boolean
 
   constructor(config: Pick<Config, 'portal' | 'studio' | 'games'> & Partial<Pick<Config, 'lan'>>) {
@@ -72,10 +85,15 @@ export class Origins {
   }
 
   /**
-   * The origin of a game, without a trailing slash: `https://<slug>.<domain>`, or, with a port a game, the portal's
-   * name and the game's port.
+   * The main origin of a game, without a trailing slash: the domain that its owner chose for that, else the one that
+   * every game has.
    */
   game(slug: string): string {
+    return this.#primaries.get(slug) ?? this.slugOrigin(slug)
+  }
+
+  /** The origin that every game has: `https://<slug>.<domain>`; with a port a game, the portal's name and that port. */
+  slugOrigin(slug: string): string {
     if (this.byPort) return `${this.#scheme}//${hostname(this.#portalHost)}:${this.#portBySlug.get(slug) ?? 0}`
     return `${this.#scheme}//${slug}.${this.#domain}`
   }
@@ -83,6 +101,45 @@ export class Origins {
   /** A Content-Security-Policy source that matches the origin of every game. */
   get gamePattern(): string {
     return this.byPort ? `${this.#scheme}//${hostname(this.#portalHost)}:*` : `${this.#scheme}//*.${this.#domain}`
+  }
+
+  /** The origin of a name that a game's owner brought; with the port of the games' domain. */
+  domainOrigin(name: string): string {
+    return this.atHost(name + portSuffix(this.#domain))
+  }
+
+  /** The origin that a host stands for. @param host of a site, with its port */
+  atHost(host: string): string {
+    return `${this.#scheme}//${host}`
+  }
+
+  /** Where else a game has its main address; null when this is it, or a preview, which has no other. */
+  movesTo({ host, slug, preview }: Extract<Site, { kind: 'game' }>): string | null {
+    const primary = this.#primaries.get(slug)
+    return primary === undefined || preview !== null || primary === this.atHost(host) ? null : primary
+  }
+
+  /** Says which names games are served under beside their own, in the place of what was said before. */
+  setDomains(domains: readonly CustomDomain[]): void {
+    const suffix = portSuffix(this.#domain)
+    this.#slugByDomain = new Map(domains.map(({ name, slug }) => [name + suffix, slug]))
+    const primaries = domains.filter(({ isPrimary }) => isPrimary)
+    this.#primaries = new Map(primaries.map(({ name, slug }) => [slug, this.domainOrigin(name)]))
+    this.#sites.clear()
+  }
+
+  /** Lets the domains of a game follow it to another slug, until `setDomains` says it all anew. */
+  moveDomains(from: string, to: string): void {
+    const moved = (slug: string) => (slug === from ? to : slug)
+    this.#slugByDomain = new Map([...this.#slugByDomain].map(([host, slug]) => [host, moved(slug)]))
+    this.#primaries = new Map([...this.#primaries].map(([slug, origin]) => [moved(slug), origin]))
+    this.#sites.clear()
+  }
+
+  /** Whether a name is the platform's own, or below the domain of the games: nobody can bring it. */
+  owns(name: string): boolean {
+    const own = [this.#portalHost, this.#studioHost, this.#domain].map(hostname)
+    return own.includes(name) || this.#aliases.has(name) || name.endsWith(`.${hostname(this.#domain)}`)
   }
 
   /** Gives a game its port; a game that moves to another slug keeps it. Only where `byPort` holds. */
@@ -126,7 +183,7 @@ export class Origins {
   named(name: string): Site {
     if (name.includes(':')) return MALFORMED
     const own = [this.#portalHost, this.#studioHost].find((host) => hostname(host) === name)
-    return this.parse(own ?? name + (/:[0-9]+$/.exec(this.#domain)?.[0] ?? ''))
+    return this.parse(own ?? name + portSuffix(this.#domain))
   }
 
   #classify(host: string): Site {
@@ -148,6 +205,8 @@ export class Origins {
         ? { kind: 'game', host, slug: label.slice(0, cut), preview: label.slice(cut + 2) }
         : { kind: 'game', host, slug: label, preview: null }
     }
+    const slug = this.#slugByDomain.get(host)
+    if (slug !== undefined) return { kind: 'game', host, slug, preview: null }
     return isIP(hostname(host).replace(/^\[(.*)\]$/, '$1')) ? { kind: 'address', host } : { kind: 'unknown', host }
   }
 
@@ -186,6 +245,8 @@ export class Origins {
 
 const ORIGINS = new Set<Origin>(['portal', 'studio', 'game', 'any'])
 const hostname = (host: string): string => host.replace(/:[0-9]+$/, '')
+/** `:8443`, or nothing. */
+const portSuffix = (host: string): string => /:[0-9]+$/.exec(host)?.[0] ?? ''
 const portOf = (host: string): number => Number(/:([0-9]+)$/.exec(host)?.[1] ?? 0)
 const MALFORMED: Site = { kind: 'malformed' }
 

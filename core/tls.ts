@@ -1,5 +1,5 @@
-import { createServer as createPlainServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
-import { createServer, type ServerOptions } from 'node:https'
+import { createServer as createPlainServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { ServerCertificate } from './local-authority.ts'
 import type { Origins } from './origins.ts'
@@ -49,7 +49,7 @@ export function createTlsServer(
     for (const socket of silent) socket.destroy()
     closeIdle()
   }
-  return server as unknown as Server
+  return server
 }
 
 /** What is answered over plain http on ports that speak https. Everything else leads to the same place on https. */

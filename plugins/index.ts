@@ -5,6 +5,7 @@ import billing from './billing/index.ts'
 import blender from './blender/index.ts'
 import deploy from './deploy/index.ts'
 import docs from './docs/index.ts'
+import domains from './domains/index.ts'
 import gameEdge from './game-edge/index.ts'
 import games from './games/index.ts'
 import host from './host/index.ts'
@@ -21,6 +22,7 @@ export const plugins: Plugin[] = [
   games,
   deploy,
   assets,
+  domains,
   gameEdge,
   multiplayer,
   billing,

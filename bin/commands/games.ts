@@ -3,6 +3,7 @@ import type { CreatedGame, Game } from '../../clients/cli/games.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
+import { configureDomains } from './games-domains.ts'
 
 interface Fields {
   title?: string
@@ -78,6 +79,8 @@ Examples:
     .action((game: string | undefined, options: ClientOptions & { page: 'play' | 'manage' | 'game' }) =>
       run(options, (client) => open(client, game, options.page)),
     )
+
+  configureDomains(games, installation, chosen)
 }
 
 const withFields = (command: Command, required: boolean): Command => {

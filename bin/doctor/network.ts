@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import type { Check } from '../../clients/cli/doctor.ts'
+import { checkPair, daysLeft, EXPIRY_WARNING_DAYS, endsIn, readPair } from '../../core/certificate-files.ts'
 import type { Config } from '../../core/config.ts'
 
 const PATIENCE_MS = 10_000
@@ -32,6 +34,29 @@ export async function names({ portal, studio, games }: Config): Promise<Check[]>
       return { name, status: 'failed', message: `${shown} has no address in the DNS`, hint }
     }),
   )
+}
+
+/** Whether the files of `listen.tls` are a certificate for every name of the platform, and for how long. */
+export async function certificateFiles({ listen, portal, studio, games }: Config): Promise<Check[]> {
+  if (!listen.tls.cert) return []
+  const name = 'Certificate files'
+  const pair = await readPair(listen.tls)
+  const certificate = checkPair(pair, listen.tls)
+  const days = daysLeft(pair.cert, new Date())
+  if (days < EXPIRY_WARNING_DAYS) {
+    const message = `the certificate in ${listen.tls.cert} ${endsIn(days)}`
+    const hint = 'Renew it; the platform takes the new files by itself.'
+    return [{ name, status: days < 0 ? 'failed' : 'warning', message, hint }]
+  }
+  const hosts = [portal.url, studio.url].map((url) => new URL(url).hostname)
+  if (games.origins === 'subdomain') hosts.push(`any-game.${games.domain.replace(/:\d+$/, '')}`)
+  const named = (host: string) => (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined
+  const missing = hosts.find((host) => !named(host.replace(/[[\]]/g, '')))
+  if (missing) {
+    const message = `the certificate is not for ${missing.replace(/^any-game\./, '*.')}`
+    return [{ name, status: 'failed', message, hint: 'Get one with every name of the platform in it.' }]
+  }
+  return [ok(name, `good for ${days} days`)]
 }
 
 /** Whether the portal answers at its public address, whose clock and certificate that shows. */
@@ -68,7 +93,8 @@ async function certificate(host: string, port: number): Promise<Check> {
   try {
     const { valid_to, issuer } = await certificateOf(host, port)
     const days = Math.floor((Date.parse(valid_to) - Date.now()) / DAY_MS)
-    if (days < 10) return { name, status: 'warning', message: `that of ${host} ends in ${days} days`, hint }
+    if (days < EXPIRY_WARNING_DAYS)
+      return { name, status: 'warning', message: `that of ${host} ends in ${days} days`, hint }
     return ok(name, `${host}, by ${[issuer?.O ?? issuer?.CN].flat()[0] ?? 'somebody'}, good for ${days} days`)
   } catch (error) {
     return { name, status: 'failed', message: `that of ${host} is not good: ${(error as Error).message}`, hint }

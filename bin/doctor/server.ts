@@ -11,7 +11,8 @@ import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
 import type { Mail } from '../../drivers/mail/interface.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
 import { openDriver } from '../standalone.ts'
-import { names, portal, synchronised } from './network.ts'
+import { gameDomains } from './domains.ts'
+import { certificateFiles, names, portal, synchronised } from './network.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -35,6 +36,8 @@ export async function* examineServer(loaded: LoadedConfig): AsyncGenerator<Check
     ['Mail', () => mail(loaded), 'Check `mail` in the configuration.'],
     ['Blender', () => blender(loaded), 'Check `blender` in the configuration.'],
     ['Names', () => names(config), 'Check portal.url and games.domain.'],
+    ['Certificate files', () => certificateFiles(config), 'Check listen.tls.'],
+    ['Domains', () => gameDomains(loaded), 'Check `database` in the configuration.'],
     ['Portal', () => portal(config), 'Check portal.url.'],
     ['Proxy', async () => proxy(config), 'Check trustProxy.'],
   ]
@@ -191,6 +194,8 @@ function proxy({ portal: { url }, trustProxy, listen }: LoadedConfig['config']):
       'trustProxy: true believes anyone',
       'Name the addresses of your proxy: trustProxy: [127.0.0.1]',
     )
+  if (listen.tls.cert)
+    return ok('Proxy', trustProxy === false ? 'none; https by itself' : `trusts ${[trustProxy].flat().join(', ')}`)
   if (url.startsWith('https:') && trustProxy === false) {
     const hint = 'Name its address, or everyone seems to be one visitor: trustProxy: [127.0.0.1]'
     return warning('Proxy', 'https comes from a proxy that is not trusted', hint)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type TransactionSettings } from 'kysely'
 import pg from 'pg'
 import { isPlatformError } from '../../core/errors.ts'
@@ -8,6 +9,57 @@ const UNAVAILABLE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EN
 
 /** What node-postgres says without a code. */
 const UNAVAILABLE_TEXT = /^(Connection terminated|timeout expired|timeout exceeded|Client has encountered a connection)/
+
+/** How long a request waits for a server that has just gone, in ms: a restart takes a second or two. */
+const PATIENCE_MS = 5000
+/** Between two attempts to connect. */
+const ATTEMPT_MS = 100
+
+/**
+ * Connections to a server that may restart: for the first moments of its absence whoever needs one waits, which is
+ * safe, since nothing has been sent yet. Once it has been away for longer everybody fails at once.
+ */
+export class PatientPool extends pg.Pool {
+  #wasThere = false
+  #awaySince: number | null = null
+
+  override connect(): Promise<pg.PoolClient>
+  override connect(callback: ConnectCallback): void
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
+    const connected = this.#connect()
+    if (!callback) return connected
+    connected.then(
+      (client) => callback(undefined, client, (error) => client.release(error)),
+      (error) => callback(error, undefined, () => {}),
+    )
+    return undefined
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      try {
+        const client = await super.connect()
+        this.#wasThere = true
+        this.#awaySince = null
+        return client
+      } catch (error) {
+        // What took its time to fail has been waited for already.
+        const gone = UNAVAILABLE.test((error as { code?: string }).code ?? '')
+        if (!gone || !this.#wasThere || this.ending) throw error
+        const now = performance.now()
+        this.#awaySince ??= now
+        if (now - this.#awaySince > PATIENCE_MS) throw error
+        await sleep(ATTEMPT_MS)
+      }
+    }
+  }
+}
+
+type ConnectCallback = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  done: (release?: boolean | Error) => void,
+) => void
 
 /** A server that went away, as the family's error; anything else as it is. */
 export function translated(error: unknown): unknown {

@@ -1,13 +1,13 @@
 import { PostgreSqlDriver } from '@mikro-orm/postgresql'
 import { type AbstractSqlDriver, type DriverException, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
-import pg from 'pg'
+import type pg from 'pg'
 import Type, { type Static } from 'typebox'
 import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError } from '../../core/errors.ts'
 import { BackupUnsupported, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
-import { entityTypes, PreparedStatements, TranslatingDialect } from './postgres-pool.ts'
+import { entityTypes, PatientPool, PreparedStatements, TranslatingDialect } from './postgres-pool.ts'
 
 const PostgresConfig = Type.Object(
   {
@@ -50,7 +50,7 @@ class PostgresDatabase implements DatabaseDriver {
     const { host, pathname, username } = parsed(url)
     this.#address = host + pathname
     this.#database = decodeURIComponent(pathname.slice(1) || username)
-    this.#pool = new pg.Pool({
+    this.#pool = new PatientPool({
       connectionString: url,
       max: poolSize,
       application_name: 'gameyard',

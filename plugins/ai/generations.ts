@@ -39,7 +39,7 @@ interface Answering {
   first: Awaited<ReturnType<ReturnType<AiProvider['streamText']>['next']>>
 }
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' | 'identity'> & {
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' | 'identity' | 'tracing'> & {
   providers: Record<GenerationType, AiProvider>
   limits: AiLimits
 }
@@ -79,7 +79,9 @@ export class Generations {
   async generate(payer: Payer, request: GenerateRequest, signal: AbortSignal, also?: Also): Promise<Generation> {
     const begun = await this.#begin(payer, request, signal)
     try {
-      const { result, outputTokens } = await this.#call(begun, request)
+      const about = { 'gen_ai.request.model': begun.model, 'gen_ai.output.type': request.type }
+      const call = () => this.#call(begun, request)
+      const { result, outputTokens } = await this.#parts.tracing.span(`ai ${request.type}`, about, call)
       return await this.#complete(payer, request, begun, { result, outputTokens }, also)
     } catch (error) {
       throw await this.#giveUp(begun, error)

@@ -36,8 +36,8 @@ export default definePlugin(
       object: aiObject.models.object.length > 0 ? aiObject : text,
       image: aiImage.models.image.length > 0 ? aiImage : text,
     }
-    const { db, clock, log, credits, games, identity } = app
-    app.decorate('ai', new Generations({ db, clock, log, credits, games, identity, providers, limits }))
+    const { db, clock, log, credits, games, identity, tracing } = app
+    app.decorate('ai', new Generations({ db, clock, log, credits, games, identity, tracing, providers, limits }))
     // What it cost stays with the game.
     identity.removal.clearings.push((em, playerId) => em.nativeUpdate(GenerationRow, { playerId }, { playerId: '' }))
     app.games.dashboard.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })

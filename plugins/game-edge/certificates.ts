@@ -27,7 +27,7 @@ export const certificateRoutes: Routes = async (app) => {
   )
 }
 
-/** The portal, the Studio, a game that is there, its previews, and the names that it had. */
+/** The portal, the Studio, a game that is there, its previews, the names that it had and those that its owner proved. */
 async function isOurs({ origins, games, deploys }: FastifyInstance, domain: string): Promise<boolean> {
   const site = origins.named(domain)
   if (site.kind === 'portal' || site.kind === 'studio') return true

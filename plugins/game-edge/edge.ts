@@ -47,6 +47,17 @@ export class Edge {
     return this.sessions.read(request.raw, this.hostOf(request), game)
   }
 
+  /** The game's origin that a request came to, without a trailing slash: a game may have several. */
+  originOf(request: FastifyRequest): string {
+    return this.#app.origins.atHost(this.hostOf(request))
+  }
+
+  /** Where the game wants its players instead, when a request came to another of its addresses. */
+  movesTo(request: FastifyRequest): string | null {
+    const site = this.#app.origins.of(request.raw)
+    return site.kind === 'game' ? this.#app.origins.movesTo(site) : null
+  }
+
   /** The Host of a request on a game's origin, as its session cookie is bound to: lower case, with its port. */
   hostOf(request: FastifyRequest): string {
     const site = this.#app.origins.of(request.raw)

@@ -10,6 +10,18 @@ export interface GameTab {
   order: number
 }
 
+/** A page of its own that belongs to a game's settings; the settings lead there. */
+export interface SettingsPage {
+  title: string
+  description: string
+  /** Of the link. */
+  label: string
+  /** Path on the portal. */
+  href(game: Game): string
+  /** Whether it is for this game. */
+  shown(game: Game): boolean
+}
+
 /** What the owner's list says of each game, contributed by the plugin that knows it. */
 export interface GameColumn {
   label: string
@@ -37,6 +49,7 @@ export interface OwnerFigure {
 export class Dashboard {
   /** Seen on every page of the game. */
   readonly tabs: GameTab[] = []
+  readonly settings: SettingsPage[] = []
   readonly columns: GameColumn[] = []
   readonly figures: OwnerFigure[] = []
 

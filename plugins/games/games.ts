@@ -72,6 +72,8 @@ export class Games {
   readonly administration: Administration
   readonly removals: Removals
   readonly invitations: Invitations
+  /** Where else a game is served; plugins add theirs. Its sign-in may return there. */
+  readonly origins: ((em: SqlEntityManager, gameId: string) => Promise<string[]>)[] = []
   readonly #parts: GamesParts
   readonly #bySlug: ShortCache<Game>
 
@@ -121,7 +123,7 @@ export class Games {
     const oauth = await db.transaction(async (em) => {
       const slug = await claimSlug(em, slugFrom(title), id, createdAt)
       const port = await openPort(em, slug, this.#parts)
-      const homepageUrl = externalUrl ?? origins.game(slug)
+      const homepageUrl = externalUrl ?? origins.slugOrigin(slug)
       const redirectUri = redirectUriOf(homepageUrl)
       const { clientId, clientSecret } = await identity.apps.create(em, {
         ownerId,
@@ -196,19 +198,27 @@ export class Games {
       if (moves || url !== undefined) {
         const hosted = row.externalUrl == null
         // A port stays the game's own, whatever it is called.
-        const homepageUrl = row.externalUrl ?? (origins.byPort ? before.url : origins.game(row.slug))
-        await identity.apps.setRedirectUris(em, row.clientId, [redirectUriOf(homepageUrl)], { hosted })
+        const own = origins.byPort ? origins.slugOrigin(before.slug) : origins.slugOrigin(row.slug)
+        const addresses = hosted ? [own, ...(await this.#furtherOrigins(em, id))] : [row.externalUrl as string]
+        await identity.apps.setRedirectUris(em, row.clientId, addresses.map(redirectUriOf), { hosted })
       }
       if (title !== undefined || plain.tags) await indexGame(em, row)
       await em.flush()
       return moves ? (row.port ?? null) : null
     })
     if (port !== null && slug) await gamePorts.assign(slug, port)
+    if (slug !== undefined && slug !== before.slug) origins.moveDomains(before.slug, slug)
     const game = await this.get(id)
     await this.announce(game, before.slug)
     if (game.url !== before.url) await events.emit('app.changed', { clientId: game.clientId, gameId: id })
     if (game.title !== before.title || game.url !== before.url) await this.#renameApp(game)
     return game
+  }
+
+  async #furtherOrigins(em: SqlEntityManager, gameId: string): Promise<string[]> {
+    const found: string[] = []
+    for (const originsOf of this.origins) found.push(...(await originsOf(em, gameId)))
+    return found
   }
 
   /** What players read when they are asked to sign in to it. */
@@ -261,7 +271,7 @@ export class Games {
 
   /** Whether there is something to play: a live build here, or an address elsewhere. */
   isReady(game: Game): boolean {
-    return isReady(game, this.#parts.origins)
+    return isReady(game)
   }
 
   /** The game of an id, or null; as it stands in the database. */

@@ -1,5 +1,4 @@
 import type { Origins } from '../../core/origins.ts'
-import { isHosted } from './record.ts'
 import type { Game } from './schemas.ts'
 
 /**
@@ -7,7 +6,7 @@ import type { Game } from './schemas.ts'
  * be shared, so the client secret is not in it.
  */
 export function integrationPrompt(game: Game, redirectUri: string, origins: Origins): string {
-  return isHosted(game, origins) ? hosted(game, origins) : elsewhere(game, redirectUri, origins)
+  return game.hosted ? hosted(game, origins) : elsewhere(game, redirectUri, origins)
 }
 
 const hosted = (

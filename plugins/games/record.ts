@@ -56,6 +56,7 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     liveDeployId: row.live_deploy_id,
     playUrl: `${origins.portal}${pathOf(row)}`,
     manageUrl: `${origins.portal}${pathOf(row)}/settings`,
+    hosted: row.external_url === null || row.external_url === origins.slugOrigin(row.slug),
     settings: { ...DEFAULT_SETTINGS, ...(JSON.parse(row.settings) as GameSettings) },
     invitedIds: JSON.parse(row.invited) as string[],
     stats: { plays: row.plays, signIns: row.sign_ins },
@@ -67,13 +68,8 @@ export function toGame(row: PlainGame, origins: Origins): Game {
 /** The path of a game's page on the portal. */
 export const pathOf = (game: { slug: string }): string => `/games/${game.slug}`
 
-/** Whether a game is hosted here rather than elsewhere. */
-export const isHosted = (game: Game, origins: Origins): boolean => game.url === origins.game(game.slug)
-
 /** Whether the game's page shows the game itself: one that is hosted here, or one elsewhere that wants to be framed. */
-export const isFramed = (game: Game, origins: Origins): boolean =>
-  isReady(game, origins) && (isHosted(game, origins) || game.settings.embedded)
+export const isFramed = (game: Game): boolean => isReady(game) && (game.hosted || game.settings.embedded)
 
 /** Whether there is something to play: a live build here, or an address elsewhere. */
-export const isReady = (game: Game, origins: Origins): boolean =>
-  game.playable && (game.liveDeployId !== null || !isHosted(game, origins))
+export const isReady = (game: Game): boolean => game.playable && (game.liveDeployId !== null || !game.hosted)

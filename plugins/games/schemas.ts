@@ -90,6 +90,8 @@ export const Game = Type.Object({
 export type Game = Static<typeof Game> & {
   /** Players whom the owner of a private game let in; in no answer of the API. */
   invitedIds: readonly string[]
+  /** Whether it is hosted here rather than elsewhere; in no answer either. */
+  hosted: boolean
 }
 
 /** The OAuth application of a new game; the secret is shown this once. */

@@ -48,7 +48,7 @@ export async function admit(
   if (!session && !guests) {
     throw new AuthRequired().with({ body: { error: 'auth_required', signIn: SIGN_IN } })
   }
-  if (isUpgrade && request.headers.origin !== app.origins.game(game.slug)) {
+  if (isUpgrade && request.headers.origin !== app.edge.originOf(request)) {
     throw new Forbidden('Rooms are for pages of the game itself.')
   }
   const { roomId } = request.params as { roomId: string }

@@ -33,7 +33,7 @@ export const routes =
         return {
           enabled: game.settings.multiplayer.enabled,
           version: 1 as const,
-          rooms: `${app.origins.game(game.slug).replace(/^http/, 'ws')}/mp/rooms/{roomId}`,
+          rooms: `${app.edge.originOf(request).replace(/^http/, 'ws')}/mp/rooms/{roomId}`,
           client: CLIENT,
           docs: `${app.origins.portal}/docs`,
         }

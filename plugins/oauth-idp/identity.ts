@@ -1,3 +1,4 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Database } from '../../core/database.ts'
 import { Administration } from './admin/administration.ts'
@@ -120,6 +121,11 @@ export class Identity {
     await this.#db.transaction(async (em) => {
       for (const { id } of admins) await this.#letters.enqueue(em, { kind: 'notice', playerId: id, subject, text })
     })
+  }
+
+  /** Writes to a player, in the background; in the caller's transaction. @param subject one line */
+  writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
+    return this.#letters.enqueue(em, { kind: 'notice', playerId, subject, text })
   }
 
   /** Forgets what has run out. */

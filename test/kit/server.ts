@@ -16,6 +16,8 @@ export interface ServerOptions {
   config?: Record<string, unknown>
   /** A folder to run in, kept by the caller; by default one that goes with the test. */
   folder?: string
+  /** Where it listens; by default a port that is free. */
+  port?: number
   env?: Record<string, string>
 }
 
@@ -36,7 +38,7 @@ export interface Server {
 /** Starts the platform in its own process and waits until it is ready. Ends with the test. */
 export async function startServer(t: Test, options: ServerOptions = {}): Promise<Server> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'gameyard-server-'))
-  const port = await freePort()
+  const port = options.port ?? (await freePort())
   writeFileSync(join(folder, 'gameyard.yaml'), stringify({ ...options.config, listen: { port } }))
   const [command = '', ...first] = options.program ?? GAMEYARD
   const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_|TAP)/.test(name))

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { openBrowser } from '../kit/browser.ts'
+import { startOtlp } from '../kit/otlp.ts'
 import { type Server, startServer } from '../kit/server.ts'
 import { ask } from '../kit/upload.ts'
 import { PASSWORD, playFirstGame } from './first-game-story.ts'
@@ -22,9 +23,21 @@ t.test('the same story from the single binary, alone in an empty folder', async 
   const binary = join(folder, 'gameyard')
   copyFileSync(join(root, 'dist/gameyard'), binary)
 
-  const server = await startServer(t, { program: [binary], folder, config: { portal: { name: 'The Yard' } } })
+  const otlp = await startOtlp(t)
+  const config = { portal: { name: 'The Yard' }, telemetry: { endpoint: otlp.endpoint } }
+  const server = await startServer(t, { program: [binary], folder, config })
   await playFirstGame(t, browser, server)
   await deployFromBinary(t, binary, server)
+  const deployed = await otlp.span(({ name }) => name === 'POST /api/deploy')
+  t.match(deployed, {
+    status: 0,
+    attributes: { 'http.route': '/api/deploy' },
+    resource: { 'service.name': 'gameyard' },
+  })
+  t.ok(
+    otlp.spans.some(({ traceId, name }) => traceId === deployed.traceId && name.startsWith('db ')),
+    'it traces without hooks in the module loader',
+  )
   t.equal(await server.stop(), 0, 'it stops when told to')
   t.same(readdirSync(folder).sort(), ['data', 'gameyard', 'gameyard.yaml'], 'and leaves nothing but its data')
 })

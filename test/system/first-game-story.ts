@@ -14,7 +14,11 @@ export const PASSWORD = 'correct yard battery fence'
  * The story of the first game, as a newcomer lives it, against a server that was just started on an empty data folder:
  * set-up link, admin account, token, game, deploy, play, sign in, a room with two players.
  */
-export async function playFirstGame(t: Test, browser: Browser, server: Server): Promise<void> {
+export async function playFirstGame(
+  t: Test,
+  browser: Browser,
+  server: Pick<Server, 'portal' | 'port' | 'setupLink'>,
+): Promise<void> {
   const { portal } = server
   const { page, context, complaints } = await openPage(browser)
 

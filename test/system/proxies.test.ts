@@ -1,15 +1,13 @@
 // The files of deploy/, as they are but for names, ports and paths, before a platform that people play on.
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openBrowser, openPage } from '../kit/browser.ts'
+import { nginxCommand, type ProxyCommand, proxyMissing, runProxy } from '../kit/proxy.ts'
 import { freePort, startServer } from '../kit/server.ts'
-import { mortal } from '../kit/watchdog.ts'
 
 const PASSWORD = 'correct yard battery fence'
 const deploy = (name: string) => readFileSync(resolve(import.meta.dirname, '../../deploy', name), 'utf8')
@@ -23,7 +21,7 @@ interface Names {
 }
 
 /** The proxy's command line for the file in deploy/. */
-type Prepare = (names: Names) => { command: string; arguments: string[]; env?: NodeJS.ProcessEnv }
+type Prepare = (names: Names) => ProxyCommand
 
 const caddy: Prepare = ({ https, http, platform, folder }) => {
   const file = join(folder, 'Caddyfile')
@@ -66,51 +64,14 @@ const nginx: Prepare = ({ https, http, platform, folder }) => {
     .replace(/\/etc\/\S+fullchain\.pem/, certificate)
     .replace(/\/etc\/\S+privkey\.pem/, key)
   writeFileSync(join(folder, 'site.conf'), site)
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${folder}/${name};`,
-  )
-  const main = `daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${paths.join('\n')}\ninclude ${folder}/site.conf;\n}\n`
-  writeFileSync(join(folder, 'nginx.conf'), main)
-  return { command: 'nginx', arguments: ['-p', folder, '-c', join(folder, 'nginx.conf')] }
-}
-
-/** Where there is no such program: skipped, and seen to be; a failure in CI. */
-const absent = (command: string) => {
-  const found = ['/usr/bin', '/usr/sbin', '/usr/local/bin'].some((folder) => existsSync(join(folder, command)))
-  return found || process.env.CI === 'true' ? false : `${command} is not installed (Debian: apt install ${command})`
+  return nginxCommand(folder, join(folder, 'site.conf'))
 }
 
 async function startProxy(t: Test, prepare: Prepare, names: Omit<Names, 'folder'>) {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-proxy-'))
-  const { command, arguments: arguments_, env } = prepare({ ...names, folder })
-  const sbin = { PATH: `${process.env.PATH}:/usr/sbin` }
-  const proxy = spawn(command, arguments_, {
-    env: { ...process.env, ...sbin, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  mortal(proxy, { signal: 'TERM' })
-  let said = ''
-  for (const stream of [proxy.stdout, proxy.stderr]) stream.on('data', (chunk) => (said += chunk))
-  t.teardown(async () => {
-    proxy.kill('SIGTERM')
-    if (proxy.exitCode === null) await new Promise((done) => proxy.once('exit', done))
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const deadline = Date.now() + 60_000
-  while (!(await listens(names.https))) {
-    if (proxy.exitCode !== null || Date.now() > deadline) throw new Error(`${command} did not start: ${said}`)
-    await sleep(50)
-  }
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  await runProxy(t, prepare({ ...names, folder }), names.https)
 }
-
-const listens = (port: number) =>
-  new Promise<boolean>((done) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy()
-      done(true)
-    })
-    socket.on('error', () => done(false))
-  })
 
 /** A request through the proxy, by name; the certificate is the proxy's own. */
 const through = (port: number, name: string, path: string, headers: Record<string, string> = {}) =>
@@ -132,7 +93,7 @@ const through = (port: number, name: string, path: string, headers: Record<strin
 const GAME = `<!doctype html><meta charset="utf-8"><title>Duo</title><h1>Duo</h1>`
 
 for (const [name, prepare] of Object.entries({ caddy, nginx })) {
-  t.test(`signing in and playing through ${name}, over https`, { skip: absent(name) }, async (t) => {
+  t.test(`signing in and playing through ${name}, over https`, { skip: proxyMissing(name) }, async (t) => {
     const [https, http] = [await freePort(), await freePort()]
     const browser = await openBrowser(t, ['--ignore-certificate-errors', `--host-resolver-rules=MAP *.test 127.0.0.1`])
     if (!browser) return

@@ -232,6 +232,16 @@ POST   /games/:slug/settings/media               portal  session page
 POST   /games/:slug/settings/media/cover         portal  session page
 POST   /games/:slug/settings/media/remove        portal  session page
 POST   /games/:slug/settings/address             portal  session page
+GET    /games/:slug/settings/domains             portal  session page
+POST   /games/:slug/settings/domains             portal  session page
+POST   /games/:slug/settings/domains/change      portal  session page
+GET    /admin/domains                            portal  session page
+POST   /admin/domains/:id/remove                 portal  session page
+GET    /api/games/:id/domains                    portal  games:read api-token cli-token session
+POST   /api/games/:id/domains                    portal  games:write api-token cli-token session
+POST   /api/games/:id/domains/:name/verify       portal  games:write api-token cli-token session
+PATCH  /api/games/:id/domains/:name              portal  games:write api-token cli-token session
+DELETE /api/games/:id/domains/:name              portal  games:write api-token cli-token session
 POST   /games/:slug/settings/invitations         portal  session page
 POST   /games/:slug/integrate/secret             portal  session page
 GET    /media/:gameId/:file                      portal  optional
@@ -442,6 +452,7 @@ async function inhabit(t: Test) {
     [/^(\/admin)?\/(players|invitations)/, owner.id],
     [/^\/admin\/games/, game.id],
     [/^\/admin\/jobs/, 'bgj_nowhere'],
+    [/^\/admin\/domains/, 'dom_nowhere'],
   ]
   const things: Record<string, string | undefined> = {
     ...{ slug: game.slug, deployId: deploy.body.deployId, sha256, file, roomId: 'lobby', token: 'x'.repeat(43) },

@@ -16,7 +16,7 @@ export function firstLook(app: FastifyInstance, sites: Sites, files: Files): Fir
     const { method, url = '' } = request
     if (method !== 'GET' && method !== 'HEAD') return false
     const origin = origins.of(request)
-    if (origin.kind !== 'game' || origin.preview !== null) return false
+    if (origin.kind !== 'game' || origin.preview !== null || origins.movesTo(origin) !== null) return false
     const site = sites.peek(origin.slug)
     if (site?.game.visibility !== 'public') return false
     const { headers } = request

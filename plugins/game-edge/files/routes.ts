@@ -48,6 +48,8 @@ export const fileRoutes =
           if (moved && app.games.visibleTo(null, moved)) return toMoved(app.origins.game(moved.slug), request, reply)
           return sendNotFoundPage(reply, noGamePage(app.origins.portal))
         }
+        const elsewhere = app.origins.movesTo(origin)
+        if (elsewhere !== null) return toMoved(elsewhere, request, reply)
         if (!site) return sendNotFoundPage(reply, emptyGamePage(game.title, game.manageUrl))
         const found = find(site, path)
         if (found.kind === 'folder') return toFolder(request, reply)
@@ -61,7 +63,7 @@ export const fileRoutes =
     )
   }
 
-/** For ninety days only, so no browser may keep it. */
+/** For ninety days only, or until its owner wants it otherwise, so no browser may keep it. */
 function toMoved(origin: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.header('cache-control', 'no-store')
   return reply.redirect(origin + request.raw.url, 302)

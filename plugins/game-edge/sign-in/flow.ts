@@ -67,7 +67,7 @@ export class SignInFlow {
     if (!application) throw new SignInFailed('This game has no sign-in.')
     const state = randomText(16)
     const verifier = randomText(32)
-    const origin = this.#app.origins.game(game.slug)
+    const origin = this.#app.origins.atHost(host)
     const flow: Flow = { verifier, returnTo: returnPath(query.returnTo, origin), embedded: query.embedded }
     const expiresAt = new Date(this.#app.clock.now().getTime() + FLOW_SECONDS * 1000)
     const site = cookieSite(request, host, this.#app.origins.secure)
@@ -125,7 +125,7 @@ export class SignInFlow {
 
     const application = await this.#app.identity.apps.forGame(game.id)
     if (!application) throw new SignInFailed('This game has no sign-in.')
-    const { player, scope, consentId } = await this.#redeem(application.clientId, game, query.code, flow.verifier)
+    const { player, scope, consentId } = await this.#redeem(application.clientId, host, query.code, flow.verifier)
     if (!this.#app.games.visibleTo(player.id, game)) throw new NotFound('game')
     const session = await this.#sessions.start(request, host, game, {
       player: { id: player.id, name: player.name, imageUrl: player.imageUrl },
@@ -137,8 +137,8 @@ export class SignInFlow {
     return { location: flow.returnTo, cookies: [...cookies, ...session] }
   }
 
-  async #redeem(clientId: string, game: Game, code: string, codeVerifier: string) {
-    const redirectUri = callbackOf(this.#app.origins.game(game.slug))
+  async #redeem(clientId: string, host: string, code: string, codeVerifier: string) {
+    const redirectUri = callbackOf(this.#app.origins.atHost(host))
     try {
       return await this.#app.identity.codes.redeem({ clientId, code, redirectUri, codeVerifier })
     } catch (error) {

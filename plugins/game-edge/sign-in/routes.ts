@@ -38,6 +38,8 @@ export const signInRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { returnTo, embed } = request.query
+      const elsewhere = app.edge.movesTo(request)
+      if (elsewhere !== null) return reply.redirect(elsewhere + request.raw.url, 302)
       const query = { returnTo, embedded: embed === '1' }
       return send(reply, await flow.start(request.raw, app.edge.hostOf(request), await mustName(request), query))
     },
@@ -86,7 +88,7 @@ export const signInRoutes: Routes = async (app) => {
       const { returnTo } = request.query as { returnTo?: string }
       // Links and forms go back to the game, scripts get an answer.
       if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
-        return reply.redirect(returnPath(returnTo, app.origins.game(game.slug)), 303)
+        return reply.redirect(returnPath(returnTo, app.edge.originOf(request)), 303)
       }
       return { signedIn: false }
     },

@@ -10,7 +10,7 @@ export function dashboardHeader(
   current: string,
   actions?: Content,
 ): View {
-  const ready = isReady(game, app.origins)
+  const ready = isReady(game)
   return html`
     <${PageHeader} title=${game.title} address=${game.url}
       chips=${stateChips(game, ready)}

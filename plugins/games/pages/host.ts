@@ -51,7 +51,7 @@ export const hostPages: Routes = async (app) => {
       current: '/admin/games',
       user: callerOf(request).viewer,
       flash: changed ? { message: told(changed) } : null,
-      body: gamesPage(app, { games, owners, nextCursor, q, paged: cursor !== undefined }),
+      body: gamesPage({ games, owners, nextCursor, q, paged: cursor !== undefined }),
     })
   })
 
@@ -82,7 +82,7 @@ interface GamesPageProps {
   paged: boolean
 }
 
-function gamesPage({ origins }: FastifyInstance, { games, owners, nextCursor, q, paged }: GamesPageProps): View {
+function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): View {
   const search = q ? `q=${encodeURIComponent(q)}&` : ''
   const columns = [
     {
@@ -92,7 +92,7 @@ function gamesPage({ origins }: FastifyInstance, { games, owners, nextCursor, q,
     },
     {
       label: 'State',
-      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game, origins))}</span>`,
+      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game))}</span>`,
     },
     {
       label: 'Owner',

@@ -42,7 +42,7 @@ export function myGames(
     { label: 'Game', cell: (game: Game) => html`<a href=${`${pathOf(game)}/overview`}><bdi>${game.title}</bdi></a>` },
     {
       label: 'State',
-      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game, origins))}</span>`,
+      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game))}</span>`,
     },
     ...known.map((column) => ({
       label: column.label,

@@ -19,7 +19,7 @@ import {
 import type { Routes } from '../../../core/routes.ts'
 import type { LoadedColumn } from '../dashboard.ts'
 import { redirectUriOf } from '../games.ts'
-import { isHosted, isReady, pathOf } from '../record.ts'
+import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { SESSION, SIGN_IN } from './integrate.ts'
@@ -56,7 +56,7 @@ function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): Vi
   const texts = columns.filter(({ align }) => align === 'start')
   return html`
     ${dashboardHeader(app, game, `${pathOf(game)}/overview`)}
-    <${Split} aside=${nextStep(app, game)}>
+    <${Split} aside=${nextStep(game)}>
       <div data-events=${`/live${pathOf(game)}`} data-part=${NUMBERS}>${numbersOf(game, columns)}</div>
       <${Card}>
         <div class="glance"><${Cover} ...${game} /><${Facts} items=${[
@@ -84,7 +84,7 @@ export const numbersOf = (game: Game, columns: LoadedColumn[]): View => html`
 const number = new Intl.NumberFormat('en')
 
 /** The one thing to do next: what a game lacks most. */
-function nextStep({ origins }: FastifyInstance, game: Game): View {
+function nextStep(game: Game): View {
   const path = pathOf(game)
   if (!game.playable)
     return step(
@@ -93,7 +93,7 @@ function nextStep({ origins }: FastifyInstance, game: Game): View {
       `${path}/settings`,
       'Open the settings',
     )
-  if (!isReady(game, origins))
+  if (!isReady(game))
     return html`<${Card} title="Next: publish a build" description="Zip the folder with your index.html, or deploy from a terminal.">
       <${CodeBlock} code=${`gameyard deploy dist --game ${game.slug}`} />
       <${Button} kind="act" href=${`${path}/deploys`}>Upload a zip<//>
@@ -113,7 +113,7 @@ function nextStep({ origins }: FastifyInstance, game: Game): View {
       'Make a link',
     )
   if (game.stats.signIns === 0)
-    return html`<${Card} title="Next: let players sign in" description=${isHosted(game, origins) ? 'Sign-in is there already. Ask who is playing:' : 'The adapter signs players in on your own server.'}>
+    return html`<${Card} title="Next: let players sign in" description=${game.hosted ? 'Sign-in is there already. Ask who is playing:' : 'The adapter signs players in on your own server.'}>
       <${CodeBlock} code=${SESSION} />
       <${Button} kind="act" href=${`${path}/integrate`}>How it works<//>
     <//>`

@@ -31,8 +31,8 @@ export interface PlayProps {
 /** The public page of a game: the game itself, and below it what it is. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: PlayProps): View {
   const { game, signedIn, isOwner, owner } = props
-  const ready = isReady(game, app.origins)
-  const framed = isFramed(game, app.origins)
+  const ready = isReady(game)
+  const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
   // Through the game's own sign-in, which ends without a click for a player who is signed in here.
   const start = new URLSearchParams({ embed: '1', returnTo: pathname + search })

@@ -92,7 +92,7 @@ export const publicPages: Routes = async (app) => {
     const game = await gameAt(request, reply, request.params.slug)
     if (!game) return reply
     const owner = await app.identity.players.find(game.ownerId)
-    if (isFramed(game, app.origins)) extendPolicy(reply, { 'frame-src': [new URL(game.url).origin] })
+    if (isFramed(game)) extendPolicy(reply, { 'frame-src': [new URL(game.url).origin] })
     // A frame has shared memory only when its top page is isolated too (contracts, section 7).
     if (game.settings.crossOriginIsolated) reply.header('cross-origin-embedder-policy', 'require-corp')
     return renderPage(reply, {

@@ -13,7 +13,7 @@ import {
   type View,
 } from '../../../core/pages.ts'
 import { MOST_MEDIA } from '../media/media.ts'
-import { isHosted, pathOf } from '../record.ts'
+import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { type GameForm, gameFields, type Problems } from './form.ts'
@@ -39,8 +39,14 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
       <${Form} action=${path} submit="Save" error=${problems.form}>${gameFields(form ?? formOf(game), problems)}<//>
     <//>
     ${mediaSection(game, path, problems.media)}
-    ${addressSection(app, game, path, { slug, problem: problems.slug })}
-    ${servingSection(app, game, path)}
+    ${addressSection(game, path, { slug, problem: problems.slug })}
+    ${app.games.dashboard.settings
+      .filter((page) => page.shown(game))
+      .map(
+        ({ title, description, label, href }) =>
+          html`<${Section} layout="side" title=${title} description=${description}><div class="row"><${Button} href=${href(game)}>${label}<//></div><//>`,
+      )}
+    ${servingSection(game, path)}
     ${game.visibility === 'private' && invitationSection(game, path, inviteLink)}
     <${Section} layout="side" title="End of the game" id="end" description="It can be brought back for 30 days. Its address is kept free for 90.">
       <${Confirm} label="Delete game" open=${problems.confirm !== undefined} action=${`${path}/delete`} submit="Delete for everyone">
@@ -77,19 +83,18 @@ const mediaSection = (game: Game, path: string, problem: string | undefined): Vi
   <//>`
 
 const addressSection = (
-  { origins }: App,
   game: Game,
   path: string,
   { slug, problem }: { slug: string | undefined; problem: string | undefined },
 ): View => html`
   <${Section} layout="side" title="Address" id="address" description="The old address leads to the new one for 90 days. Saved games in browsers belong to an address and stay behind.">
     <${Form} action=${`${path}/address`} submit="Move" kind="plain" inline>
-      <${Field} label=${isHosted(game, origins) ? 'Name in its address' : 'Name of its page'} name="slug" value=${slug ?? game.slug} required mono maxlength=${50}
+      <${Field} label=${game.hosted ? 'Name in its address' : 'Name of its page'} name="slug" value=${slug ?? game.slug} required mono maxlength=${50}
         pattern="[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?" autocomplete="off" error=${problem} />
     <//>
   <//>`
 
-function servingSection({ origins }: App, game: Game, path: string): View {
+function servingSection(game: Game, path: string): View {
   const { authWidget, crossOriginIsolated, embedded, multiplayer } = game.settings
   return html`
     <${Section} layout="side" title="How it is served" id="serving" description="Takes effect at once, without a new deploy.">
@@ -99,7 +104,7 @@ function servingSection({ origins }: App, game: Game, path: string): View {
         <${Checkbox} name="crossOriginIsolated" label="Threads and shared memory" checked=${crossOriginIsolated}
           hint="Serves the game isolated from other origins, as SharedArrayBuffer needs. It can't load from elsewhere then." />
         ${
-          !isHosted(game, origins) &&
+          !game.hosted &&
           html`<${Checkbox} name="embedded" label="Play on its page here" checked=${embedded}
             hint="Shows the game in a frame of its page. Its server must answer /auth/service/start, as the adapter does, and let itself be framed." />`
         }

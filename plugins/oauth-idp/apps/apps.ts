@@ -167,6 +167,20 @@ export class Apps {
     await em.nativeUpdate(OAuthAppRow, { clientId }, { redirectUris, hosted, updatedAt })
   }
 
+  /**
+   * Adds or takes away a redirect URI of a hosted game, which keeps its others; in the caller's transaction, which then
+   * tells `app.changed`.
+   */
+  async switchRedirectUri(em: SqlEntityManager, clientId: string, uri: string, on: boolean): Promise<void> {
+    // Locked before it is read: what two callers change at once is all kept.
+    await em.nativeUpdate(OAuthAppRow, { clientId }, { updatedAt: this.#context.clock.now() })
+    const row = await em.findOne(OAuthAppRow, { clientId, hosted: true })
+    if (!row) return
+    const others = row.redirectUris.filter((known) => known !== uri)
+    row.redirectUris = on ? [...others, uri] : others
+    await em.flush()
+  }
+
   /** Removes an application with all that it was given. @throws NotFound */
   async delete(ownerId: string, id: string): Promise<void> {
     const row = await this.#context.db.transaction(async (em) => {

@@ -16,6 +16,15 @@ export interface SignInDay {
   uniquePlayers: number
 }
 
+interface SignInCount {
+  clientId: string
+  date: string
+  playerId: string
+  count: number
+}
+
+const keyOf = ({ clientId, date, playerId }: Omit<SignInCount, 'count'>) => `${clientId}/${date}/${playerId}`
+
 /**
  * How often players signed in to applications. Counted in memory and written together every two seconds, so that no
  * sign-in waits for it; a process that is killed loses what it counted since.
@@ -24,7 +33,7 @@ export class SignIns {
   readonly #db: Database
   readonly #clock: Clock
   readonly #log: FastifyBaseLogger
-  #counts = new Map<string, { clientId: string; date: string; playerId: string; count: number }>()
+  #counts = new Map<string, SignInCount>()
   #timer: NodeJS.Timeout | null = null
 
   constructor({ db, clock, log }: { db: Database; clock: Clock; log: FastifyBaseLogger }) {
@@ -34,26 +43,35 @@ export class SignIns {
   }
 
   count(clientId: string, playerId: string): void {
-    const date = dayOf(this.#clock.now())
-    const key = `${clientId}/${date}/${playerId}`
-    const entry = this.#counts.get(key) ?? { clientId, date, playerId, count: 0 }
-    entry.count++
-    this.#counts.set(key, entry)
+    this.#add({ clientId, date: dayOf(this.#clock.now()), playerId, count: 1 })
+  }
+
+  #add({ clientId, date, playerId, count }: SignInCount): void {
+    const key = keyOf({ clientId, date, playerId })
+    const before = this.#counts.get(key)?.count ?? 0
+    this.#counts.set(key, { clientId, date, playerId, count: before + count })
     this.#timer ??= setTimeout(() => {
-      this.flush().catch((error) => this.#log.warn({ err: error }, 'sign-ins were not counted'))
+      this.flush().catch((error) => this.#log.warn({ err: error }, 'sign-ins could not be counted; tried again soon'))
     }, FLUSH_MS).unref()
   }
 
-  /** Writes what was counted. */
+  /** Writes what was counted; when that fails, the next time does. */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
     const counts = [...this.#counts.values()]
     this.#counts = new Map()
     if (counts.length === 0) return
-    await this.#db.groupCommit(async ({ execute }) => {
-      for (const { clientId, date, playerId, count } of counts) await execute(ADD, [clientId, date, playerId, count])
-    })
+    // In one order on every node, so that none waits for another in a circle.
+    counts.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    try {
+      await this.#db.groupCommit(async ({ execute }) => {
+        for (const { clientId, date, playerId, count } of counts) await execute(ADD, [clientId, date, playerId, count])
+      })
+    } catch (error) {
+      for (const count of counts) this.#add(count)
+      throw error
+    }
   }
 
   /** Each day from `from` to `to`, both included (UTC dates), with what happened on it. */

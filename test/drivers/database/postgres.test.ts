@@ -69,6 +69,27 @@ t.test('postgres comes back after an outage without a restart', needsPostgres, a
   await db.transaction((em) => em.insert(Account, { id: 'c', balance: 1 }))
 })
 
+t.test('who asks while postgres restarts waits for it', needsPostgres, async (t) => {
+  const server = await startPostgres()
+  const driver = await connect(await server.database())
+  const db = await Database.open(driver, { entities, migrations, log: createLog('silent'), clock: systemClock })
+  t.teardown(() => db.close())
+  await db.em().insert(Account, { id: 'a', balance: 1 })
+  await server.stop()
+  const asked = [
+    db.query('select 1 as one'),
+    db.execute('update conformance_accounts set balance = balance + 1'),
+    db.em().findOneOrFail(Account, 'a'),
+    db.transaction((em) => em.insert(Account, { id: 'b', balance: 1 })),
+    db.groupCommit(({ execute }) => execute('update conformance_accounts set balance = balance + 1')),
+  ]
+  const [answers] = await Promise.all([Promise.allSettled(asked), server.start()])
+  t.same(
+    answers.map(({ status }) => status),
+    asked.map(() => 'fulfilled'),
+  )
+})
+
 t.test('an entity manager converts nothing that it should not', needsPostgres, async (t) => {
   const driver = await connect(await (await startPostgres()).database())
   const db = await Database.open(driver, { entities, migrations, log: createLog('silent'), clock: systemClock })

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import WebSocket from 'ws'
+import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { makeToken } from '../../kit/remote.ts'
 import { type Server, startServer } from '../../kit/server.ts'
@@ -18,7 +18,6 @@ t.setTimeout(600_000)
 /** How many sockets come and go; a longer run is asked for by the environment. */
 const CONNECTS = Number(process.env.GAMEYARD_CONNECTS ?? 600)
 const WARM = Math.max(300, Math.min(1000, CONNECTS / 5))
-const PROGRAM = resolve(import.meta.dirname, '../../../bin/gameyard.js')
 const ROOM = '/mp/rooms/lobby'
 
 setFlagsFromString('--expose-gc')
@@ -158,7 +157,7 @@ t.test('half a handshake and half a frame hold nothing up', async (t) => {
 
 t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`, { timeout: 1_200_000 }, async (t) => {
   const server = await startServer(t, {
-    program: [process.execPath, '--inspect=127.0.0.1:0', PROGRAM],
+    program: [process.execPath, '--inspect=127.0.0.1:0', FROM_SOURCE],
     config: {
       blender: { driver: 'none' },
       limits: { rateLimits: false, roomSocketsPerPlayer: 100_000, roomResumeSeconds: 1 },

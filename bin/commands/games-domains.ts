@@ -1,0 +1,125 @@
+import type { Command } from 'commander'
+import type { Domain } from '../../clients/cli/domains.ts'
+import type { Terminal } from '../../clients/cli/terminal.ts'
+import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
+import type { Installation } from '../installation.ts'
+
+type Options = ClientOptions & { game?: string }
+
+/** `gameyard games domains …`: domains of one's own for a game. @param chosen the id of the game that is meant */
+export function configureDomains(
+  games: Command,
+  installation: Installation,
+  chosen: (client: Client, named: string | undefined) => Promise<{ game: { id: string } }>,
+): void {
+  const domains = games
+    .command('domains')
+    .summary('play at a domain of your own')
+    .description('Domains of your own for a game. Adding one shows the DNS records that it needs.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard games domains add play.example.com --game duo
+  gameyard games domains verify play.example.com --game duo
+  gameyard games domains primary play.example.com --game duo`,
+    )
+  const command = (name: string, summary: string, description: string) =>
+    withClientOptions(domains.command(name))
+      .summary(summary)
+      .description(description)
+      .option('--game <game>', 'slug or id; default: that of gameyard.json')
+  const run = (options: Options, work: (client: Client, gameId: string) => Promise<void>) =>
+    runClient(options, installation, async (client) => work(client, (await chosen(client, options.game)).game.id))
+  const named = 'such as play.example.com'
+
+  command('list', 'list the domains of a game', 'Lists the domains of a game, and what each still needs.').action(
+    (options: Options) => run(options, list),
+  )
+  command('add', 'ask for a domain', 'Asks for a domain and shows the records that its DNS needs.')
+    .argument('<domain>', named)
+    .action((name: string, options: Options) => run(options, (client, game) => add(client, game, name)))
+  command(
+    'verify',
+    'look at the DNS now',
+    'Has the platform look at the DNS now. Exit code 1 while it is not verified.',
+  )
+    .argument('<domain>', named)
+    .action((name: string, options: Options) => run(options, (client, game) => verify(client, game, name)))
+  command('primary', 'make it the main address', 'Lets all other addresses of the game lead to this domain.')
+    .argument('<domain>', named)
+    .option('--off', 'let every address show the game itself again')
+    .action((name: string, options: Options & { off?: boolean }) =>
+      run(options, (client, game) => setPrimary(client, game, name, !options.off)),
+    )
+  command('remove', 'give a domain up', 'Gives a domain up: the game is not served there any more.')
+    .argument('<domain>', named)
+    .action((name: string, options: Options) => run(options, (client, game) => remove(client, game, name)))
+}
+
+const load = async (client: Client) => Promise.all([client.api(), import('../../clients/cli/domains.ts')])
+
+async function list(client: Client, gameId: string): Promise<void> {
+  const [api, { listDomains, todoOf }] = await load(client)
+  const domains = await listDomains(api, gameId)
+  const { terminal } = client
+  terminal.result({ domains }, () =>
+    domains.length === 0
+      ? 'The game has no domain of its own. Add one: gameyard games domains add play.example.com'
+      : terminal.table(
+          ['DOMAIN', 'STATE', 'TO DO'],
+          domains.map((domain) => [
+            `${domain.name}${domain.primary ? ' (main)' : ''}`,
+            domain.state,
+            todoOf(domain) ?? 'nothing',
+          ]),
+        ),
+  )
+}
+
+async function add(client: Client, gameId: string, name: string): Promise<void> {
+  const [api, { addDomain }] = await load(client)
+  const domain = await addDomain(api, gameId, name)
+  client.terminal.result(domain, () =>
+    [
+      `Add these records to the DNS of ${domain.name}:`,
+      '',
+      recordsOf(client.terminal, domain),
+      '',
+      `They are looked for again and again. To look now: gameyard games domains verify ${domain.name}`,
+    ].join('\n'),
+  )
+}
+
+async function verify(client: Client, gameId: string, name: string): Promise<void> {
+  const [api, { todoOf, verifyDomain }] = await load(client)
+  const domain = await verifyDomain(api, gameId, name)
+  if (domain.state !== 'verified') process.exitCode = 1
+  const todo = todoOf(domain)
+  const { terminal } = client
+  terminal.result(domain, () =>
+    domain.state === 'verified'
+      ? `${terminal.style('green', 'Verified')}  ${domain.url}${todo ? `\n  ${todo}` : ''}`
+      : `Not verified: ${todo}.\n\n${recordsOf(terminal, domain)}`,
+  )
+}
+
+async function setPrimary(client: Client, gameId: string, name: string, primary: boolean): Promise<void> {
+  const [api, { setPrimaryDomain }] = await load(client)
+  const domain = await setPrimaryDomain(api, gameId, name, primary)
+  client.terminal.result(domain, () =>
+    primary ? `All other addresses of the game lead to ${domain.url} now.` : 'Every address shows the game itself now.',
+  )
+}
+
+async function remove(client: Client, gameId: string, name: string): Promise<void> {
+  const [api, { removeDomain }] = await load(client)
+  await removeDomain(api, gameId, name)
+  client.terminal.result({ removed: name }, () => `Removed ${name}. Take its records out of the DNS too.`)
+}
+
+const recordsOf = (terminal: Terminal, { records }: Domain): string =>
+  terminal.table(
+    ['TYPE', 'NAME', 'VALUE'],
+    records.map(({ type, name, value }) => [type, name, value]),
+  )

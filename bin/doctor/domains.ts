@@ -1,0 +1,47 @@
+import { stat } from 'node:fs/promises'
+import type { Check } from '../../clients/cli/doctor.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { DatabaseDriver } from '../../core/database.ts'
+import { openDriver } from '../standalone.ts'
+
+const NAME = 'Domains'
+
+interface Row {
+  name: string
+  address: string | null
+  failing_since: number | null
+}
+
+/** The domains that games are served at: whether their proof is there and they lead here, as the platform last saw it. */
+export async function gameDomains(loaded: LoadedConfig): Promise<Check[]> {
+  const { dataDir } = loaded.config
+  const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
+  try {
+    if (!driver.shared && !(await stat(dataDir).catch(() => null))) return []
+    await driver.open([])
+    const rows = (await driver
+      .query('select name, address, failing_since from game_domains where proved_name is not null order by name', [])
+      // A database from before there were domains, or whose server is away, which another finding says.
+      .catch(() => [])) as Row[]
+    const checks = rows.flatMap(findingOf)
+    if (rows.length === 0 || checks.length > 0) return checks
+    return [{ name: NAME, status: 'ok', message: `${rows.length} of games' own, and all lead here` }]
+  } finally {
+    await driver.close()
+  }
+}
+
+function findingOf({ name, address, failing_since }: Row): Check[] {
+  const warning = (message: string, hint: string): Check[] => [{ name: NAME, status: 'warning', message, hint }]
+  if (failing_since !== null)
+    return warning(
+      `the proof of ${name} has gone from the DNS`,
+      'Its owner was told. Without it, its game leaves the domain within days: /admin/domains',
+    )
+  if (address === 'missing' || address === 'elsewhere')
+    return warning(
+      `${name} does not lead here`,
+      'Its owner sees the record that it needs in the settings of the game. Behind a proxy of their own all is well.',
+    )
+  return []
+}

@@ -1,0 +1,65 @@
+import { Resolver } from 'node:dns/promises'
+
+/** `wrong`: there are other texts. `unreachable`: the DNS gave no answer, which says nothing. */
+export type ProofFound = 'found' | 'missing' | 'wrong' | 'unreachable'
+export type AddressFound = 'here' | 'elsewhere' | 'missing' | 'unreachable'
+
+/** Where the proof stands. */
+export const proofName = (name: string): string => `_gameyard.${name}`
+export const proofValue = (token: string): string => `gameyard-verification=${token}`
+
+const TIMEOUT_MS = 4000
+const TRIES = 2
+/** What the DNS says of a name, or of a kind of record, that is not there. */
+const NONE = new Set(['ENOTFOUND', 'ENODATA'])
+
+/** What the DNS says about domains, asked anew each time. */
+export class DomainDns {
+  readonly #servers: readonly string[]
+
+  /** @param servers addresses, with a port where it is not 53; none for those of the system */
+  constructor(servers: readonly string[]) {
+    this.#servers = servers
+  }
+
+  /** Whether the TXT record is there that only who rules the domain can have made. */
+  async proofOf(name: string, token: string): Promise<ProofFound> {
+    const found = await this.#ask((dns) => dns.resolveTxt(proofName(name)))
+    if (found === null) return 'unreachable'
+    if (found.length === 0) return 'missing'
+    return found.some((chunks) => chunks.join('') === proofValue(token)) ? 'found' : 'wrong'
+  }
+
+  /**
+   * Whether a name leads to this platform: by CNAME to the game's own name, or by sharing an address with it. A proxy in
+   * between has addresses of its own, so this is advice and no condition.
+   */
+  async addressOf(name: string, gameName: string): Promise<AddressFound> {
+    const [aliases, own, wanted] = await Promise.all([
+      this.#ask((dns) => dns.resolveCname(name)),
+      this.#addresses(name),
+      this.#addresses(gameName),
+    ])
+    if (aliases?.some((alias) => alias.toLowerCase().replace(/\.$/, '') === gameName)) return 'here'
+    if (own === null) return 'unreachable'
+    if (own.length === 0) return 'missing'
+    return own.some((address) => wanted?.includes(address)) ? 'here' : 'elsewhere'
+  }
+
+  async #addresses(name: string): Promise<string[] | null> {
+    const found = await Promise.all([this.#ask((dns) => dns.resolve4(name)), this.#ask((dns) => dns.resolve6(name))])
+    return found.every((addresses) => addresses === null) ? null : found.flatMap((addresses) => addresses ?? [])
+  }
+
+  /** @returns nothing for a name without such records, null when nobody could say */
+  async #ask<Answer>(question: (dns: Resolver) => Promise<Answer[]>): Promise<Answer[] | null> {
+    // A resolver of its own for each question: it remembers answers.
+    const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
+    if (this.#servers.length > 0) resolver.setServers(this.#servers)
+    try {
+      return await question(resolver)
+    } catch (error) {
+      return NONE.has((error as NodeJS.ErrnoException).code ?? '') ? [] : null
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { NotFound } from '../../core/errors.ts'
+import { newId, randomText } from '../../core/ids.ts'
+import { cutPage, type PageQuery } from '../../core/pagination.ts'
+import type { Game } from '../games/index.ts'
+import { Checks } from './checks.ts'
+import { type DomainName, plainName, readDomainName } from './domain-name.ts'
+import { GameDomain } from './entities.ts'
+import {
+  DomainNotVerified,
+  DomainsNotConfigured,
+  DomainTaken,
+  DomainThere,
+  GameElsewhere,
+  TooManyDomains,
+} from './errors.ts'
+import { toDomain } from './record.ts'
+import type { Domain, DomainsConfig } from './schemas.ts'
+import { ServedDomains } from './served.ts'
+
+export type DomainsParts = Pick<
+  FastifyInstance,
+  'db' | 'clock' | 'config' | 'events' | 'games' | 'identity' | 'log' | 'origins' | 'rateLimiter'
+>
+
+/** Looks at the DNS that somebody may ask for, a minute and domain. */
+const CHECKS_A_MINUTE = 10
+
+/**
+ * Games at domains of their owners' own.
+ *
+ * Whoever wants one puts a TXT record into the DNS that only the ruler of the domain can: until it is found the game is
+ * not served there, and anybody may ask for any name, which keeps nobody else from it. One game has a domain at a time.
+ */
+export class Domains {
+  /** Which domain is which game, as this node knows it. */
+  readonly served: ServedDomains
+  readonly checks: Checks
+  readonly #parts: DomainsParts
+  readonly #perGame: number
+  readonly #graceMs: number
+
+  constructor(parts: DomainsParts, { resolvers, graceDays }: DomainsConfig, perGame: number) {
+    this.#parts = parts
+    this.#perGame = perGame
+    this.#graceMs = graceDays * 86_400_000
+    this.served = new ServedDomains(parts)
+    this.checks = new Checks(parts, { served: this.served, resolvers, graceMs: this.#graceMs })
+  }
+
+  /** Whether games have names here at all. */
+  get possible(): boolean {
+    return !this.#parts.origins.byPort
+  }
+
+  /** The domains of a game of one's own, in the order in which they were added. @throws NotFound */
+  async list(playerId: string, gameId: string): Promise<Domain[]> {
+    const game = await this.#parts.games.mustOwn(playerId, gameId)
+    const rows = await this.#parts.db.em().find(GameDomain, { gameId: game.id }, { orderBy: { id: 'asc' } })
+    return rows.map((row) => this.#toDomain(row, game))
+  }
+
+  /**
+   * Asks for a domain; it is the game's once its records are in the DNS.
+   *
+   * @throws InvalidRequest, DomainReserved for names that can't be had
+   * @throws DomainThere, TooManyDomains, GameElsewhere, DomainsNotConfigured, NotFound
+   */
+  async add(playerId: string, gameId: string, typed: string): Promise<Domain> {
+    const { db, config, games, origins } = this.#parts
+    if (!this.possible) throw new DomainsNotConfigured()
+    const game = await games.mustOwn(playerId, gameId)
+    if (!game.hosted) throw new GameElsewhere()
+    const domain = await readDomainName(typed, origins, config.games.allowSameSite)
+    const row = this.#newRow(game, domain)
+    try {
+      await db.transaction(async (em) => {
+        await em.insert(GameDomain, row)
+        if ((await em.count(GameDomain, { gameId: game.id })) > this.#perGame) throw new TooManyDomains(this.#perGame)
+      })
+    } catch (error) {
+      if (error instanceof UniqueConstraintViolationException) throw new DomainThere(domain.name)
+      throw error
+    }
+    return this.#toDomain(await this.#mustFind(game, domain.name), game)
+  }
+
+  /**
+   * Looks at the DNS now. What was found is in the answer.
+   *
+   * @throws DomainTaken when the proof is there, and so is that of the game that has it
+   * @throws NotFound, RateLimited
+   */
+  async verify(playerId: string, gameId: string, typed: string): Promise<Domain> {
+    const game = await this.#parts.games.mustOwn(playerId, gameId)
+    const row = await this.#mustFind(game, typed)
+    await this.#parts.rateLimiter.take(`domains/verify/${row.id}`, CHECKS_A_MINUTE, 60_000)
+    await this.checks.check(row.id)
+    const checked = await this.#mustFind(game, row.name)
+    if (checked.proof === 'taken') throw new DomainTaken(row.name)
+    return this.#toDomain(checked, game)
+  }
+
+  /**
+   * Makes a domain the main address of its game, to which all its others lead, or ends that.
+   *
+   * @throws DomainNotVerified, NotFound
+   */
+  async setPrimary(playerId: string, gameId: string, typed: string, primary: boolean): Promise<Domain> {
+    const { db, clock, games } = this.#parts
+    const game = await games.mustOwn(playerId, gameId)
+    const { id, name } = await this.#mustFind(game, typed)
+    const updatedAt = clock.now()
+    await db.transaction(async (em) => {
+      // All rows of the game at once, so that of two callers one comes after the other.
+      await em.nativeUpdate(GameDomain, { gameId: game.id }, { updatedAt })
+      const proved = await em.count(GameDomain, { id, provedName: name })
+      if (primary && proved === 0) throw new DomainNotVerified(name)
+      if (primary) await em.nativeUpdate(GameDomain, { gameId: game.id, isPrimary: true }, { isPrimary: false })
+      await em.nativeUpdate(GameDomain, { id }, { isPrimary: primary })
+    })
+    await this.checks.announce(game.id)
+    return this.#toDomain(await this.#mustFind(game, name), game)
+  }
+
+  /** Gives a domain up: from now on the game is not served there. @throws NotFound */
+  async remove(playerId: string, gameId: string, typed: string): Promise<void> {
+    const game = await this.#parts.games.mustOwn(playerId, gameId)
+    const row = await this.#mustFind(game, typed)
+    await this.checks.remove(row)
+  }
+
+  /** For whoever runs the server: every domain, the newest first. */
+  async all({ limit, cursor }: PageQuery): Promise<{ domains: HostedDomain[]; nextCursor: string | null }> {
+    const { db, games, origins } = this.#parts
+    const where = cursor ? { id: { $lt: cursor } } : {}
+    const rows = await db.em().find(GameDomain, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
+    const { page, nextCursor } = cutPage(rows, limit)
+    const found = await games.byIds([...new Set(page.map(({ gameId }) => gameId))])
+    const byId = new Map(found.map((game) => [game.id, game]))
+    const domains = page.map((row) => {
+      const game = byId.get(row.gameId) ?? null
+      return { id: row.id, game, ...toDomain(row, game ?? { slug: 'deleted' }, origins, this.#graceMs) }
+    })
+    return { domains, nextCursor }
+  }
+
+  /** Takes any domain away. @throws NotFound */
+  async removeById(id: string): Promise<string> {
+    const row = await this.#parts.db.em().findOne(GameDomain, { id })
+    if (!row) throw new NotFound('domain')
+    await this.checks.remove(row)
+    return row.name
+  }
+
+  /** The origins of a game's verified domains, for its sign-in. */
+  async originsOf(em: SqlEntityManager, gameId: string): Promise<string[]> {
+    const rows = await em.find(GameDomain, { gameId, provedName: { $ne: null } }, { orderBy: { id: 'asc' } })
+    return rows.map(({ name }) => this.#parts.origins.domainOrigin(name))
+  }
+
+  #newRow(game: Game, { name, isApex }: DomainName) {
+    const now = this.#parts.clock.now()
+    return {
+      id: newId('dom', now),
+      gameId: game.id,
+      name,
+      provedName: null,
+      token: randomText(24),
+      isApex,
+      isPrimary: false,
+      proof: null,
+      address: null,
+      checkedAt: null,
+      nextCheckAt: now,
+      pendingSince: now,
+      verifiedAt: null,
+      failingSince: null,
+      createdAt: now,
+      updatedAt: now,
+    }
+  }
+
+  async #mustFind(game: Game, typed: string): Promise<GameDomain> {
+    const name = plainName(typed)
+    const row = name && (await this.#parts.db.em().findOne(GameDomain, { gameId: game.id, name }))
+    if (!row) throw new NotFound('domain')
+    return row
+  }
+
+  #toDomain(row: GameDomain, game: Game): Domain {
+    return toDomain(row, game, this.#parts.origins, this.#graceMs)
+  }
+}
+
+/** A domain with the game that it is for; null when that was deleted. */
+export type HostedDomain = Domain & { id: string; game: Game | null }

@@ -1,0 +1,111 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Test } from 'tap'
+import { launchPostgres, needsPostgres, type Postgres } from './postgres.ts'
+import { nginxCommand, proxyMissing, runProxy } from './proxy.ts'
+import { needsRedis, type RedisServer, startRedis } from './redis.ts'
+import { freePort, type Server, startServer } from './server.ts'
+import { startSwift, swiftMissing } from './swift.ts'
+
+/** For `skip`: what is missing on this machine for a cluster; in CI nothing may be. */
+export const clusterMissing: string | false =
+  needsPostgres.skip || needsRedis.skip || proxyMissing('nginx') || (process.env.CI === 'true' ? false : swiftMissing())
+
+/** Equal nodes on one PostgreSQL, one Redis and one S3, behind the nginx of `deploy/nginx.conf`. */
+export interface Cluster {
+  /** As visitors see it: `http://localhost:<port of nginx>`. */
+  portal: string
+  port: number
+  nodes: Server[]
+  postgres: Postgres
+  /** URL of the nodes' database. */
+  database: string
+  redis: RedisServer
+  /** Origin of a game. */
+  origin(slug: string): string
+  /** Starts a node anew at its place, with nothing on its disk. */
+  startNode(index: number): Promise<Server>
+  /** How many requests each node was sent since the last time. */
+  shares(): number[]
+}
+
+/**
+ * Starts a cluster; ends with the test. nginx asks the nodes in turn: of two requests, one goes to each. Every node has
+ * a folder of its own which is empty at each start, so that what must last can't be there.
+ *
+ * @param config sections of the configuration that all nodes have
+ */
+export async function startCluster(
+  t: Test,
+  { config = {}, nodes: count = 2 }: { config?: Record<string, unknown>; nodes?: number } = {},
+): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-cluster-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const swift = await startSwift()
+  t.teardown(swift.stop)
+  await swift.createBucket('gameyard')
+  const postgres = await launchPostgres()
+  t.teardown(postgres.remove)
+  const redis = await startRedis(t)
+  const database = await postgres.database()
+  const port = await freePort()
+  const ports = await Promise.all(Array.from({ length: count }, freePort))
+
+  const { endpoint, region, accessKeyId, secretAccessKey } = swift
+  const shared = {
+    portal: { url: `http://localhost:${port}` },
+    games: { domain: `localhost:${port}` },
+    trustProxy: ['127.0.0.1'],
+    secret: 'the same on every node, and long enough',
+    database: { driver: 'postgres', url: database },
+    storage: {
+      ...{ driver: 's3', endpoint, region, bucket: 'gameyard', forcePathStyle: true },
+      ...{ accessKeyId, secretAccessKey },
+    },
+    bus: { driver: 'redis', url: redis.url },
+    blender: { driver: 'none' },
+    ...config,
+  }
+  const nodes: Server[] = []
+  let starts = 0
+  const startNode = async (index: number) => {
+    const own = mkdtempSync(join(folder, `node-${index}-${++starts}-`))
+    const server = await startServer(t, { config: shared, folder: own, port: ports[index] as number })
+    nodes[index] = server
+    return server
+  }
+  // All at once, as they come after a power cut: the first migrates, the others wait for it.
+  await Promise.all(ports.map((_port, index) => startNode(index)))
+
+  const log = join(folder, 'requests')
+  writeFileSync(log, '')
+  writeFileSync(join(folder, 'site.conf'), site(port, await freePort(), ports))
+  const http = `log_format nodes '$upstream_addr $status $request_method $host$request_uri';\naccess_log ${log} nodes;`
+  await runProxy(t, nginxCommand(folder, join(folder, 'site.conf'), http), port)
+
+  let read = 0
+  return {
+    ...{ portal: `http://localhost:${port}`, port, nodes, postgres, database, redis, startNode },
+    origin: (slug) => `http://${slug}.localhost:${port}`,
+    shares() {
+      const lines = readFileSync(log, 'utf8').slice(read)
+      read += lines.length
+      return ports.map((own) => lines.split('\n').filter((line) => line.startsWith(`127.0.0.1:${own} `)).length)
+    },
+  }
+}
+
+/** The file of `deploy/` with the test's names and ports, without https: what it does for nodes is left as it is. */
+function site(port: number, redirects: number, nodes: number[]): string {
+  const text = readFileSync(resolve(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8')
+  const server = /^\tserver 127\.0\.0\.1:8080(.*)$/m
+  if (!server.test(text)) throw new Error('deploy/nginx.conf names no node.')
+  return text
+    .replace(server, (_line, options) => nodes.map((own) => `\tserver 127.0.0.1:${own}${options}`).join('\n'))
+    .replace(/\blisten 80;/, `listen ${redirects};`)
+    .replace(/\blisten 443 [^;]*;/, `listen ${port};`)
+    .replace(/^\t(listen \[::\]|ssl_).*\n/gm, '')
+    .replaceAll('example.org', 'localhost')
+    .replaceAll('*.example-games.net', '*.localhost')
+}

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { mortal } from './watchdog.ts'
+
+/** How a proxy of Debian's packages is started. */
+export interface ProxyCommand {
+  command: string
+  arguments: string[]
+  env?: NodeJS.ProcessEnv
+}
+
+/** For `skip`, where there is no such program: seen to be skipped; a failure in CI. */
+export const proxyMissing = (command: string): string | false => {
+  const found = ['/usr/bin', '/usr/sbin', '/usr/local/bin'].some((folder) => existsSync(join(folder, command)))
+  return found || process.env.CI === 'true' ? false : `${command} is not installed (Debian: apt install ${command})`
+}
+
+/**
+ * nginx around a site's file, with everything that it writes in a folder of the test's own.
+ *
+ * @param http further lines of the block `http`
+ */
+export function nginxCommand(folder: string, site: string, http = 'access_log off;'): ProxyCommand {
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
+  const main = `daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${http}\n${paths.join('\n')}\ninclude ${site};\n}\n`
+  writeFileSync(join(folder, 'nginx.conf'), main)
+  return { command: 'nginx', arguments: ['-p', folder, '-c', join(folder, 'nginx.conf')] }
+}
+
+/** Starts a proxy and waits until it listens; ends with the test. */
+export async function runProxy(
+  t: Pick<Test, 'teardown'>,
+  { command, arguments: given, env }: ProxyCommand,
+  port: number,
+) {
+  const sbin = { PATH: `${process.env.PATH}:/usr/sbin` }
+  const proxy = spawn(command, given, { env: { ...process.env, ...sbin, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  mortal(proxy, { signal: 'TERM' })
+  let said = ''
+  for (const stream of [proxy.stdout, proxy.stderr])
+    stream.on('data', (chunk) => (said = (said + chunk).slice(-10_000)))
+  t.teardown(async () => {
+    proxy.kill('SIGTERM')
+    if (proxy.exitCode === null) await new Promise((done) => proxy.once('exit', done))
+  })
+  const deadline = Date.now() + 60_000
+  while (!(await listens(port))) {
+    if (proxy.exitCode !== null || Date.now() > deadline) throw new Error(`${command} did not start: ${said}`)
+    await sleep(50)
+  }
+}
+
+const listens = (port: number) =>
+  new Promise<boolean>((done) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      done(true)
+    })
+    socket.on('error', () => done(false))
+  })
