@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import { Forbidden, MissingScope, StartupError, Unauthorized } from './errors.ts'
 import type { Origins } from './origins.ts'
 
@@ -158,14 +158,19 @@ export class Auth {
       )
     }
     const demand = demandOf(rule)
-    const guards = []
-    if (demand.kinds.length) guards.push((request: FastifyRequest) => this.#identify(request, demand))
-    if (route.config?.sameOrigin) guards.push(async (request: FastifyRequest) => this.#mustBeSameOrigin(request))
+    const guards: onRequestHookHandler[] = []
+    if (demand.kinds.length) guards.push(asHook((request) => this.#identify(request, demand)))
+    if (route.config?.sameOrigin) guards.push(asHook((request) => this.#mustBeSameOrigin(request)))
     if (guards.length) route.onRequest = [...guards, ...[route.onRequest ?? []].flat()]
   }
 
-  async #identify(request: FastifyRequest, demand: AuthDemand): Promise<void> {
-    const principal = await this.#principal(request, demand)
+  #identify(request: FastifyRequest, demand: AuthDemand): Promise<void> | void {
+    const principal = this.#principal(request, demand)
+    if (principal instanceof Promise) return principal.then((found) => this.#admit(request, demand, found))
+    this.#admit(request, demand, principal)
+  }
+
+  #admit(request: FastifyRequest, demand: AuthDemand, principal: Principal | null): void {
     if (principal) {
       request.principal = principal
       if (principal.kind === 'session') this.#mustBeSameOrigin(request)
@@ -183,18 +188,16 @@ export class Auth {
   }
 
   /** An Authorization header decides alone; a cookie counts only where a session is taken and no header is sent. */
-  async #principal(request: FastifyRequest, demand: AuthDemand): Promise<Principal | null> {
-    const header = request.headers.authorization
-    if (header !== undefined) {
-      const principal = await this.#bearer(header)
-      if (demand.kinds.includes(principal.kind)) return principal
-      throw new Forbidden(
-        demand.kinds.includes('session')
-          ? 'This address takes a browser session, not a token.'
-          : 'This address does not take this kind of token.',
-      )
-    }
-    if (!demand.kinds.includes('session')) return null
+  #principal(request: FastifyRequest, demand: AuthDemand): Promise<Principal | null> | Principal | null {
+    const { authorization } = request.raw.headers
+    if (authorization === undefined) return demand.kinds.includes('session') ? this.#session(request) : null
+    const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1]
+    const authenticator = token && this.#bearers.find((bearer) => bearer.claims(token))
+    const found = authenticator ? authenticator.authenticate(token) : null
+    return found instanceof Promise ? found.then((bearer) => accepted(bearer, demand)) : accepted(found, demand)
+  }
+
+  async #session(request: FastifyRequest): Promise<Principal | null> {
     for (const cookie of this.#cookies) {
       const principal = await cookie.authenticate(request)
       if (principal) return principal
@@ -207,16 +210,6 @@ export class Auth {
     for (const cookie of this.#cookies) request.principal ??= await cookie.authenticate(request)
   }
 
-  async #bearer(header: string): Promise<Principal> {
-    const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header)?.[1]
-    const authenticator = token && this.#bearers.find((bearer) => bearer.claims(token))
-    const principal = authenticator ? await authenticator.authenticate(token) : null
-    if (principal) return principal
-    throw new Unauthorized('This token is not valid: it may be mistyped, revoked or expired.').with({
-      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-    })
-  }
-
   /**
    * The cross-site rule of browser sessions (contracts, section 1): a change must come from our own pages. A sibling
    * game is "same-site", so only same-origin counts.
@@ -227,6 +220,35 @@ export class Auth {
     const own = this.#origins.of(request.raw).kind === 'studio' ? this.#origins.studio : this.#origins.portal
     const same = origin === undefined ? site === 'same-origin' : origin === own
     if (!same) throw new Forbidden('This change must come from a page of the portal itself.')
+  }
+}
+
+/** Whoever bears a token, where the route takes this kind. @throws Unauthorized @throws Forbidden */
+function accepted(bearer: Principal | null, { kinds }: AuthDemand): Principal {
+  if (!bearer) {
+    throw new Unauthorized('This token is not valid: it may be mistyped, revoked or expired.').with({
+      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    })
+  }
+  if (kinds.includes(bearer.kind)) return bearer
+  throw new Forbidden(
+    kinds.includes('session')
+      ? 'This address takes a browser session, not a token.'
+      : 'This address does not take this kind of token.',
+  )
+}
+
+/** A check as a hook that goes on at once unless the check has to wait: most know their answer already. */
+function asHook(check: (request: FastifyRequest) => Promise<void> | void): onRequestHookHandler {
+  return (request, _reply, done) => {
+    let pending: Promise<void> | void
+    try {
+      pending = check(request)
+    } catch (error) {
+      return done(error as Error)
+    }
+    if (pending) pending.then(() => done(), done)
+    else done()
   }
 }
 

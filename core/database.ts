@@ -51,7 +51,7 @@ export interface DatabaseDriver {
   /** Runs one writing statement in a transaction of its own; see `Database.execute`. */
   execute(sql: string, parameters: readonly Parameter[]): Promise<number>
   /** Runs `work` in a transaction that may share its commit with others; see `Database.groupCommit`. */
-  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T>
+  groupCommit<T>(work: (statements: Statements) => Promise<T>, options?: { fleeting?: boolean }): Promise<T>
   /**
    * Writes a consistent copy into a new file while the platform runs.
    * @throws BackupUnsupported saying what to use instead
@@ -146,9 +146,12 @@ export class Database {
    * Runs `work` in a short transaction of prepared statements: what many requests do at once. Resolves when it is as
    * durable as any other; on SQLite those that come together share one commit, and so one wait for the disk. One that
    * fails undoes itself alone. `work` waits for nothing but its own statements: others stand behind it.
+   *
+   * @param options `fleeting`: nothing that a machine without power would miss, such as a hold for work that dies with
+   *   it: it survives the end of the process, but need not have reached the disk when this resolves
    */
-  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
-    return this.#span('transaction', '', () => this.#driver.groupCommit(work))
+  groupCommit<T>(work: (statements: Statements) => Promise<T>, options: { fleeting?: boolean } = {}): Promise<T> {
+    return this.#span('transaction', '', () => this.#driver.groupCommit(work, options))
   }
 
   /** Rejects when the database does not answer; used by /readyz. */

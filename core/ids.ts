@@ -1,11 +1,24 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 
 /** The prefixes of contracts, section 1: an id says what it names. */
 export type IdPrefix = 'ply' | 'gam' | 'app' | 'tok' | 'dep' | 'ast' | 'job' | 'gen' | 'led' | (string & {})
 
 // Within one millisecond too, the later id is the greater: lists are sorted by it.
-const ulid = monotonicFactory()
+const ulid = monotonicFactory(randomCharacters())
+
+/** Random numbers from 0 up to 1, a byte each, made many at once: the library's own source is asked for each character. */
+function randomCharacters(): () => number {
+  const bytes = new Uint8Array(4096)
+  let used = bytes.length
+  return () => {
+    if (used === bytes.length) {
+      randomFillSync(bytes)
+      used = 0
+    }
+    return (bytes[used++] as number) / 256
+  }
+}
 
 /** An id: a type prefix, `_`, and 26 characters that sort by time of creation (a ULID). */
 export const newId = (prefix: IdPrefix, at: Date): string => `${prefix}_${ulid(at.getTime())}`

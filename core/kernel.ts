@@ -34,6 +34,7 @@ import { Overview } from './overview.ts'
 import type { Site } from './pages.ts'
 import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.ts'
 import { registerRateLimits } from './rate-limit.ts'
+import { RequestLog } from './request-log.ts'
 import { answerClientError, installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
 import { installRouteContract, RouteTable } from './routes.ts'
 import { installSecurityHeaders } from './security-headers.ts'
@@ -184,6 +185,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     bodyLimit: config.limits.requestBodyBytes,
     forceCloseConnections: 'idle',
     serverFactory: (handler) => firstLooks.createServer(handler),
+    childLoggerFactory: (parent, bindings, options) => new RequestLog(parent, bindings, options),
     frameworkErrors: (error, request, reply) => refuseAddress(app, error, request, reply),
     clientErrorHandler: answerClientError,
     ...PARSER_OPTIONS,

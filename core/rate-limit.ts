@@ -5,11 +5,12 @@ import type {
   FastifyReply,
   FastifyRequest,
   onRequestAsyncHookHandler,
+  onRequestHookHandler,
 } from 'fastify'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { Counters } from './counters.ts'
-import { RateLimited, StartupError } from './errors.ts'
+import { RateLimited } from './errors.ts'
 import type { Bus } from './events.ts'
 import type { Origin, Origins } from './origins.ts'
 
@@ -97,7 +98,7 @@ export async function registerRateLimits(
 
   const counted = new WeakSet<FastifyRequest>()
   let check: ReturnType<FastifyInstance['createRateLimit']> | undefined
-  const count = async (request: FastifyRequest, reply: FastifyReply) => {
+  const count = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (!check || counted.has(request)) return
     counted.add(request)
     const state = await check(request)
@@ -114,24 +115,19 @@ export async function registerRateLimits(
     app.addHook('onRoute', (route) => {
       const origin = (route.constraints as { origin?: Origin } | undefined)?.origin
       if (origin === 'game' || origin === 'any' || route.config?.rateLimit === false) return
-      const checks = [route.onRequest ?? []].flat()
-      if (checks.some((hook) => hook.length > 2)) {
-        throw new StartupError(
-          `The route ${route.url} has an onRequest hook with a callback; make it an async function.`,
-        )
-      }
+      const checks = [route.onRequest ?? []].flat() as Check[]
       // Around core/auth.ts's check: by then the caller is known, and one whom it refuses is counted all the same, so
       // that guessing tokens is limited like anything else.
-      route.onRequest = async function (request, reply) {
-        const refusal = await firstFailure(checks as onRequestAsyncHookHandler[], this, request, reply)
-        if (reply.sent) return
-        await count(request, reply)
-        if (refusal) throw refusal.error
+      route.onRequest = function (request, reply, done) {
+        firstFailure(checks, { app: this, request, reply }, (refusal) => {
+          if (!reply.sent) count(request, reply).then(() => done(refusal as Error), done)
+        })
       }
     })
     // What has no route has no hook of a route: the library alone would let it pass without end.
-    app.addHook('onRequest', async (request, reply) => {
-      if (request.is404 && origins.of(request.raw).kind !== 'game') await count(request, reply)
+    app.addHook('onRequest', (request, reply, done) => {
+      if (!request.is404 || origins.of(request.raw).kind === 'game') return done()
+      count(request, reply).then(() => done(), done)
     })
   }
 
@@ -163,21 +159,28 @@ function tooMany(resetMs: number) {
   return new RateLimited(seconds).with({ headers: { 'retry-after': String(seconds) } })
 }
 
-async function firstFailure(
-  checks: onRequestAsyncHookHandler[],
-  app: FastifyInstance,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<{ error: unknown } | null> {
-  try {
-    for (const check of checks) {
-      await check.call(app, request, reply)
-      if (reply.sent) break
+type Check = onRequestHookHandler | onRequestAsyncHookHandler
+
+/** Runs hooks in order until one refuses or answers, and waits for those that make it wait. */
+function firstFailure(
+  checks: Check[],
+  on: { app: FastifyInstance; request: FastifyRequest; reply: FastifyReply },
+  done: (refusal?: unknown) => void,
+): void {
+  let at = 0
+  const next = (refusal?: unknown) => {
+    const check = checks[at++]
+    if (refusal || !check || on.reply.sent) return done(refusal)
+    let pending: unknown
+    try {
+      pending = (check as onRequestHookHandler).call(on.app, on.request, on.reply, next)
+    } catch (error) {
+      return done(error)
     }
-    return null
-  } catch (error) {
-    return { error }
+    // A hook with a callback goes on by itself.
+    if (check.length < 3) (pending as Promise<unknown>).then(() => next(), done)
   }
+  next()
 }
 
 /** The library's store, on our counters. A route with its own limit has its own counters. */

@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { type ErrorDetail, InvalidRequest } from './errors.ts'
-import { pathOf } from './log.ts'
+import { pathOf, RequestLine } from './log.ts'
+import { RequestLog } from './request-log.ts'
 
 /**
  * Time limits that close slow sockets: Node's own by default wait for minutes, and `requestTimeout` alone does not
@@ -35,6 +36,9 @@ const CLIENT_ERRORS: Record<string, [status: string, message: string]> = {
 /** How long the body of a JSON or form request may take. */
 const BODY_MS = 20_000
 
+/** Methods whose body Fastify never reads. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
 /** What holds for every request, whatever its route. */
 export function installRequestRules(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -44,46 +48,28 @@ export function installRequestRules(app: FastifyInstance): void {
       return done(new InvalidRequest('This address is not a WebSocket.'))
     }
     if (request.raw.url?.includes('%00')) return done(new InvalidRequest('The address has a NUL character.'))
+    const { headers } = request.raw
+    if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) limitBody(request, reply)
     done()
   })
 
-  // A body must come within its time; Node's own `requestTimeout` would also cut large uploads off.
-  app.addHook('preParsing', (request, reply, payload, done) => {
-    const { headers, socket } = request.raw
-    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-    if (hasBody && !request.routeOptions.config.upload) {
-      const late = setTimeout(() => {
-        if (reply.raw.headersSent) return socket.destroy()
-        socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-        socket.destroySoon()
-      }, BODY_MS)
-      payload.once('end', () => clearTimeout(late))
-      // A body that nobody reads never ends, but its answer does.
-      reply.raw.once('close', () => clearTimeout(late))
-    }
-    done(null, payload)
-  })
-
-  app.addHook('preValidation', (request, _reply, done) => {
-    const fault = faultOf(request.body)
-    if (!fault) return done()
-    done(
-      new InvalidRequest(`The request body is not valid: ${fault.path} ${fault.message}.`).with({ details: [fault] }),
-    )
+  app.addHook('onRoute', (route) => {
+    if ([route.method].flat().every((method) => BODILESS.has(method))) return
+    route.preValidation = [refuseFaultyBody, ...[route.preValidation ?? []].flat()]
   })
 
   app.addHook('onResponse', (request, reply, done) => {
-    const level = request.routeOptions.config.quiet ? 'debug' : 'info'
-    request.log[level](
-      {
-        method: request.method,
-        path: request.routeOptions.config.secretPath ? request.routeOptions.url : pathOf(request.raw.url),
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        ...(request.principal ? { player: request.principal.playerId } : {}),
-      },
-      'request',
-    )
+    const { config, url = '' } = request.routeOptions
+    const line = new RequestLine(request, {
+      path: config.secretPath ? url : pathOf(request.raw.url),
+      status: reply.statusCode,
+      took: reply.elapsedTime,
+    })
+    // Tracing gives a request a log of its own, which names it and its span.
+    const log = request.log instanceof RequestLog ? app.log : request.log
+    if (log === app.log) line.reqId = request.id
+    if (config.quiet) log.debug(line, 'request')
+    else log.info(line, 'request')
     done()
   })
 
@@ -97,6 +83,27 @@ export function installRequestRules(app: FastifyInstance): void {
       done(null, value)
     })
   })
+}
+
+/** A body must come within its time; Node's own `requestTimeout` would also cut large uploads off. */
+function limitBody(request: FastifyRequest, reply: FastifyReply): void {
+  const { headers, socket } = request.raw
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (!hasBody || request.routeOptions.config.upload) return
+  const late = setTimeout(() => {
+    if (reply.raw.headersSent) return socket.destroy()
+    socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    socket.destroySoon()
+  }, BODY_MS)
+  request.raw.once('end', () => clearTimeout(late))
+  // A body that nobody reads never ends, but its answer does.
+  reply.raw.once('close', () => clearTimeout(late))
+}
+
+const refuseFaultyBody: preValidationHookHandler = (request, _reply, done) => {
+  const fault = faultOf(request.body)
+  if (!fault) return done()
+  done(new InvalidRequest(`The request body is not valid: ${fault.path} ${fault.message}.`).with({ details: [fault] }))
 }
 
 declare module 'fastify' {

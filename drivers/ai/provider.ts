@@ -37,7 +37,7 @@ export interface ProviderSettings {
 export function createProvider({ models, pricing, load }: ProviderSettings): AiProvider {
   let loading: Promise<Vendor> | undefined
   const vendor = () => {
-    loading ??= load()
+    loading ??= load().then(keepModels)
     return loading
   }
 
@@ -129,6 +129,23 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     },
 
     async close() {},
+  }
+}
+
+/**
+ * Each model is made once: some SDKs build the schemas of every answer with it, which takes them longer than all else
+ * that a call does. Names come from the configuration, so there are few.
+ */
+function keepModels({ language, image, ...vendor }: Vendor): Vendor {
+  return { ...vendor, language: once(language), image: image && once(image) }
+}
+
+function once<Model>(make: (name: string) => Model): (name: string) => Model {
+  const made = new Map<string, Model>()
+  return (name) => {
+    const model = made.get(name) ?? make(name)
+    made.set(name, model)
+    return model
   }
 }
 

@@ -199,6 +199,15 @@ export function testDatabaseDriver({ name, create, destroy, supports }: Database
         t.same(await db.query('select count(*) as count from conformance_accounts'), [{ count: 2 }])
         await t.rejects(db.groupCommit(({ execute }) => execute('insert into nowhere values (?)', [1])))
         t.equal(await db.groupCommit(async () => 'after'), 'after', 'the next one works')
+        const sql = 'insert into conformance_accounts (id, balance) values (?, 2)'
+        const kinds = [{ fleeting: true }, {}, { fleeting: true }]
+        const together = kinds.map((kind, number) =>
+          db.groupCommit(({ execute }) => execute(sql, [`kind${number}`]), kind),
+        )
+        t.same(await Promise.all(together), [1, 1, 1], 'with and without a wait for the disk')
+        t.equal(await db.groupCommit(({ execute }) => execute(sql, ['kind3']), { fleeting: true }), 1)
+        await t.rejects(db.groupCommit(({ execute }) => execute(sql, ['kind3']), { fleeting: true }))
+        t.same(await db.query('select count(*) as count from conformance_accounts where balance = 2'), [{ count: 4 }])
         await db.transaction((em) => em.insert(Account, { id: 'beside', balance: 1 }))
       },
     )

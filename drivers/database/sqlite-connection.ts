@@ -9,6 +9,7 @@ type Statement = Sqlite.Statement<unknown[], object>
 /** One of several that share a commit. */
 interface Unit {
   work(statements: Statements): Promise<unknown>
+  fleeting: boolean
   resolve(value: never): void
   reject(error: unknown): void
 }
@@ -33,6 +34,7 @@ export class SqliteConnections {
   readonly writer: Sqlite.Database
   readonly #reader: Sqlite.Database | null
   readonly #waitMs: number
+  readonly #synchronous: 'full' | 'normal'
   readonly #queue: Array<() => void> = []
   #taken = false
   readonly #written: KeptStatements
@@ -52,17 +54,22 @@ export class SqliteConnections {
         writer.prepare('select count(*) from sqlite_master').get()
       })
       const reader = file === ':memory:' ? null : openReader(file)
-      return new SqliteConnections(writer, reader, waitMs)
+      return new SqliteConnections(writer, reader, { waitMs, synchronous })
     } catch (error) {
       writer.close()
       throw error
     }
   }
 
-  private constructor(writer: Sqlite.Database, reader: Sqlite.Database | null, waitMs: number) {
+  private constructor(
+    writer: Sqlite.Database,
+    reader: Sqlite.Database | null,
+    { waitMs, synchronous }: { waitMs: number; synchronous: 'full' | 'normal' },
+  ) {
     this.writer = writer
     this.#reader = reader
     this.#waitMs = waitMs
+    this.#synchronous = synchronous
     this.#written = new KeptStatements(writer)
     this.#read = reader && new KeptStatements(reader)
   }
@@ -133,9 +140,9 @@ export class SqliteConnections {
   }
 
   /** Runs `work` in a transaction with whatever else is waiting by then. See `Database.groupCommit`. */
-  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+  groupCommit<T>(work: (statements: Statements) => Promise<T>, { fleeting = false } = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#units.push({ work, resolve: resolve as Unit['resolve'], reject })
+      this.#units.push({ work, fleeting, resolve: resolve as Unit['resolve'], reject })
       if (!this.#committing) void this.#commitUnits()
     })
   }
@@ -153,10 +160,14 @@ export class SqliteConnections {
   }
 
   async #commitGroup(): Promise<void> {
-    await this.begin()
+    await this.take()
     const units = this.#units.splice(0)
+    const fleeting = units.every((unit) => unit.fleeting)
     const results: Array<() => void> = []
     try {
+      // Without a wait for the disk the log of the database is no less whole: a power cut can only take its end.
+      if (fleeting) this.writer.pragma('synchronous = normal')
+      await whileBusy(this.#waitMs, () => execute(this.#written.prepare('begin immediate'), []))
       for (const unit of units) results.push(await this.#runUnit(unit))
       this.runInside('commit', [])
       for (const settle of results) settle()
@@ -164,6 +175,7 @@ export class SqliteConnections {
       for (const unit of units) unit.reject(error)
     } finally {
       if (this.writer.inTransaction) this.writer.exec('rollback')
+      if (fleeting) this.writer.pragma(`synchronous = ${this.#synchronous}`)
       this.release()
     }
   }

@@ -105,8 +105,8 @@ class SqliteDatabase implements DatabaseDriver {
     return this.#connections.execute(sql, parameters)
   }
 
-  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
-    return this.#connections.groupCommit(work)
+  groupCommit<T>(work: (statements: Statements) => Promise<T>, options: { fleeting?: boolean } = {}): Promise<T> {
+    return this.#connections.groupCommit(work, options)
   }
 
   /** SQLite's online backup from a read transaction: one moment of the database, however much is written meanwhile. */

@@ -4,6 +4,7 @@ import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { type AiProvider, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
 import type { Balance } from '../billing/index.ts'
+import { type Deadline, deadline } from './deadline.ts'
 import { AiNotConfigured } from './errors.ts'
 import { ObjectSchema } from './object-schema.ts'
 import { estimateTokens, priceOf, worstPrice } from './prices.ts'
@@ -22,15 +23,13 @@ export interface Payer {
 type Also = (statements: Statements, generation: Generation) => Promise<void>
 
 /** A generation that may begin: all is checked, and its worst price is held. */
-interface Begun {
+interface Begun extends Deadline {
   id: string
   holdId: string
   provider: AiProvider
   model: string
   gameId: string | null
   schema: ObjectSchema | null
-  /** The caller's, and the end of the time. */
-  signal: AbortSignal
 }
 
 /** A provider's text on its way: its first piece is there. */
@@ -85,6 +84,8 @@ export class Generations {
       return await this.#complete(payer, request, begun, { result, outputTokens }, also)
     } catch (error) {
       throw await this.#giveUp(begun, error)
+    } finally {
+      begun.end()
     }
   }
 
@@ -104,6 +105,7 @@ export class Generations {
       const first = await pieces.next()
       return this.#pieces(payer, request, begun, { pieces, first }, also)
     } catch (error) {
+      begun.end()
       throw await this.#giveUp(begun, error)
     }
   }
@@ -136,6 +138,7 @@ export class Generations {
         await this.#release(begun)
         await pieces.return?.({ outputTokens: null }).catch(() => {})
       }
+      begun.end()
     }
   }
 
@@ -158,15 +161,7 @@ export class Generations {
             key: id,
             expiresAt: new Date(now.getTime() + timeoutMs + MARGIN_MS),
           })
-    return {
-      id,
-      holdId,
-      provider,
-      model,
-      gameId,
-      schema,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    }
+    return { id, holdId, provider, model, gameId, schema, ...deadline(signal, timeoutMs) }
   }
 
   async #call(

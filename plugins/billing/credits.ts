@@ -48,9 +48,11 @@ export class Credits {
     const { db, clock } = this.#parts
     if (!Number.isSafeInteger(amount) || amount < 1) throw new Error(`A hold of ${amount} credits is none.`)
     const hold = { id: newId('hld', clock.now()), playerId, amount, ...options }
+    // What it is held for dies with the machine, so nobody waits for the disk; the settlement does. A hold that does not
+    // succeed like this may bring the sign-up credits, which are a line of the ledger.
+    if (await db.groupCommit((statements) => ledger.hold(statements, hold), { fleeting: true })) return hold.id
     const attempt = () =>
       db.groupCommit(async (statements) => {
-        if (await ledger.hold(statements, hold)) return null
         await this.#welcome(statements, playerId)
         if (await ledger.hold(statements, hold)) return null
         return plain(await ledger.read(statements, playerId))

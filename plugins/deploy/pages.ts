@@ -182,7 +182,7 @@ const actions = (path: string, deploy: Deploy): Content => {
   const name = deploy.message ?? deploy.id
   const verb = isPreview(deploy) ? 'Publish' : 'Roll back to'
   return html`<${Row}>
-    ${deploy.previewUrl && html`<${Button} small href=${`${deploy.previewUrl}/`} label=${`Preview ${name}`}>Preview<//>`}
+    ${deploy.previewUrl && html`<${Button} small href=${`${path}/${deploy.id}/preview`} label=${`Preview ${name}`}>Preview<//>`}
     ${
       deploy.state === 'superseded' &&
       html`<${Form} action=${`${path}/${deploy.id}/rollback`}><${Button} small label=${`${verb} ${name}`}>${isPreview(deploy) ? 'Publish' : 'Roll back'}<//><//>`

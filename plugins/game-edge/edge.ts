@@ -1,16 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden, NotFound } from '../../core/errors.ts'
 import type { Game } from '../games/index.ts'
+import { PreviewPasses } from './preview-passes.ts'
 import { type GameSession, GameSessions } from './sign-in/sessions.ts'
 
 /** What a game's own origin knows: which game a request is for, and who is signed in to it. */
 export class Edge {
   readonly sessions: GameSessions
+  readonly previews: PreviewPasses
   readonly #app: FastifyInstance
 
   constructor(app: FastifyInstance) {
     this.#app = app
     this.sessions = new GameSessions(app)
+    this.previews = new PreviewPasses(app)
   }
 
   /**
@@ -33,6 +36,8 @@ export class Edge {
   /** Whether the caller may see the game. Looks at the session only when the game is private. */
   async mayEnter(request: FastifyRequest, game: Game): Promise<boolean> {
     if (this.#app.games.visibleTo(null, game)) return true
+    const site = this.#app.origins.of(request.raw)
+    if (site.kind === 'game' && site.preview !== null) return this.previews.admits(request.raw, site.host, game)
     const session = await this.sessionOf(request, game)
     return session !== null && this.#app.games.visibleTo(session.player.id, game)
   }

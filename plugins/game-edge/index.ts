@@ -6,6 +6,7 @@ import { SiteOwner } from './entities.ts'
 import { blobsOf } from './files/blobs.ts'
 import { fileRoutes } from './files/routes.ts'
 import { migration } from './migrations/2026_11_21_site_owners.ts'
+import { previewRoutes } from './preview-routes.ts'
 import { GameEdgeConfig } from './schemas.ts'
 import { scriptRoutes } from './scripts.ts'
 import { signInRoutes } from './sign-in/routes.ts'
@@ -32,6 +33,7 @@ export default definePlugin(
   async (app, config) => {
     app.decorate('edge', new Edge(app))
     await app.register(signInRoutes)
+    await app.register(previewRoutes)
     await app.register(scriptRoutes)
     await app.register(assetRoutes)
     await app.register(certificateRoutes)

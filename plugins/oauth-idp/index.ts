@@ -83,8 +83,9 @@ export default definePlugin(
     })
     app.auth.signInPath = '/sign-in'
     // Any answer to a signed-in browser may carry the cookie on for another thirty days.
-    app.addHook('onSend', async (request, reply) => {
-      await identity.sessions.renew(request, reply)
+    app.addHook('onSend', (request, reply, _payload, done) => {
+      if (request.principal?.kind !== 'session') return done()
+      identity.sessions.renew(request, reply).then(() => done(), done)
     })
     app.jobs.every('oauth-idp/sweep', 3600, () => identity.sweep())
     app.addHook('preClose', () => identity.signIns.flush())

@@ -20,7 +20,11 @@ export default definePlugin(
   { name: 'tokens', dependencies: ['oauth-idp'], entities: [ApiToken], migrations: [tokenTables] },
   async (app) => {
     const { db, clock, events, log } = app
-    const isActive = async (playerId: string) => (await app.identity.players.standing(playerId))?.disabled === false
+    const { players } = app.identity
+    const isActive = (playerId: string) => {
+      const known = players.standingNow(playerId)
+      return known ? !known.disabled : players.standing(playerId).then((standing) => standing?.disabled === false)
+    }
     const tokens = new Tokens({ db, clock, events, log, isActive })
     app.decorate('tokens', tokens)
     app.auth.recognise({

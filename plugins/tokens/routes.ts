@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { callerOf } from '../../core/auth.ts'
 import { Unauthorized } from '../../core/errors.ts'
 import { PageQuery } from '../../core/pagination.ts'
@@ -10,18 +10,13 @@ const constraints = { origin: 'portal' }
 const tags = ['Tokens']
 
 /** What a token says of itself: whose it is, and its label. */
-interface Bearer {
-  id: string
-  name: string
-  email?: string
-  label: string
-}
+type Bearer = Static<typeof Whoami>
 
 export const routes: Routes = async (app) => {
   // Programs ask this first, and often.
   const bearers = new ShortCache<Bearer>(app.clock)
   app.events.on('token.revoked', ({ tokenId }) => bearers.drop(tokenId))
-  app.events.on('player.changed', ({ playerId }) => bearers.dropWhere(({ id }) => id === playerId))
+  app.events.on('player.changed', ({ playerId }) => bearers.dropWhere(({ user }) => user.id === playerId))
 
   app.get(
     '/api/tokens',
@@ -80,17 +75,18 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { playerId, credentialId } = callerOf(request)
+      reply.header('cache-control', 'no-store')
       const known = await bearers.get(credentialId, async () => {
-        const [player, { label }] = await Promise.all([
+        const [player, { label: tokenLabel }] = await Promise.all([
           app.identity.players.find(playerId),
           app.tokens.mustOwn(playerId, credentialId),
         ])
-        return player && { id: player.id, name: player.name, label, ...(player.email ? { email: player.email } : {}) }
+        if (!player) return null
+        const { id, name, email } = player
+        return { user: { id, name, ...(email ? { email } : {}) }, tokenLabel }
       })
       if (!known) throw new Unauthorized('The account of this token is gone.')
-      const { label: tokenLabel, ...user } = known
-      reply.header('cache-control', 'no-store')
-      return { user, tokenLabel }
+      return known
     },
   )
 

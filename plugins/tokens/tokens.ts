@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Principal } from '../../core/auth.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -53,8 +53,8 @@ interface TokensContext {
   clock: Clock
   events: Events
   log: FastifyBaseLogger
-  /** Whether a player is there and not disabled. */
-  isActive(playerId: string): Promise<boolean>
+  /** Whether a player is there and not disabled; at once where that is remembered. */
+  isActive(playerId: string): Promise<boolean> | boolean
 }
 
 /** API and CLI tokens: made for a player, stored as SHA-256, dead on the next request once revoked. */
@@ -151,17 +151,28 @@ export class Tokens {
     await this.#context.events.emit('token.revoked', { tokenId: id })
   }
 
-  /** Who bears a token; null when it is mistyped, revoked, expired, or its player disabled. */
-  async verify(token: string): Promise<Principal | null> {
+  /**
+   * Who bears a token; null when it is mistyped, revoked, expired, or its player disabled. At once where token and player
+   * were read a moment ago.
+   */
+  verify(token: string): Promise<Principal | null> | Principal | null {
+    const tokenHash = hashOf(token)
+    const known = this.#cache.peek(tokenHash)
+    return known ? this.#bearerOf(known) : this.#verifyAnew(token, tokenHash)
+  }
+
+  async #verifyAnew(token: string, tokenHash: string): Promise<Principal | null> {
     if (!isWellFormed(token)) return null
-    const hash = hashOf(token)
-    const known = await this.#cache.get(hash, () => this.#lookUp(hash))
-    if (!known) return null
+    const known = await this.#cache.get(tokenHash, () => this.#lookUp(tokenHash))
+    return known && this.#bearerOf(known)
+  }
+
+  #bearerOf(known: Known): Promise<Principal | null> | Principal | null {
     const now = this.#context.clock.now().getTime()
     if (known.expiresAt !== null && known.expiresAt <= now) return null
-    if (!(await this.#context.isActive(known.principal.playerId))) return null
-    this.#noteUse(known, now)
-    return known.principal
+    const active = this.#context.isActive(known.principal.playerId)
+    if (typeof active === 'boolean') return active ? this.#noteUse(known, now) : null
+    return active.then((is) => (is ? this.#noteUse(known, now) : null))
   }
 
   async #lookUp(tokenHash: string): Promise<Known | null> {
@@ -183,16 +194,18 @@ export class Tokens {
   }
 
   /** To the minute, and not on the request's path: nobody waits for it, and losing one is harmless. */
-  #noteUse(known: Known, now: number): void {
-    if (now - known.lastUsedAt < LAST_USED_PRECISION_MS) return
+  #noteUse(known: Known, now: number): Principal {
+    const { principal } = known
+    if (now - known.lastUsedAt < LAST_USED_PRECISION_MS) return principal
     known.lastUsedAt = now
     this.#context.db
-      .execute('update api_tokens set last_used_at = ? where id = ?', [new Date(now), known.principal.credentialId])
+      .execute('update api_tokens set last_used_at = ? where id = ?', [new Date(now), principal.credentialId])
       .catch((error) => this.#context.log.warn({ err: error }, 'the use of a token was not noted'))
+    return principal
   }
 }
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
+const hashOf = (token: string): string => hash('sha256', token, 'base64url')
 
 const fieldError = (path: string, message: string) => new InvalidRequest(message).with({ details: [{ path, message }] })
 

@@ -89,6 +89,25 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
     t.equal(await eve.page.evaluate("duo.room.state.get('step')"), said)
   })
 
+  await t.test('whoever missed more than is kept begins anew, and is told', async (t) => {
+    await eve.context.setOffline(true)
+    const sockets = [...platform.app.websocketServer.clients]
+    sockets.at(-1)?.terminate()
+    await eve.page.waitForFunction("story.at(-1)[0] === 'reconnecting'")
+    // 300 messages, as fast as players may.
+    for (let round = 0; round < 6; round++) {
+      for (const { page } of [ada, bob]) await page.evaluate("for (let n = 0; n < 25; n++) duo.room.send('noise', n)")
+      await sleep(500)
+    }
+    await bob.page.evaluate("duo.room.state.set('step', 9999)")
+    await ada.page.waitForFunction("heard.includes('step 9999')")
+    await eve.context.setOffline(false)
+    await eve.page.waitForFunction("story.at(-1)[0] === 'reconnected'")
+    t.match(await eve.page.evaluate('story.at(-1)'), ['reconnected', { missed: true }])
+    t.equal(await eve.page.evaluate("duo.room.state.get('step')"), 9999, 'with the state of now')
+    t.equal(await eve.page.evaluate('duo.room.players.length'), 3)
+  })
+
   await t.test('a room works in a worker', async (t) => {
     const told = await ada.page.evaluate(`new Promise((resolve, reject) => {
       const told = []

@@ -313,6 +313,8 @@ POST   /api/generations                          studio  assets:generate api-tok
 GET    /api/generations/:id                      studio  assets:read api-token cli-token session
 
 GET    /auth/service/start                       game    none
+GET    /auth/service/preview                     game    none
+GET    /games/:slug/deploys/:deployId/preview    portal  session page
 GET    /auth/service/callback                    game    none
 GET    /auth/service/session                     game    none
 GET    /auth/service/logout                      game    none

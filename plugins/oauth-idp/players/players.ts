@@ -117,6 +117,11 @@ export class Players {
     }
   }
 
+  /** The same as `standing`, at once, where it is remembered; else undefined. */
+  standingNow(id: string): Standing | undefined {
+    return this.#standings.peek(id)
+  }
+
   /** For every request that bears something signed earlier; null when there is no such player (any more). */
   standing(id: string): Promise<Standing | null> {
     return this.#standings.get(id, async () => {

@@ -12,6 +12,7 @@ import { createLog } from '../../../core/log.ts'
 import { testDatabaseDriver } from '../../../drivers/database/conformance.ts'
 import { Account, entities, Item, migrations } from '../../../drivers/database/conformance-entities.ts'
 import sqlite from '../../../drivers/database/sqlite.ts'
+import { SqliteConnections } from '../../../drivers/database/sqlite-connection.ts'
 import { setNativeBinding } from '../../../drivers/database/sqlite-native.ts'
 import { driverContext } from '../../kit/driver-context.ts'
 
@@ -62,6 +63,20 @@ t.test('a commit waits for the disk unless configured otherwise', async (t) => {
   t.match(await full.em().execute('pragma journal_mode'), [{ journal_mode: 'wal' }])
   const normal = await open(t, 'normal.db', { durability: 'normal' })
   t.match(await normal.em().execute('pragma synchronous'), [{ synchronous: 1 }])
+})
+
+t.test('only a commit in which all is fleeting goes without the disk', async (t) => {
+  const file = join(folder, `fleeting${used++}.db`)
+  const connections = await SqliteConnections.open(file, { waitMs: 5000, synchronous: 'full' })
+  t.teardown(() => connections.close())
+  const level = async () => connections.writer.pragma('synchronous', { simple: true })
+  const [full, normal] = [2, 1]
+  t.equal(await connections.groupCommit(level, { fleeting: true }), normal)
+  t.equal(await level(), full, 'what comes next waits again')
+  const together = [connections.groupCommit(level, { fleeting: true }), connections.groupCommit(level)]
+  t.same(await Promise.all(together), [full, full])
+  await t.rejects(connections.groupCommit(async () => Promise.reject(new Error('failed')), { fleeting: true }))
+  t.equal(await level(), full, 'after a failure too')
 })
 
 t.test('a write from elsewhere inside a transaction gives up with a reason', async (t) => {

@@ -136,9 +136,17 @@ t.test('builds as engines make them, of many files and of large ones', { timeout
   const digest = (path: string) => `fetch('${path}').then((answer) => answer.arrayBuffer()).then(async (bytes) =>
     [...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))].map((byte) => byte.toString(16).padStart(2, '0')).join(''))`
   t.equal(await page.evaluate(digest('Build/large.pck')), sha256(large), `${BYTES} bytes, whole`)
-  const levels = await page.evaluate(`Promise.all(Array.from({ length: ${FILES} }, async (_, at) =>
-    (await (await fetch('levels/' + (at % 50) + '/' + at + '.json')).json()).level === at))`)
-  t.ok((levels as boolean[]).every(Boolean), `${FILES} files, each itself`)
+  // So many at once as an engine asks for: of thousands a browser drops some.
+  const right = await page.evaluate(`(async () => {
+    let next = 0, right = 0
+    const load = async () => {
+      for (let at = next++; at < ${FILES}; at = next++)
+        if ((await (await fetch('levels/' + (at % 50) + '/' + at + '.json')).json()).level === at) right++
+    }
+    await Promise.all(Array.from({ length: 64 }, load))
+    return right
+  })()`)
+  t.equal(right, FILES, 'each file is itself')
   t.same(complaints, [])
 })
 

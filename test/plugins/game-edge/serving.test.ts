@@ -126,6 +126,49 @@ t.test('a deploy that was live is shown under a name of its own', async (t) => {
   t.equal((await get('/', {}, preview)).status, 404)
 })
 
+t.test('a preview of a private game opens to its maker, who comes from the portal, and to nobody else', async (t) => {
+  const { platform, owner, program, game, deployId, get } = await published(t)
+  const second = await deploy(platform, program, game.id, { 'index.html': 'second' })
+  const link = `/games/${game.slug}/deploys/${deployId}/preview`
+  const { body } = await program.get(`/api/deploy/${deployId}`)
+  const preview = new URL(body.previewUrl).host
+  t.match(await owner.get(link), { status: 303, headers: { location: `${body.previewUrl}/` } }, 'a public one is open')
+
+  await program.patch(`/api/games/${game.id}`, { visibility: 'private' })
+  const friend = await platform.signUp()
+  await platform.app.games.invitations.renew(owner.id, game.id)
+  t.equal((await friend.get(link)).status, 404)
+  t.equal((await platform.stranger.get(link)).status, 303, 'who is not signed in is sent to sign in')
+  const answer = await owner.get(link)
+  t.match(answer, { status: 303, headers: { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } })
+  const pass = new URL(String(answer.headers.location))
+  t.equal(pass.host, preview)
+  const open = (path: string, host = preview) => platform.stranger.get(path, { host })
+
+  const elsewhere = [
+    game.slug,
+    new URL((await program.get(`/api/deploy/${second}`)).body.previewUrl).host.split('.')[0],
+  ]
+  for (const name of elsewhere) {
+    const host = preview.replace(/^[^.]+/, String(name))
+    t.equal((await open(pass.pathname + pass.search, host)).status, 404, `the pass is none at ${name}`)
+  }
+  t.equal((await open(`${pass.pathname}?pass=${pass.search.slice(6, -4)}xxxx`)).status, 404, 'nor changed')
+  t.equal((await open(pass.pathname)).status, 404)
+  const entered = await open(pass.pathname + pass.search)
+  t.match(entered, { status: 303, headers: { location: '/', 'set-cookie': /HttpOnly; SameSite=Lax/ } })
+  const cookie = String(entered.headers['set-cookie']).split(';')[0] as string
+  t.match((await get('/', { cookie }, preview)).text, 'pong pong')
+  t.equal((await get('/main.js', { cookie }, preview)).text, SCRIPT)
+  t.equal((await get('/', { cookie })).status, 404, 'the cookie is none of the game itself')
+  t.equal((await get('/', { cookie: `${cookie}; ${cookie}` }, preview)).status, 404, 'two are none')
+
+  await platform.app.identity.administration.signOutEverywhere(owner.id)
+  t.equal((await get('/', { cookie }, preview)).status, 404, 'signed out everywhere is signed out here')
+  platform.clock.advance(61_000)
+  t.equal((await open(pass.pathname + pass.search)).status, 404, 'a pass holds for a minute')
+})
+
 t.test('opening a game is a play, fetching its files is none', async (t) => {
   const { platform, owner, game, get } = await published(t)
   const html = { accept: 'text/html,application/xhtml+xml', 'user-agent': 'A browser' }

@@ -1,0 +1,30 @@
+/** A signal that follows another, and is aborted besides when its time is over. */
+export interface Deadline {
+  signal: AbortSignal
+  /** Done in time: nothing is waited for any more. */
+  end(): void
+}
+
+/**
+ * What `AbortSignal.any` and `AbortSignal.timeout` make together, but it ends with the work: a timer of minutes for each
+ * of many short generations would pile up.
+ *
+ * @returns a signal with the other's reason, or a `TimeoutError`
+ */
+export function deadline(signal: AbortSignal, ms: number): Deadline {
+  const controller = new AbortController()
+  const follow = () => controller.abort(signal.reason)
+  if (signal.aborted) follow()
+  signal.addEventListener('abort', follow, { once: true })
+  const timer = setTimeout(
+    () => controller.abort(new DOMException('The generation took too long.', 'TimeoutError')),
+    ms,
+  ).unref()
+  return {
+    signal: controller.signal,
+    end: () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', follow)
+    },
+  }
+}

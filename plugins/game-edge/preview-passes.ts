@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { cookieValues } from '../../core/http.ts'
+import type { Game } from '../games/index.ts'
+import { cookieName, cookieSite, setCookie } from './sign-in/cookies.ts'
+import { SealedTokens } from './sign-in/sealed.ts'
+
+interface Claims {
+  sub: string
+  game: string
+  /** The player's epoch: signed out everywhere, or shut out, is out here too. */
+  epoch: number
+}
+
+const COOKIE = 'service_preview'
+/** From the portal to the preview is one redirect. */
+const PASS_SECONDS = 60
+const COOKIE_SECONDS = 12 * 3600
+
+/**
+ * How the maker of a private game gets to its previews. A preview has no sign-in of its own (its address is in nobody's
+ * list of redirect URIs), so the portal, where the maker is signed in, hands a pass to the one address, which keeps it
+ * as a cookie. A pass opens what it was made for, to its game's owner, and nothing else.
+ */
+export class PreviewPasses {
+  readonly #app: FastifyInstance
+  readonly #passes: SealedTokens
+  readonly #cookies: SealedTokens
+
+  constructor(app: FastifyInstance) {
+    this.#app = app
+    const key = app.keys.derive('game-edge/preview')
+    this.#passes = new SealedTokens(key, 'preview-pass')
+    this.#cookies = new SealedTokens(key, 'preview')
+  }
+
+  /** The address that opens a preview for the owner of its game. @param url of the preview */
+  async link(url: string, game: Game): Promise<string> {
+    const { host, origin } = new URL(url)
+    const standing = await this.#app.identity.players.standing(game.ownerId)
+    const claims: Claims = { sub: game.ownerId, game: game.id, epoch: standing?.epoch ?? 0 }
+    const pass = await this.#passes.seal({ ...claims }, host, this.#in(PASS_SECONDS))
+    return `${origin}/auth/service/preview?pass=${pass}`
+  }
+
+  /** Takes a pass in. @returns a `Set-Cookie` header; null for a pass that is none, over, or for another address */
+  async take(request: IncomingMessage, host: string, pass: string): Promise<string | null> {
+    const claims = await this.#passes.open<Claims>(pass, host, this.#app.clock.now())
+    if (!claims) return null
+    const { sub, game, epoch } = claims
+    const token = await this.#cookies.seal({ sub, game, epoch }, host, this.#in(COOKIE_SECONDS))
+    return setCookie(cookieSite(request, host, this.#app.origins.secure), COOKIE, token, COOKIE_SECONDS)
+  }
+
+  /** Whether a request to a preview comes from the owner of its game. */
+  async admits(request: IncomingMessage, host: string, game: Game): Promise<boolean> {
+    const values = cookieValues(request.headers.cookie, cookieName(COOKIE, this.#app.origins.secure))
+    if (values.length !== 1) return false
+    const claims = await this.#cookies.open<Claims>(values[0] as string, host, this.#app.clock.now())
+    if (claims?.game !== game.id || claims.sub !== game.ownerId) return false
+    const standing = await this.#app.identity.players.standing(claims.sub)
+    return standing !== null && !standing.disabled && standing.epoch === claims.epoch
+  }
+
+  #in(seconds: number): Date {
+    return new Date(this.#app.clock.now().getTime() + seconds * 1000)
+  }
+}

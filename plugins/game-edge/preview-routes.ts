@@ -1,0 +1,52 @@
+import Type from 'typebox'
+import { callerOf } from '../../core/auth.ts'
+import { NotFound } from '../../core/errors.ts'
+import type { Routes } from '../../core/routes.ts'
+import { refuseServiceWorker } from './edge.ts'
+
+/** The way to a preview: from the portal, which knows who asks, to the preview's own address. */
+export const previewRoutes: Routes = async (app) => {
+  app.get(
+    '/games/:slug/deploys/:deployId/preview',
+    {
+      config: { auth: 'session', page: true },
+      constraints: { origin: 'portal' },
+      schema: {
+        hide: true,
+        params: Type.Object({ slug: Type.String({ maxLength: 63 }), deployId: Type.String({ maxLength: 30 }) }),
+      },
+    },
+    async (request, reply) => {
+      const { playerId } = callerOf(request)
+      const game = await app.games.mustOwn(playerId, request.params.slug)
+      const deploy = await app.deploys.get(playerId, request.params.deployId)
+      if (deploy.gameId !== game.id || !deploy.previewUrl) throw new NotFound('preview')
+      reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+      const isPublic = app.games.visibleTo(null, game)
+      return reply.redirect(
+        isPublic ? `${deploy.previewUrl}/` : await app.edge.previews.link(deploy.previewUrl, game),
+        303,
+      )
+    },
+  )
+
+  app.get(
+    '/auth/service/preview',
+    {
+      config: { auth: 'none' },
+      constraints: { origin: 'game' },
+      onRequest: refuseServiceWorker,
+      schema: { hide: true, querystring: Type.Object({ pass: Type.Optional(Type.String({ maxLength: 4096 })) }) },
+    },
+    async (request, reply) => {
+      const site = app.origins.of(request.raw)
+      const isPreview = site.kind === 'game' && site.preview !== null
+      const { pass } = request.query
+      const cookie = isPreview && pass ? await app.edge.previews.take(request.raw, site.host, pass) : null
+      // As any preview that is not there: whether there is one is nobody else's business.
+      if (!cookie) throw new NotFound('preview')
+      reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'set-cookie': cookie })
+      return reply.redirect('/', 303)
+    },
+  )
+}
