@@ -18,7 +18,18 @@ import {
 } from './interface.ts'
 import { isInvalidRange, isNotFound, isPreconditionFailed, nullWhenNotFound, translate, unusable } from './s3-errors.ts'
 
-const S3Config = Type.Object(bucketKeys, { additionalProperties: false })
+const S3Config = Type.Object(
+  {
+    ...bucketKeys,
+    publicEndpoint: Type.Optional(
+      Type.String({
+        pattern: '^https?://[^?#]+$',
+        description: 'Address at which clients reach the server to upload, where that is another than endpoint.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
 
 /**
  * Keeps each blob as an object of a bucket on Amazon S3 or a server that speaks its protocol.
@@ -38,8 +49,8 @@ export default defineDriver({
       import('@aws-sdk/lib-storage'),
       import('@aws-sdk/s3-request-presigner'),
     ])
-    const client = new sdk.S3Client({
-      ...(config.endpoint ? { endpoint: config.endpoint } : {}),
+    const options = (endpoint: string | undefined): aws.S3ClientConfig => ({
+      ...(endpoint ? { endpoint } : {}),
       region: config.region,
       credentials: { accessKeyId: config.accessKeyId, secretAccessKey: config.secretAccessKey },
       forcePathStyle: config.forcePathStyle,
@@ -51,13 +62,16 @@ export default defineDriver({
         socketTimeout: 60_000,
       },
     })
+    const client = new sdk.S3Client(options(config.endpoint))
     try {
       await client.send(new sdk.HeadBucketCommand({ Bucket: config.bucket }))
     } catch (error) {
       client.destroy()
       throw unusable(config, error)
     }
-    const storage = new S3Storage({ ...sdk, Upload, getSignedUrl }, client, config, context)
+    // It signs and sends nothing: the address is part of what is signed.
+    const signer = config.publicEndpoint ? new sdk.S3Client(options(config.publicEndpoint)) : client
+    const storage = new S3Storage({ ...sdk, Upload, getSignedUrl }, { client, signer }, config, context)
     storage.removeAbandoned().catch((error) => context.log.warn(error, 'abandoned uploads could not be removed'))
     return storage
   },
@@ -84,14 +98,22 @@ class S3Storage implements Storage {
   readonly remote = true
   readonly #sdk: Sdk
   readonly #client: aws.S3Client
+  /** What presigns. */
+  readonly #signer: aws.S3Client
   readonly #bucket: string
   readonly #prefix: string
   readonly #clock: DriverContext['clock']
   #closed = false
 
-  constructor(sdk: Sdk, client: aws.S3Client, config: Static<typeof S3Config>, context: DriverContext) {
+  constructor(
+    sdk: Sdk,
+    { client, signer }: { client: aws.S3Client; signer: aws.S3Client },
+    config: Static<typeof S3Config>,
+    context: DriverContext,
+  ) {
     this.#sdk = sdk
     this.#client = client
+    this.#signer = signer
     this.#bucket = config.bucket
     this.#prefix = config.prefix
     this.#clock = context.clock
@@ -216,7 +238,7 @@ class S3Storage implements Storage {
     const seconds = Math.floor((options.expiresAt.getTime() - this.#clock.now().getTime()) / 1000)
     return this.#run(key, async () => ({
       method: 'PUT',
-      url: await this.#sdk.getSignedUrl(this.#client, command, {
+      url: await this.#sdk.getSignedUrl(this.#signer, command, {
         expiresIn: Math.min(Math.max(seconds, 1), MAX_PRESIGN_SECONDS),
         unhoistableHeaders: new Set(['x-amz-checksum-sha256']),
       }),
@@ -292,6 +314,7 @@ class S3Storage implements Storage {
   async close(): Promise<void> {
     this.#closed = true
     this.#client.destroy()
+    this.#signer.destroy()
   }
 
   /** Removes staging objects of presigned uploads that nobody committed. */

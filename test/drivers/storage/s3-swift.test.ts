@@ -40,6 +40,23 @@ else {
     })
   })
 
+  t.test('clients upload to an address of their own', async (t) => {
+    const asked: string[] = []
+    const proxy = await startProxy(swift.endpoint, { before: async ({ method }) => void asked.push(method ?? '') })
+    t.teardown(proxy.close)
+    const storage = await s3.create(await config({ publicEndpoint: proxy.address }), driverContext())
+    t.teardown(() => storage.close())
+    const bytes = Buffer.from('bytes from outside')
+    const expected = { sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length }
+    const expiresAt = new Date(Date.now() + 60_000)
+    const { url, method, headers } = await storage.presignPut('k', expected, { expiresAt, relay: '' })
+    t.equal(new URL(url).origin, proxy.address)
+    t.equal((await fetch(url, { method, headers, body: bytes })).status, 200, 'signed for that address')
+    await storage.commitPut('k', expected)
+    t.match(await storage.head('k'), { size: bytes.length })
+    t.same(asked, ['PUT'], 'all else goes straight to the server')
+  })
+
   t.test('an upload that is exchanged between check and copy does not become a blob', async (t) => {
     let send = async (_text: string) => {}
     let copies = 0
