@@ -21,7 +21,9 @@ function kindOf(file: string): string {
   return `PE ${head.toString('latin1', pe, pe + 2) === 'PE' ? head.readUInt16LE(pe + 4).toString(16) : '?'}`
 }
 
-t.test('a release', { timeout: 900_000, skip: !wanted && 'GAMEYARD_RELEASE=1 asks for it' }, async (t) => {
+t.setTimeout(1_500_000)
+
+t.test('a release', { skip: !wanted && 'GAMEYARD_RELEASE=1 asks for it' }, async (t) => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'build/release.ts')], { encoding: 'utf8' })
   t.equal(status, 0, stderr)
   const at = (name: string) => join(folder, name)
