@@ -29,7 +29,9 @@ export const recoveryPages: Routes = async (app) => {
     const { email = '' } = request.body
     try {
       await recovery.askForReset(email, request.ip)
-      return renderMailSent(app, reply, email, 'If there is an account with this address, a link is on its way to')
+      return renderMailSent(app, reply, email, {
+        lead: 'If there is an account with this address, a link is on its way to',
+      })
     } catch (error) {
       return askPage(reply, { email, trouble: troubleOf(error) })
     }
@@ -174,7 +176,7 @@ export function renderMailSent(
   app: FastifyInstance,
   reply: FastifyReply,
   email: string,
-  lead = 'A link is on its way to',
+  { lead = 'A link is on its way to', user }: { lead?: string; user?: NarrowPage['user'] } = {},
 ): string {
   const { driver } = app.config.mail as { driver: string }
   const hint =
@@ -183,6 +185,7 @@ export function renderMailSent(
       : 'Nothing there after a minute? Look into the folder for spam.'
   return narrowPage(reply, {
     status: 202,
+    user,
     title: 'Look into your mail',
     lede: html`${lead} <strong>${email}</strong>. It works once, within an hour. ${hint}`,
   })

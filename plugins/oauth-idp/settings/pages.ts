@@ -70,7 +70,7 @@ export const settingsPages: Routes = async (app) => {
       if (!(await players.find(playerId))?.isGuest) throw new NotFound('guest')
       try {
         const player = await signUp.begin({ email, password, name }, { address: request.ip, guestId: playerId })
-        if (!player) return renderMailSent(app, reply, email)
+        if (!player) return renderMailSent(app, reply, email, { user: callerOf(request).viewer })
         await sessions.start(reply, player.id)
         return reply.redirect('/settings?done=upgraded', 303)
       } catch (error) {
@@ -83,7 +83,7 @@ export const settingsPages: Routes = async (app) => {
     const { playerId } = callerOf(request)
     try {
       await recovery.askForVerification(playerId, request.ip)
-      return renderMailSent(app, reply, (await players.find(playerId))?.email ?? '')
+      return renderMailSent(app, reply, (await players.find(playerId))?.email ?? '', { user: callerOf(request).viewer })
     } catch (error) {
       return accountPage(request, reply, { refused: { form: 'verify', trouble: troubleOf(error) } })
     }
@@ -97,7 +97,7 @@ export const settingsPages: Routes = async (app) => {
       const { playerId, credentialId: sessionId } = callerOf(request)
       try {
         await addressChange.ask({ playerId, sessionId, email, password, address: request.ip })
-        return renderMailSent(app, reply, email)
+        return renderMailSent(app, reply, email, { user: callerOf(request).viewer })
       } catch (error) {
         return accountPage(request, reply, { refused: { form: 'email', email, trouble: troubleOf(error) } })
       }
