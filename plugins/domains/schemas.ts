@@ -35,28 +35,25 @@ const DnsRecord = Type.Object({
 })
 
 /** A domain as the API shows it. */
-export const Domain = Type.Object(
-  {
-    name: Type.String({ description: 'Lower case, in ASCII.' }),
-    url: Type.String({ description: 'Where the game is once the domain is verified.' }),
-    state: Type.Union([Type.Literal('pending'), Type.Literal('verified'), Type.Literal('failing')], {
-      description: 'failing: the proof has gone from the DNS; the game is served there until `offAt`.',
-    }),
-    primary: Type.Boolean({ description: "The game's main address, to which all its others lead." }),
-    records: Type.Array(DnsRecord, { description: 'What the DNS needs: the proof, and the way here.' }),
-    proof: Type.Union([Type.Enum(['found', 'missing', 'wrong', 'taken', 'unreachable']), Type.Null()], {
-      description: 'The TXT record as it was last looked up. taken: found, but the domain belongs to another game.',
-    }),
-    address: Type.Union([Type.Enum(['here', 'elsewhere', 'missing', 'unreachable']), Type.Null()], {
-      description: 'Where the name led then. `elsewhere` is right for a name behind a proxy of your own.',
-    }),
-    checkedAt: Later,
-    verifiedAt: Later,
-    offAt: Later,
-    createdAt: Instant,
-  },
-  { $id: 'Domain' },
-)
+export const Domain = Type.Object({
+  name: Type.String({ description: 'Lower case, in ASCII.' }),
+  url: Type.String({ description: 'Where the game is once the domain is verified.' }),
+  state: Type.Union([Type.Literal('pending'), Type.Literal('verified'), Type.Literal('failing')], {
+    description: 'failing: the proof has gone from the DNS; the game is served there until `offAt`.',
+  }),
+  primary: Type.Boolean({ description: "The game's main address, to which all its others lead." }),
+  records: Type.Array(DnsRecord, { description: 'What the DNS needs: the proof, and the way here.' }),
+  proof: Type.Union([Type.Enum(['found', 'missing', 'wrong', 'taken', 'unreachable']), Type.Null()], {
+    description: 'The TXT record as it was last looked up. taken: found, but the domain belongs to another game.',
+  }),
+  address: Type.Union([Type.Enum(['here', 'elsewhere', 'missing', 'unreachable']), Type.Null()], {
+    description: 'Where the name led then. `elsewhere` is right for a name behind a proxy of your own.',
+  }),
+  checkedAt: Later,
+  verifiedAt: Later,
+  offAt: Later,
+  createdAt: Instant,
+})
 
 export type Domain = Static<typeof Domain>
 
