@@ -50,7 +50,7 @@ t.test('a release', { skip: !wanted && 'GAMEYARD_RELEASE=1 asks for it' }, async
   if (process.platform !== 'linux') return
   t.match(String(execFileSync(here, ['--version'])), version)
   // The stories whose platform is a process of its own, once more, told by what will be published.
-  for (const story of ['first-game', 'first-game-cluster', 'adversity', 'proxies', 'lan-jam']) {
+  for (const story of ['first-game', 'cluster', 'adversity', 'proxies', 'lan-jam']) {
     const file = join(import.meta.dirname, `${story}.test.ts`)
     await t.spawn(
       process.execPath,

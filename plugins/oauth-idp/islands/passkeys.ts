@@ -1,6 +1,6 @@
 import { browserSupportsWebAuthn, startAuthentication, startRegistration } from '@simplewebauthn/browser'
 
-// Passkeys need a script and a secure context; where they can't be had the buttons stay hidden.
+// Passkeys need a script and a secure context; where they can't be had the buttons never come.
 const supported = browserSupportsWebAuthn() && window.isSecureContext
 
 async function post(path: string, body?: unknown) {
@@ -24,6 +24,7 @@ function say(where: Element | null, error: unknown): void {
 
 function onPress(selector: string, act: (holder: HTMLElement) => Promise<void>): void {
   const holder = document.querySelector<HTMLElement>(selector)
+  if (!supported) holder?.remove()
   if (!supported || !holder) return
   holder.hidden = false
   const button = holder.querySelector('button')
