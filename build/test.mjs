@@ -30,10 +30,13 @@ tap.stdout.on('data', (chunk) => {
 tap.on('error', (error) => console.error(`tap could not be started: ${error.message}`))
 tap.on('close', (code) => {
   const { pass, fail, skip, todo } = summary(output) ?? files(output)
-  // A file that dies before its first assertion fails without one being counted.
-  const failed = code === 0 ? fail : Math.max(fail, 1)
+  // Where everything is installed, a file that comes to its end, or to its time limit, without a test has failed.
+  const none = process.env.CI === 'true' ? (output.match(/^ ~ no tests found$/gm) ?? []).length : 0
+  if (none > 0) console.log(`${none} files had no tests.`)
+  // One that dies before its first assertion fails without one being counted.
+  const failed = code === 0 ? fail + none : Math.max(fail + none, 1)
   console.log(`${pass} passed, ${failed} failed, ${skip + todo} skipped`)
-  process.exitCode = code === 0 && fail > 0 ? 1 : (code ?? 1)
+  process.exitCode = code === 0 && failed > 0 ? 1 : (code ?? 1)
 })
 
 /** Reads tap's last word: `# { total: 8, pass: 5, fail: 1, skip: 2 }`, where what is zero may be missing. */

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -26,13 +26,11 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   const socketPath = join(folder, 'docker.sock')
   const flags = ['--iptables=false', '--ip6tables=false', '--bridge=none', '--pidfile', join(folder, 'pid')]
   const place = ['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '-H', `unix://${socketPath}`]
-  const engine = spawn('dockerd', [...flags, ...place], { stdio: ['ignore', 'ignore', 'pipe'] })
+  // Into a file: nobody reads a pipe while a command below is waited for, and a full one stops the engine.
+  const log = join(folder, 'log')
+  const engine = spawn('dockerd', [...flags, ...place], { stdio: ['ignore', 'ignore', openSync(log, 'w')] })
   // Asked to end, so that it ends what it has started.
   mortal(engine, { signal: 'TERM' })
-  let output = ''
-  engine.stderr.on('data', (chunk) => {
-    output = (output + chunk).slice(-4000)
-  })
   const ended = once(engine, 'exit')
   t.teardown(async () => {
     engine.kill('SIGTERM')
@@ -40,9 +38,13 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
     rmSync(folder, { recursive: true, force: true })
   })
   const docker = (...args: string[]) =>
-    String(execFileSync('docker', ['-H', `unix://${socketPath}`, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }))
+    String(
+      execFileSync('docker', ['-H', `unix://${socketPath}`, ...args], {
+        ...{ stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 },
+      }),
+    )
   await until(async () => {
-    if (engine.exitCode !== null) throw new Error(`dockerd ended: ${output}`)
+    if (engine.exitCode !== null) throw new Error(`dockerd ended: ${readFileSync(log, 'utf8').slice(-4000)}`)
     try {
       return docker('version')
     } catch {
