@@ -126,6 +126,13 @@ export async function mustBeAdmin(request: FastifyRequest): Promise<void> {
   if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This page is for administrators.')
 }
 
+/** What a page for whoever runs the server has: a session of an administrator, asked before the body is read. */
+export const adminPage = {
+  config: { auth: 'session', page: true },
+  constraints: { origin: 'portal' },
+  onRequest: mustBeAdmin,
+} as const
+
 /** Turns each route's `auth` into a check that runs before the body is parsed. */
 export class Auth {
   readonly #bearers: Extract<Authenticator, { credential: 'bearer' }>[] = []

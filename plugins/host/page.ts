@@ -1,13 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { callerOf, mustBeAdmin } from '../../core/auth.ts'
+import { callerOf } from '../../core/auth.ts'
 import { type PageOptions, renderPage } from '../../core/pages.ts'
-
-/** What every route of the host's pages has: a session of an administrator, asked before the body is read. */
-export const admin = {
-  config: { auth: 'session', page: true },
-  constraints: { origin: 'portal' },
-  onRequest: mustBeAdmin,
-} as const
 
 /** A page that is never kept anywhere: it says how the server is now. */
 export function page(request: FastifyRequest, reply: FastifyReply, options: PageOptions): string {

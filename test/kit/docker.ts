@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -28,7 +28,9 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   const place = ['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '-H', `unix://${socketPath}`]
   // Into a file: nobody reads a pipe while a command below is waited for, and a full one stops the engine.
   const log = join(folder, 'log')
-  const engine = spawn('dockerd', [...flags, ...place], { stdio: ['ignore', 'ignore', openSync(log, 'w')] })
+  const written = openSync(log, 'w')
+  const engine = spawn('dockerd', [...flags, ...place], { stdio: ['ignore', 'ignore', written] })
+  closeSync(written)
   // Asked to end, so that it ends what it has started.
   mortal(engine, { signal: 'TERM' })
   const ended = once(engine, 'exit')

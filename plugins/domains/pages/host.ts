@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { callerOf, mustBeAdmin } from '../../../core/auth.ts'
+import { adminPage, callerOf } from '../../../core/auth.ts'
 import {
   Chip,
   Confirm,
@@ -15,11 +15,6 @@ import {
 import type { Routes } from '../../../core/routes.ts'
 import type { HostedDomain } from '../domains.ts'
 
-const admin = {
-  config: { auth: 'session', page: true },
-  constraints: { origin: 'portal' },
-  onRequest: mustBeAdmin,
-} as const
 const PER_PAGE = 50
 const Query = Type.Object({
   cursor: Type.Optional(Type.String({ maxLength: 40 })),
@@ -31,7 +26,7 @@ const TONES = { pending: 'warn', verified: 'success', failing: 'error' } as cons
 
 /** For whoever runs the server: every domain that somebody brought, and the way to take one away. */
 export const hostPages: Routes = async (app) => {
-  app.get('/admin/domains', { ...admin, schema: { querystring: Query } }, async (request, reply) => {
+  app.get('/admin/domains', { ...adminPage, schema: { querystring: Query } }, async (request, reply) => {
     const { cursor, removed } = request.query
     const { domains, nextCursor } = await app.domains.all({ limit: PER_PAGE, ...(cursor ? { cursor } : {}) })
     const owners = await app.identity.players.namesOf([
@@ -83,7 +78,7 @@ export const hostPages: Routes = async (app) => {
 
   app.post(
     '/admin/domains/:id/remove',
-    { ...admin, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
+    { ...adminPage, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
     async (request, reply) => {
       const name = await app.domains.removeById(request.params.id)
       request.log.info({ domain: name, by: callerOf(request).playerId }, 'an administrator removed a domain')

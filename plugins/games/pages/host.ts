@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
-import { callerOf, mustBeAdmin } from '../../../core/auth.ts'
+import { adminPage, callerOf } from '../../../core/auth.ts'
 import {
   Button,
   EmptyState,
@@ -20,11 +20,6 @@ import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { stateChips } from './dashboard.ts'
 
-const admin = {
-  config: { auth: 'session', page: true },
-  constraints: { origin: 'portal' },
-  onRequest: mustBeAdmin,
-} as const
 const PER_PAGE = 25
 const STEPS = { 'take-off': false, 'put-back': true } as const
 
@@ -38,7 +33,7 @@ export const hostPages: Routes = async (app) => {
     game: Type.Optional(Type.String({ maxLength: 40 })),
   })
 
-  app.get('/admin/games', { ...admin, schema: { querystring: Query } }, async (request, reply) => {
+  app.get('/admin/games', { ...adminPage, schema: { querystring: Query } }, async (request, reply) => {
     const { q, cursor, done, game: id } = request.query
     const [{ games, nextCursor }, changed] = await Promise.all([
       administration.list({ q, limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
@@ -58,7 +53,7 @@ export const hostPages: Routes = async (app) => {
   for (const [step, playable] of Object.entries(STEPS)) {
     app.post(
       `/admin/games/:id/${step}`,
-      { ...admin, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
+      { ...adminPage, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
       async (request, reply) => {
         const game = await administration.setPlayable(request.params.id, playable)
         request.log.info({ step, game: game.id, by: callerOf(request).playerId }, 'an administrator changed a game')

@@ -1,15 +1,15 @@
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
+import { adminPage, callerOf } from '../../../core/auth.ts'
 import { countJobs, isChore, type QueuedJob, readJobs, retryJob } from '../../../core/job-queue.ts'
 import { Button, Chip, EmptyState, html, PageHeader, Stats, Table, type View, When } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { admin, page } from '../page.ts'
+import { page } from '../page.ts'
 
 /** /admin/jobs: background work. */
 export const jobPages: Routes = async (app) => {
   app.get(
     '/admin/jobs',
-    { ...admin, schema: { querystring: Type.Object({ retried: Type.Optional(Type.String()) }) } },
+    { ...adminPage, schema: { querystring: Type.Object({ retried: Type.Optional(Type.String()) }) } },
     async (request, reply) => {
       const [jobs, counts] = await Promise.all([readJobs(app.db), countJobs(app.db)])
       return page(request, reply, {
@@ -31,7 +31,7 @@ export const jobPages: Routes = async (app) => {
 
   app.post(
     '/admin/jobs/:id/retry',
-    { ...admin, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
+    { ...adminPage, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
     async (request, reply) => {
       const { id } = request.params
       const found = await retryJob(app.db, app.clock, id)

@@ -1,8 +1,9 @@
 import Type from 'typebox'
+import { adminPage } from '../../../core/auth.ts'
 import type { LogLine } from '../../../core/log-tail.ts'
 import { Chip, type Content, EmptyState, html, PageHeader, type Tone, type View } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { admin, page } from '../page.ts'
+import { page } from '../page.ts'
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 const SHOWN = 100
@@ -11,7 +12,7 @@ const SHOWN = 100
 export const logPages: Routes = async (app) => {
   app.get(
     '/admin/log',
-    { ...admin, schema: { querystring: Type.Object({ level: Type.Optional(Type.String({ maxLength: 10 })) }) } },
+    { ...adminPage, schema: { querystring: Type.Object({ level: Type.Optional(Type.String({ maxLength: 10 })) }) } },
     async (request, reply) => {
       const least = Math.max(0, LEVELS.indexOf(request.query.level ?? ''))
       const lines = app.logTail

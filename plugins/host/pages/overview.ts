@@ -1,5 +1,6 @@
 import { hostname, loadavg } from 'node:os'
 import type { FastifyInstance } from 'fastify'
+import { adminPage } from '../../../core/auth.ts'
 import type { HealthDetail } from '../../../core/health.ts'
 import { countJobs } from '../../../core/job-queue.ts'
 import type { FirstStep } from '../../../core/overview.ts'
@@ -19,13 +20,13 @@ import {
   type View,
 } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { admin, page, sizeOf } from '../page.ts'
+import { page, sizeOf } from '../page.ts'
 
 /** /admin: how the server is, and what to do about it. */
 export const overviewPages: Routes = async (app) => {
   const order = (a: { order: number }, b: { order: number }) => a.order - b.order
 
-  app.get('/admin', admin, async (request, reply) => {
+  app.get('/admin', adminPage, async (request, reply) => {
     const [health, jobs, disk, figures, steps] = await Promise.all([
       app.health.details(),
       countJobs(app.db),
@@ -54,7 +55,7 @@ export const overviewPages: Routes = async (app) => {
     })
   })
 
-  app.get('/admin/config', admin, async (request, reply) =>
+  app.get('/admin/config', adminPage, async (request, reply) =>
     page(request, reply, { title: 'Configuration', body: configuration(app.describeConfig?.() ?? null) }),
   )
 }

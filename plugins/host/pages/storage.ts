@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { callerOf } from '../../../core/auth.ts'
+import { adminPage, callerOf } from '../../../core/auth.ts'
 import { writeBackup } from '../../../core/backup.ts'
 import { BackupError } from '../../../core/backup-archive.ts'
 import { BackupUnsupported } from '../../../core/database.ts'
@@ -20,19 +20,19 @@ import {
   When,
 } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { admin, page, sizeOf } from '../page.ts'
+import { page, sizeOf } from '../page.ts'
 import type { BlobUse, Counted } from '../storage-use.ts'
 
 /** /admin/storage: what is kept, and the backup. */
 export const storagePages: Routes = async (app) => {
-  app.get('/admin/storage', admin, async (request, reply) => show(request, reply))
+  app.get('/admin/storage', adminPage, async (request, reply) => show(request, reply))
 
-  app.post('/admin/storage/count', admin, async (_request, reply) => {
+  app.post('/admin/storage/count', adminPage, async (_request, reply) => {
     await app.storageUse.count()
     return reply.redirect('/admin/storage', 303)
   })
 
-  app.post('/admin/backup', admin, async (request, reply) => {
+  app.post('/admin/backup', adminPage, async (request, reply) => {
     const { config, db, storage, clock } = app
     const folder = await mkdtemp(join(config.dataDir, 'backup-'))
     const forget = () => rm(folder, { recursive: true, force: true })

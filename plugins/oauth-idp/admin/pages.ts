@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf, mustBeAdmin } from '../../../core/auth.ts'
+import { adminPage, callerOf } from '../../../core/auth.ts'
 import { Conflict } from '../../../core/errors.ts'
 import { type PageOptions, renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
@@ -8,11 +8,6 @@ import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
 
-const admin = {
-  config: { auth: 'session', page: true },
-  constraints: { origin: 'portal' },
-  onRequest: mustBeAdmin,
-} as const
 const Params = Type.Object({ id: Type.String() })
 const Done = Type.Object({ done: Type.Optional(Type.String()) })
 
@@ -42,7 +37,7 @@ export const adminPages: Routes = async (app) => {
   app.get(
     '/admin/players',
     {
-      ...admin,
+      ...adminPage,
       schema: {
         querystring: Type.Object({
           q: Type.Optional(Type.String({ maxLength: 200 })),
@@ -62,16 +57,20 @@ export const adminPages: Routes = async (app) => {
     },
   )
 
-  app.get('/admin/players/:id', { ...admin, schema: { params: Params, querystring: Done } }, async (request, reply) => {
-    const player = await administration.find(request.params.id)
-    const isMe = player.id === callerOf(request).playerId
-    return page(request, reply, { title: player.name, current: '/admin/players', body: PlayerPage({ player, isMe }) })
-  })
+  app.get(
+    '/admin/players/:id',
+    { ...adminPage, schema: { params: Params, querystring: Done } },
+    async (request, reply) => {
+      const player = await administration.find(request.params.id)
+      const isMe = player.id === callerOf(request).playerId
+      return page(request, reply, { title: player.name, current: '/admin/players', body: PlayerPage({ player, isMe }) })
+    },
+  )
 
   app.post(
     '/admin/players/:id/delete',
     {
-      ...admin,
+      ...adminPage,
       schema: { params: Params, body: Type.Object({ confirm: Type.Optional(Type.String({ maxLength: 100 })) }) },
     },
     async (request, reply) => {
@@ -101,7 +100,7 @@ export const adminPages: Routes = async (app) => {
     'sign-out': (id) => administration.signOutEverywhere(id),
   }
   for (const [step, take] of Object.entries(steps)) {
-    app.post(`/admin/players/:id/${step}`, { ...admin, schema: { params: Params } }, async (request, reply) => {
+    app.post(`/admin/players/:id/${step}`, { ...adminPage, schema: { params: Params } }, async (request, reply) => {
       const { id } = request.params
       if (step !== 'sign-out') mustBeAnother(request, id)
       await administration.find(id)
@@ -111,13 +110,13 @@ export const adminPages: Routes = async (app) => {
     })
   }
 
-  app.get('/admin/invitations', { ...admin, schema: { querystring: Done } }, async (request, reply) =>
+  app.get('/admin/invitations', { ...adminPage, schema: { querystring: Done } }, async (request, reply) =>
     invitationsPage(request, reply),
   )
 
   app.post(
     '/admin/invitations',
-    { ...admin, schema: { body: Type.Object({ note: Type.Optional(Type.String({ maxLength: 4096 })) }) } },
+    { ...adminPage, schema: { body: Type.Object({ note: Type.Optional(Type.String({ maxLength: 4096 })) }) } },
     async (request, reply) => {
       const link = await administration.invite(request.body.note ?? '')
       reply.code(201)
@@ -125,7 +124,7 @@ export const adminPages: Routes = async (app) => {
     },
   )
 
-  app.post('/admin/invitations/:id/withdraw', { ...admin, schema: { params: Params } }, async (request, reply) => {
+  app.post('/admin/invitations/:id/withdraw', { ...adminPage, schema: { params: Params } }, async (request, reply) => {
     await administration.withdraw(request.params.id)
     return reply.redirect('/admin/invitations?done=withdraw', 303)
   })
