@@ -129,8 +129,8 @@ export class Jobs {
   }
 
   /**
-   * A chore that some node does every so many seconds, one node at a time; for the first time at once. After an error
-   * it waits for its next turn. Its time is kept in the database: a restart neither skips nor repeats a turn.
+   * A chore that some node does every so many seconds, one node at a time; for the first time soon after the first
+   * start. After an error it waits for its next turn. Its time is kept in the database: a restart neither skips nor repeats a turn.
    */
   every(name: string, seconds: number, run: JobHandler<null>, options: Pick<JobOptions, 'leaseSeconds'> = {}): void {
     this.#register(name, run as JobHandler<unknown>, options, seconds * 1000)
@@ -153,11 +153,14 @@ export class Jobs {
     if (!em.isInTransaction()) this.#announce(em)
   }
 
-  /** Begins to work. Handlers and chores are registered before. */
+  /**
+   * Begins to work. Handlers and chores are registered before. What waits from before is looked for only at the first
+   * poll: the start has the machine to itself.
+   */
   async start(): Promise<void> {
     this.#state = 'started'
-    for (const [name, { everyMs }] of this.#handlers) if (everyMs) await this.#plan(name, everyMs)
-    this.#wake()
+    await this.#planChores()
+    this.#pollLater()
   }
 
   /**
@@ -182,17 +185,21 @@ export class Jobs {
     this.#handlers.set(name, { run, everyMs, leaseSeconds: 30, maxAttempts: 5, backoffSeconds: 5, ...options })
   }
 
-  /** Makes a chore's row, or draws its next turn nearer when the period has become shorter. */
-  async #plan(name: string, everyMs: number): Promise<void> {
+  /**
+   * Makes the rows of the chores, or draws a next turn nearer when its period has become shorter: all in one commit,
+   * by name, so that nodes that start at once wait for each other in one order.
+   */
+  async #planChores(): Promise<void> {
     const now = this.#clock.now()
-    const latest = new Date(now.getTime() + everyMs)
-    const em = this.#db.em()
-    await em.execute(PLAN, [newId('bgj', now), name, CHORE, 'null', now, now], 'run')
-    await em.nativeUpdate(
-      BackgroundJob,
-      { name, key: CHORE, state: 'queued', dueAt: { $gt: latest } },
-      { dueAt: latest },
-    )
+    const chores = [...this.#handlers].filter(([, { everyMs }]) => everyMs).sort(([a], [b]) => (a < b ? -1 : 1))
+    if (chores.length === 0) return
+    await this.#db.transaction(async (em) => {
+      for (const [name, { everyMs }] of chores) {
+        const dueAt = new Date(now.getTime() + (everyMs as number))
+        await em.execute(PLAN, [newId('bgj', now), name, CHORE, 'null', now, now], 'run')
+        await em.nativeUpdate(BackgroundJob, { name, key: CHORE, state: 'queued', dueAt: { $gt: dueAt } }, { dueAt })
+      }
+    })
   }
 
   /** Tells this node and the others of what a transaction enqueued, now that they can see it. */
@@ -211,8 +218,12 @@ export class Jobs {
     this.#claiming ??= this.#claimAll().finally(() => {
       this.#claiming = null
       if (this.#claimAgain) this.#wake()
-      else if (this.#state === 'started') this.#timer = setTimeout(() => this.#wake(), this.#pollMs).unref()
+      else if (this.#state === 'started') this.#pollLater()
     })
+  }
+
+  #pollLater(): void {
+    this.#timer = setTimeout(() => this.#wake(), this.#pollMs).unref()
   }
 
   async #claimAll(): Promise<void> {

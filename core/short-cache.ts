@@ -1,22 +1,31 @@
 import type { Clock } from './clock.ts'
+import { isPlatformError } from './errors.ts'
+
+/** During an outage, how long until the next request waits for an answer again. */
+const RETRY_MS = 1000
 
 /**
  * Remembers what every request asks for, for a few seconds at most: standing of players, sessions, tokens, live deploys.
  *
  * A domain event drops an entry at once; the short life bounds what a node that missed the event can get wrong
  * (contracts, section 4: 5 s). What was being read while something was dropped is not kept: it may be older than that.
+ *
+ * With `outageMs`, what was read last is good for that long while `load` answers 503, and is asked for again once a
+ * second: for what may be a little old, such as the public files of a game, and for nothing that decides who may do what.
  */
 export class ShortCache<Value> {
   readonly #clock: Clock
   readonly #maxAgeMs: number
   readonly #maxEntries: number
-  readonly #entries = new Map<string, { value: Value; until: number }>()
+  readonly #outageMs: number
+  readonly #entries = new Map<string, { value: Value; readAt: number; until: number }>()
   #drops = 0
 
-  constructor(clock: Clock, { maxAgeMs = 5000, maxEntries = 10_000 } = {}) {
+  constructor(clock: Clock, { maxAgeMs = 5000, maxEntries = 10_000, outageMs = 0 } = {}) {
     this.#clock = clock
     this.#maxAgeMs = maxAgeMs
     this.#maxEntries = maxEntries
+    this.#outageMs = outageMs
   }
 
   /** What is remembered under `key`, else what `load` reads. Null is not remembered: keys can be made up without end. */
@@ -25,11 +34,18 @@ export class ShortCache<Value> {
     const known = this.#entries.get(key)
     if (known && known.until > now) return known.value
     const drops = this.#drops
-    const value = await load()
-    if (value === null || drops !== this.#drops) return value
-    if (this.#entries.size >= this.#maxEntries) this.#entries.clear()
-    this.#entries.set(key, { value, until: now + this.#maxAgeMs })
-    return value
+    try {
+      const value = await load()
+      if (value === null || drops !== this.#drops) return value
+      if (this.#entries.size >= this.#maxEntries) this.#entries.clear()
+      this.#entries.set(key, { value, readAt: now, until: now + this.#maxAgeMs })
+      return value
+    } catch (error) {
+      const outage = isPlatformError(error) && error.statusCode === 503
+      if (!outage || !known || drops !== this.#drops || now >= known.readAt + this.#outageMs) throw error
+      known.until = now + RETRY_MS
+      return known.value
+    }
   }
 
   /** What is remembered under `key` and still holds, at once. */

@@ -21,6 +21,12 @@ export interface LiveSite {
 /** Most addresses that hold on to their hot files. */
 const MOST_TABLES = 10_000
 
+/**
+ * How long a game's files are served while the database is away. Nobody can have changed the game there meanwhile,
+ * unless this node alone lost its database. Whoever needs a session (private games) waits.
+ */
+const OUTAGE_MS = 3_600_000
+
 /** Slug, or slug and preview, → the game and what it is served from, in memory. */
 export class Sites {
   readonly #app: FastifyInstance
@@ -34,7 +40,7 @@ export class Sites {
     this.#app = app
     this.#hot = hot
     this.#owners = new SiteOwners(app.db)
-    this.#sites = new ShortCache(app.clock)
+    this.#sites = new ShortCache(app.clock, { outageMs: OUTAGE_MS })
     app.events.on('deploy.live', ({ slug }) => this.#sites.drop(slug))
     app.events.on('deploy.compressed', ({ slug }) => this.#sites.drop(slug))
     app.events.on('game.changed', ({ gameId, slug, previousSlug }) => {
