@@ -1,12 +1,15 @@
 import type { IncomingMessage } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const PATIENCE_MS = 5000
+/** Less than that Node reads by itself once the answer is out, and the connection lives on. */
+const SMALL_BYTES = 64 * 1024
 
 /**
  * Reads what is left of a request's body and forgets it, before a refusal is sent. A connection that ends with bytes
  * unread is reset by the system, which takes the answer away from a client that is still sending.
  *
- * @param most after so many bytes, or 5 seconds, the client has to do without the answer
+ * @param most after so many bytes, or 5 seconds, the answer is sent while the client still sends
  */
 export async function readOut(body: IncomingMessage, most = 32 * 1024 * 1024): Promise<void> {
   if (body.complete || body.readableEnded || body.destroyed) return
@@ -26,4 +29,24 @@ export async function readOut(body: IncomingMessage, most = 32 * 1024 * 1024): P
     body.unpipe()
     body.on('data', count).resume()
   })
+}
+
+/**
+ * Before an answer to a request whose body is still on its way: says that the connection ends with it, and ends it so
+ * that the answer arrives. Only our side is closed; what the client still sends in the next five seconds is forgotten.
+ */
+export function endAfterAnswer({ raw, routeOptions }: FastifyRequest, reply: FastifyReply): void {
+  const { complete, headers, socket } = raw
+  const length = headers['content-length']
+  if (complete || (length === undefined && headers['transfer-encoding'] === undefined)) return
+  if (Number(length) <= SMALL_BYTES && !routeOptions.config.upload) return
+  reply.header('connection', 'close')
+  // Called by Node once the answer is written.
+  socket.destroySoon = () => {
+    raw.unpipe()
+    raw.resume()
+    socket.end()
+    const patience = setTimeout(() => socket.destroy(), PATIENCE_MS)
+    socket.once('close', () => clearTimeout(patience))
+  }
 }

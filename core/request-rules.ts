@@ -1,7 +1,14 @@
 import type { Duplex } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onSendHookHandler,
+  preValidationHookHandler,
+} from 'fastify'
 import { type ErrorDetail, InvalidRequest } from './errors.ts'
 import { pathOf, RequestLine } from './log.ts'
+import { endAfterAnswer } from './read-out.ts'
 import { RequestLog } from './request-log.ts'
 
 /**
@@ -56,6 +63,7 @@ export function installRequestRules(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if ([route.method].flat().every((method) => BODILESS.has(method))) return
     route.preValidation = [refuseFaultyBody, ...[route.preValidation ?? []].flat()]
+    route.onSend = [...[route.onSend ?? []].flat(), answerEarly]
   })
 
   app.addHook('onResponse', (request, reply, done) => {
@@ -98,6 +106,11 @@ function limitBody(request: FastifyRequest, reply: FastifyReply): void {
   request.raw.once('end', () => clearTimeout(late))
   // A body that nobody reads never ends, but its answer does.
   reply.raw.once('close', () => clearTimeout(late))
+}
+
+const answerEarly: onSendHookHandler = (request, reply, payload, done) => {
+  endAfterAnswer(request, reply)
+  done(null, payload)
 }
 
 const refuseFaultyBody: preValidationHookHandler = (request, _reply, done) => {

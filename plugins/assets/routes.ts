@@ -93,8 +93,6 @@ export const routes =
           app.assets.create(playerId, { ...fields, title: titleOf(fields, file.name) }, file),
         ).catch(async (error: unknown) => {
           await readOut(request.raw)
-          // What is still under way then is not read: the connection ends with the answer.
-          if (!request.raw.complete) reply.header('connection', 'close')
           throw error
         })
         reply.code(201).header('cache-control', 'no-store')

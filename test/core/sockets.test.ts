@@ -23,9 +23,17 @@ async function listening(
   return { app, port: (app.server.address() as { port: number }).port }
 }
 
-/** Opens a connection, writes, and collects the answer until the other side closes. */
-async function talk(port: number, text: string): Promise<{ socket: Socket; answer: Promise<string> }> {
-  const socket = connect(port, '127.0.0.1')
+/**
+ * Opens a connection, writes, and collects the answer until the connection is closed.
+ *
+ * @param allowHalfOpen as with curl and browsers, the other side's end is no reason to stop sending
+ */
+async function talk(
+  port: number,
+  text: string,
+  allowHalfOpen = false,
+): Promise<{ socket: Socket; answer: Promise<string> }> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen })
   await once(socket, 'connect')
   let received = ''
   socket.on('data', (chunk) => {
@@ -33,7 +41,7 @@ async function talk(port: number, text: string): Promise<{ socket: Socket; answe
   })
   socket.on('error', () => {})
   socket.write(text)
-  return { socket, answer: once(socket, 'close').then(() => received) }
+  return { socket, answer: new Promise((done) => socket.once('close', () => done(received))) }
 }
 
 t.test('two Host headers are refused, whichever comes first', async (t) => {
@@ -67,6 +75,41 @@ t.test('a body that never ends is closed', async (t) => {
   const trickle = setInterval(() => socket.write(' '), 500)
   t.teardown(() => clearInterval(trickle))
   t.match(await answer, /^HTTP\/1.1 408 /)
+})
+
+t.test('who is refused while still sending can go on for a while, and gets the answer', async (t) => {
+  const { port } = await listening(t)
+  const head = 'POST /takes HTTP/1.1\r\nHost: localhost:8080\r\nContent-Type: application/json\r\n'
+  const { socket, answer } = await talk(port, `${head}Content-Length: 5000000000\r\n\r\n{`, true)
+  const errors: unknown[] = []
+  socket.on('error', ({ message }) => errors.push(message))
+  await once(socket, 'data')
+  // Many times more than the system's buffers hold.
+  const million = Buffer.alloc(1024 * 1024, ' ')
+  for (let sent = 0; sent < 32 && !socket.destroyed; sent++) {
+    if (!socket.write(million)) await Promise.race([once(socket, 'drain'), answer])
+  }
+  socket.end()
+  t.match(await answer, /^HTTP\/1.1 413 [\s\S]*\r\nconnection: close\r\n[\s\S]*"code":"payload_too_large"/i)
+  t.same(errors, [], 'the connection is not reset')
+})
+
+t.test('who is refused and never stops sending is cut off', async (t) => {
+  const { port } = await listening(t)
+  const head = 'POST /takes HTTP/1.1\r\nHost: localhost:8080\r\nContent-Type: application/json\r\n'
+  const { socket, answer } = await talk(port, `${head}Content-Length: 5000000000\r\n\r\n{`, true)
+  const trickle = setInterval(() => socket.write(' '), 100)
+  t.teardown(() => clearInterval(trickle))
+  t.match(await answer, /^HTTP\/1.1 413 /)
+})
+
+t.test('a small body that nobody reads costs no connection', async (t) => {
+  const { port } = await listening(t)
+  const body = `Content-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello`
+  const { socket, answer } = await talk(port, `POST /takes HTTP/1.1\r\nHost: localhost:8080\r\n${body}`)
+  await once(socket, 'data')
+  socket.write('GET /quick HTTP/1.1\r\nHost: localhost:8080\r\nConnection: close\r\n\r\n')
+  t.match(await answer, /^HTTP\/1.1 4\d\d [\s\S]*HTTP\/1.1 200 OK[\s\S]*quick$/)
 })
 
 t.test('a route that is no WebSocket refuses to be upgraded', async (t) => {

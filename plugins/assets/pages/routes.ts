@@ -4,6 +4,7 @@ import Type from 'typebox'
 import { callerOf } from '../../../core/auth.ts'
 import { Forbidden, isPlatformError, NotFound } from '../../../core/errors.ts'
 import { renderPage } from '../../../core/pages.ts'
+import { readOut } from '../../../core/read-out.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { extendPolicy } from '../../../core/security-headers.ts'
 import type { Spool } from '../../../core/spool.ts'
@@ -99,7 +100,7 @@ export const pages =
           return reply.code(201).send({ page: pathOf(made) })
         } catch (error) {
           if (!isPlatformError(error)) throw error
-          if (!request.raw.complete) reply.header('connection', 'close')
+          await readOut(request.raw)
           if (!scripted) return form(request, reply, error.statusCode, error.message)
           const { code, message, details = [] } = error
           return reply.code(error.statusCode).send({ error: { code, message, details } })

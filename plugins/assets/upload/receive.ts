@@ -13,7 +13,7 @@ const ENVELOPE_BYTES = 128 * 1024
 export function checkLength(request: FastifyRequest, limits: Limits): void {
   const most = Math.max(limits.assetBytes, limits.assetPackBytes)
   if (Number(request.headers['content-length'] ?? 0) > most + ENVELOPE_BYTES) {
-    throw new PayloadTooLarge(`An upload has at most ${most} bytes.`).with({ headers: { connection: 'close' } })
+    throw new PayloadTooLarge(`An upload has at most ${most} bytes.`)
   }
 }
 

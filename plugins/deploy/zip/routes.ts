@@ -72,8 +72,6 @@ export const zipRoutes =
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error
           await readOut(request.raw)
-          // What is still under way then is not read: the answer says so, and the connection ends with it.
-          if (!request.raw.complete) reply.header('connection', 'close')
           if (error.headers) reply.headers(error.headers)
           return showDeploys(app, request, reply, { slug, problem: error.message, status: error.statusCode })
         } finally {

@@ -30,7 +30,7 @@ export const mediaRoutes: Routes = async (app) => {
     const { id, slug } = request.params as { id?: string; slug?: string }
     await app.games.mustOwn(callerOf(request).playerId, id ?? slug ?? '')
     if (Number(request.headers['content-length'] ?? 0) > VIDEO_BYTES + ENVELOPE_BYTES) {
-      throw tooLarge(true).with({ headers: { connection: 'close' } })
+      throw tooLarge(true)
     }
   }
 
