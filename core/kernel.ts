@@ -184,6 +184,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
     requestIdHeader: false,
     bodyLimit: config.limits.requestBodyBytes,
     forceCloseConnections: 'idle',
+    pluginTimeout: SLOWEST_START_MS,
     serverFactory: (handler) => firstLooks.createServer(handler),
     childLoggerFactory: (parent, bindings, options) => new RequestLog(parent, bindings, options),
     frameworkErrors: (error, request, reply) => refuseAddress(app, error, request, reply),
@@ -265,6 +266,9 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   await app.ready()
   return app
 }
+
+/** For one plugin, and for what happens once all are ready. Fastify's own 10 s are few for a small, busy machine. */
+const SLOWEST_START_MS = 120_000
 
 /** Whom a certificate of this LAN is for: the address first. */
 const lanHosts = ({ dataDir, listen, lan }: Config) => ({
