@@ -3,7 +3,7 @@
 // in turn and several rounds, so that what else the machine does meets all alike. Beside what came through in a second,
 // what a second of the server's own processor time is good for, which a busy machine disturbs far less. Needs Debian's
 // nginx and wrk.
-// ROUNDS, SECONDS, CASES (names, comma-separated) from the environment.
+// ROUNDS, SECONDS, WARM_UP_SECONDS, CASES (names, comma-separated) from the environment.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,6 +16,8 @@ import { load, machine, median, nginxConfig, processorSeconds, type Subject, sta
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
 const SECONDS = Number(process.env.SECONDS ?? 3)
+/** Before each case, for each server: a large program is compiled later than a small one. */
+const WARM_UP_SECONDS = Number(process.env.WARM_UP_SECONDS ?? 10)
 /** How long ours may take to come to rest after the deploy. */
 const REST_SECONDS = Number(process.env.REST_SECONDS ?? 240)
 const root = resolve(import.meta.dirname, '..')
@@ -140,8 +142,8 @@ const CASES: Case[] = [
 ]
 
 /** One round of a case. */
-async function oneRound(subject: Subject, { path, connections, headers }: Case) {
-  return load(subject, { path, connections, seconds: SECONDS, headers: (await headers?.(subject)) ?? [] })
+async function oneRound(subject: Subject, { path, connections, headers }: Case, seconds: number) {
+  return load(subject, { path, connections, seconds, headers: (await headers?.(subject)) ?? [] })
 }
 
 /** Waits until a server does nothing by itself any more: ours compresses what was deployed first. */
@@ -176,12 +178,9 @@ try {
   console.log(`|---|${subjects.map(() => '---|').join('')}`)
   for (const one of cases) {
     const results = subjects.map(() => [] as Awaited<ReturnType<typeof oneRound>>[])
-    // The first round warms up and does not count.
-    for (let round = 0; round <= ROUNDS; round++) {
-      for (const [index, subject] of subjects.entries()) {
-        const result = await oneRound(subject, one)
-        if (round > 0) results[index]?.push(result)
-      }
+    for (const subject of subjects) await oneRound(subject, one, WARM_UP_SECONDS)
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [index, subject] of subjects.entries()) results[index]?.push(await oneRound(subject, one, SECONDS))
     }
     for (const [unit, key] of [
       ['requests/s', 'requests'],

@@ -1,4 +1,4 @@
-import { UniqueConstraintViolationException } from '@mikro-orm/core'
+import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../core/errors.ts'
@@ -77,6 +77,8 @@ export class Domains {
     const row = this.#newRow(game, domain)
     try {
       await db.transaction(async (em) => {
+        // Of two callers at once the second counts what the first has added.
+        await em.find(GameDomain, { gameId: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
         await em.insert(GameDomain, row)
         if ((await em.count(GameDomain, { gameId: game.id })) > this.#perGame) throw new TooManyDomains(this.#perGame)
       })
