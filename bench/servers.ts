@@ -59,7 +59,18 @@ export function load(
   }: { path: string; connections: number; seconds: number; headers?: string[] },
 ) {
   const all = [`Host: ${host}`, ...headers].flatMap((one) => ['-H', one])
-  const args = ['-c', '1', 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', ...all, `http://127.0.0.1:${port}${path}`]
+  const args = [
+    '-c',
+    '1',
+    'wrk',
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--timeout',
+    '10s',
+    ...all,
+    `http://127.0.0.1:${port}${path}`,
+  ]
   const before = processorSeconds(pid)
   const output = execFileSync('taskset', args).toString()
   if (/Non-2xx|Socket errors/.test(output)) throw new Error(`${name} ${path}:\n${output}`)

@@ -410,6 +410,9 @@ t.test(
       here.app.domains.verify(owner.id, one, 'play.example.com'),
       there.app.domains.verify(owner.id, two, 'play.example.com'),
     ])
+    const many = Array.from({ length: 8 }, (_, index) => `d${index}.example.com`)
+    await Promise.allSettled(many.map((name, index) => [here, there][index % 2]?.app.domains.add(owner.id, one, name)))
+    t.equal((await here.app.domains.list(owner.id, one)).length, 5, 'of many at once only so many')
     const states = await Promise.all([one, two].map((id) => here.app.domains.list(owner.id, id)))
     t.same(states.map(([domain]) => domain?.state).sort(), ['pending', 'verified'])
     const winner = games[states[0]?.[0]?.state === 'verified' ? 0 : 1]
