@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { freePort } from '../test/kit/server.ts'
 import { ask, deployFolder } from '../test/kit/upload.ts'
-import { load, machine, median, nginxConfig, processorSeconds, type Subject, start, stopAll } from './servers.ts'
+import { load, machine, median, nginxConfig, ONCE, processorSeconds, type Subject, start, stopAll } from './servers.ts'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
 const SECONDS = Number(process.env.SECONDS ?? 3)
@@ -135,7 +135,7 @@ const CASES: Case[] = [
     path: '/bundle.js',
     connections: 32,
     headers: async ({ port, host }) => {
-      const { headers } = await ask('GET', `http://127.0.0.1:${port}/bundle.js`, { headers: { host } })
+      const { headers } = await ask('GET', `http://127.0.0.1:${port}/bundle.js`, { headers: { host, ...ONCE } })
       return [`If-None-Match: ${headers.etag}`]
     },
   },

@@ -128,7 +128,7 @@ export function testBlenderDriver({ name, create, leftovers }: BlenderSubject): 
       await nothingIsLeft(t)
       const disk = await bench.run(scripts.DISK, { artifacts: ['disk.json'] })
       const filled: [string, [number, number]][] = Object.entries(JSON.parse(disk.files['disk.json'] ?? '{}'))
-      t.equal(filled.length, 3)
+      t.equal(filled.length, 3, `the disk was filled: ${JSON.stringify(disk.end)}`)
       for (const [where, [bytes, error]] of filled) {
         t.ok(bytes <= 64 * 1024 ** 2 && error > 0, `${where}: ${bytes} bytes, then error ${error}`)
       }

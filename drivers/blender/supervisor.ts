@@ -1,3 +1,9 @@
+/**
+ * A file at its size limit is an error to whoever writes it, not the end of Blender: Python sees to that by itself, but
+ * not inside of Blender 4.
+ */
+const OUTLIVE_THE_LIMIT = "trap '' XFSZ"
+
 /** Ends everything that the script has left running, so that nobody changes an artifact while it is read. */
 const END_THE_REST = 'kill -9 -1 2>/dev/null; wait'
 
@@ -9,6 +15,7 @@ const END_THE_REST = 'kill -9 -1 2>/dev/null; wait'
  * Arguments: the names of the artifacts, `--`, the command.
  */
 export const STREAMING = `
+${OUTLIVE_THE_LIMIT}
 mkdir /job/in /job/out && tar -xf - -C /job/in --no-same-owner || exit 97
 exec </dev/null
 names=
@@ -32,6 +39,7 @@ exit $code
  * Arguments: the marker, the command.
  */
 export const WAITING = `
+${OUTLIVE_THE_LIMIT}
 read -r go
 exec </dev/null
 marker=$1
