@@ -5,6 +5,7 @@ import {
   EmptyState,
   Grid,
   html,
+  inlineCode,
   Notice,
   PageHeader,
   Pagination,
@@ -29,7 +30,7 @@ export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown)
     actions=${(jobs.length > 0 || cursor) && html`<${Button} kind="act" href="/blender/new">New job<//>`} />
   ${
     health.status === 'unavailable' &&
-    html`<${Notice} tone="warn" title="No Blender runs here now">${health.reason ?? 'Jobs can not be taken.'}<//>`
+    html`<${Notice} tone="warn" title="No Blender runs here now">${inlineCode(sentence(health.reason ?? 'jobs can not be taken.'))}<//>`
   }
   ${
     jobs.length === 0 && !cursor
@@ -45,6 +46,9 @@ export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown)
         footer=${html`<${Button} small href=${`/blender/new?template=${template.id}`} label=${`Use it: ${template.title}`}>Use it<//>`} />`,
     )}<//>
   <//>`
+
+/** Reasons are told after a colon elsewhere. */
+const sentence = (reason: string) => reason.charAt(0).toUpperCase() + reason.slice(1)
 
 const columns = [
   { label: 'Job', cell: (job: Job) => html`<a href=${`/blender/jobs/${job.id}`}>${job.name}</a>` },

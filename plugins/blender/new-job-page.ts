@@ -1,4 +1,4 @@
-import { Button, Checkbox, Field, Form, Grid, html, inlineCode, Note, PageHeader, type View } from '../../core/pages.ts'
+import { Button, Checkbox, Field, Form, Grid, html, inlineCode, PageHeader, type View } from '../../core/pages.ts'
 import type { Starter } from './library.ts'
 import { HELPER_API } from './prompts.ts'
 import type { Job, Template } from './schemas.ts'
@@ -30,7 +30,7 @@ const propertiesOf = (template: Template): [string, Property][] =>
 
 export const newJobPage = ({ template, starters, values, problem, editor }: Shown): View => html`
   <${PageHeader} title=${template ? `New job: ${template.title}` : 'New job'} crumbs=${[{ label: 'Blender jobs', href: '/blender' }]}
-    lede=${template?.description ?? 'An empty scene, and your script.'} />
+    lede=${template?.description ?? 'An empty scene, and your script: contained, without network or files, for some minutes at most.'} />
   <${Form} action=${`/blender/new${template ? `?template=${template.id}` : ''}`} error=${problem} submit="Queue the job"
     beside=${html`<${Button} kind="quiet" href="/blender">Back<//>`}>
     <${Field} label="Name" name="name" required maxlength=${120} autocomplete="off" value=${values.name ?? template?.title} />
@@ -40,8 +40,7 @@ export const newJobPage = ({ template, starters, values, problem, editor }: Show
     <${Field} label="Script" name="script" type="textarea" rows=${12} mono required=${!template} value=${values.script} data-editor=${editor}
       hint=${template ? inlineCode(`Python that runs after the template. ${template.guidance}`) : 'Python that builds the model.'} />
     <details><summary>What a script may use</summary><pre class="code"><code>${HELPER_API}</code></pre></details>
-  <//>
-  <${Note}>Scripts run contained: without network, without files, for some minutes at most.<//>`
+  <//>`
 
 function control(name: string, property: Property, values: Record<string, string>): View {
   const field = `p.${name}`

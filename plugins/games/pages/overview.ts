@@ -138,7 +138,7 @@ const signIn = (app: FastifyInstance, game: Game, recent: number): View => html`
   <${Section} layout="side" title="Who is playing" description="Players sign in with their account here, without a form of yours. Key saved games on the id.">
     <${CodeBlock} title="In the game" code=${SESSION} />
     <${CodeBlock} title="A button of your own" code=${SIGN_IN} />
-    <div class="row"><${Button} kind="act" href=${`${pathOf(game)}/settings#serving`}>${game.settings.authWidget === 'on' ? 'Turn the ready-made button off' : 'Use the ready-made button'}<//></div>
+    <div class="row"><${Button} kind=${game.settings.authWidget === 'on' ? undefined : 'act'} href=${`${pathOf(game)}/settings#serving`}>${game.settings.authWidget === 'on' ? 'Turn the ready-made button off' : 'Use the ready-made button'}<//></div>
   <//>
   <${Section} layout="side" title="OAuth application" description="What a server of your own needs. The secret is made under Integrate.">
     <${Card}><${Facts} items=${[
