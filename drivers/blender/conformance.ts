@@ -17,6 +17,8 @@ export interface BlenderSubject {
   create(): Promise<BlenderExecutor>
   /** What is there of runs, apart from processes: folders, containers, volumes; empty when there is nothing. */
   leftovers(): Promise<string[]>
+  /** Whether a line of /proc/self/mounts can't be of a run: some other program's. */
+  foreignMount?(line: string): boolean
 }
 
 const LIMITS = { timeoutSeconds: 60, artifactBytes: 1024 ** 2, logBytes: 1024 ** 2 }
@@ -25,7 +27,7 @@ const LIMITS = { timeoutSeconds: 60, artifactBytes: 1024 ** 2, logBytes: 1024 **
  * The promise of `BlenderExecutor`, as tests (for tap), containment first of all. Runs a real Blender some fifteen
  * times, and looks for what is left on this machine: so the executor must work here.
  */
-export function testBlenderDriver({ name, create, leftovers }: BlenderSubject): void {
+export function testBlenderDriver({ name, create, leftovers, foreignMount = () => false }: BlenderSubject): void {
   t.test(`blender driver ${name}`, async (t) => {
     const executor = await create()
     t.teardown(() => executor.close())
@@ -34,7 +36,7 @@ export function testBlenderDriver({ name, create, leftovers }: BlenderSubject): 
     const bench = new Bench(executor, folder)
     const mounts = () => readFileSync('/proc/self/mounts', 'utf8').split('\n')
     const before = new Set(mounts())
-    const newMounts = () => mounts().filter((line) => !before.has(line))
+    const newMounts = () => mounts().filter((line) => !before.has(line) && !foreignMount(line))
 
     /** Nothing of a run is left on this machine: its file's name would be in a command line. */
     const nothingIsLeft = async (t: Test) => {
