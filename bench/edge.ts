@@ -134,8 +134,11 @@ const CASES: Case[] = [
     name: '304 of 200 KB JS',
     path: '/bundle.js',
     connections: 32,
-    headers: async ({ port, host }) => {
-      const { headers } = await ask('GET', `http://127.0.0.1:${port}/bundle.js`, { headers: { host, ...ONCE } })
+    headers: async ({ name, port, host }) => {
+      const asked = ask('GET', `http://127.0.0.1:${port}/bundle.js`, { headers: { host, ...ONCE } })
+      const { headers } = await asked.catch((cause) => {
+        throw new Error(`${name} does not say its entity tag`, { cause })
+      })
       return [`If-None-Match: ${headers.etag}`]
     },
   },
