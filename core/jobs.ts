@@ -130,7 +130,8 @@ export class Jobs {
 
   /**
    * A chore that some node does every so many seconds, one node at a time; for the first time soon after the first
-   * start. After an error it waits for its next turn. Its time is kept in the database: a restart neither skips nor repeats a turn.
+   * start. After an error it waits for its next turn. Its time is kept in the database: a restart neither skips nor
+   * repeats a turn.
    */
   every(name: string, seconds: number, run: JobHandler<null>, options: Pick<JobOptions, 'leaseSeconds'> = {}): void {
     this.#register(name, run as JobHandler<unknown>, options, seconds * 1000)
