@@ -79,7 +79,7 @@ const ticks: object[] = []
 /**
  * Keeps one of the objects that `process.nextTick` makes. When V8 has collected garbage a few times and met none, it
  * forgets their shape, and from then on Node 26 makes each ten times as slowly, for as long as the process lives: a
- * server that was idle once then answers a fifth to a quarter fewer requests a second (measured by bench/edge.ts).
+ * server that was idle once then answers fewer requests a second (bench/RESULTS.md, game origin).
  */
 function keepTicksFast(): void {
   const hook = createHook({
