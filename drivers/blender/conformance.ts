@@ -177,6 +177,19 @@ export function testBlenderDriver({ name, create, leftovers, foreignMount = () =
       t.match(never, { end: { ending: 'cancelled' } })
     })
 
+    await t.test('a run that is cancelled while it starts ends as well, whatever the moment', async (t) => {
+      for (let step = 0; step < 40; step++) {
+        const moment = Math.round(step ** 1.5)
+        const stop = new AbortController()
+        const timer = setTimeout(() => stop.abort(), moment)
+        const run = bench.run('import time; time.sleep(600)', { signal: stop.signal })
+        const result = await Promise.race([run, sleep(moment + 10_000, { end: 'it goes on' })])
+        clearTimeout(timer)
+        t.match(result, { end: { ending: 'cancelled' } }, `after ${moment} ms`)
+      }
+      await nothingIsLeft(t)
+    })
+
     await t.test('a daemon it leaves ends before anything is taken out', async (t) => {
       const { end, files } = await bench.run(scripts.DAEMON, { artifacts: ['result.json'] })
       t.match(end, { ending: 'exited', code: 0, artifacts: ['result.json'] })

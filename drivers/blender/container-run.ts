@@ -2,7 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import type { Container, default as Docker } from 'dockerode'
 import { packFiles, RefusedArtifact, unpackArtifacts } from './archive.ts'
 import { type ContainerOptions, createContainer, removeContainer } from './container.ts'
-import { type BlenderRun, blenderArguments, type RunEnd, watchLines } from './interface.ts'
+import { type BlenderRun, blenderArguments, type RunEnd, watchLines, whenAborted } from './interface.ts'
 import { WAITING } from './supervisor.ts'
 
 /** Begins the line by which the supervisor says that Blender has ended. A script that writes it ends its run early. */
@@ -30,8 +30,7 @@ export async function runContainer(
   const container = await createContainer(docker, options, { name: `gameyard-${run.id}`, node, program, artifactBytes })
   const early = Promise.withResolvers<RunEnd>()
   const timer = setTimeout(() => early.resolve({ ending: 'timeout' }), limits.timeoutSeconds * 1000)
-  const cancel = () => early.resolve({ ending: 'cancelled' })
-  signal.addEventListener('abort', cancel)
+  const forget = whenAborted(signal, () => early.resolve({ ending: 'cancelled' }))
   let events: Readable | null = null
   try {
     // Whatever the work still waits for ends when the container does.
@@ -42,7 +41,7 @@ export async function runContainer(
     return await Promise.race([work, early.promise])
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', cancel)
+    forget()
     events?.destroy()
     await removeContainer(container)
   }

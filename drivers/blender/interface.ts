@@ -121,3 +121,10 @@ export function watchLines(
     if (rest) onLine(rest)
   })
 }
+
+/** Calls back when a signal is aborted; at once when it has been, which a listener alone would miss. @returns ends it */
+export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
+  signal.addEventListener('abort', callback)
+  if (signal.aborted) callback()
+  return () => signal.removeEventListener('abort', callback)
+}

@@ -2,7 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { packFiles, RefusedArtifact, unpackArtifacts } from './archive.ts'
-import { type BlenderRun, blenderArguments, ExecutorUnavailable, type RunEnd, watchLines } from './interface.ts'
+import {
+  type BlenderRun,
+  blenderArguments,
+  ExecutorUnavailable,
+  type RunEnd,
+  watchLines,
+  whenAborted,
+} from './interface.ts'
 import { memoryOf } from './process-tree.ts'
 import { limitCommand, type SandboxOptions, sandboxCommand } from './sandbox.ts'
 import { STREAMING } from './supervisor.ts'
@@ -14,7 +21,7 @@ const NO_INPUT = 97
 
 /** Runs Blender in a sandbox: input and output are streams, so that no folder of this machine is shared with it. */
 export async function runProcess(run: BlenderRun, options: SandboxOptions, slot: number): Promise<RunEnd> {
-  const { limits, artifacts, output, signal } = run
+  const { limits, artifacts, signal } = run
   if (signal.aborted) return { ending: 'cancelled' }
   const sandbox = await sandboxCommand(options, slot)
   const blender = [
@@ -26,21 +33,22 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
     '/job/out',
   ]
   const program = ['/bin/sh', '-c', STREAMING, 'sh', ...artifacts, '--', ...limitCommand(options, limits), ...blender]
-  const child = spawn(sandbox.command, [...sandbox.args, ...program], {
+  const child = spawn(sandbox.command, ['--info-fd', '4', ...sandbox.args, ...program], {
     ...sandbox.spawn,
     env: {},
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
+  const [input, , , output, info] = child.stdio as [Writable, unknown, unknown, Readable, Readable]
+  const kill = killerOf(child, info)
   const ended = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
   ended.catch(() => {}) // a program that is not there; seen below
   let early: RunEnd | null = null
   const end = (reason: RunEnd) => {
     early ??= reason
-    kill(child)
+    kill()
   }
   const timer = setTimeout(() => end({ ending: 'timeout' }), limits.timeoutSeconds * 1000)
-  const cancel = () => end({ ending: 'cancelled' })
-  signal.addEventListener('abort', cancel)
+  const forget = whenAborted(signal, () => end({ ending: 'cancelled' }))
   const excess = (what: string) => () => end({ ending: 'limit_exceeded', what })
   const watching = setInterval(async () => {
     if (child.pid && (await memoryOf(child.pid, options.memoryBytes)) > options.memoryBytes) excess('memory')()
@@ -52,17 +60,18 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
     child.stderr?.on('data', (chunk) => {
       complaint = (complaint + chunk).slice(0, 1000)
     })
-    child.stdin?.on('error', () => {}) // of a sandbox that ended before it had read everything
-    const packed = packFiles(run.files, child.stdin as Writable).catch((error) => {
-      if (!early && child.exitCode === null) end({ ending: 'cancelled' })
-      return error as Error
-    })
-    const unpacked = unpackArtifacts(child.stdio[3] as Readable, {
+    input.on('error', () => {}) // of a sandbox that ended before it had read everything
+    const packed = (await isUp(output, ended))
+      ? packFiles(run.files, input).catch((error: Error) => {
+          if (!early && child.exitCode === null) end({ ending: 'cancelled' })
+          return error
+        })
+      : null
+    const taken = await unpackArtifacts(output, {
       names: artifacts,
       artifactBytes: limits.artifactBytes,
-      output,
+      output: run.output,
     }).catch((error: Error) => error)
-    const taken = await unpacked
     if (taken instanceof RefusedArtifact) {
       if (taken.reason === 'size') end({ ending: 'limit_exceeded', what: taken.artifact })
       else end({ ending: 'invalid_artifact', name: taken.artifact })
@@ -71,7 +80,7 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
     if (early) return early
     const sent = await packed
     if (code === NO_INPUT || (code === 1 && complaint.startsWith('bwrap:')))
-      throw new ExecutorUnavailable(complaint.trim() || String(sent))
+      throw new ExecutorUnavailable(complaint.trim() || String(sent ?? 'the sandbox did not start.'))
     if (taken instanceof Error) return { ending: 'exited', code: code || 1, artifacts: [] }
     return { ending: 'exited', code: code ?? (killedBy ? 128 : 1), artifacts: taken }
   } catch (error) {
@@ -80,15 +89,46 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
   } finally {
     clearTimeout(timer)
     clearInterval(watching)
-    signal.removeEventListener('abort', cancel)
-    kill(child)
+    forget()
+    kill()
     await ended.catch(() => {})
   }
 }
 
-/** The sandbox's first process dies with its parent, and with it everything in its process namespace. */
-function kill(child: ChildProcess): void {
-  if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+/**
+ * What ends a sandbox, at whatever moment: its first process, with which the kernel ends everything in it. To end bwrap
+ * would not do while it starts: until that first process has asked to die with bwrap, the sandbox goes on without.
+ *
+ * @param info what bwrap says of the sandbox (`--info-fd`)
+ */
+function killerOf(child: ChildProcess, info: Readable): () => void {
+  let first = 0
+  let wanted = false
+  let said = ''
+  const kill = () => {
+    wanted = true
+    if (first === 0 || child.exitCode !== null || child.signalCode !== null) return
+    try {
+      process.kill(first, 'SIGKILL')
+    } catch {} // it has just ended
+  }
+  info.on('data', (chunk) => {
+    said += chunk
+    first = Number(/"child-pid": *(\d+)\D/.exec(said)?.[1] ?? 0)
+    if (wanted) kill()
+  })
+  return kill
+}
+
+/**
+ * Waits for the supervisor's first byte. The script is sent only then, when the sandbox dies with us: should we die
+ * before, nothing of it has run, and the supervisor ends for want of input.
+ *
+ * @returns false when the sandbox ended without
+ */
+async function isUp(output: Readable, ended: Promise<unknown>): Promise<boolean> {
+  await Promise.race([once(output, 'readable'), ended])
+  return output.read(1) !== null
 }
 
 /** Numbers for the jobs that run at once, the smallest free one each. */

@@ -8,14 +8,15 @@ const OUTLIVE_THE_LIMIT = "trap '' XFSZ"
 const END_THE_REST = 'kill -9 -1 2>/dev/null; wait'
 
 /**
- * What runs beside Blender in a sandbox, as a shell program: takes the input as a tar archive from its standard input
- * and gives the artifacts as one on descriptor 3. Nothing rests on its being honest: what comes out is as untrusted as
- * the script, and is bounded and checked outside.
+ * What runs beside Blender in a sandbox, as a shell program: says with one byte on descriptor 3 that it is there, takes
+ * the input as a tar archive from its standard input, and gives the artifacts as one on descriptor 3. Nothing rests on
+ * its being honest: what comes out is as untrusted as the script, and is bounded and checked outside.
  *
  * Arguments: the names of the artifacts, `--`, the command.
  */
 export const STREAMING = `
 ${OUTLIVE_THE_LIMIT}
+printf . >&3 || exit 97
 mkdir /job/in /job/out && tar -xf - -C /job/in --no-same-owner || exit 97
 exec </dev/null
 names=

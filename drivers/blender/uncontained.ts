@@ -2,7 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type BlenderRun, blenderArguments, ExecutorUnavailable, type RunEnd, watchLines } from './interface.ts'
+import {
+  type BlenderRun,
+  blenderArguments,
+  ExecutorUnavailable,
+  type RunEnd,
+  watchLines,
+  whenAborted,
+} from './interface.ts'
 
 const folderOf = (dataDir: string) => join(dataDir, 'blender', 'unsafe')
 
@@ -37,14 +44,13 @@ export async function runUncontained(
       endGroup(child.pid as number)
     }
     const timer = setTimeout(() => end({ ending: 'timeout' }), limits.timeoutSeconds * 1000)
-    const cancel = () => end({ ending: 'cancelled' })
-    signal.addEventListener('abort', cancel)
+    const forget = whenAborted(signal, () => end({ ending: 'cancelled' }))
     const onExcess = () => end({ ending: 'limit_exceeded', what: 'log' })
     for (const stream of [child.stdout, child.stderr])
       watchLines(stream, { logBytes: limits.logBytes, onLine: run.onLine, onExcess })
     const [code] = await once(child, 'exit')
     clearTimeout(timer)
-    signal.removeEventListener('abort', cancel)
+    forget()
     endGroup(child.pid as number)
     await closed
     return early ?? { ...(await take(run, output)), ...(code === 0 ? {} : { code: code ?? 1 }) }
