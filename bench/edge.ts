@@ -1,8 +1,8 @@
 // `node bench/edge.ts`: how fast a game's origin serves files, beside nginx (one worker, sendfile), a bare node:http
 // server that writes prepared buffers, and @fastify/static. One process each on one core, wrk on another, the servers
-// in turn and several rounds, so that what else the machine does meets all alike. Beside what came through in a second,
-// what a second of the server's own processor time is good for, which a busy machine disturbs far less. Needs Debian's
-// nginx and wrk.
+// in turn and many short rounds, so that what else the machine does meets all alike: a ratio is the median of the
+// rounds' own ratios. Beside what came through in a second, what a second of the server's own processor time is good
+// for, which a busy machine disturbs far less. Needs Debian's nginx and wrk.
 // ROUNDS, SECONDS, WARM_UP_SECONDS, CASES (names, comma-separated) from the environment.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,10 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { freePort } from '../test/kit/server.ts'
 import { ask, deployFolder } from '../test/kit/upload.ts'
-import { load, machine, median, nginxConfig, ONCE, processorSeconds, type Subject, start, stopAll } from './servers.ts'
+import { load, machine, median, nginxConfig, processorSeconds, type Subject, start, stopAll } from './servers.ts'
 
-const ROUNDS = Number(process.env.ROUNDS ?? 3)
-const SECONDS = Number(process.env.SECONDS ?? 3)
+const ROUNDS = Number(process.env.ROUNDS ?? 11)
+const SECONDS = Number(process.env.SECONDS ?? 1)
 /** Before each case, for each server: a large program is compiled later than a small one. */
 const WARM_UP_SECONDS = Number(process.env.WARM_UP_SECONDS ?? 10)
 /** How long ours may take to come to rest after the deploy. */
@@ -135,7 +135,7 @@ const CASES: Case[] = [
     path: '/bundle.js',
     connections: 32,
     headers: async ({ name, port, host }) => {
-      const asked = ask('GET', `http://127.0.0.1:${port}/bundle.js`, { headers: { host, ...ONCE } })
+      const asked = ask('GET', `http://127.0.0.1:${port}/bundle.js`, { headers: { host } })
       const { headers } = await asked.catch((cause) => {
         throw new Error(`${name} does not say its entity tag`, { cause })
       })
@@ -189,9 +189,10 @@ try {
       ['requests/s', 'requests'],
       ['requests per processor second', 'perSecond'],
     ] as const) {
-      const rates = results.map((runs) => median(runs.map((run) => run[key])))
-      const cells = rates.map((rate, index) => {
-        const ratio = index === 0 ? '' : ` (ours ${((rates[0] as number) / rate).toFixed(2)}×)`
+      const cells = results.map((runs, index) => {
+        const rate = median(runs.map((run) => run[key]))
+        const pairs = runs.map((run, round) => (results[0]?.[round]?.[key] as number) / run[key])
+        const ratio = index === 0 ? '' : ` (ours ${median(pairs).toFixed(2)}×)`
         return `${rate > 1000 ? rate.toFixed(0) : rate.toFixed(1)}${ratio}`
       })
       console.log(`| ${one.name}, ${unit} | ${cells.join(' | ')} |`)

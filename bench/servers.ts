@@ -15,9 +15,6 @@ export interface Subject {
 
 const started: ChildProcess[] = []
 
-/** A connection kept for a later question may have ended by then. */
-export const ONCE = { connection: 'close' }
-
 /** Starts a server on the first core and waits until it answers. */
 export async function start(command: string, args: string[], { port, cwd }: { port: number; cwd: string }) {
   const env = { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port) }
@@ -25,7 +22,7 @@ export async function start(command: string, args: string[], { port, cwd }: { po
   started.push(child)
   for (let tries = 0; tries < 1000; tries++) {
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`)
-    if (await ask('GET', `http://127.0.0.1:${port}/`, { headers: ONCE }).catch(() => null)) return child.pid as number
+    if (await ask('GET', `http://127.0.0.1:${port}/`).catch(() => null)) return child.pid as number
     await sleep(20)
   }
   throw new Error(`${command} does not answer`)

@@ -8,6 +8,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { builtProgram } from './built-program.js'
+import { NODE_FLAGS } from './node-flags.js'
 
 const OLDEST = [24, 12]
 const PACKAGES = {
@@ -20,6 +21,8 @@ const PACKAGES = {
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
+  if (wantsFlags())
+    process.execve(process.execPath, [process.execPath, ...process.execArgv, ...NODE_FLAGS, ...process.argv.slice(1)])
   // What was compiled once (and stripped of its types) is kept: the second start takes half the time and memory.
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gameyard/code', import.meta.url)))
   // Under \`node --watch\` the sources are what is watched.
@@ -39,6 +42,14 @@ if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
   }
 }
 
+/** Whether this is a server, which runs for long, on a Node that was started without our flags and can be replaced. */
+function wantsFlags() {
+  const serves = ['serve', 'worker'].includes(process.argv[2])
+  const given = [...process.execArgv, process.env.NODE_OPTIONS].join(' ').includes('-semi-space-size')
+  const watched = process.env.WATCH_REPORT_DEPENDENCIES
+  return serves && !given && !watched && process.platform !== 'win32' && process.execve !== undefined
+}
+
 function packagedNode() {
   const name = PACKAGES[`${process.platform}-${process.arch}`]
   if (!name) return null
@@ -53,7 +64,9 @@ function packagedNode() {
 
 /** Runs this file again on another Node; signals go there, and its exit code comes back. */
 function runWith(node) {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(node, [...NODE_FLAGS, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
   // A terminal sends Ctrl-C to both of us already; passed on, it would look like the second one, which exits at once.
   const terminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

@@ -22,6 +22,7 @@ import { arch, platform, tmpdir } from 'node:os'
 import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build, transform } from 'esbuild'
+import { NODE_FLAGS } from '../bin/node-flags.js'
 import { browserFileNames } from '../core/browser-files.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -147,7 +148,10 @@ async function inject(executable: string, output: string, assets: Record<string,
     define: { RECORD_TO: JSON.stringify(recordTo ?? null) },
   })
   const config = join(work, 'sea.json')
-  const options = { main, mainFormat: 'commonjs', output, executable, disableExperimentalSEAWarning: true, assets }
+  const options = {
+    ...{ main, mainFormat: 'commonjs', output, executable, disableExperimentalSEAWarning: true, assets },
+    execArgv: NODE_FLAGS,
+  }
   writeFileSync(config, JSON.stringify(options))
   execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] })
 }

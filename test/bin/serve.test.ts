@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { run, start, systemNode, takenPort, temporaryFolder } from './program.ts'
 
@@ -45,6 +46,21 @@ for (const [name, node] of Object.entries(nodes)) {
     t.equal(stderr, '')
   })
 }
+
+t.test('new objects have 16 MB, also after an idle moment has given memory back', async (t) => {
+  const server = start(t, ['serve', '--port', '0'])
+  await server.says('"ready"')
+  const { portal } = readyLine(server.output().stdout)
+  const megabytes = async () => {
+    const metrics = await (await fetch(`${portal}/metrics`)).text()
+    const of = (what: string) => new RegExp(`heap_space_size_${what}_bytes{space="new"} (\\d+)`).exec(metrics)?.[1]
+    return (Number(of('used')) + Number(of('available'))) / 1024 ** 2
+  }
+  t.ok((await megabytes()) > 15.9)
+  // The start has made more of it, most of which is given back after 2 s.
+  while ((await megabytes()) >= 20) await sleep(200)
+  t.ok((await megabytes()) > 15.9)
+})
 
 t.test('SIGINT stops it as well; a second signal stops it at once', async (t) => {
   const server = start(t, ['serve', '--port', '0'])

@@ -26,6 +26,7 @@ export function ask(
         port,
         path: `${pathname}${search}`,
         method,
+        agent: false, // a connection that is kept may be one that the server has just ended
         headers: {
           host,
           ...(payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) }),
