@@ -16,17 +16,20 @@ export async function packFiles(files: InputFile[], to: Writable, folder = '', w
   const pack = tar.pack()
   const sent = pipeline(pack, to)
   sent.catch(() => {}) // awaited below; until then the loop may be busy with a file
-  for (const name of writable) pack.entry({ name, type: 'directory', mode: 0o777 })
+  // When the target ends early, every entry that waits says so as well.
+  const entry = (header: Partial<tar.Header> & { name: string }, content?: Buffer | string) =>
+    (content === undefined ? pack.entry(header) : pack.entry(header, content)).on('error', () => {})
+  for (const name of writable) entry({ name, type: 'directory', mode: 0o777 })
   const seen = new Set<string>()
   for (const { path, content } of files) {
     const name = folder + path
     for (let cut = name.indexOf('/'); cut > 0; cut = name.indexOf('/', cut + 1)) {
       const above = name.slice(0, cut)
-      if (!seen.has(above)) pack.entry({ name: above, type: 'directory', mode: 0o755 })
+      if (!seen.has(above)) entry({ name: above, type: 'directory', mode: 0o755 })
       seen.add(above)
     }
-    if (typeof content === 'string' || Buffer.isBuffer(content)) pack.entry({ name, mode: 0o644 }, content)
-    else await pipeline(createReadStream(content.file), pack.entry({ name, mode: 0o644, size: content.size }))
+    if (typeof content === 'string' || Buffer.isBuffer(content)) entry({ name, mode: 0o644 }, content)
+    else await pipeline(createReadStream(content.file), entry({ name, mode: 0o644, size: content.size }))
   }
   pack.finalize()
   await sent

@@ -178,11 +178,14 @@ export function testBlenderDriver({ name, create, leftovers, foreignMount = () =
     })
 
     await t.test('a run that is cancelled while it starts ends as well, whatever the moment', async (t) => {
+      // Much to send, so that some are cancelled in the middle of it.
+      const files = Array.from({ length: 100 }, (_, index) => ({ path: `${index}.txt`, content: 'x'.repeat(200_000) }))
+      const script = 'import time; time.sleep(600)'
       for (let step = 0; step < 40; step++) {
         const moment = Math.round(step ** 1.5)
         const stop = new AbortController()
         const timer = setTimeout(() => stop.abort(), moment)
-        const run = bench.run('import time; time.sleep(600)', { signal: stop.signal })
+        const run = bench.run(script, { files, signal: stop.signal })
         const result = await Promise.race([run, sleep(moment + 10_000, { end: 'it goes on' })])
         clearTimeout(timer)
         t.match(result, { end: { ending: 'cancelled' } }, `after ${moment} ms`)
