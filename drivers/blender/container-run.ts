@@ -27,7 +27,8 @@ export async function runContainer(
   ]
   const program = ['/bin/sh', '-c', WAITING, 'sh', MARKER, ...blender]
   const { artifactBytes } = limits
-  const container = await createContainer(docker, options, { name: `gameyard-${run.id}`, node, program, artifactBytes })
+  const name = `gameyard-${run.id}`
+  const container = await createContainer(docker, options, { name, node, program, artifactBytes })
   const early = Promise.withResolvers<RunEnd>()
   const timer = setTimeout(() => early.resolve({ ending: 'timeout' }), limits.timeoutSeconds * 1000)
   const forget = whenAborted(signal, () => early.resolve({ ending: 'cancelled' }))
@@ -43,7 +44,7 @@ export async function runContainer(
     clearTimeout(timer)
     forget()
     events?.destroy()
-    await removeContainer(container)
+    await removeContainer(docker, name)
   }
 }
 

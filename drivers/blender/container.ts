@@ -23,8 +23,8 @@ export const nodeLabel = (dataDir: string): string =>
 
 /**
  * A container that may do nothing but compute: no network, no capabilities, a read-only root, bounded in processes,
- * memory, cores and disk. Its /job is a volume in memory, since files are put into it and taken out by the engine's
- * archive API, which serves volumes only of a container whose root is read-only.
+ * memory, cores and disk. Its /job is a volume in memory of the same name, since files are put into it and taken out by
+ * the engine's archive API, which serves volumes only of a container whose root is read-only.
  *
  * @param artifactBytes the largest file that it may write
  */
@@ -67,11 +67,11 @@ export function createContainer(
       Mounts: [
         {
           Type: 'volume',
-          Source: '',
+          Source: name,
           Target: '/job',
           VolumeOptions: {
             NoCopy: true,
-            Labels: { [NODE]: node },
+            Labels: { [NODE]: node, [PID]: String(process.pid) },
             DriverConfig: {
               Name: 'local',
               Options: {
@@ -89,16 +89,23 @@ export function createContainer(
   return docker.createContainer(settings)
 }
 
-/** Ends a container and all in it, with its volume; one that is gone already is no error. */
-export async function removeContainer(container: Container): Promise<void> {
+/** Ends a container and all in it, and its volume; what is gone already is no error. */
+export async function removeContainer(docker: Docker, name: string): Promise<void> {
+  await gone(() => docker.getContainer(name).remove({ force: true }))
+  // By ourselves: the engine forgets a volume into which files are still being put when its container ends.
+  await gone(() => docker.getVolume(name).remove())
+}
+
+/** Removes something, patiently. */
+async function gone(remove: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      await container.remove({ force: true, v: true })
+      await remove()
       return
     } catch (error) {
       const { statusCode } = error as { statusCode?: number }
       if (statusCode === 404) return
-      // 409: it is being removed already. Anything else: the engine may be busy.
+      // 409: it is being removed already, or is still in use. Anything else: the engine may be busy.
       if (tries === 20) throw error
       await new Promise((done) => setTimeout(done, 250))
     }
@@ -107,9 +114,14 @@ export async function removeContainer(container: Container): Promise<void> {
 
 /** Removes what processes of this installation that are no more left on the engine. */
 export async function sweepContainers(docker: Docker, node: string, isAlive: (pid: number) => boolean): Promise<void> {
-  const found = await docker.listContainers({ all: true, filters: { label: [`${NODE}=${node}`] } })
-  for (const { Id, Labels } of found) {
-    const pid = Number(Labels[PID])
-    if (pid === process.pid || !isAlive(pid)) await removeContainer(docker.getContainer(Id))
+  const filters = { label: [`${NODE}=${node}`] }
+  const containers = await docker.listContainers({ all: true, filters })
+  const { Volumes } = await docker.listVolumes({ filters })
+  const found = new Map<string, Record<string, string>>()
+  for (const { Name, Labels } of Volumes ?? []) found.set(Name, Labels)
+  for (const { Names, Labels } of containers) found.set((Names[0] ?? '').slice(1), Labels)
+  for (const [name, labels] of found) {
+    const pid = Number(labels[PID])
+    if (pid === process.pid || !isAlive(pid)) await removeContainer(docker, name)
   }
 }

@@ -67,7 +67,8 @@ export default defineDriver({
       try {
         const program = ['/bin/sh', '-c', 'read -r go; exec "$@"', 'sh', config.command, '--version']
         const name = `gameyard-check-${node}-${process.pid}-${Date.now().toString(36)}`
-        const container = await createContainer(await docker(), config, { name, node, program, artifactBytes: 65_536 })
+        const engine = await docker()
+        const container = await createContainer(engine, config, { name, node, program, artifactBytes: 65_536 })
         try {
           const stream = await container.attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true })
           let text = ''
@@ -84,7 +85,7 @@ export default defineDriver({
             reason: `${config.command} in ${config.image} does not say which version of Blender it is.`,
           }
         } finally {
-          await removeContainer(container)
+          await removeContainer(engine, name)
         }
       } catch (error) {
         return { available: false, reason: reasonOf(error, config) }

@@ -44,7 +44,7 @@ if (hasPrograms(t, 'dockerd', 'docker', 'blender')) {
     async (t) => {
       const { default: Docker } = await import('dockerode')
       const api = new Docker({ socketPath })
-      const { createContainer, nodeLabel } = await import('../../../drivers/blender/container.ts')
+      const { createContainer, nodeLabel, removeContainer } = await import('../../../drivers/blender/container.ts')
       const dataDir = '/srv/one'
       const options = { ...settings, image, readOnlyMounts }
       const program = ['/bin/sh', '-c', 'sleep 600']
@@ -55,13 +55,13 @@ if (hasPrograms(t, 'dockerd', 'docker', 'blender')) {
         artifactBytes: 1,
       })
       await mine.start()
-      const other = await createContainer(api, options, {
+      await createContainer(api, options, {
         name: 'other',
         node: nodeLabel('/srv/two'),
         program,
         artifactBytes: 1,
       })
-      t.teardown(() => other.remove({ force: true, v: true }))
+      t.teardown(() => removeContainer(api, 'other'))
       const executor = await docker.create(
         { ...settings, socketPath, image, readOnlyMounts },
         driverContext({ dataDir }),
@@ -71,6 +71,11 @@ if (hasPrograms(t, 'dockerd', 'docker', 'blender')) {
       t.same(
         left.map(({ Names }) => Names[0]),
         ['/other'],
+      )
+      const { Volumes } = await api.listVolumes()
+      t.same(
+        Volumes.map(({ Name }) => Name),
+        ['other'],
       )
     },
   )

@@ -74,7 +74,7 @@ t.test('an owner brings a domain in the browser, without scripts, and the host s
     await page.goto(`${game.url}/?from=slug`)
     t.equal(page.url(), `${domain.url}/?from=slug`, 'where every other address leads')
     await page.goto(`${game.url}/auth/service/start?returnTo=/`)
-    t.equal(page.url(), `${domain.url}/`)
+    t.equal(page.url(), `${domain.url}/`, String(await page.locator('body').textContent()))
     const session = await page.evaluate(async () => (await fetch('/auth/service/session')).json())
     t.match(session, { signedIn: true, user: { name: 'Grace' } })
     await context.close()

@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import WebSocket from 'ws'
+import { NODE_FLAGS } from '../../../bin/node-flags.js'
 import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { makeToken } from '../../kit/remote.ts'
@@ -158,7 +159,8 @@ t.test('half a handshake and half a frame hold nothing up', async (t) => {
 
 t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`, { timeout: 1_200_000 }, async (t) => {
   const server = await startServer(t, {
-    program: [process.execPath, '--inspect=127.0.0.1:0', FROM_SOURCE],
+    // With its flags it does not replace itself, and has one inspector.
+    program: [process.execPath, ...NODE_FLAGS, '--inspect=127.0.0.1:0', FROM_SOURCE],
     config: {
       blender: { driver: 'none' },
       limits: { rateLimits: false, roomSocketsPerPlayer: 100_000, roomResumeSeconds: 1 },
