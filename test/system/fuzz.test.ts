@@ -132,7 +132,7 @@ function hintsOf(operation: Operation, own: Settler, other: Settler): Hints {
   }
 }
 
-t.setTimeout(60_000 + RUNS * 5000)
+t.setTimeout(240_000 + RUNS * 10_000)
 t.test(`whatever is asked, the answer keeps to the contract (seed ${SEED})`, async (t) => {
   const platform = await startPlatform(t, { config: await database() })
   const document = (await platform.stranger.get('/openapi.json')).body

@@ -69,12 +69,12 @@ t.test('an owner brings a domain in the browser, without scripts, and the host s
   await look(owner, '/games/rooftop-relay/settings', 'settings')
   await look(admin, '/admin/domains', 'host')
 
-  t.test('a player signs in there', async (t) => {
+  await t.test('a player signs in there', async (t) => {
     const { page, context } = await open(await platform.signUp({ name: 'Grace' }))
     await page.goto(`${game.url}/?from=slug`)
     t.equal(page.url(), `${domain.url}/?from=slug`, 'where every other address leads')
     await page.goto(`${game.url}/auth/service/start?returnTo=/`)
-    t.equal(page.url(), `${domain.url}/`, String(await page.locator('body').textContent()))
+    t.equal(page.url(), `${domain.url}/`)
     const session = await page.evaluate(async () => (await fetch('/auth/service/session')).json())
     t.match(session, { signedIn: true, user: { name: 'Grace' } })
     await context.close()
