@@ -223,7 +223,7 @@ export class Games {
 
   /** What players read when they are asked to sign in to it. */
   async #renameApp(game: Game): Promise<void> {
-    const app = await this.#parts.identity.apps.forGame(game.id)
+    const app = await this.#parts.identity.apps.find(game.clientId)
     if (!app) return
     await this.#parts.identity.apps.update(game.ownerId, app.id, { name: game.title, homepageUrl: game.url })
   }
@@ -238,7 +238,7 @@ export class Games {
   async rotateSecret(playerId: string, gameId: string, graceSeconds: number): Promise<CreatedGame['oauth']> {
     const { apps } = this.#parts.identity
     const game = await this.mustOwn(playerId, gameId)
-    const app = await apps.forGame(game.id)
+    const app = await apps.find(game.clientId)
     if (!app) throw new NotFound('application of this game')
     const { clientId, clientSecret } = await apps.rotateSecret(playerId, app.id, graceSeconds)
     if (clientSecret === null) throw new NotFound('secret of this game')

@@ -95,19 +95,21 @@ export class Removals {
   async purge(signal: AbortSignal): Promise<void> {
     const { db, clock, events, identity } = this.#parts
     const before = new Date(clock.now().getTime() - RESTORABLE_MS)
-    const due = await db.em().find(GameRow, { deletedAt: { $lte: before } }, { fields: ['id', 'ownerId'], limit: 1000 })
-    for (const { id, ownerId } of due) {
+    const fields = ['id', 'ownerId', 'clientId'] as const
+    const due = await db.em().find(GameRow, { deletedAt: { $lte: before } }, { fields, limit: 1000 })
+    for (const game of due) {
       if (signal.aborted) return
-      const app = await identity.apps.forGame(id)
-      if (app) await identity.apps.delete(ownerId, app.id)
-      await db.transaction(async (em) => {
+      const { id } = game
+      const apps = await db.transaction(async (em) => {
         await em.nativeDelete(GameTerm, { gameId: id })
         await em.nativeDelete(GameDay, { gameId: id })
         await em.nativeDelete(GameVisitor, { gameId: id })
         await em.nativeDelete(GamePresence, { gameId: id })
         for (const clear of this.clearings) await clear(em, id)
         await em.nativeDelete(GameRow, { id, deletedAt: { $lte: before } })
+        return identity.apps.endGame(em, game)
       })
+      for (const app of apps) await identity.apps.announce(app)
       await events.emit('game.purged', { gameId: id })
     }
   }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { until } from '../kit/blender.ts'
+import { registerApp } from '../kit/oauth.ts'
 import { startPlatform } from '../kit/platform.ts'
 import { sheet } from '../plugins/assets/models.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
@@ -32,6 +33,7 @@ t.test('an account ends with its tokens, games and deploys, and takes its data a
   const game = await platform.game(player, { title: 'Pong' })
   const removed = await platform.game(player, { title: 'Old' })
   await program.delete(`/api/games/${removed.id}`)
+  const linked = await registerApp(platform, player, { gameId: game.id })
   await deploy(platform, program, game.id, build('one'))
   const asset = await uploadSheet(player, 'Rock')
   const vouched = await uploadSheet(player, 'Tree')
@@ -52,6 +54,8 @@ t.test('an account ends with its tokens, games and deploys, and takes its data a
   const count = async (table: string, column: string, value: string) =>
     Number((await app.db.query<{ n: number }>(`select count(*) as n from ${table} where ${column} = ?`, [value]))[0]?.n)
   t.equal(await count('api_tokens', 'player_id', player.id), 0)
+  t.equal(await app.identity.apps.find(linked.clientId), null, 'no secret of an application holds any more')
+  t.equal(await count('oauth_apps', 'owner_id', player.id), 0)
   t.match(await platform.stranger.get('/assets'), { text: /Tree/ }, 'games count on a curated asset')
   t.equal((await platform.stranger.get('/api/assets/rock')).status, 404)
   t.equal(await count('assets', 'owner_id', player.id), 1)
@@ -64,7 +68,6 @@ t.test('an account ends with its tokens, games and deploys, and takes its data a
   await app.games.removals.purge(new AbortController().signal)
   t.equal(await count('games', 'owner_id', player.id), 0)
   t.equal(await count('deploys', 'owner_id', player.id), 0)
-  t.equal(await count('oauth_apps', 'owner_id', player.id), 0)
   for (const table of ['deploy_manifests', 'deploy_uploads'])
     t.equal(Number((await app.db.query<{ n: number }>(`select count(*) as n from ${table}`))[0]?.n), 0, table)
 })
@@ -75,11 +78,13 @@ t.test('an account whose end fails half-way is whole', async (t) => {
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player, { title: 'Pong' })
+  const alone = await registerApp(platform, player)
   app.identity.removal.clearings.push(async () => {
     throw new Error('the last of them fails')
   })
   await t.rejects(app.identity.removal.remove(player.id), /the last of them fails/)
   t.equal((await program.get(`/api/games/${game.id}`)).status, 200)
+  t.equal((await program.get(`/api/oauth/apps/${alone.id}`)).status, 200)
 })
 
 t.test('a player who disconnects a game is out of its rooms', async (t) => {

@@ -63,7 +63,7 @@ export class SignInFlow {
     game: Game,
     query: { returnTo?: string | undefined; embedded: boolean },
   ): Promise<Step> {
-    const application = await this.#app.identity.apps.forGame(game.id)
+    const application = await this.#app.identity.apps.find(game.clientId)
     if (!application) throw new SignInFailed('This game has no sign-in.')
     const state = randomText(16)
     const verifier = randomText(32)
@@ -123,7 +123,7 @@ export class SignInFlow {
     }
     if (!query.code) throw new SignInFailed('The code is missing.')
 
-    const application = await this.#app.identity.apps.forGame(game.id)
+    const application = await this.#app.identity.apps.find(game.clientId)
     if (!application) throw new SignInFailed('This game has no sign-in.')
     const { player, scope, consentId } = await this.#redeem(application.clientId, host, query.code, flow.verifier)
     if (!this.#app.games.visibleTo(player.id, game)) throw new NotFound('game')

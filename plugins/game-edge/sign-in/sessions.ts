@@ -42,14 +42,14 @@ const LIFETIME_SECONDS = 7 * 24 * 3600
 export class GameSessions {
   readonly #app: FastifyInstance
   readonly #tokens: SealedTokens
-  /** The client id of each game's OAuth application. */
-  readonly #clients: ShortCache<string>
+  /** The client ids of OAuth applications that there are. */
+  readonly #clients: ShortCache<true>
 
   constructor(app: FastifyInstance) {
     this.#app = app
     this.#tokens = new SealedTokens(app.keys.derive('game-edge/session'), 'game-session')
     this.#clients = new ShortCache(app.clock)
-    app.events.on('app.changed', ({ clientId }) => this.#clients.dropWhere((known) => known === clientId))
+    app.events.on('app.changed', ({ clientId }) => this.#clients.drop(clientId))
   }
 
   /** `Set-Cookie` headers that sign a player in. */
@@ -87,7 +87,8 @@ export class GameSessions {
     const values = cookieValues(request.headers.cookie, cookieName(this.#cookie(game), this.#app.origins.secure))
     if (values.length !== 1) return null
     const claims = await this.#tokens.open<Claims>(values[0] as string, host, this.#app.clock.now())
-    if (!claims || claims.game !== game.id || (await this.#clientOf(game.id)) !== claims.client) return null
+    if (!claims || claims.game !== game.id || claims.client !== game.clientId) return null
+    if (!(await this.#isThere(game.clientId))) return null
     const standing = await this.#app.identity.players.standing(claims.sub)
     if (!standing || standing.disabled || standing.epoch !== claims.epoch) return null
     if (!(await this.#app.identity.consents.holds(claims.consent))) return null
@@ -100,8 +101,9 @@ export class GameSessions {
     }
   }
 
-  #clientOf(gameId: string): Promise<string | null> {
-    return this.#clients.get(gameId, async () => (await this.#app.identity.apps.forGame(gameId))?.clientId ?? null)
+  async #isThere(clientId: string): Promise<boolean> {
+    const there = async () => ((await this.#app.identity.apps.find(clientId)) ? true : null)
+    return (await this.#clients.get(clientId, there)) === true
   }
 
   /** Where each game has a port of one name, cookies don't tell them apart: there the name carries the slug. */

@@ -10,6 +10,7 @@ import { cutPage, type PageQuery } from '../../../core/pagination.ts'
 import { hashOf } from '../hash.ts'
 import { Consent } from '../oauth/entities.ts'
 import { endGrants } from '../oauth/grants.ts'
+import { PlayerRow } from '../players/entities.ts'
 import { builtinClient, type ClientRow, clientOf, FIND_CLIENT, type OAuthClient } from './client.ts'
 import { OAuthAppRow, SignInCount } from './entities.ts'
 import { checkRedirectUris } from './redirect-uris.ts'
@@ -35,6 +36,9 @@ export interface NewApp {
 
 /** Finds a game by what its owner calls it. @throws NotFound when it is not this player's */
 export type GameCheck = (playerId: string, gameId: string) => Promise<{ id: string }>
+
+/** An application that was changed or deleted. */
+export type ChangedApp = Pick<OAuthAppRow, 'clientId' | 'gameId'>
 
 interface AppsContext {
   db: Database
@@ -116,12 +120,6 @@ export class Apps {
     return row ? clientOf(row) : null
   }
 
-  /** The application that was made with a game. */
-  async forGame(gameId: string): Promise<App | null> {
-    const row = await this.#context.db.em().findOne(OAuthAppRow, { gameId }, { orderBy: { id: 'asc' } })
-    return row && toApp(row)
-  }
-
   /** One of a player's applications. @throws NotFound */
   async mustOwn(ownerId: string, id: string): Promise<App> {
     const row = await this.#context.db.em().findOne(OAuthAppRow, { id, ownerId })
@@ -146,7 +144,7 @@ export class Apps {
     if (!row) throw new NotFound('application')
     em.assign(row, { ...fields, ...(game && { gameId: game.id }), updatedAt: this.#context.clock.now() } as never)
     await em.flush()
-    await this.#changed(row)
+    await this.announce(row)
     return toApp(row)
   }
 
@@ -186,14 +184,36 @@ export class Apps {
     const row = await this.#context.db.transaction(async (em) => {
       const row = await em.findOne(OAuthAppRow, { id, ownerId })
       if (!row) throw new NotFound('application')
-      const { clientId } = row
-      await endGrants(em, { clientId })
-      await em.nativeDelete(Consent, { clientId })
-      await em.nativeDelete(SignInCount, { clientId })
-      await em.nativeDelete(OAuthAppRow, { id })
+      await remove(em, row)
       return row
     })
-    await this.#changed(row)
+    await this.announce(row)
+  }
+
+  /**
+   * Removes every application of a player whose account ends, in that transaction.
+   *
+   * @returns what to `announce` once it is committed
+   */
+  async deleteAllOf(em: SqlEntityManager, ownerId: string): Promise<ChangedApp[]> {
+    const rows = await em.find(OAuthAppRow, { ownerId })
+    for (const row of rows) await remove(em, row)
+    return rows
+  }
+
+  /**
+   * Ends for good, in the caller's transaction, what a game has here: its own application goes. Others that were linked
+   * to it stand alone from now on, unless their owner's account has ended.
+   *
+   * @param game `clientId` of its own application
+   * @returns what to `announce` once it is committed
+   */
+  async endGame(em: SqlEntityManager, game: { id: string; clientId: string; ownerId: string }): Promise<ChangedApp[]> {
+    const rows = await em.find(OAuthAppRow, { $or: [{ clientId: game.clientId }, { gameId: game.id }] })
+    const ownerless = (await em.count(PlayerRow, { id: game.ownerId })) === 0
+    for (const row of rows) if (ownerless || row.clientId === game.clientId) await remove(em, row)
+    await em.nativeUpdate(OAuthAppRow, { gameId: game.id }, { gameId: null, updatedAt: this.#context.clock.now() })
+    return rows
   }
 
   /**
@@ -218,7 +238,7 @@ export class Apps {
       if (!grace) await endGrants(em, { clientId: row.clientId })
       return row
     })
-    await this.#changed(row)
+    await this.announce(row)
     return { ...toApp(row), clientSecret }
   }
 
@@ -244,9 +264,18 @@ export class Apps {
     )
   }
 
-  async #changed({ clientId, gameId }: OAuthAppRow): Promise<void> {
+  /** Tells every node that an application has changed or is gone, after the transaction that did it. */
+  async announce({ clientId, gameId }: ChangedApp): Promise<void> {
     await this.#context.events.emit('app.changed', { clientId, gameId: gameId ?? null })
   }
+}
+
+/** Removes an application with all that it was given. */
+async function remove(em: SqlEntityManager, { id, clientId }: OAuthAppRow): Promise<void> {
+  await endGrants(em, { clientId })
+  await em.nativeDelete(Consent, { clientId })
+  await em.nativeDelete(SignInCount, { clientId })
+  await em.nativeDelete(OAuthAppRow, { id })
 }
 
 /** Only characters that no client library escapes in a Basic header. */

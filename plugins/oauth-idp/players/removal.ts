@@ -4,7 +4,6 @@ import type { Database } from '../../../core/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import type { Apps } from '../apps/apps.ts'
-import { OAuthAppRow } from '../apps/entities.ts'
 import { LastAdmin } from '../errors.ts'
 import { Consent } from '../oauth/entities.ts'
 import { Passkey } from '../passkeys/entities.ts'
@@ -88,9 +87,7 @@ export class Removal {
     const { db, events, players, apps, avatars } = this.#context
     const { isAdmin = false } = (await players.find(playerId)) ?? {}
     if (isAdmin && (await db.em().count(PlayerRow, { isAdmin: true })) === 1) throw new LastAdmin()
-    const alone = await db.em().find(OAuthAppRow, { ownerId: playerId, gameId: null }, { fields: ['id'] })
-    for (const { id } of alone) await apps.delete(playerId, id)
-    await db.transaction(async (em) => {
+    const ended = await db.transaction(async (em) => {
       const admins = await em.find(PlayerRow, { isAdmin: true }, { lockMode: LockMode.PESSIMISTIC_WRITE })
       if (admins.length === 1 && admins[0]?.id === playerId) throw new LastAdmin()
       await players.endAccess(em, playerId)
@@ -99,7 +96,9 @@ export class Removal {
       }
       for (const clear of this.clearings) await clear(em, playerId)
       if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
+      return apps.deleteAllOf(em, playerId)
     })
+    for (const app of ended) await apps.announce(app)
     await events.emit('player.changed', { playerId })
     await events.emit('player.deleted', { playerId })
     await avatars.remove(playerId)

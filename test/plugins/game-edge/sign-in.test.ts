@@ -192,7 +192,7 @@ t.test('a session ends with a new password, and with the game’s application', 
   const other = await platform.signUp()
   await signIn(other, host)
   t.equal((await other.get('/auth/service/session', { host })).body.signedIn, true)
-  const app = await platform.app.identity.apps.forGame(game.id)
+  const app = await platform.app.identity.apps.find(game.clientId)
   await platform.app.identity.apps.delete(owner.id, app?.id as string)
   t.strictSame((await other.get('/auth/service/session', { host })).body, { signedIn: false })
 })

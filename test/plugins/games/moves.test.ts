@@ -22,7 +22,7 @@ t.test('a game moves to another address; the old one leads there for 90 days', a
   t.equal(await app.games.movedFrom('ping'), null)
   t.equal(await app.games.movedFrom('nothing'), null)
   t.match(await stranger.get('/games/pong'), { status: 302, headers: { location: '/games/ping' } })
-  const oauth = await app.identity.apps.forGame(game.id)
+  const oauth = await app.identity.apps.find(game.clientId)
   t.match(oauth, {
     redirectUris: ['http://ping.localhost:8080/auth/service/callback'],
     homepageUrl: 'http://ping.localhost:8080',
@@ -84,7 +84,7 @@ t.test('a new title renames the OAuth application, and a new secret ends the old
   const program = await platform.program(player)
   const game = await platform.game(player, { title: 'Before' })
   await program.patch(`/api/games/${game.id}`, { title: 'After' })
-  t.match(await platform.app.identity.apps.forGame(game.id), { name: 'After', clientId: game.clientId })
+  t.match(await platform.app.identity.apps.find(game.clientId), { name: 'After', clientId: game.clientId })
 
   const rotated = await program.post(`/api/games/${game.id}/secret`)
   t.match(rotated, { status: 200, headers: { 'cache-control': 'no-store' }, body: { clientId: game.clientId } })

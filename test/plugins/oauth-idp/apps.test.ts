@@ -173,9 +173,41 @@ t.test('an application is linked only to a game of its owner', async (t) => {
   t.equal(theirs.status, 404)
   const program = await platform.program(owner)
   t.match(await program.post('/api/oauth/apps', body), { status: 201, body: { gameId: game.id } })
-  t.equal(
-    (await platform.app.identity.apps.forGame(game.id))?.clientId,
-    game.clientId,
-    'the one made with the game stays its own',
-  )
+})
+
+t.test('the application made with a game stays its own, whatever else is linked to it', async (t) => {
+  const platform = await startPlatform(t)
+  const { apps } = platform.app.identity
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const elder = await registerApp(platform, owner, { name: 'Elder' })
+  platform.clock.advance(1000)
+  const game = await platform.game(owner, { title: 'Pong' })
+  const host = platform.gameHost(game.slug)
+  const player = await platform.signUp()
+  const signIn = async () => {
+    const started = await player.get('/auth/service/start', { host })
+    const authorize = new URL(started.headers.location as string)
+    const authorized = await player.get(authorize.pathname + authorize.search)
+    const back = new URL(authorized.headers.location as string)
+    return (await player.get(back.pathname + back.search, { host })).status
+  }
+  const isSignedIn = async () => (await player.get('/auth/service/session', { host })).body.signedIn
+  t.equal(await signIn(), 302)
+  const linked = await program.patch(`/api/oauth/apps/${elder.id}`, { gameId: game.id })
+  t.match(linked, { status: 200, body: { gameId: game.id } })
+  t.equal(await isSignedIn(), true, 'sessions go on')
+  t.equal(await signIn(), 302, 'and new ones begin')
+
+  t.match(await program.post(`/api/games/${game.id}/secret`), { status: 200, body: { clientId: game.clientId } })
+  t.ok(apps.hasSecret(await apps.find(elder.clientId), elder.clientSecret), "the other's secret is as it was")
+  await program.patch(`/api/games/${game.id}`, { title: 'Ping' })
+  t.match(await apps.find(game.clientId), { name: 'Ping' })
+  t.match(await apps.find(elder.clientId), { name: 'Elder' })
+
+  await program.delete(`/api/games/${game.id}`)
+  platform.clock.advance(31 * 86_400_000)
+  await platform.app.games.removals.purge(new AbortController().signal)
+  t.equal(await apps.find(game.clientId), null, 'its own goes with it')
+  t.match(await apps.find(elder.clientId), { gameId: null }, 'the other stands alone')
 })
