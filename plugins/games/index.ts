@@ -8,6 +8,7 @@ import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
+import { isOwnAddress } from './own-addresses.ts'
 import { contributeToOverview, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
 import { overviewPages } from './pages/overview.ts'
@@ -42,6 +43,7 @@ export default definePlugin(
     app.decorate('games', new Games(app))
     await app.games.start()
     app.identity.apps.checkGamesWith((playerId, gameId) => app.games.mustOwn(playerId, gameId))
+    app.identity.apps.findGamesWith((clientId, address) => isOwnAddress(app.origins, app.games, { clientId, address }))
     const { removal } = app.identity
     removal.parts.set('games', (playerId) => app.games.export(playerId))
     removal.clearings.push((em, playerId) => app.games.removals.removeAllOf(em, playerId))

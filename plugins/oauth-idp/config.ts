@@ -53,7 +53,8 @@ export const OAuthConfig = Section(
   {
     skipConsentForHostedGames: Type.Boolean({
       default: true,
-      description: 'Games hosted here learn the name and picture of players who sign in without asking them first.',
+      description:
+        'Games hosted here learn, at their own addresses, the name and picture of players who sign in without asking them first.',
     }),
   },
   { description: 'Sign-in to games.', default: {} },

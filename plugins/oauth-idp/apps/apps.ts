@@ -37,6 +37,9 @@ export interface NewApp {
 /** Finds a game by what its owner calls it. @throws NotFound when it is not this player's */
 export type GameCheck = (playerId: string, gameId: string) => Promise<{ id: string }>
 
+/** Whether an address is one of the game's own, served from here, whose application a client is. */
+export type AddressCheck = (clientId: string, address: string) => Promise<boolean>
+
 /** An application that was changed or deleted. */
 export type ChangedApp = Pick<OAuthAppRow, 'clientId' | 'gameId'>
 
@@ -61,6 +64,7 @@ export class Apps {
   #checkGame: GameCheck = async () => {
     throw new NotFound('game')
   }
+  #isOwnAddress: AddressCheck = async () => false
 
   constructor(context: AppsContext) {
     this.#context = context
@@ -69,6 +73,19 @@ export class Apps {
   /** The plugin that owns games says here who may link an application to one; until then nobody may. */
   checkGamesWith(check: GameCheck): void {
     this.#checkGame = check
+  }
+
+  /** The plugin that owns games says here which addresses are a game's; until then none is. */
+  findGamesWith(check: AddressCheck): void {
+    this.#isOwnAddress = check
+  }
+
+  /**
+   * Whether an answer stays on this platform: with a game that lives here, at one of its own addresses. Its owner may
+   * register others, of a server elsewhere; those are as foreign as anybody's.
+   */
+  async staysHere(client: OAuthClient, redirectUri: string): Promise<boolean> {
+    return client.hosted && (await this.#isOwnAddress(client.clientId, redirectUri))
   }
 
   /** Makes an application for its owner. @throws InvalidRequest for its redirect URIs; NotFound for a foreign game */

@@ -81,9 +81,17 @@ export const authorizeRoutes: Routes = async (app) => {
     },
   )
 
-  /** Hosted games learn what every player sees anyway without asking; all others ask once a scope. */
-  async function mustAsk(player: Principal, { client }: Recipient, { scope }: AuthorizationRequest): Promise<boolean> {
-    if (client.hosted && isHarmless(scope) && identity.oauth.skipConsentForHostedGames) return false
+  /**
+   * Hosted games learn, at their own addresses here, what every player sees anyway without asking; all others ask once a
+   * scope.
+   */
+  async function mustAsk(
+    player: Principal,
+    { client, redirectUri }: Recipient,
+    { scope }: AuthorizationRequest,
+  ): Promise<boolean> {
+    const skips = isHarmless(scope) && identity.oauth.skipConsentForHostedGames
+    if (skips && (await identity.apps.staysHere(client, redirectUri))) return false
     return !(await identity.consents.covers(player.playerId, client.clientId, scope))
   }
 

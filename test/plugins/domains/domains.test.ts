@@ -135,6 +135,20 @@ t.test('a game is served at a domain once its proof is in the DNS', async (t) =>
     ])
   })
 
+  t.test('a domain that is not proved may be signed in to, but not without the question', async (t) => {
+    const player = await platform.signUp()
+    const [{ id, redirectUris, clientId }] = (await program.get('/api/oauth/apps')).body.apps
+    const foreign = 'https://play.example.net/auth/service/callback'
+    await program.patch(`/api/oauth/apps/${id}`, { redirectUris: [...redirectUris, foreign] })
+    const ask = (redirect_uri: string) => {
+      const query = new URLSearchParams({ response_type: 'code', client_id: clientId, redirect_uri, scope: 'profile' })
+      return player.get(`/oauth/authorize?${query}`)
+    }
+    for (const own of redirectUris) t.equal((await ask(own)).status, 303, own)
+    t.match(await ask(foreign), { status: 200, text: /play\.example\.net.*Allow/s })
+    await program.patch(`/api/oauth/apps/${id}`, { redirectUris })
+  })
+
   t.test('other addresses lead there only when the owner wishes', async (t) => {
     const slugHost = 'pong.yard-games.net'
     t.equal((await visit('/', slugHost)).status, 200)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { authorizeUrl, decide, pkce, REDIRECT_URI, registerApp, sentBack } from '../../kit/oauth.ts'
+import { authorizeUrl, decide, exchange, pkce, REDIRECT_URI, registerApp, sentBack } from '../../kit/oauth.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens']
@@ -173,18 +173,45 @@ t.test('a redirect carries nothing of the request into a header', async (t) => {
   t.equal(sentBack(long)?.state?.length, 8000)
 })
 
-t.test('a game that lives here is not asked about for names, but for addresses', async (t) => {
-  const { platform, player } = await start(t)
+t.test('a game that lives here is not asked about for names at its own addresses, but for all else', async (t) => {
+  const platform = await startPlatform(t)
+  const player = await platform.signUp()
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const game = await platform.game(owner, { title: 'Pong' })
+  const other = await platform.game(owner, { title: 'Other' })
+  const { id } = (await program.get('/api/oauth/apps?limit=100')).body.apps.find(
+    ({ clientId }: { clientId: string }) => clientId === game.clientId,
+  )
   const redirectUri = 'http://pong.localhost:8080/auth/service/callback'
-  const hosted = await platform.app.identity.apps.create(platform.app.db.em(), {
-    ownerId: player.id,
-    name: 'Pong',
-    homepageUrl: null,
-    gameId: null,
-    redirectUris: [redirectUri],
-    hosted: true,
-  })
-  const ask = (scope: string) => player.get(authorizeUrl(hosted, { redirect_uri: redirectUri, scope }))
-  t.ok(sentBack(await ask('profile'), redirectUri)?.code)
-  t.equal((await ask('profile email')).status, 200)
+  const elsewhere = [
+    REDIRECT_URI,
+    'http://pong.localhost:8081/auth/service/callback',
+    'https://pong.localhost:8080/auth/service/callback',
+    'http://pong--0abc.localhost:8080/auth/service/callback',
+    `http://${platform.gameHost(other.slug)}/auth/service/callback`,
+    'http://nobody.localhost:8080/auth/service/callback',
+    'http://localhost:8080/auth/service/callback',
+  ]
+  const patched = await program.patch(`/api/oauth/apps/${id}`, { redirectUris: [redirectUri, ...elsewhere] })
+  t.equal(patched.status, 200)
+  const app = { id, ...game.oauth }
+  const ask = (to: string, changes = {}) =>
+    player.get(authorizeUrl(app, { redirect_uri: to, scope: 'openid profile', ...changes }))
+  t.ok(sentBack(await ask(redirectUri), redirectUri)?.code)
+  t.ok(sentBack(await ask(redirectUri, { prompt: 'none' }), redirectUri)?.code, 'in a frame too')
+  t.equal((await ask(redirectUri, { scope: 'profile email' })).status, 200)
+  for (const to of elsewhere) {
+    const page = await ask(to)
+    t.match(page, { status: 200, text: new RegExp(`Sends you to.*${new URL(to).host}.*Allow`, 's') }, to)
+    t.match(sentBack(await ask(to, { prompt: 'none' }), to), { error: 'consent_required' }, to)
+  }
+  const url = authorizeUrl(app, { scope: 'openid profile' })
+  const { code } = sentBack(await decide(player, url, 'allow')) ?? {}
+  t.equal(
+    (await exchange(platform.stranger, app, code as string)).status,
+    200,
+    'with a yes, its server elsewhere learns',
+  )
+  t.ok(sentBack(await ask(REDIRECT_URI))?.code, 'and is not asked about again')
 })
