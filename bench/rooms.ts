@@ -10,6 +10,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { NODE_FLAGS } from '../bin/node-flags.js'
 import type { Job } from './rooms/load.ts'
 
 const SECONDS = Number(process.env.SECONDS ?? 5)
@@ -33,9 +34,10 @@ function versionOf(name: string): string {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../node_modules', name, 'package.json'), 'utf8')).version
 }
 
-/** A Node process pinned to a core. */
+/** A Node process pinned to a core; a server of ours as `gameyard serve` has it run. */
 function start(core: number, script: string, ...args: string[]): ChildProcess {
-  const node = [process.execPath, join(import.meta.dirname, 'rooms', script), ...args]
+  const flags = args[0] === 'gameyard' ? NODE_FLAGS : []
+  const node = [process.execPath, ...flags, join(import.meta.dirname, 'rooms', script), ...args]
   const [command = '', ...rest] =
     existsSync('/usr/bin/taskset') && cpus().length > 1 ? ['/usr/bin/taskset', '-c', String(core), ...node] : node
   const env = { PATH: process.env.PATH, NODE_ENV: 'production' }

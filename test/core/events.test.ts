@@ -122,6 +122,6 @@ t.test('two nodes on one Redis hear each other, and an outage loses events but n
 })
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5000
+  const deadline = Date.now() + 30_000
   while (!(await condition()) && Date.now() < deadline) await sleep(20)
 }

@@ -261,7 +261,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       let [now, most] = [0, 0]
       jobs.handle('busy', async () => {
         most = Math.max(most, ++now)
-        await sleep(250) // longer than it takes to claim three on a busy machine
+        await until(() => most >= 3)
+        await sleep(50) // in which a fourth would begin
         now--
       })
       await jobs.start()
@@ -330,9 +331,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       await jobs.enqueue(db.em(), { name: 'quick' })
       await until(async () => (await rows()).every(({ state }) => state === 'running'))
       await jobs.enqueue(db.em(), { name: 'stubborn', payload: 2, runAt: new Date(Date.now() + 60 * SECOND) })
-      const began = Date.now()
       await jobs.stop(300)
-      t.ok(Date.now() - began < 1000)
       t.ok(ended)
       t.ok(aborted)
       t.match(await rows(), [

@@ -10,7 +10,7 @@ import { openMigrated, slowMigrations, startMigrating } from '../kit/migrating-p
 import { needsPostgres, startPostgres } from '../kit/postgres.ts'
 
 /** How often a process is killed while it migrates; GAMEYARD_KILLS raises it. */
-const KILLS = Number(process.env.GAMEYARD_KILLS ?? 8)
+const KILLS = Number(process.env.GAMEYARD_KILLS ?? 3)
 
 const folder = await mkdtemp(join(tmpdir(), 'gameyard-migrations-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))

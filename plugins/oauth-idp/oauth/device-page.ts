@@ -63,7 +63,8 @@ export const DeviceDonePage = ({ approved }: { approved: boolean }): View => htm
   <div class="stack">
     <header class="page-header">
       <h1>${approved ? 'The device is signed in' : 'The device stays outside'}</h1>
-      <p class="lede">${approved ? 'Go back to it; it goes on by itself in a few seconds.' : 'It was given nothing.'}
-        You can close this page.</p>
+      <p class="lede">
+        ${approved ? 'Go back to it; it goes on by itself in a few seconds.' : 'It was given nothing.'} You can close this page.
+      </p>
     </header>
   </div>`

@@ -135,8 +135,10 @@ export const playerPages: Routes = async (app) => {
     if (!viewer) return reply.redirect('/', 303)
     const isGuest = (await guestOf(request)) !== undefined
     const body = html`
-      <header class="page-header"><h1>Sign out?</h1><p class="lede">You are signed in as <strong>${viewer.name}</strong>.
-        ${isGuest && html`As a guest you can't come back as the same player. <a href="/settings">Make it an account</a> to keep it.`}</p></header>
+      <header class="page-header">
+        <h1>Sign out?</h1>
+        <p class="lede">You are signed in as <strong>${viewer.name}</strong>.${isGuest && html` As a guest you can't come back as the same player. <a href="/settings">Make it an account</a> to keep it.`}</p>
+      </header>
       <${Form} action="/sign-out" submit="Sign out" />`
     return renderPage(reply, { title: 'Sign out', user: viewer, narrow: true, body })
   })

@@ -1,4 +1,6 @@
 // Assets on an S3 server that checks signatures: fetched once, then served from the copy on this machine.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startSwift, swiftMissing } from '../../kit/swift.ts'
@@ -33,11 +35,14 @@ t.test('what a remote storage holds is fetched once', options, async (t) => {
   t.ok(source.status === 200 && source.body.equals(model))
   const whole = await ask('/api/assets/pack/file')
   t.equal(whole.body.length, Number(whole.headers['content-length']))
-  // A copy is complete a moment after its first reader has all.
-  await sleep(500)
+  const copies = join(platform.app.config.dataDir, 'cache/assets')
   for (const name of ['sea', 'pack']) {
     const { id, files } = await assets.get(name)
-    for (const { sha256 } of files) await storage.delete(`assets/${id}/${sha256}`)
+    for (const { sha256 } of files) {
+      // A copy is complete a moment after its first reader has all.
+      while (!existsSync(join(copies, sha256))) await sleep(20)
+      await storage.delete(`assets/${id}/${sha256}`)
+    }
   }
   const again = await ask('/api/assets/sea/file?variant=source', { headers: { range: 'bytes=1000-300999' } })
   t.equal(again.status, 206)

@@ -49,7 +49,7 @@ export class RoomSocket {
     for (;;) {
       const at = this.heard.findIndex((frame) => frame.t === type)
       if (at !== -1) return this.heard.splice(at, 1)[0]
-      await once(this.socket, 'message', { signal: AbortSignal.timeout(5000) })
+      await once(this.socket, 'message', { signal: AbortSignal.timeout(20_000) })
     }
   }
 

@@ -236,7 +236,7 @@ t.test('a refused upgrade does not keep its socket', async (t) => {
         'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     )
     socket.resume()
-    await once(socket, 'end', { signal: AbortSignal.timeout(3000) })
+    await once(socket, 'end', { signal: AbortSignal.timeout(30_000) })
     t.pass(path)
   }
 })
