@@ -113,5 +113,15 @@ t.test('a game of its own port keeps it under another name', async (t) => {
   const game = await platform.game(player, { title: 'Lan' })
   const { body } = await (await platform.program(player)).patch(`/api/games/${game.id}`, { slug: 'party' })
   t.equal(body.url, game.url)
-  t.match(platform.app.origins.parse(new URL(body.url).host), { kind: 'game', slug: 'party' })
+  const { host } = new URL(body.url)
+  t.match(platform.app.origins.parse(host), { kind: 'game', slug: 'party' })
+
+  const started = await player.get('/auth/service/start', { host })
+  const { pathname, search } = new URL(started.headers.location as string)
+  const { headers } = await player.get(pathname + search)
+  t.match(
+    headers,
+    { location: new RegExp(`^${game.url}/auth/service/callback\\?code=`) },
+    'signed in without a question',
+  )
 })
