@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { until } from '../kit/blender.ts'
-import { registerApp } from '../kit/oauth.ts'
+import { REDIRECT_URI, registerApp } from '../kit/oauth.ts'
 import { startPlatform } from '../kit/platform.ts'
 import { sheet } from '../plugins/assets/models.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
@@ -64,10 +64,14 @@ t.test('an account ends with its tokens, games and deploys, and takes its data a
   t.not((await keysUnder(`assets/${vouched}/`)).length, 0)
   t.equal(await count('owner_blobs', 'owner_id', player.id), 0)
 
+  // As an earlier version left it behind.
+  const left = { ownerId: player.id, name: 'Left', homepageUrl: null, gameId: game.id, redirectUris: [REDIRECT_URI] }
+  await app.identity.apps.create(app.db.em(), left)
   clock.advance(31 * DAY)
   await app.games.removals.purge(new AbortController().signal)
   t.equal(await count('games', 'owner_id', player.id), 0)
   t.equal(await count('deploys', 'owner_id', player.id), 0)
+  t.equal(await count('oauth_apps', 'owner_id', player.id), 0)
   for (const table of ['deploy_manifests', 'deploy_uploads'])
     t.equal(Number((await app.db.query<{ n: number }>(`select count(*) as n from ${table}`))[0]?.n), 0, table)
 })
