@@ -39,8 +39,8 @@ export const securityPages: Routes = async (app) => {
       const { current = '', password = '' } = request.body
       const { playerId } = callerOf(request)
       try {
-        await players.changePassword(playerId, current, password, request.ip)
-        await sessions.start(reply, playerId) // every session has ended; this browser stays
+        const epoch = await players.changePassword(playerId, current, password, request.ip)
+        await sessions.start(reply, playerId, epoch) // every session has ended; this browser stays
         return reply.redirect('/settings/security?done=password', 303)
       } catch (error) {
         const passwordTrouble = troubleOf(error)
