@@ -7,7 +7,6 @@ import { newId } from '../../../core/ids.ts'
 import type { RateLimiter } from '../../../core/rate-limit.ts'
 import { GuestsNotWelcome, InvalidCredentials, LinkUsed, SignUpClosed } from '../errors.ts'
 import { hashOf } from '../hash.ts'
-import { Session } from '../sessions/entities.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import { type Letters, LINK_MS } from './letters.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
@@ -15,6 +14,7 @@ import { verifyPassword } from './passwords.ts'
 import type { NewPlayer, NewRow, Players } from './players.ts'
 import { normaliseName } from './profile.ts'
 import type { Player } from './schemas.ts'
+import type { WaysIn } from './ways-in.ts'
 
 interface SignUpContext {
   db: Database
@@ -22,6 +22,7 @@ interface SignUpContext {
   events: Events
   rateLimiter: RateLimiter
   players: Players
+  waysIn: WaysIn
   tokens: OneTimeTokens
   letters: Letters
   signUp: 'open' | 'invite' | 'closed'
@@ -166,11 +167,12 @@ export class SignUp {
 
   /** The guest's player becomes the account: same id, so that games know them as who they were. */
   async #upgrade(em: SqlEntityManager, guestId: string, row: NewRow): Promise<Player> {
-    const { players } = this.#context
+    const { players, waysIn } = this.#context
     const { email, emailVerified, name, passwordHash } = row
     await players.updateUnique(em, guestId, { email, emailVerified, name, passwordHash, guest: false }, { guest: true })
-    // Who else holds a session of the guest (a shared machine at the jam) does not get the account.
-    await em.nativeDelete(Session, { playerId: guestId })
+    // Who else had the guest (a shared machine at the jam) does not get the account, by nothing that was given or added.
+    await players.endAccess(em, guestId)
+    await waysIn.close(em, guestId)
     const upgraded = await em.findOne(PlayerRow, { id: guestId })
     if (!upgraded) throw new NotFound('player')
     return players.describe(upgraded)
