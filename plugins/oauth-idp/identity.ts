@@ -137,7 +137,9 @@ export class Identity {
   async sweep(): Promise<void> {
     await this.sessions.sweep()
     await this.#tokens.sweep()
-    for (const id of await this.signUp.lostGuests()) await this.removal.remove(id)
+    for (const id of await this.signUp.lostGuests()) {
+      await this.removal.remove(id, (em) => this.signUp.isLost(em, id))
+    }
     await this.grants.sweep()
     await this.signingKeys.sweep()
   }

@@ -82,15 +82,17 @@ export class Removal {
    * Deletes the account and what belongs to it, at once and for good; games keep the results that they stored under its
    * id. What plugins keep goes in the same transaction (`clearings`); `player.deleted` is for what they remember.
    *
+   * @param condition looked at in that transaction; where it does not hold, the account stays
    * @throws NotFound, LastAdmin
    */
-  async remove(playerId: string): Promise<void> {
+  async remove(playerId: string, condition?: (em: SqlEntityManager) => Promise<boolean>): Promise<void> {
     const { db, events, players, apps, avatars } = this.#context
     const { isAdmin = false } = (await players.find(playerId)) ?? {}
     if (isAdmin && (await db.em().count(PlayerRow, { isAdmin: true })) === 1) throw new LastAdmin()
     const alone = await db.em().find(OAuthAppRow, { ownerId: playerId, gameId: null }, { fields: ['id'] })
     for (const { id } of alone) await apps.delete(playerId, id)
-    await db.transaction(async (em) => {
+    const removed = await db.transaction(async (em) => {
+      if (condition && !(await condition(em))) return false
       const admins = await em.find(PlayerRow, { isAdmin: true }, { lockMode: LockMode.PESSIMISTIC_WRITE })
       if (admins.length === 1 && admins[0]?.id === playerId) throw new LastAdmin()
       await players.endAccess(em, playerId)
@@ -99,7 +101,9 @@ export class Removal {
       }
       for (const clear of this.clearings) await clear(em, playerId)
       if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
+      return true
     })
+    if (!removed) return
     await events.emit('player.changed', { playerId })
     await events.emit('player.deleted', { playerId })
     await avatars.remove(playerId)

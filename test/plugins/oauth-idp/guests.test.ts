@@ -110,13 +110,38 @@ t.test('a guest whom no browser remembers is forgotten', async (t) => {
   const guest = new Client(platform.app)
   const { id } = (await guest.post('/api/auth/guest', { name: 'Ada' })).body.user
   const { identity } = platform.app
+  const { removal, signUp } = identity
+  /** Guests whose browsers are gone, and what is left to them. */
+  const left = async (name: string, also: (guest: PlayerClient) => Promise<unknown>): Promise<string> => {
+    const browser = new Client(platform.app)
+    const { user } = (await browser.post('/api/auth/guest', { name })).body
+    await also(Object.assign(browser, { id: user.id }) as PlayerClient)
+    await browser.post('/api/auth/sign-out')
+    return user.id
+  }
+  const kept = [
+    await left('Passkey', ({ id }) => addPasskey(platform, id)),
+    await left('Elsewhere', ({ id }) => addAccountElsewhere(platform, id)),
+    await left('Token', (guest) =>
+      guest.post('/api/tokens', { label: 'x', scopes: ['games:read'], expiresInDays: null }),
+    ),
+  ]
+  const ran = (browser: PlayerClient) =>
+    browser.post('/api/tokens', { label: 'x', scopes: ['games:read'], expiresInDays: 30 })
+  const outlived = await left('Token that ran out', ran)
   platform.clock.advance(29 * DAY)
   await identity.sweep()
   t.ok(await identity.players.find(id))
   platform.clock.advance(2 * DAY)
+  for (const one of kept) {
+    await removal.remove(one, (em) => signUp.isLost(em, one))
+    t.ok(await identity.players.find(one), 'not even when they are about to be')
+  }
   await identity.sweep()
   t.equal(await identity.players.find(id), null)
   t.equal(await identity.players.standing(id), null, 'also for what was signed for them')
+  t.equal(await identity.players.find(outlived), null)
+  for (const one of kept) t.ok(await identity.players.find(one), 'who can come back otherwise is kept')
 })
 
 t.test('an invitation makes one account', async (t) => {
