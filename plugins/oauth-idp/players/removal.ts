@@ -87,14 +87,13 @@ export class Removal {
    */
   async remove(playerId: string, condition?: (em: SqlEntityManager) => Promise<boolean>): Promise<void> {
     const { db, events, players, apps, avatars } = this.#context
-    const { isAdmin = false } = (await players.find(playerId)) ?? {}
-    if (isAdmin && (await db.em().count(PlayerRow, { isAdmin: true })) === 1) throw new LastAdmin()
+    const working = { isAdmin: true, disabled: false }
+    mustNotBeLast(await db.em().find(PlayerRow, working, { fields: ['id'] }), playerId)
     const alone = await db.em().find(OAuthAppRow, { ownerId: playerId, gameId: null }, { fields: ['id'] })
     for (const { id } of alone) await apps.delete(playerId, id)
     const removed = await db.transaction(async (em) => {
       if (condition && !(await condition(em))) return false
-      const admins = await em.find(PlayerRow, { isAdmin: true }, { lockMode: LockMode.PESSIMISTIC_WRITE })
-      if (admins.length === 1 && admins[0]?.id === playerId) throw new LastAdmin()
+      mustNotBeLast(await em.find(PlayerRow, working, { lockMode: LockMode.PESSIMISTIC_WRITE }), playerId)
       await players.endAccess(em, playerId)
       for (const entity of [Consent, OneTimeToken, Passkey, UpstreamAccount]) {
         await em.nativeDelete(entity as typeof Consent, { playerId })
@@ -108,4 +107,9 @@ export class Removal {
     await events.emit('player.deleted', { playerId })
     await avatars.remove(playerId)
   }
+}
+
+/** @param admins those who can sign in */
+function mustNotBeLast(admins: { id: string }[], playerId: string): void {
+  if (admins.length === 1 && admins[0]?.id === playerId) throw new LastAdmin()
 }
