@@ -11,6 +11,7 @@ import { ShortCache } from '../../../core/short-cache.ts'
 import { EmailTaken, InvalidCredentials } from '../errors.ts'
 import { endGrants } from '../oauth/grants.ts'
 import { Session } from '../sessions/entities.ts'
+import { mustBeFresh } from '../sessions/freshness.ts'
 import { PlayerRow } from './entities.ts'
 import { hashPassword, passwordTrouble, verifyPassword } from './passwords.ts'
 import { avatarPath, fieldError, normaliseEmail, normaliseName } from './profile.ts'
@@ -36,6 +37,16 @@ export interface Standing {
 export interface Known {
   player: Player
   epoch: number
+}
+
+export interface PasswordChange {
+  playerId: string
+  sessionId: string
+  /** The password so far; nothing for who has none. */
+  current: string
+  next: string
+  /** Of the caller, for rate limits. */
+  address: string
 }
 
 export interface NewPlayer {
@@ -234,14 +245,16 @@ export class Players {
   }
 
   /**
+   * By who is signed in: with the password so far, or, for who came by other ways and sets a first one, freshly.
+   *
    * @returns the epoch that it begins
-   * @throws InvalidCredentials when `current` is wrong, or no longer right by the time it would be replaced; RateLimited;
+   * @throws Forbidden when that takes a fresh sign-in; InvalidCredentials when `current` is wrong, or no longer right by the time it would be replaced; RateLimited;
    * InvalidRequest when `next` can't be taken
    */
-  async changePassword(id: string, current: string, next: string, address: string): Promise<number> {
-    const row = await this.#context.db.em().findOne(PlayerRow, { id })
+  async changePassword({ playerId, sessionId, current, next, address }: PasswordChange): Promise<number> {
+    const row = await this.#context.db.em().findOne(PlayerRow, { id: playerId })
     if (!row?.email) throw new NotFound('player')
-    // Who has come by other ways so far sets a first one.
+    if (!row.passwordHash) await mustBeFresh(this.#context, sessionId)
     const { epoch } = row.passwordHash ? await this.authenticate({ email: row.email, password: current }, address) : row
     await this.#setPassword(this.describe(row), next, epoch)
     return epoch + 1
