@@ -24,6 +24,7 @@ import { Recovery } from './players/recovery.ts'
 import { Removal } from './players/removal.ts'
 import { Setup } from './players/setup.ts'
 import { SignUp } from './players/sign-up.ts'
+import { WaysIn } from './players/ways-in.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
@@ -35,6 +36,8 @@ export class Identity {
   readonly oauth: OAuthConfig
   readonly limits: AuthLimits
   readonly players: Players
+  /** By what a player comes in beside the password; other plugins add theirs. */
+  readonly waysIn: WaysIn
   readonly setup: Setup
   readonly signUp: SignUp
   readonly recovery: Recovery
@@ -90,14 +93,16 @@ export class Identity {
     this.idTokens = new IdTokens({ clock, keys: this.signingKeys, issuer: origins.portal })
     this.consents = new Consents({ db, clock, events })
     const { players, sessions, apps } = this
+    const waysIn = new WaysIn(clock)
+    this.waysIn = waysIn
     const tokens = new OneTimeTokens({ db, clock, key: app.keys.derive('oauth-idp/one-time-tokens') })
     this.#tokens = tokens
     const site = { portalUrl: origins.portal, siteName: app.site.name }
     const letters = new Letters({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
     this.#db = db
     this.#letters = letters
-    this.signUp = new SignUp({ ...around, players, tokens, letters })
-    this.recovery = new Recovery({ ...around, players, tokens, letters })
+    this.signUp = new SignUp({ ...around, players, waysIn, tokens, letters })
+    this.recovery = new Recovery({ ...around, players, waysIn, tokens, letters })
     this.addressChange = new AddressChange({ ...around, players, tokens, letters })
     this.avatars = new Avatars({ ...around, storage: app.storage })
     this.passkeys = new Passkeys({ ...around, ...site, players, tokens })
@@ -132,7 +137,9 @@ export class Identity {
   async sweep(): Promise<void> {
     await this.sessions.sweep()
     await this.#tokens.sweep()
-    for (const id of await this.signUp.lostGuests()) await this.removal.remove(id)
+    for (const id of await this.signUp.lostGuests()) {
+      await this.removal.remove(id, (em) => this.signUp.isLost(em, id))
+    }
     await this.grants.sweep()
     await this.signingKeys.sweep()
   }

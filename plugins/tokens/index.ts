@@ -34,6 +34,10 @@ export default definePlugin(
     })
     app.identity.removal.parts.set('tokens', (playerId) => tokens.export(playerId))
     app.identity.removal.clearings.push((em, playerId) => em.nativeDelete(ApiToken, { playerId }))
+    app.identity.waysIn.add({
+      openFor: (em, playerIds) => tokens.holdersOf(em, playerIds),
+      close: (em, playerId) => em.nativeDelete(ApiToken, { playerId }),
+    })
     app.identity.builtins.add(cliClient(tokens))
     app.site.navigation.push({ label: 'API tokens', href: '/settings/tokens', place: 'make', order: 60, key: 't' })
     await app.register(routes)

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Principal } from '../../core/auth.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -68,6 +69,10 @@ export class Tokens {
     context.events.on('token.revoked', ({ tokenId }) =>
       this.#cache.dropWhere(({ principal }) => principal.credentialId === tokenId),
     )
+    // All of them may have ended with what was changed.
+    context.events.on('player.changed', ({ playerId }) =>
+      this.#cache.dropWhere(({ principal }) => principal.playerId === playerId),
+    )
   }
 
   /**
@@ -135,6 +140,13 @@ export class Tokens {
   /** All of a player's tokens, for their data export. */
   async export(playerId: string): Promise<Token[]> {
     return (await this.#context.db.em().find(ApiToken, { playerId }, { orderBy: { id: 'asc' } })).map(toToken)
+  }
+
+  /** Those of the players who have a token that still works. */
+  async holdersOf(em: SqlEntityManager, playerIds: string[]): Promise<string[]> {
+    const works = { $or: [{ expiresAt: null }, { expiresAt: { $gt: this.#context.clock.now() } }] }
+    const rows = await em.find(ApiToken, { playerId: { $in: playerIds }, ...works }, { fields: ['playerId'] })
+    return rows.map(({ playerId }) => playerId)
   }
 
   /** One of a player's tokens. @throws NotFound, also when it is another's */

@@ -7,9 +7,8 @@ import type { RateLimiter } from '../../../core/rate-limit.ts'
 import { InvalidCredentials } from '../errors.ts'
 import { hashOf } from '../hash.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
-import type { Players } from '../players/players.ts'
+import type { Known, Players } from '../players/players.ts'
 import { normaliseName } from '../players/profile.ts'
-import type { Player } from '../players/schemas.ts'
 import { Passkey } from './entities.ts'
 
 interface PasskeysContext {
@@ -103,8 +102,8 @@ export class Passkeys {
     })
   }
 
-  /** Whose passkey it is. @throws InvalidCredentials, RateLimited */
-  async authenticate(response: AuthenticationResponseJSON, address: string): Promise<Player> {
+  /** Whose passkey it is, with the epoch that was read before it was verified. @throws InvalidCredentials, RateLimited */
+  async authenticate(response: AuthenticationResponseJSON, address: string): Promise<Known> {
     const { db, clock, players, rateLimiter, signInAttemptsPerMinute } = this.#context
     await rateLimiter.take(`passkey-sign-in/${address}`, signInAttemptsPerMinute, 60_000)
     const em = db.em()
@@ -127,8 +126,8 @@ export class Passkeys {
     // Of two uses at once with one count, one is a copy's.
     const changes = { counter: authenticationInfo.newCounter, lastUsedAt: clock.now() }
     if (!(await markOnce(em, Passkey, { id, counter }, changes))) throw new InvalidCredentials()
-    const { disabled: _, epoch: __, ...signedIn } = player
-    return signedIn
+    const { disabled: _, epoch, ...signedIn } = player
+    return { player: signedIn, epoch }
   }
 
   list(playerId: string): Promise<Passkey[]> {

@@ -68,8 +68,8 @@ export const passkeyRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const response = request.body.response as unknown as AuthenticationResponseJSON
-      const user = await passkeys.authenticate(response, request.ip)
-      await sessions.start(reply, user.id)
+      const { player: user, epoch } = await passkeys.authenticate(response, request.ip)
+      await sessions.start(reply, user.id, epoch)
       reply.header('cache-control', 'no-store')
       return { user }
     },

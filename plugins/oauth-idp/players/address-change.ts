@@ -4,7 +4,7 @@ import { Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import type { RateLimiter } from '../../../core/rate-limit.ts'
 import { InvalidCredentials, LinkUsed } from '../errors.ts'
-import { Session } from '../sessions/entities.ts'
+import { mustBeFresh } from '../sessions/freshness.ts'
 import { OneTimeToken } from './entities.ts'
 import { type Letters, LINK_MS } from './letters.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
@@ -22,9 +22,6 @@ interface AddressChangeContext {
   letters: Letters
   linksPerHour: number
 }
-
-/** How lately somebody without a password must have signed in: with a passkey, or through an account elsewhere. */
-const FRESH_MS = 600_000
 
 /** Who asks, and what shows that it is really them. */
 export interface AddressChangeRequest {
@@ -60,7 +57,7 @@ export class AddressChange {
     const next = normaliseEmail(email)
     if (next === player.email) throw fieldError('email', 'This is your address already.')
     if (await players.hasPassword(playerId)) await this.#mustKnow(player.email, password, address)
-    else await this.#mustBeFresh(sessionId)
+    else await mustBeFresh(this.#context, sessionId)
     await limitLetters(this.#context, next, address)
     const nonce = tokens.newNonce()
     const { email: from } = player
@@ -110,16 +107,6 @@ export class AddressChange {
       await this.#context.players.authenticate({ email, password }, address)
     } catch (error) {
       throw error instanceof InvalidCredentials ? fieldError('password', 'This is not your password.') : error
-    }
-  }
-
-  async #mustBeFresh(sessionId: string): Promise<void> {
-    const { db, clock } = this.#context
-    const session = await db.em().findOne(Session, { id: sessionId }, { fields: ['createdAt'] })
-    if (!session || session.createdAt.getTime() < clock.now().getTime() - FRESH_MS) {
-      throw new Forbidden(
-        'Sign out and in again first, with your passkey or other account: this takes a fresh sign-in.',
-      )
     }
   }
 }

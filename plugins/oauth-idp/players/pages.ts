@@ -62,8 +62,8 @@ export const playerPages: Routes = async (app) => {
       const { email = '', password = '' } = request.body
       const returnTo = safeReturnTo(request.body.returnTo, portal)
       try {
-        const player = await players.authenticate({ email, password }, request.ip)
-        await sessions.start(reply, player.id)
+        const { player, epoch } = await players.authenticate({ email, password }, request.ip)
+        await sessions.start(reply, player.id, epoch)
         return reply.redirect(returnTo, 303)
       } catch (error) {
         return signInPage(reply, { returnTo, email, trouble: troubleOf(error) })

@@ -11,6 +11,7 @@ import { ShortCache } from '../../../core/short-cache.ts'
 import { EmailTaken, InvalidCredentials } from '../errors.ts'
 import { endGrants } from '../oauth/grants.ts'
 import { Session } from '../sessions/entities.ts'
+import { mustBeFresh } from '../sessions/freshness.ts'
 import { PlayerRow } from './entities.ts'
 import { hashPassword, passwordTrouble, verifyPassword } from './passwords.ts'
 import { avatarPath, fieldError, normaliseEmail, normaliseName } from './profile.ts'
@@ -30,6 +31,22 @@ export interface Standing {
   disabled: boolean
   /** Grows when the player is signed out everywhere: what was signed under a smaller one is void. */
   epoch: number
+}
+
+/** Who has shown who they are, and the epoch at that moment. */
+export interface Known {
+  player: Player
+  epoch: number
+}
+
+export interface PasswordChange {
+  playerId: string
+  sessionId: string
+  /** The password so far; nothing for who has none. */
+  current: string
+  next: string
+  /** Of the caller, for rate limits. */
+  address: string
 }
 
 export interface NewPlayer {
@@ -205,9 +222,10 @@ export class Players {
    * account, the password is wrong or the account is disabled.
    *
    * @param address of the caller: attempts are counted by account and address
+   * @returns with the `epoch` that was read with the password: what is begun by it counts only while that holds
    * @throws InvalidCredentials, RateLimited
    */
-  async authenticate({ email, password }: { email: string; password: string }, address: string): Promise<Player> {
+  async authenticate({ email, password }: { email: string; password: string }, address: string): Promise<Known> {
     const { db, rateLimiter, signInAttemptsPerMinute } = this.#context
     const account = email.normalize('NFC').trim().toLowerCase()
     const key = createHash('sha256').update(account).digest('base64url')
@@ -216,7 +234,7 @@ export class Players {
     const row = await db.em().findOne(PlayerRow, { email: addressOrNothing(email) })
     const matches = await verifyPassword(password, row?.passwordHash ?? null)
     if (!row || !matches || row.disabled) throw new InvalidCredentials()
-    return this.describe(row)
+    return { player: this.describe(row), epoch: row.epoch }
   }
 
   /** Changes what others see. @throws NotFound, InvalidRequest */
@@ -226,13 +244,20 @@ export class Players {
     await this.#context.events.emit('player.changed', { playerId: id })
   }
 
-  /** @throws InvalidCredentials when `current` is wrong; RateLimited; InvalidRequest when `next` can't be taken */
-  async changePassword(id: string, current: string, next: string, address: string): Promise<void> {
-    const row = await this.#context.db.em().findOne(PlayerRow, { id })
+  /**
+   * By who is signed in: with the password so far, or, for who came by other ways and sets a first one, freshly.
+   *
+   * @returns the epoch that it begins
+   * @throws Forbidden when that takes a fresh sign-in; InvalidCredentials when `current` is wrong, or no longer right by the time it would be replaced; RateLimited;
+   * InvalidRequest when `next` can't be taken
+   */
+  async changePassword({ playerId, sessionId, current, next, address }: PasswordChange): Promise<number> {
+    const row = await this.#context.db.em().findOne(PlayerRow, { id: playerId })
     if (!row?.email) throw new NotFound('player')
-    // Who has come by other ways so far sets a first one.
-    if (row.passwordHash) await this.authenticate({ email: row.email, password: current }, address)
-    await this.#setPassword(this.describe(row), next)
+    if (!row.passwordHash) await mustBeFresh(this.#context, sessionId)
+    const { epoch } = row.passwordHash ? await this.authenticate({ email: row.email, password: current }, address) : row
+    await this.#setPassword(this.describe(row), next, epoch)
+    return epoch + 1
   }
 
   async hasPassword(id: string): Promise<boolean> {
@@ -265,9 +290,9 @@ export class Players {
   }
 
   /** Who knew the old password is out: sessions, authorization codes and access tokens end with it. */
-  async #setPassword(player: Player, password: string): Promise<void> {
+  async #setPassword(player: Player, password: string, epoch?: number): Promise<void> {
     const passwordHash = await this.hashNewPassword(password, player)
-    await this.#context.db.transaction((em) => this.replacePassword(em, player.id, passwordHash))
+    await this.#context.db.transaction((em) => this.replacePassword(em, player.id, passwordHash, epoch))
     await this.#context.events.emit('player.changed', { playerId: player.id })
   }
 
@@ -277,9 +302,15 @@ export class Players {
     return hashPassword(password)
   }
 
-  /** Within the caller's transaction, who then tells of `player.changed`. */
-  async replacePassword(em: SqlEntityManager, id: string, passwordHash: string): Promise<void> {
-    await em.nativeUpdate(PlayerRow, { id }, { passwordHash })
+  /**
+   * Within the caller's transaction, who then tells of `player.changed`.
+   *
+   * @param epoch where the old password allows it: of a change and a reset at once, the second does not undo the first
+   * @throws InvalidCredentials when the account has another epoch by now
+   */
+  async replacePassword(em: SqlEntityManager, id: string, passwordHash: string, epoch?: number): Promise<void> {
+    const rows = await em.nativeUpdate(PlayerRow, epoch === undefined ? { id } : { id, epoch }, { passwordHash })
+    if (rows === 0) throw new InvalidCredentials()
     await this.endAccess(em, id)
   }
 

@@ -3,20 +3,20 @@ import { Conflict, Forbidden } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import type { RateLimiter } from '../../../core/rate-limit.ts'
 import { LinkUsed } from '../errors.ts'
-import { Passkey } from '../passkeys/entities.ts'
-import { UpstreamAccount } from '../upstream/entities.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import { type Letters, LINK_MS } from './letters.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { Players } from './players.ts'
 import { normaliseEmail } from './profile.ts'
 import { limitLetters } from './sign-up.ts'
+import type { WaysIn } from './ways-in.ts'
 
 interface RecoveryContext {
   db: Database
   events: Events
   rateLimiter: RateLimiter
   players: Players
+  waysIn: WaysIn
   tokens: OneTimeTokens
   letters: Letters
   linksPerHour: number
@@ -54,7 +54,7 @@ export class Recovery {
    * @throws LinkUsed, InvalidRequest
    */
   async reset(token: string, password: string): Promise<void> {
-    const { db, events, players, tokens } = this.#context
+    const { db, events, players, waysIn, tokens } = this.#context
     const link = await tokens.find('reset', token)
     const player = link?.playerId ? await players.find(link.playerId) : null
     if (!link || !player || player.disabled || player.email !== link.email) throw new LinkUsed()
@@ -64,8 +64,7 @@ export class Recovery {
       await players.replacePassword(em, player.id, passwordHash)
       await em.nativeDelete(OneTimeToken, { playerId: player.id, purpose: 'reset' })
       if (player.emailVerified) return
-      await em.nativeDelete(Passkey, { playerId: player.id })
-      await em.nativeDelete(UpstreamAccount, { playerId: player.id })
+      await waysIn.close(em, player.id)
       await em.nativeUpdate(PlayerRow, { id: player.id }, { emailVerified: true })
     })
     await events.emit('player.changed', { playerId: player.id })

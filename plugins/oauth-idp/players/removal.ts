@@ -81,14 +81,15 @@ export class Removal {
    * Deletes the account and what belongs to it, at once and for good; games keep the results that they stored under its
    * id. What plugins keep goes in the same transaction (`clearings`); `player.deleted` is for what they remember.
    *
+   * @param condition looked at in that transaction; where it does not hold, the account stays
    * @throws NotFound, LastAdmin
    */
-  async remove(playerId: string): Promise<void> {
+  async remove(playerId: string, condition?: (em: SqlEntityManager) => Promise<boolean>): Promise<void> {
     const { db, events, players, apps, avatars } = this.#context
-    const { isAdmin = false } = (await players.find(playerId)) ?? {}
-    if (isAdmin && (await db.em().count(PlayerRow, { isAdmin: true })) === 1) throw new LastAdmin()
     const ended = await db.transaction(async (em) => {
-      const admins = await em.find(PlayerRow, { isAdmin: true }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      if (condition && !(await condition(em))) return null
+      const working = { isAdmin: true, disabled: false }
+      const admins = await em.find(PlayerRow, working, { lockMode: LockMode.PESSIMISTIC_WRITE })
       if (admins.length === 1 && admins[0]?.id === playerId) throw new LastAdmin()
       await players.endAccess(em, playerId)
       for (const entity of [Consent, OneTimeToken, Passkey, UpstreamAccount]) {
@@ -98,6 +99,7 @@ export class Removal {
       if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
       return apps.deleteAllOf(em, playerId)
     })
+    if (!ended) return
     for (const app of ended) await apps.announce(app)
     await events.emit('player.changed', { playerId })
     await events.emit('player.deleted', { playerId })

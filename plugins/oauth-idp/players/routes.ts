@@ -56,8 +56,8 @@ export const playerRoutes: Routes = async (app) => {
       schema: { tags, summary: 'Sign in', body: SignInBody, response: { 200: SignedInPlayer } },
     },
     async (request, reply) => {
-      const user = await players.authenticate(request.body, request.ip)
-      await sessions.start(reply, user.id)
+      const { player: user, epoch } = await players.authenticate(request.body, request.ip)
+      await sessions.start(reply, user.id, epoch)
       reply.header('cache-control', 'no-store')
       return { user }
     },

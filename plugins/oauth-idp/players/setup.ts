@@ -8,6 +8,8 @@ import type { NewPlayer, Players } from './players.ts'
 import type { Player } from './schemas.ts'
 
 const ID = 'first-admin'
+/** One who is disabled can't let anybody in. */
+const WORKING_ADMIN = { isAdmin: true, disabled: false }
 
 /**
  * The first administrator's account: while there is none, whoever opens the one-time link makes it. The token is
@@ -30,7 +32,7 @@ export class Setup {
   /** The link, or null once there is an administrator. */
   async url(): Promise<string | null> {
     const em = this.#db.em()
-    if (await em.count(PlayerRow, { isAdmin: true })) return null
+    if (await em.count(PlayerRow, WORKING_ADMIN)) return null
     // Of two nodes that start at once the first one's nonce stays.
     await em.upsert(
       SetupLink,
@@ -43,7 +45,7 @@ export class Setup {
 
   /** Whether a token is the one of the link, and still good. */
   async accepts(token: string): Promise<boolean> {
-    return (await this.#linkOf(token)) !== null && (await this.#db.em().count(PlayerRow, { isAdmin: true })) === 0
+    return (await this.#linkOf(token)) !== null && (await this.#db.em().count(PlayerRow, WORKING_ADMIN)) === 0
   }
 
   /**
@@ -57,7 +59,7 @@ export class Setup {
     const row = await this.#players.prepare({ ...fields, isAdmin: true })
     return this.#db.transaction(async (em) => {
       const mine = await consumeOnce(em, SetupLink, { id: ID, nonce: link.nonce })
-      if (!mine || (await em.count(PlayerRow, { isAdmin: true }))) throw new SetupLinkUsed()
+      if (!mine || (await em.count(PlayerRow, WORKING_ADMIN))) throw new SetupLinkUsed()
       return this.#players.insert(em, row)
     })
   }

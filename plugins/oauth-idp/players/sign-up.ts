@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/database.ts'
@@ -7,7 +8,6 @@ import { newId } from '../../../core/ids.ts'
 import type { RateLimiter } from '../../../core/rate-limit.ts'
 import { GuestsNotWelcome, InvalidCredentials, LinkUsed, SignUpClosed } from '../errors.ts'
 import { hashOf } from '../hash.ts'
-import { Session } from '../sessions/entities.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import { type Letters, LINK_MS } from './letters.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
@@ -15,6 +15,7 @@ import { verifyPassword } from './passwords.ts'
 import type { NewPlayer, NewRow, Players } from './players.ts'
 import { normaliseName } from './profile.ts'
 import type { Player } from './schemas.ts'
+import type { WaysIn } from './ways-in.ts'
 
 interface SignUpContext {
   db: Database
@@ -22,6 +23,7 @@ interface SignUpContext {
   events: Events
   rateLimiter: RateLimiter
   players: Players
+  waysIn: WaysIn
   tokens: OneTimeTokens
   letters: Letters
   signUp: 'open' | 'invite' | 'closed'
@@ -48,6 +50,9 @@ interface Waiting {
 }
 
 const GUEST_DAYS = 30
+const AT_ONCE = 500
+const LONELY_GUESTS = `select id from players p where guest and created_at < ? and id > ?
+  and not exists (select 1 from sessions s where s.player_id = p.id) order by id limit ${AT_ONCE}`
 
 /** How people come to be players: accounts that they make for themselves, by invitation or openly, and guests. */
 export class SignUp {
@@ -132,15 +137,27 @@ export class SignUp {
     return players.insert(db.em(), row)
   }
 
-  /** Ids of the guests who have no browser any more in which they could come back. */
+  /** Ids of the guests who have nothing any more by which they could come back: no browser, passkey, token … */
   async lostGuests(): Promise<string[]> {
-    const { db, clock } = this.#context
+    const { db, clock, waysIn } = this.#context
     const before = new Date(clock.now().getTime() - GUEST_DAYS * 86_400_000)
-    const rows = await db.query<{ id: string }>(
-      'select id from players p where guest and created_at < ? and not exists (select 1 from sessions s where s.player_id = p.id) limit 500',
-      [before],
-    )
-    return rows.map(({ id }) => id)
+    const lost: string[] = []
+    let last: string | undefined = ''
+    // Page by page: those who are kept must not stand before those who are not.
+    while (last !== undefined && lost.length < AT_ONCE) {
+      const rows: { id: string }[] = await db.query(LONELY_GUESTS, [before, last])
+      const ids = rows.map(({ id }) => id)
+      const open = ids.length > 0 ? await waysIn.openFor(db.em(), ids) : new Set()
+      lost.push(...ids.filter((id) => !open.has(id)))
+      last = ids.at(AT_ONCE - 1)
+    }
+    return lost
+  }
+
+  /** Whether a guest is still lost, in the transaction that removes them: they may be back, or have an account. */
+  async isLost(em: SqlEntityManager, id: string): Promise<boolean> {
+    const guest = await em.findOne(PlayerRow, { id, guest: true }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+    return guest !== null && !(await this.#context.waysIn.openFor(em, [id])).has(id)
   }
 
   async #write(
@@ -166,11 +183,12 @@ export class SignUp {
 
   /** The guest's player becomes the account: same id, so that games know them as who they were. */
   async #upgrade(em: SqlEntityManager, guestId: string, row: NewRow): Promise<Player> {
-    const { players } = this.#context
+    const { players, waysIn } = this.#context
     const { email, emailVerified, name, passwordHash } = row
     await players.updateUnique(em, guestId, { email, emailVerified, name, passwordHash, guest: false }, { guest: true })
-    // Who else holds a session of the guest (a shared machine at the jam) does not get the account.
-    await em.nativeDelete(Session, { playerId: guestId })
+    // Who else had the guest (a shared machine at the jam) does not get the account, by nothing that was given or added.
+    await players.endAccess(em, guestId)
+    await waysIn.close(em, guestId)
     const upgraded = await em.findOne(PlayerRow, { id: guestId })
     if (!upgraded) throw new NotFound('player')
     return players.describe(upgraded)

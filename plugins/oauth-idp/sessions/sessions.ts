@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal, Viewer } from '../../../core/auth.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -7,7 +8,9 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { ShortCache } from '../../../core/short-cache.ts'
+import { InvalidCredentials } from '../errors.ts'
 import { hashOf } from '../hash.ts'
+import { PlayerRow } from '../players/entities.ts'
 import { avatarPath } from '../players/profile.ts'
 import { SessionCookie } from './cookie.ts'
 import { Session } from './entities.ts'
@@ -76,12 +79,17 @@ export class Sessions {
     )
   }
 
-  /** Signs a browser in, under a new value whatever it brought; a session that it brought ends. */
-  async start(reply: FastifyReply, playerId: string): Promise<void> {
-    await this.#endOf(reply.request)
+  /**
+   * Signs a browser in, under a new value whatever it brought; a session that it brought ends.
+   *
+   * @param epoch that the account had when the player showed who they are; a password that was replaced since then lets
+   * nobody in. Not for an account that was made just now
+   * @throws InvalidCredentials when the account has another epoch by now, is disabled, or gone
+   */
+  async start(reply: FastifyReply, playerId: string, epoch?: number): Promise<void> {
     const now = this.#clock.now()
     const token = randomText(32)
-    await this.#db.em().insert(Session, {
+    const session = {
       id: newId('ses', now),
       tokenHash: hashOf(token),
       playerId,
@@ -89,7 +97,14 @@ export class Sessions {
       createdAt: now,
       lastSeenAt: now,
       expiresAt: this.#expiryFrom(now),
+    }
+    await this.#db.transaction(async (em) => {
+      // Locked, so that whoever ends all sessions comes before, and is seen here, or after, and ends this one, too.
+      const player = await em.findOne(PlayerRow, { id: playerId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      if (!player || player.disabled || player.epoch !== (epoch ?? player.epoch)) throw new InvalidCredentials()
+      await em.insert(Session, session)
     })
+    await this.#endOf(reply.request)
     this.#cookie.set(reply, token)
   }
 

@@ -19,7 +19,8 @@ const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 const DONE: Record<string, string> = {
   name: 'Your name is changed.',
   picture: 'Your picture is changed.',
-  upgraded: 'This is your account now. Nothing else has changed.',
+  upgraded:
+    'This is your account now. Passkeys, connected accounts and tokens of the guest have ended; add yours again.',
   address: 'Your email address is changed. The old one was told.',
   verified: 'Your email address is verified.',
 }

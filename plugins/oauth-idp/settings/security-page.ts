@@ -46,7 +46,11 @@ export const SecurityPage = (props: SecurityPageProps): View => html`
   <//>`
 
 const Password = ({ hasPassword, minLength, passwordTrouble }: SecurityPageProps): View => html`
-  <${Section} layout="side" title="Password" description="A new one signs you out everywhere else.">
+  <${Section} layout="side" title="Password" description=${
+    hasPassword
+      ? 'A new one signs you out everywhere else.'
+      : 'A first one takes a sign-in of the last ten minutes, with your passkey or other account. It signs you out everywhere else.'
+  }>
     <${Card}>
       <${Form} action="/settings/password" submit=${hasPassword ? 'Change password' : 'Set a password'} error=${passwordTrouble?.message}>
         ${

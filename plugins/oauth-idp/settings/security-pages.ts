@@ -37,10 +37,11 @@ export const securityPages: Routes = async (app) => {
     { ...signedIn, schema: { body: Type.Object({ current: Text, password: Text }) } },
     async (request, reply) => {
       const { current = '', password = '' } = request.body
-      const { playerId } = callerOf(request)
+      const { playerId, credentialId: sessionId } = callerOf(request)
       try {
-        await players.changePassword(playerId, current, password, request.ip)
-        await sessions.start(reply, playerId) // every session has ended; this browser stays
+        const change = { playerId, sessionId, current, next: password, address: request.ip }
+        const epoch = await players.changePassword(change)
+        await sessions.start(reply, playerId, epoch) // every session has ended; this browser stays
         return reply.redirect('/settings/security?done=password', 303)
       } catch (error) {
         const passwordTrouble = troubleOf(error)

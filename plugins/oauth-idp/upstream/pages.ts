@@ -52,7 +52,7 @@ export const upstreamPages: Routes = async (app) => {
         principal?.kind === 'session' ? principal.playerId : null,
       )
       if ('question' in outcome) return reply.redirect(`/connect/${outcome.question}`, 303)
-      await sessions.start(reply, outcome.playerId)
+      await sessions.start(reply, outcome.playerId, outcome.epoch)
       return reply.redirect(returnTo, 303)
     },
   )

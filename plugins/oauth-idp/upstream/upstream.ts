@@ -18,7 +18,7 @@ interface UpstreamContext {
 }
 
 /** What comes of a sign-in with a provider: a player, or a question to the account that it may belong to. */
-export type Outcome = { playerId: string } | { question: string }
+export type Outcome = { playerId: string; epoch?: number } | { question: string }
 
 /** What a player is asked: whether this account elsewhere may sign them in from now on. */
 export interface Question {
@@ -69,10 +69,10 @@ export class Upstream {
       return { question: await this.#ask(currentId, provider, profile) }
     }
     if (known) {
-      const standing = await players.standing(known.playerId)
-      if (!standing || standing.disabled) throw new Forbidden('This account is shut out here.')
+      const player = await players.find(known.playerId)
+      if (!player || player.disabled) throw new Forbidden('This account is shut out here.')
       await em.nativeUpdate(UpstreamAccount, { provider, subject }, { lastUsedAt: clock.now() })
-      return { playerId: known.playerId }
+      return { playerId: player.id, epoch: player.epoch }
     }
     const email = profile.email && profile.emailVerified ? addressOf(profile.email) : null
     const namesake = email ? await players.findByEmail(email) : null

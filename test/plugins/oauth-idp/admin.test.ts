@@ -99,6 +99,9 @@ t.test('rights hold at once, and the last administrator stays one', async (t) =>
     'two who shut each other out do not both succeed',
   )
   t.equal(await platform.app.db.em().count('PlayerRow' as never, { isAdmin: true, disabled: false } as never), 1)
+  const left = (await admin.get('/settings')).status === 200 ? admin : player
+  const last = await left.submit('/settings/delete', { password: PASSWORD })
+  t.match(last, { status: 409, text: /only administrator/ }, 'one who is disabled is no other')
 })
 
 t.test('signed out everywhere means everywhere', async (t) => {

@@ -1,5 +1,8 @@
 import t from 'tap'
-import { Client, PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { Passkey } from '../../../plugins/oauth-idp/passkeys/entities.ts'
+import { UpstreamAccount } from '../../../plugins/oauth-idp/upstream/entities.ts'
+import { exchange, obtainCode, registerApp } from '../../kit/oauth.ts'
+import { Client, PASSWORD, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens']
 const config = { auth: { guests: true } }
@@ -47,6 +50,15 @@ t.test('a guest becomes an account and stays the same player', async (t) => {
   const guest = new Client(platform.app)
   const { id } = (await guest.post('/api/auth/guest', { name: 'Ada' })).body.user
   const before = new Map(guest.cookiesOf())
+  // What others may have made who shared the guest.
+  const program = await platform.program(Object.assign(guest, { id }) as unknown as PlayerClient)
+  t.equal((await program.get('/api/cli/whoami')).status, 200)
+  const app = await registerApp(platform, taken)
+  const { access_token } = (await exchange(platform.stranger, app, await obtainCode(guest, app))).body
+  const device = new Client(platform.app, access_token)
+  t.equal((await device.get('/api/oauth/userinfo')).status, 200)
+  await addPasskey(platform, id)
+  await addAccountElsewhere(platform, id)
 
   const fields = { name: 'Ada L.', email: 'ada@example.org', password: PASSWORD }
   t.match(await guest.submit('/settings/upgrade', { ...fields, password: 'short' }), {
@@ -66,6 +78,11 @@ t.test('a guest becomes an account and stays the same player', async (t) => {
   const old = new Client(platform.app)
   for (const [name, value] of before) old.cookiesOf().set(name, value)
   t.equal((await old.get('/settings')).status, 303, "the guest's own session has ended")
+  t.equal((await program.get('/api/cli/whoami')).status, 401, 'and tokens')
+  t.equal((await device.get('/api/oauth/userinfo')).status, 401)
+  for (const table of ['passkeys', 'upstream_accounts', 'api_tokens']) {
+    t.same(await platform.app.db.query(`select 1 from ${table} where player_id = ?`, [id]), [], `and ${table}`)
+  }
   const elsewhere = new Client(platform.app)
   const signedIn = await elsewhere.post('/api/auth/sign-in', { email: 'ada@example.org', password: PASSWORD })
   t.equal(signedIn.body.user.id, id)
@@ -93,13 +110,38 @@ t.test('a guest whom no browser remembers is forgotten', async (t) => {
   const guest = new Client(platform.app)
   const { id } = (await guest.post('/api/auth/guest', { name: 'Ada' })).body.user
   const { identity } = platform.app
+  const { removal, signUp } = identity
+  /** Guests whose browsers are gone, and what is left to them. */
+  const left = async (name: string, also: (guest: PlayerClient) => Promise<unknown>): Promise<string> => {
+    const browser = new Client(platform.app)
+    const { user } = (await browser.post('/api/auth/guest', { name })).body
+    await also(Object.assign(browser, { id: user.id }) as PlayerClient)
+    await browser.post('/api/auth/sign-out')
+    return user.id
+  }
+  const kept = [
+    await left('Passkey', ({ id }) => addPasskey(platform, id)),
+    await left('Elsewhere', ({ id }) => addAccountElsewhere(platform, id)),
+    await left('Token', (guest) =>
+      guest.post('/api/tokens', { label: 'x', scopes: ['games:read'], expiresInDays: null }),
+    ),
+  ]
+  const ran = (browser: PlayerClient) =>
+    browser.post('/api/tokens', { label: 'x', scopes: ['games:read'], expiresInDays: 30 })
+  const outlived = await left('Token that ran out', ran)
   platform.clock.advance(29 * DAY)
   await identity.sweep()
   t.ok(await identity.players.find(id))
   platform.clock.advance(2 * DAY)
+  for (const one of kept) {
+    await removal.remove(one, (em) => signUp.isLost(em, one))
+    t.ok(await identity.players.find(one), 'not even when they are about to be')
+  }
   await identity.sweep()
   t.equal(await identity.players.find(id), null)
   t.equal(await identity.players.standing(id), null, 'also for what was signed for them')
+  t.equal(await identity.players.find(outlived), null)
+  for (const one of kept) t.ok(await identity.players.find(one), 'who can come back otherwise is kept')
 })
 
 t.test('an invitation makes one account', async (t) => {
@@ -156,3 +198,20 @@ t.test('guests without end are slowed down, on the page as by the API', async (t
   platform.clock.advance(60_000)
   t.equal((await come()).status, 201, 'a minute later there is room again')
 })
+
+async function addPasskey({ app, clock }: Platform, playerId: string): Promise<void> {
+  const row = {
+    publicKey: 'AAAA',
+    counter: 0,
+    transports: [],
+    label: 'Phone',
+    createdAt: clock.now(),
+    lastUsedAt: null,
+  }
+  await app.db.em().insert(Passkey, { id: `key of ${playerId}`, playerId, ...row })
+}
+
+async function addAccountElsewhere({ app, clock }: Platform, playerId: string): Promise<void> {
+  const row = { provider: 'club', label: 'Ada', createdAt: clock.now(), lastUsedAt: clock.now() }
+  await app.db.em().insert(UpstreamAccount, { subject: `subject of ${playerId}`, playerId, ...row })
+}

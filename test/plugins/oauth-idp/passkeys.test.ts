@@ -89,6 +89,26 @@ t.test('a passkey is added, signs in, and is removed, in a real browser', async 
     t.match(await page.textContent('main'), /ada@example.org/)
   })
 
+  await t.test('nor is who was signed out everywhere while it was looked at', async (t) => {
+    const { administration, passkeys } = platform.app.identity
+    const authenticate = passkeys.authenticate.bind(passkeys)
+    Object.assign(passkeys, {
+      authenticate: async (...given: Parameters<typeof authenticate>) => {
+        Object.assign(passkeys, { authenticate })
+        const known = await authenticate(...given)
+        await administration.signOutEverywhere(player.id)
+        return known
+      },
+    })
+    await context.clearCookies()
+    await page.goto(`${portal}/sign-in?returnTo=/settings`)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.getByText('Email address or password is wrong').waitFor()
+    t.same(await platform.app.db.query('select id from sessions where player_id = ?', [player.id]), [])
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.waitForURL(`${portal}/settings`)
+  })
+
   await page.goto(`${portal}/settings/security`)
   await page.getByRole('button', { name: 'Remove My laptop' }).click()
   await page.getByText('The passkey is removed.').waitFor()

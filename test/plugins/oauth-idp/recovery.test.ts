@@ -26,6 +26,8 @@ async function start(t: Test, auth: Record<string, unknown> = {}, options: Platf
 t.test('a lost password is replaced by the link in a message, and everyone is signed out', async (t) => {
   const { platform, inbox, letterTo } = await start(t)
   const player = await platform.signUp({ email: 'ada@example.org', name: 'Ada' })
+  const program = await platform.program(player)
+  t.equal((await program.get('/api/cli/whoami')).status, 200)
   const browser = new Client(platform.app)
   t.match(await browser.get('/reset-password'), { status: 200, text: /Send the link/ })
   t.match(await browser.submit('/reset-password', { email: ' Ada@Example.org ' }), { status: 202 })
@@ -45,9 +47,22 @@ t.test('a lost password is replaced by the link in a message, and everyone is si
   t.equal((await signIn(PASSWORD)).status, 401)
   t.match(await signIn(NEXT), { status: 200, body: { user: { emailVerified: true } } }, 'and the address is proven')
 
+  t.equal(
+    (await program.get('/api/cli/whoami')).status,
+    401,
+    'a token made before that may be of whoever used it first',
+  )
+  t.same(await platform.app.db.query('select id from api_tokens'), [])
+
   t.equal((await browser.get(link)).status, 410)
   t.equal((await browser.submit(link, { password: PASSWORD })).status, 410, 'it works once')
   t.equal(inbox.length, 1)
+
+  const own = await platform.program(Object.assign(browser, { id: player.id, account: player.account }))
+  await browser.submit('/reset-password', { email: 'ada@example.org' })
+  const again = linkIn(await letterTo('ada@example.org', 1))
+  t.equal((await browser.submit(again, { password: PASSWORD })).status, 303)
+  t.equal((await own.get('/api/cli/whoami')).status, 200, 'of a proven address it is the owner’s own')
 })
 
 t.test('of fifty uses of one link at once, one wins', async (t) => {

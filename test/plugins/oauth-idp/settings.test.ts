@@ -44,3 +44,39 @@ t.test('a player signs another browser out', async (t) => {
   t.equal((await elsewhere.get('/settings')).status, 303, 'at once')
   t.equal((await player.get('/settings')).status, 200)
 })
+
+t.test('who was let in by a password that is replaced before the session begins is not in', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const { players } = platform.app.identity
+  const player = await platform.signUp()
+  const { email } = player.account
+  const authenticate = players.authenticate.bind(players)
+  t.teardown(() => Object.assign(players, { authenticate }))
+  let current = PASSWORD
+  /** The next check of a password is followed by a reset, before anything comes of it. */
+  const resetAfterCheck = (next: string) =>
+    Object.assign(players, {
+      authenticate: async (...given: Parameters<typeof authenticate>) => {
+        Object.assign(players, { authenticate })
+        const known = await authenticate(...given)
+        await players.resetPassword(email, next)
+        current = next
+        return known
+      },
+    })
+
+  const browser = new Client(platform.app)
+  resetAfterCheck('another yard battery one')
+  const signIn = await browser.post('/api/auth/sign-in', { email, password: current })
+  t.match(signIn, { status: 401, body: { error: { code: 'invalid_credentials' } } })
+  t.notOk(signIn.headers['set-cookie'])
+  resetAfterCheck('another yard battery two')
+  t.match(await browser.submit('/sign-in', { email, password: current }), { status: 401, text: /is wrong/ })
+  t.same(await platform.app.db.query('select id from sessions'), [], 'nobody is signed in')
+
+  t.equal((await player.post('/api/auth/sign-in', { email, password: current })).status, 200)
+  resetAfterCheck('another yard battery three')
+  const change = await player.submit('/settings/password', { current, password: 'the yard of a stranger' })
+  t.match(change, { status: 401 }, 'nor does a change that was under way undo the reset')
+  t.equal((await browser.post('/api/auth/sign-in', { email, password: current })).status, 200)
+})

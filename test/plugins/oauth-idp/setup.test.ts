@@ -51,4 +51,10 @@ t.test('the link ends when an administrator is made elsewhere', async (t) => {
   t.equal(await platform.app.identity.setupUrl(), null)
   t.equal((await platform.stranger.get(pathname)).status, 410)
   t.equal((await platform.stranger.submit(pathname, { ...admin, email: 'x@example.org' })).status, 410)
+
+  await platform.app.db.execute('update players set disabled = ?', [true])
+  const again = new URL((await platform.app.identity.setupUrl()) as string).pathname
+  t.equal((await platform.stranger.get(again)).status, 200, 'one who is disabled can let nobody in')
+  t.equal((await platform.stranger.submit(again, { ...admin, email: 'x@example.org' })).status, 303)
+  t.equal(await platform.app.identity.setupUrl(), null)
 })

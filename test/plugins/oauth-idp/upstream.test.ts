@@ -38,7 +38,12 @@ t.test('an account elsewhere signs in: a new player at first, the same one later
   const later = new Client(platform.app)
   t.equal((await through(later)).headers.location, '/')
   t.equal((await later.get('/api/auth/session')).body.user.id, user.id)
-  t.match((await later.get('/settings/security')).text, /Set a password/)
+  t.match((await later.get('/settings/security')).text, /takes a sign-in of the last ten minutes.*Set a password/s)
+  platform.clock.advance(601_000)
+  const stale = await later.submit('/settings/password', { password: PASSWORD })
+  t.match(stale, { status: 403, text: /Sign out and in again first/ }, 'not whoever finds a browser signed in')
+  await later.post('/api/auth/sign-out')
+  await through(later)
   t.equal(
     (await later.submit('/settings/password', { password: PASSWORD })).status,
     303,
