@@ -193,7 +193,7 @@ export class BlenderJobs {
       const job = await this.get(ownerId, id)
       return { event: 'job', data: job, over: job.status !== 'queued' && job.status !== 'running' }
     }
-    return { key: id, look, longestMs: SESSION_MS }
+    return { key: id, shows: `job for ${ownerId}`, look, longestMs: SESSION_MS }
   }
 
   /** Says that this process is there for jobs before there is one: for a process that does nothing else. */

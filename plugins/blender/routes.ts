@@ -174,7 +174,7 @@ export const routes: Routes = async (app) => {
       schema: {
         summary: 'A job as server-sent events, until it is over',
         description:
-          'A stream ends after two minutes at most: ask again with the same credential, as EventSource does.',
+          'A stream ends after two minutes at most: ask again with the same credential, as EventSource does. Whoever has twenty open is refused with 429 `too_many_streams` until one is closed.',
         tags,
         params: JobParams,
       },
