@@ -18,20 +18,34 @@ const embedded =
 
 const addon: { exports: object | null } = { exports: null }
 
-/** The system loads native code from real files only: written out for that moment, into a folder of this process's own. */
-function loadAddon(): object {
+/**
+ * The system loads native code from real files only: written out for that moment. Beside the database where the folder
+ * for temporary files holds no programs (`noexec`: a container's tmpfs, a hardened server).
+ */
+function loadAddon(databaseFolder: string | null): object {
   if (addon.exports) return addon.exports
-  const folder = mkdtempSync(join(tmpdir(), 'gameyard-'))
+  try {
+    return loadAddonIn(tmpdir())
+  } catch (error) {
+    if (databaseFolder === null) throw error
+    return loadAddonIn(databaseFolder)
+  }
+}
+
+/** @param parent gets a folder of this process's own for it */
+function loadAddonIn(parent: string): object {
+  const folder = mkdtempSync(join(parent, 'gameyard-'))
   const file = join(folder, 'better_sqlite3.node')
   try {
     writeFileSync(file, new Uint8Array(getAsset('better_sqlite3.node')), { mode: 0o600 })
-    addon.exports = {}
-    process.dlopen(addon, file)
+    const loaded = { exports: {} }
+    process.dlopen(loaded, file)
+    addon.exports = loaded.exports
+    return loaded.exports
   } finally {
     // Windows keeps the file of loaded code; it goes with the folder for temporary files.
     if (process.platform !== 'win32') rmSync(folder, { recursive: true, force: true })
   }
-  return addon.exports
 }
 
 setNativeBinding(loadAddon)

@@ -32,6 +32,7 @@ export async function startServer(options: ConfigOptions, installation: Installa
     }
     await app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` })
     await app.gamePorts.listen()
+    await app.plainRedirects.listen()
   } catch (error) {
     await app.close()
     throw listenProblem(error as NodeJS.ErrnoException, host, port)

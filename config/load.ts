@@ -87,7 +87,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 
   config.dataDir = resolve(configDir, config.dataDir)
   const { tls } = config.listen
-  if (tls.cert) config.listen.tls = { cert: resolve(configDir, tls.cert), key: resolve(configDir, tls.key) }
+  for (const path of ['cert', 'key', 'challenges'] as const) if (tls[path]) tls[path] = resolve(configDir, tls[path])
   return {
     config,
     plugins: plugins.filter(({ enabled }) => enabled).map(({ plugin }) => plugin),

@@ -62,7 +62,22 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
 
 /** Https from files: both of them, and an address that says so. */
 function checkTls({ listen, lan, portal }: Config, error: Findings['error']): void {
-  const { cert, key } = listen?.tls ?? {}
+  const { cert, key, redirectPort, challenges } = listen?.tls ?? {}
+  if (redirectPort && !cert && !key)
+    error(
+      ['listen', 'tls', 'redirectPort'],
+      'listen.tls.redirectPort: there is no https to lead to without cert and key',
+    )
+  if (redirectPort && redirectPort === listen.port)
+    error(
+      ['listen', 'tls', 'redirectPort'],
+      'listen.tls.redirectPort: listen.port understands plain http itself; name another port, such as 80',
+    )
+  if (challenges && !redirectPort)
+    error(
+      ['listen', 'tls', 'challenges'],
+      'listen.tls.challenges: authorities look on port 80; set listen.tls.redirectPort too',
+    )
   if (!cert && !key) return
   if (!cert || !key)
     error(['listen', 'tls'], `listen.tls: ${cert ? 'key' : 'cert'} is missing; https needs a certificate and its key`)

@@ -53,6 +53,17 @@ export const kernelSections = {
               'File with the certificate and those above it, in PEM, relative to this file; none: plain http.',
           }),
           key: Type.String({ default: '', description: 'File with its private key, in PEM.' }),
+          redirectPort: Type.Integer({
+            default: 0,
+            minimum: 0,
+            maximum: 65535,
+            description: 'Port of plain http that leads every visitor to https, such as 80; 0: none.',
+          }),
+          challenges: Type.String({
+            default: '',
+            description:
+              'Folder whose .well-known/acme-challenge is served on that port: what certbot calls --webroot-path.',
+          }),
         },
         { description: 'Serve https without a proxy. Renewed files are taken without a restart.', default: {} },
       ),

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { ServerCertificate } from './local-authority.ts'
 import { pathOf } from './log.ts'
 import type { RequestMetrics } from './metrics.ts'
+import { sendRedirect } from './plain-redirects.ts'
 import { PARSER_OPTIONS } from './request-rules.ts'
 import { createTlsServer, type PlainHttp } from './tls.ts'
 
@@ -72,9 +73,9 @@ export class FirstLooks {
     const server = createTlsServer(options, certificate, {
       secure: answer,
       plain: (request, response) => {
-        const location = plain.redirect(request)
-        if (location === null) answer(request, response)
-        else response.writeHead(307, { location, 'content-length': 0, 'cache-control': 'no-store' }).end()
+        const sent = plain.redirect(request)
+        if (sent === null) answer(request, response)
+        else sendRedirect(sent, response)
       },
     })
     this.#secured.add(server)

@@ -86,6 +86,12 @@ export function chooseEncoding<Encoding extends { coding: string }>(
   return best && weigh(best.coding) >= (weights.get('identity') ?? 0) ? best : null
 }
 
+/** The names of the cookies in a Cookie header. */
+export function cookieNames(header: string | undefined): string[] {
+  const names = header?.split(';').map((pair) => pair.slice(0, Math.max(pair.indexOf('='), 0)).trim())
+  return [...new Set(names)].filter((name) => name !== '')
+}
+
 /** The values of a cookie in a Cookie header, all of them: more than one means that somebody else set one too. */
 export function cookieValues(header: string | undefined, name: string): string[] {
   if (!header?.includes(name)) return []

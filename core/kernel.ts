@@ -32,6 +32,7 @@ import { collectOpenapi, registerReference } from './openapi.ts'
 import { Origins } from './origins.ts'
 import { Overview } from './overview.ts'
 import type { Site } from './pages.ts'
+import { PlainRedirects } from './plain-redirects.ts'
 import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.ts'
 import { registerRateLimits } from './rate-limit.ts'
 import { RequestLog } from './request-log.ts'
@@ -99,6 +100,7 @@ declare module 'fastify' {
     /** The authority that signs for this LAN; null without https of our own. */
     localAuthority: LocalAuthority | null
     plainHttp: PlainHttp
+    plainRedirects: PlainRedirects
     program: Program | null
     overview: Overview
     /** Spans for what takes time. */
@@ -171,7 +173,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
 
   // 3. The app, and what plugins find on it.
   const requests = new RequestMetrics()
-  const plainHttp = new PlainHttp(origins)
+  const plainHttp = new PlainHttp(origins, { lan: config.lan.enabled })
   const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock) : null
   const files = config.listen.tls.cert ? await CertificateFiles.open(config.listen.tls, { log, clock }) : null
   const certificate = files?.current ?? local?.certificate
@@ -223,6 +225,7 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
 
   app.decorate('gamePorts', new GamePorts(app, origins))
+  app.decorate('plainRedirects', new PlainRedirects(app, plainHttp))
 
   // 4. What holds for every route, then the kernel's own routes.
   if (telemetry) await app.register(telemetry.plugin)

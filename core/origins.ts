@@ -8,8 +8,8 @@ export type Origin = 'portal' | 'studio' | 'game' | 'any'
 /** Whose door a request knocked at, by its Host header alone. */
 export type Site =
   | { kind: 'portal' | 'studio' }
-  /** `preview` is the short deploy id of `<slug>--<id>.<domain>`. */
-  | { kind: 'game'; host: string; slug: string; preview: string | null }
+  /** `preview` is the short deploy id of `<slug>--<id>.<domain>`; `domain` a name that the game's owner brought. */
+  | { kind: 'game'; host: string; slug: string; preview: string | null; domain: string | null }
   /** Another name of a machine on a LAN: everything there leads to the same path of `target`, an origin. */
   | { kind: 'alias'; host: string; target: string }
   /** Reached by number rather than by name. */
@@ -61,6 +61,7 @@ export class Origins {
   #slugByDomain: ReadonlyMap<string, string> = new Map()
   /** The origin of the main address of games whose owners chose one, by slug. */
   #primaries: ReadonlyMap<string, string> = new Map()
+  #domainsRead = 0
   readonly byPort: boolean
 
   constructor(config: Pick<Config, 'portal' | 'studio' | 'games'> & Partial<Pick<Config, 'lan'>>) {
@@ -103,6 +104,11 @@ export class Origins {
     return this.byPort ? `${this.#scheme}//${hostname(this.#portalHost)}:*` : `${this.#scheme}//*.${this.#domain}`
   }
 
+  /** How often it was said which domain is which game: what is known of a domain holds until this is another number. */
+  get domainsRead(): number {
+    return this.#domainsRead
+  }
+
   /** The origin of a name that a game's owner brought; with the port of the games' domain. */
   domainOrigin(name: string): string {
     return this.atHost(name + portSuffix(this.#domain))
@@ -125,6 +131,7 @@ export class Origins {
     this.#slugByDomain = new Map(domains.map(({ name, slug }) => [name + suffix, slug]))
     const primaries = domains.filter(({ isPrimary }) => isPrimary)
     this.#primaries = new Map(primaries.map(({ name, slug }) => [slug, this.domainOrigin(name)]))
+    this.#domainsRead++
     this.#sites.clear()
   }
 
@@ -195,18 +202,18 @@ export class Origins {
     }
     if (this.byPort) {
       const slug = hostname(host) === hostname(this.#portalHost) && this.#slugByPort.get(portOf(host))
-      if (slug) return { kind: 'game', host, slug, preview: null }
+      if (slug) return { kind: 'game', host, slug, preview: null, domain: null }
     } else if (host.endsWith(`.${this.#domain}`)) {
       const label = host.slice(0, -this.#domain.length - 1)
       if (!LABEL.test(label)) return { kind: 'unknown', host }
       // A slug never contains `--` (plugins/games), so the last one divides.
       const cut = label.lastIndexOf('--')
       return cut > 0
-        ? { kind: 'game', host, slug: label.slice(0, cut), preview: label.slice(cut + 2) }
-        : { kind: 'game', host, slug: label, preview: null }
+        ? { kind: 'game', host, slug: label.slice(0, cut), preview: label.slice(cut + 2), domain: null }
+        : { kind: 'game', host, slug: label, preview: null, domain: null }
     }
     const slug = this.#slugByDomain.get(host)
-    if (slug !== undefined) return { kind: 'game', host, slug, preview: null }
+    if (slug !== undefined) return { kind: 'game', host, slug, preview: null, domain: hostname(host) }
     return isIP(hostname(host).replace(/^\[(.*)\]$/, '$1')) ? { kind: 'address', host } : { kind: 'unknown', host }
   }
 

@@ -6,6 +6,7 @@ import { type Content, html } from './pages/html.ts'
 import { FenceArt } from './pages/messages.ts'
 import { type PageOptions, type Site, shell, type Viewer } from './pages/shell.ts'
 
+export { AtOnce } from './pages/at-once.ts'
 export { BarChart, NumberTable } from './pages/charts.ts'
 export * from './pages/collections.ts'
 export * from './pages/controls.ts'
@@ -99,5 +100,7 @@ export function renderErrorPage(reply: PageReply, options: ErrorPageOptions): st
       ${requestId && html`<p class="error-id">Request <code>${requestId}</code></p>`}
     </div><${FenceArt} /></div>`
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-  return renderPage(reply, { title, body, status, user, head: html`<meta name="robots" content="noindex" />` })
+  // It is no page of any part of the site: what an address begins with says nothing of what is not there.
+  const current = ''
+  return renderPage(reply, { title, body, status, user, current, head: html`<meta name="robots" content="noindex" />` })
 }

@@ -65,7 +65,7 @@ function referenceView(document: object): View {
   const contents = html`
     <ul>${[...groups].map(
       ([group, entries]) => html`
-        <li><a class="contents-group" href=${`#${slug(group)}`}>${group}</a>
+        <li><a class="contents-group" href=${`#${slug(group)}`}>${titleOf(group)}</a>
           <ul>${entries.map(({ id, method, path, operation }) => html`<li><a href=${`#${id}`}><span class=${`method ${method}`}>${method.toUpperCase()}</span><span>${operation.summary ?? path}</span></a></li>`)}</ul>
         </li>`,
     )}</ul>`
@@ -79,13 +79,17 @@ function referenceView(document: object): View {
         <${Credentials} api=${api} />
         ${[...groups].map(
           ([group, entries]) => html`
-            <section id=${slug(group)}><h2>${group}</h2>
+            <section id=${slug(group)}><h2>${titleOf(group)}</h2>
               ${entries.map((entry) => html`<${OperationView} entry=${entry} api=${api} server=${server} />`)}
             </section>`,
         )}
       </div>
     </div>`
 }
+
+/** As the words are written that a path has in small letters. */
+const SPELT: Record<string, string> = { ai: 'AI', oauth: 'OAuth', cli: 'CLI' }
+const titleOf = (group: string): string => SPELT[group] ?? group
 
 function groupsOf(api: ApiDocument): Map<string, Entry[]> {
   const groups = new Map<string, Entry[]>()

@@ -9,7 +9,7 @@ import type { Health } from './health.ts'
  * would wait for it for ever. Room sockets are told to reconnect by the plugin that owns them, in its own `preClose`.
  *
  * Called after the hooks that end what requests stand on: Fastify runs `onClose` hooks in the reverse order, and the
- * ports of games are waited for here.
+ * ports beside the first one are waited for here.
  */
 export function installShutdown(app: FastifyInstance, health: Health, seconds: number): void {
   let ended: Promise<unknown> = Promise.resolve()
@@ -19,8 +19,8 @@ export function installShutdown(app: FastifyInstance, health: Health, seconds: n
   app.addHook('preClose', (done) => {
     health.draining = true
     app.firstLooks.end()
-    const games = app.gamePorts.servers
-    const servers: Server[] = [app.server, ...games]
+    const others = [...app.gamePorts.servers, ...app.plainRedirects.servers]
+    const servers: Server[] = [app.server, ...others]
     idle = setInterval(() => {
       for (const server of servers) server.closeIdleConnections()
     }, 100)
@@ -28,8 +28,8 @@ export function installShutdown(app: FastifyInstance, health: Health, seconds: n
       app.log.warn('requests that did not finish in time are cut off')
       for (const server of servers) server.closeAllConnections()
     }, seconds * 800)
-    ended = Promise.all(games.map((server) => once(server, 'close')))
-    for (const server of games) server.close()
+    ended = Promise.all(others.map((server) => once(server, 'close')))
+    for (const server of others) server.close()
     done()
   })
   // Fastify has closed its own server by now.

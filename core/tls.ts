@@ -2,7 +2,7 @@ import { createServer as createPlainServer, type IncomingMessage, type RequestLi
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { ServerCertificate } from './local-authority.ts'
-import type { Origins } from './origins.ts'
+import type { Origins, Site } from './origins.ts'
 
 /** How long a connection may say nothing before it is known whether it speaks TLS. */
 const SILENCE_MS = 10_000
@@ -52,22 +52,49 @@ export function createTlsServer(
   return server
 }
 
-/** What is answered over plain http on ports that speak https. Everything else leads to the same place on https. */
+/** What is answered over plain http on ports that speak https, and beside them: it leads to the same place on https. */
 export class PlainHttp {
-  /** Paths, with all that is below them. */
+  /** Paths of the portal that are answered as they are, with all that is below them; in LAN mode only. */
   readonly paths: string[] = ['/_assets']
   /** Where the start page leads instead: to what a newcomer needs before https works for them. */
   landing: string | null = null
   readonly #origins: Origins
+  readonly #lan: boolean
 
-  constructor(origins: Origins) {
+  constructor(origins: Origins, { lan }: { lan: boolean }) {
     this.#origins = origins
+    this.#lan = lan
   }
 
-  /** Where a request over plain http is sent, or null when it is answered as it is. */
-  redirect(request: IncomingMessage): string | null {
-    const site = this.#origins.of(request)
+  /**
+   * Where a request over plain http is sent, `lasting` when it will be so tomorrow; null when it is answered as it is,
+   * which for a name that is nobody's is a refusal. A public address of the configuration, or the host of a game that
+   * is served there: nothing of a Host header that is not known.
+   */
+  redirect(request: IncomingMessage): { location: string; lasting: boolean } | null {
+    const site = this.#siteOf(request)
     const url = request.url?.startsWith('/') ? request.url : '/'
+    if (!this.#lan) {
+      const to = this.#publicOrigin(site)
+      return to === null ? null : { location: to + url, lasting: site.kind !== 'address' }
+    }
+    const location = this.#onLan(site, url)
+    return location === null ? null : { location, lasting: false }
+  }
+
+  /** By name alone: plain http may come to another port than https has. */
+  #siteOf(request: IncomingMessage): Site {
+    const site = this.#origins.of(request)
+    return site.kind === 'unknown' ? this.#origins.named(site.host.replace(/:[0-9]+$/, '')) : site
+  }
+
+  #publicOrigin(site: Site): string | null {
+    if (site.kind === 'game') return this.#origins.atHost(site.host)
+    if (site.kind === 'studio') return this.#origins.studio
+    return site.kind === 'portal' || site.kind === 'address' ? this.#origins.portal : null
+  }
+
+  #onLan(site: Site, url: string): string | null {
     const [path = '/'] = url.split('?', 1)
     const target =
       site.kind === 'game' ? `https://${site.host}` : site.kind === 'alias' ? site.target : this.#origins.portal

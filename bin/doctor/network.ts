@@ -59,6 +59,24 @@ export async function certificateFiles({ listen, portal, studio, games }: Config
   return [ok(name, `good for ${days} days`)]
 }
 
+/** Whether the port for plain http leads to https. */
+export async function plainHttp({ portal: { url }, listen }: Config): Promise<Check[]> {
+  const { redirectPort } = listen.tls
+  if (!redirectPort) return []
+  const name = 'Plain http'
+  // By address, which leads to the portal.
+  const own = /^(?:0\.0\.0\.0|::)$/.test(listen.host) ? '127.0.0.1' : listen.host
+  const host = own.includes(':') ? `[${own}]` : own
+  const asked = { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS) } as const
+  const answer = await fetch(`http://${host}:${redirectPort}/`, asked).catch(() => null)
+  if (answer?.headers.get('location')?.startsWith(`${url}/`)) return [ok(name, `port ${redirectPort} leads to ${url}`)]
+  const message = answer
+    ? `another program answers on port ${redirectPort}`
+    : `nothing answers on port ${redirectPort} of ${host}`
+  const hint = answer ? 'End it, or name another listen.tls.redirectPort.' : 'Start it: gameyard serve.'
+  return [{ name, status: 'warning', message, hint }]
+}
+
 /** Whether the portal answers at its public address, whose clock and certificate that shows. */
 export async function portal({ portal: { url }, listen }: Config): Promise<Check[]> {
   const checks: Check[] = []

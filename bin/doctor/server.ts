@@ -12,7 +12,7 @@ import type { Mail } from '../../drivers/mail/interface.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
 import { openDriver } from '../standalone.ts'
 import { gameDomains } from './domains.ts'
-import { certificateFiles, names, portal, synchronised } from './network.ts'
+import { certificateFiles, names, plainHttp, portal, synchronised } from './network.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -37,6 +37,7 @@ export async function* examineServer(loaded: LoadedConfig): AsyncGenerator<Check
     ['Blender', () => blender(loaded), 'Check `blender` in the configuration.'],
     ['Names', () => names(config), 'Check portal.url and games.domain.'],
     ['Certificate files', () => certificateFiles(config), 'Check listen.tls.'],
+    ['Plain http', () => plainHttp(config), 'Check listen.tls.redirectPort.'],
     ['Domains', () => gameDomains(loaded), 'Check `database` in the configuration.'],
     ['Portal', () => portal(config), 'Check portal.url.'],
     ['Proxy', async () => proxy(config), 'Check trustProxy.'],

@@ -46,15 +46,20 @@ export interface FormProps {
   beside?: Content
   /** All on one line, for a single field and its button. */
   inline?: boolean
+  /** Its outcome is certain and can be undone: the name of the `AtOnce` parts that show it when it is sent. */
+  atOnce?: string | undefined
+  /** With `atOnce`: what is said then. */
+  said?: string | undefined
   children?: Content
 }
 
 /** A form that works without a script: fields, then one line of buttons. */
 export function Form(props: FormProps): View {
   const { action, method = 'post', multipart, id, error, submit, kind = 'act', beside, inline, children } = props
+  const { atOnce, said } = props
   return html`
     <form class=${classes('form', inline && 'inline')} action=${action} method=${method} id=${id}
-      enctype=${multipart ? 'multipart/form-data' : undefined}>
+      enctype=${multipart ? 'multipart/form-data' : undefined} data-at-once=${atOnce} data-said=${said}>
       ${error && html`<${Notice} tone="error">${error}<//>`}
       ${children}
       ${submit && html`<div class="form-actions"><${Button} kind=${kind}>${submit}<//>${beside}</div>`}

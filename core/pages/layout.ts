@@ -85,8 +85,9 @@ export const Row = ({ children }: { children?: Content }): View => html`<div cla
 /** Cards in as many columns as fit. */
 export const Grid = ({ children }: { children?: Content }): View => html`<div class="grid">${children}</div>`
 
-/** A quiet line under a card: the other way, the small print. */
-export const Note = ({ children }: { children?: Content }): View => html`<p class="note">${children}</p>`
+/** A quiet line under a card: the other way, the small print. With `ends`, several ways spread over the line. */
+export const Note = ({ ends, children }: { ends?: boolean; children?: Content }): View =>
+  html`<p class=${classes('note', ends && 'ends')}>${children}</p>`
 
 export interface TabsProps {
   /** What they are the parts of, for screen readers: the game's title. */

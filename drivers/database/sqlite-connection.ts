@@ -43,7 +43,7 @@ export class SqliteConnections {
 
   /** @param waitMs longest wait for the writing connection, and for another process */
   static async open(file: string, { waitMs, synchronous }: { waitMs: number; synchronous: 'full' | 'normal' }) {
-    const writer = new Sqlite(file, { timeout: ATTEMPT_MS, ...nativeBinding() })
+    const writer = new Sqlite(file, { timeout: ATTEMPT_MS, ...nativeBinding(file) })
     try {
       await whileBusy(waitMs, () => {
         writer.pragma('journal_mode = wal')
@@ -249,7 +249,7 @@ class KeptStatements {
 
 /** A connection that can only read. */
 export const openReader = (file: string): Sqlite.Database =>
-  new Sqlite(file, { readonly: true, fileMustExist: true, timeout: ATTEMPT_MS, ...nativeBinding() })
+  new Sqlite(file, { readonly: true, fileMustExist: true, timeout: ATTEMPT_MS, ...nativeBinding(file) })
 
 function execute(statement: Statement, parameters: readonly unknown[]): StatementResult {
   if (!statement.reader) {

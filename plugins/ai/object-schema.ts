@@ -1,11 +1,15 @@
-import { runInNewContext } from 'node:vm'
 import type { Ajv2020 as Ajv, ValidateFunction } from 'ajv/dist/2020.js'
 import { InvalidRequest } from '../../core/errors.ts'
+import { isLate, withinTime } from '../../core/time-limit.ts'
 
 /** How long a schema of a caller may keep everybody waiting, in ms: patterns and nesting can take for ever. */
 const LONGEST_MS = 250
 
-let ajv: Promise<Ajv> | undefined
+/** A compiler keeps a part of each schema that it has seen, so there is a new one after so many. */
+const COMPILES = 50
+
+let ajv: Promise<{ compiler: Ajv; forget: () => void }> | undefined
+let compiles = 0
 
 /** The JSON Schema that a caller wants an object to match. */
 export class ObjectSchema {
@@ -18,23 +22,24 @@ export class ObjectSchema {
   /** @throws InvalidRequest when it is none, or too large or complex */
   static async compile(schema: Record<string, unknown>, mostBytes: number): Promise<ObjectSchema> {
     if (Buffer.byteLength(JSON.stringify(schema)) > mostBytes) throw invalid(`is larger than ${mostBytes} bytes`)
-    ajv ??= load()
-    const compiler = await ajv
-    // Drafts differ in what nobody uses here; by whatever name, it is read as 2020-12. Without `$id`: it would be kept.
+    if (!ajv || compiles++ % COMPILES === 0) ajv = load()
+    const { compiler, forget } = await ajv
+    // Drafts differ in what nobody uses here; by whatever name, it is read as 2020-12.
     const { $schema: _draft, $id: _id, ...rules } = schema
     try {
-      return new ObjectSchema(bounded(() => compiler.compile(rules)))
+      return new ObjectSchema(withinTime(LONGEST_MS, () => compiler.compile(rules)))
     } catch (error) {
       throw invalid(isLate(error) ? 'is too complex' : (error as Error).message.replace(/^schema is invalid: /, ''))
     } finally {
       compiler.removeSchema(rules)
+      forget()
     }
   }
 
   /** Whether a value matches; one that can't be decided in time does not. */
   matches(value: unknown): boolean {
     try {
-      return bounded(() => this.#validate(value)) === true
+      return withinTime(LONGEST_MS, () => this.#validate(value)) === true
     } catch (error) {
       if (isLate(error)) return false
       throw error
@@ -42,18 +47,18 @@ export class ObjectSchema {
   }
 }
 
-async function load(): Promise<Ajv> {
+async function load() {
   const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')])
   const compiler = new Ajv2020({ strict: false, validateFormats: true, logger: false })
   ;(formats.default as unknown as (ajv: Ajv) => void)(compiler)
   compiler.compile({ type: 'object' }) // the schema of schemas, once, at nobody's cost
-  return compiler
+  const own = new Set(Object.keys(compiler.refs))
+  // Each `$id` below the root stays known otherwise: for good, and to the schemas of everybody else.
+  const forget = () => {
+    for (const ref of Object.keys(compiler.refs)) if (!own.has(ref)) delete compiler.refs[ref]
+  }
+  return { compiler, forget }
 }
-
-/** Runs something that ends by itself, or after a while by force. */
-const bounded = <T>(work: () => T): T => runInNewContext('work()', { work }, { timeout: LONGEST_MS }) as T
-
-const isLate = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 
 const invalid = (message: string) =>
   new InvalidRequest(`The schema is not valid: it ${message.slice(0, 300)}.`).with({

@@ -45,7 +45,7 @@ export const CreditsPage = ({ balance, packs, purchase, cancelled, ...list }: Cr
 const PurchaseNotice = ({ purchase }: { purchase: NonNullable<CreditsPageProps['purchase']> }): View =>
   purchase.paid
     ? html`<${Notice} tone="success" title="Thank you">${purchase.credits} credits are on your account.<//>`
-    : html`<div data-await-purchase=${purchase.id} role="status"><${Notice} title="Waiting for the payment">
+    : html`<div class="stack" data-await-purchase=${purchase.id} role="status"><${Notice} title="Waiting for the payment">
         The payment processor has not told us yet; it takes a few seconds. <a href=${`/credits?purchase=${purchase.id}`}>Look again</a>
       <//></div>`
 

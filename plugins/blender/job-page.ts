@@ -11,6 +11,7 @@ import {
   Row,
   Section,
   Split,
+  Stats,
   Table,
   type View,
   When,
@@ -59,7 +60,7 @@ export function jobPage(
             html`<${Button} href=${`/blender/new?from=${job.id}`}>${job.status === 'completed' ? 'Make another like it' : 'Change it and try again'}<//>`
       } />
     ${active && progress(job, path)}
-    ${job.error && html`<${Notice} tone="error" title=${job.error.code.replaceAll('_', ' ')}>${job.error.message}<//>`}
+    ${job.error && html`<${Notice} tone="error" title=${sentence(job.error.code)}>${job.error.message}<//>`}
     ${seen ? html`<${Split} aside=${about}>${seen}<//>` : about}
     ${job.artifacts.length > 0 && html`<${Section} title="Files"><${Table} caption="Files of this job" columns=${columnsOf(path)} rows=${job.artifacts} /><//>`}
     ${inspection && inspectionOf(inspection)}
@@ -68,6 +69,9 @@ export function jobPage(
     ${script && !retries && html`<${Section} title="Script"><${CodeBlock} code=${script} title="script.py" /><//>`}
     ${log && html`<${Section} title="Log"><${CodeBlock} code=${log} /><//>`}`
 }
+
+/** `script_error` as a title has it: "Script error". */
+const sentence = (code: string): string => code.charAt(0).toUpperCase() + code.slice(1).replaceAll('_', ' ')
 
 /** @param path of the job whose scene the script works on */
 const revise = (app: Pick<FastifyInstance, 'browserFiles'>, path: string, title: string, script: string): View => html`
@@ -121,8 +125,8 @@ const columnsOf = (path: string) => [
 
 const inspectionOf = ({ totals = {}, warnings = [] }: Inspection): View => html`
   <${Section} title="Inspection">
-    <${Facts} items=${Object.entries(totals)
+    <${Stats} items=${Object.entries(totals)
       .slice(0, 12)
-      .map(([term, detail]) => ({ term, detail: String(detail) }))} />
+      .map(([label, value]) => ({ label, value: typeof value === 'number' ? value : String(value) }))} />
     ${warnings.slice(0, 10).map((warning) => html`<${Notice} tone="warn">${String(warning)}<//>`)}
   <//>`

@@ -5,7 +5,8 @@ const SiteOwnerSchema = defineEntity({
   name: 'SiteOwner',
   tableName: 'site_owners',
   properties: {
-    slug: p.string().length(63).primary(),
+    /** A slug, or a domain of a game's own, which unlike a slug has a dot. */
+    address: p.string().length(253).fieldName('slug').primary(),
     gameId: p.string().length(30),
     inherited: p.boolean(),
   },

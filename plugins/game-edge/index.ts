@@ -6,6 +6,7 @@ import { SiteOwner } from './entities.ts'
 import { blobsOf } from './files/blobs.ts'
 import { fileRoutes } from './files/routes.ts'
 import { migration } from './migrations/2026_11_21_site_owners.ts'
+import { migration as addressesMigration } from './migrations/2026_11_22_site_addresses.ts'
 import { previewRoutes } from './preview-routes.ts'
 import { GameEdgeConfig } from './schemas.ts'
 import { scriptRoutes } from './scripts.ts'
@@ -28,7 +29,7 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'games', 'deploy', 'assets'],
     config: GameEdgeConfig,
     entities: [SiteOwner],
-    migrations: [migration],
+    migrations: [migration, addressesMigration],
   },
   async (app, config) => {
     app.decorate('edge', new Edge(app))

@@ -45,12 +45,12 @@ export const JamPage = (props: JamProps): View => {
   const { jam, entries, viewer } = props
   return html`
     <${PageHeader} title=${jam.title} lede=${jam.theme && html`Theme: <strong>${jam.theme}</strong>`} chips=${chips(jam)} actions=${nextStep(props)} />
-    <${Section} title="Games" id="games" description=${counted(props)}>
+    <${Section} title="Games" id="games" description=${entries.length > 0 && counted(props)}>
       <div data-live="games" class="stack">
         ${
           entries.length > 0
             ? html`<ul class="jam-games">${entries.map((entry) => html`<${JamCard} entry=${entry} named=${viewer !== null} />`)}</ul>`
-            : html`<div class="card"><${EmptyState} title="No games yet"><p>${jam.submissionsOpen ? 'Submissions are open: the first game is waited for.' : 'Nobody has submitted a game.'}</p><//></div>`
+            : html`<div class="card"><${EmptyState} title="No games yet"><p>${jam.submissionsOpen ? 'Submissions are open, and yours can be the first.' : 'Nobody has submitted a game.'}</p><//></div>`
         }
       </div>
     <//>
@@ -121,7 +121,7 @@ const Voting = ({ jam, entries, votes, viewer, guests }: JamProps): View => {
     <${Section} title="Vote" id="vote" layout="side" description="One vote in each category, for any game but your own. You can change your mind until voting closes.">
       ${
         viewer
-          ? html`<${Card}><${Form} action="/jam/votes" submit="Save my votes">
+          ? html`<${Card}><${Form} action="/jam/votes" submit="Save my votes" atOnce="votes" said="Your votes are in. You can change them until voting closes.">
               ${jam.categories.map(
                 ({ id, name }) =>
                   html`<${Field} label=${name} name=${id} id=${`vote-${id}`} type="select" value=${votes[id] ?? ''} options=${options} />`,

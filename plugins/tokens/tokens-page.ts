@@ -42,7 +42,8 @@ interface TokensPageProps {
 }
 
 export const TokensPage = (props: TokensPageProps): View => html`
-  <${PageHeader} title="API tokens" lede="A token lets a program act for you, within its scopes: a terminal, a build server, a coding assistant." />
+  <${PageHeader} title="API tokens" lede="A token lets a program act for you, within its scopes: a terminal, a build server, a coding assistant."
+    actions=${props.tokens.length > 0 && html`<${Button} href="#new">New token<//>`} />
   ${props.created && html`<${Created} created=${props.created} portalUrl=${props.portalUrl} />`}
   <${Section} title="Your tokens">
     <${List} ...${props} />

@@ -118,12 +118,14 @@ t.test('what is no certificate stops the start, and doctor says when one ends', 
     message: /tls: key is missing/,
   })
 
-  const doctor = async (pair: { cert: string; key: string }) => {
+  const doctor = async (pair: { cert: string; key: string }, look = 'Certificate files', tls: object = {}) => {
     put(pair)
-    writeFileSync(join(folder, 'yard.yaml'), stringify({ ...config, blender: { driver: 'none' }, dataDir: './yard' }))
+    const listen = { tls: { ...config.listen.tls, ...tls } }
+    const yard = { ...config, listen, blender: { driver: 'none' }, dataDir: './yard' }
+    writeFileSync(join(folder, 'yard.yaml'), stringify(yard))
     const { stdout } = await run(t, ['doctor', '--config', 'yard.yaml', '--json'], { cwd: folder })
     const { checks } = JSON.parse(stdout) as { checks: { name: string }[] }
-    return checks.find(({ name }) => name === 'Certificate files')
+    return checks.find(({ name }) => name === look)
   }
   t.match(await doctor(await sign(10)), { status: 'warning', message: /ends in (9|10) days/, hint: /Renew/ })
   t.match(await doctor(pair), { status: 'failed', message: /is not for \*\.games\.localhost/ })
@@ -131,4 +133,11 @@ t.test('what is no certificate stops the start, and doctor says when one ends', 
     status: 'ok',
     message: /good for/,
   })
+
+  const redirectPort = await freePort()
+  const plain = () => doctor(pair, 'Plain http', { redirectPort })
+  t.match(await plain(), { status: 'warning', message: `nothing answers on port ${redirectPort} of 127.0.0.1` })
+  const app = await startKernel(t, { config: { ...config, listen: { tls: { cert, key, redirectPort } } } })
+  await app.plainRedirects.listen()
+  t.match(await plain(), { status: 'ok', message: `port ${redirectPort} leads to https://localhost:8080` })
 })

@@ -24,8 +24,8 @@ export interface Cluster {
   redis: RedisServer
   /** Origin of a game. */
   origin(slug: string): string
-  /** Starts a node anew at its place, with nothing on its disk. */
-  startNode(index: number): Promise<Server>
+  /** Starts a node anew at its place, with nothing on its disk; of another build by its program. */
+  startNode(index: number, program?: string[]): Promise<Server>
   /** How many requests each node was sent since the last time. */
   shares(): number[]
 }
@@ -35,10 +35,15 @@ export interface Cluster {
  * a folder of its own which is empty at each start, so that what must last can't be there.
  *
  * @param config sections of the configuration that all nodes have
+ * @param program what the first nodes run, with its first arguments; this build by default
  */
 export async function startCluster(
   t: Test,
-  { config = {}, nodes: count = 2 }: { config?: Record<string, unknown>; nodes?: number } = {},
+  {
+    config = {},
+    nodes: count = 2,
+    program: first,
+  }: { config?: Record<string, unknown>; nodes?: number; program?: string[] } = {},
 ): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-cluster-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -69,14 +74,15 @@ export async function startCluster(
   }
   const nodes: Server[] = []
   let starts = 0
-  const startNode = async (index: number) => {
+  const startNode = async (index: number, program?: string[]) => {
     const own = mkdtempSync(join(folder, `node-${index}-${++starts}-`))
-    const server = await startServer(t, { config: shared, folder: own, port: ports[index] as number })
+    const options = { config: shared, folder: own, port: ports[index] as number, ...(program ? { program } : {}) }
+    const server = await startServer(t, options)
     nodes[index] = server
     return server
   }
   // All at once, as they come after a power cut: the first migrates, the others wait for it.
-  await Promise.all(ports.map((_port, index) => startNode(index)))
+  await Promise.all(ports.map((_port, index) => startNode(index, first)))
 
   const log = join(folder, 'requests')
   writeFileSync(log, '')

@@ -1,8 +1,19 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import { until } from './blender.ts'
 import { mortal } from './watchdog.ts'
@@ -13,6 +24,8 @@ export interface DockerEngine {
   image: string
   /** What an image without programs needs of this machine. */
   readOnlyMounts: string[]
+  /** Runs the command `docker`. @returns what it says; throws when it fails */
+  docker(...args: string[]): string
   /** Ids of containers and names of volumes there are. */
   leftovers(): Promise<string[]>
 }
@@ -37,12 +50,16 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   t.teardown(async () => {
     engine.kill('SIGTERM')
     await ended
+    // Left by the engine where a container was on the machine's own network.
+    spawnSync('umount', [join(folder, 'exec/netns/default')], { stdio: 'ignore' })
     rmSync(folder, { recursive: true, force: true })
   })
+  // BuildKit is a program of its own, which Debian's engine lacks.
+  const env = { ...process.env, DOCKER_BUILDKIT: '0' }
   const docker = (...args: string[]) =>
     String(
       execFileSync('docker', ['-H', `unix://${socketPath}`, ...args], {
-        ...{ stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 },
+        ...{ stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000, env },
       }),
     )
   await until(async () => {
@@ -57,15 +74,43 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   docker('import', emptyTree(folder), image)
   const leftovers = async () =>
     [...docker('ps', '-aq').split('\n'), ...docker('volume', 'ls', '-q').split('\n')].filter(Boolean)
-  return { socketPath, image, readOnlyMounts: ['/usr', '/etc/alternatives'], leftovers }
+  return { socketPath, image, readOnlyMounts: ['/usr', '/etc/alternatives'], docker, leftovers }
 }
 
-function emptyTree(folder: string): string {
+/**
+ * Makes an image of a few of this machine's programs and what they are linked to: it stands for a slim Debian, which
+ * can't be pulled where there is no registry.
+ *
+ * @param files absolute paths of programs and libraries
+ */
+export function importBase({ docker }: DockerEngine, t: Test, name: string, files: string[]): void {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-base-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const archive = emptyTree(folder, (tree) => {
+    for (const file of new Set(files.flatMap((file) => [file, ...librariesOf(file)]))) {
+      const place = join(tree, realpathSync(dirname(file)), basename(file))
+      mkdirSync(dirname(place), { recursive: true })
+      copyFileSync(realpathSync(file), place)
+    }
+    mkdirSync(join(tree, 'var/lib'), { recursive: true })
+    symlinkSync('bash', join(tree, 'usr/bin/sh'))
+  })
+  docker('import', archive, name)
+}
+
+/** Paths of the shared libraries that a program wants, its loader included. */
+export function librariesOf(file: string): string[] {
+  const said = execFileSync('ldd', [file], { encoding: 'utf8' })
+  return [...said.matchAll(/(\/\S+\.so\S*) \(0x/g)].map((match) => match[1] as string)
+}
+
+function emptyTree(folder: string, fill: (tree: string) => void = () => {}): string {
   const tree = join(folder, 'tree')
   for (const name of ['usr', 'etc/alternatives', 'tmp', 'job', 'proc', 'sys', 'dev', 'run'])
     mkdirSync(join(tree, name), { recursive: true })
   for (const name of ['bin', 'sbin', 'lib', 'lib64']) symlinkSync(`usr/${name}`, join(tree, name))
   writeFileSync(join(tree, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n')
+  fill(tree)
   const file = join(folder, 'tree.tar')
   execFileSync('tar', ['-cf', file, '-C', tree, '.'])
   return file

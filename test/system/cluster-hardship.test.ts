@@ -5,6 +5,8 @@ import t, { type Test } from 'tap'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { type Cluster, clusterMissing, startCluster } from '../kit/cluster.ts'
 import { Load } from './cluster-load.ts'
+import { deployPage, signUp, tokenOf } from './cluster-people.ts'
+import { playInRooms } from './cluster-rooms.ts'
 
 /** How long nodes are killed, one every twenty seconds; a longer run is asked for by the environment. */
 const SECONDS = Number(process.env.GAMEYARD_CLUSTER_SECONDS ?? 20)
@@ -42,7 +44,14 @@ t.test('hardship', { skip: clusterMissing }, async (t) => {
       t.same(load.tally.failures, [], 'and nothing once it was tried again')
     })
 
+  const owner = await signUp(cluster.portal, 'Ada')
+  const token = await tokenOf(owner, cluster.portal, ['games:read', 'games:write', 'deployments:write'])
+  const { game } = await deployPage(cluster.portal, token, 'Rooms', '<!doctype html><title>rooms</title>')
+  const rooms = await playInRooms(cluster, { game, token })
   await part(`kill -9 of a node every ${EVERY_MS / 1000} s for ${SECONDS} s`, () => killNodes(t, cluster))
+  const { lost, written, back, longestMs } = await rooms.end()
+  t.comment(`rooms: ${written} writes, players came back ${back} times, after ${longestMs} ms at the most`)
+  t.same(lost, [], 'whoever is in a room comes back as the same player, and what the room has told stays')
   await part('Redis restarts', async () => {
     await cluster.redis.stop()
     await sleep(1000)

@@ -16,6 +16,8 @@ export interface Tally {
   requests: number
   /** First answers that were none, or were the server's fault. */
   errors: string[]
+  /** Those of them that were no better when they were sent again once. */
+  again: string[]
   /** What stayed wrong after all that a client can do. */
   failures: string[]
 }
@@ -146,14 +148,16 @@ class Developer {
   /** A request as a good client makes it: what failed is sent again, after a while. */
   async #patient(...[method, url, options]: Parameters<Call>): Promise<HttpAnswer> {
     const giveUpAt = Date.now() + PATIENCE_MS
-    for (let wait = 100; ; wait = Math.min(wait * 2, 2000)) {
+    for (let wait = 100, failed = 0; ; wait = Math.min(wait * 2, 2000)) {
       this.#tally.requests++
       const answer = await ask(method, url, options).catch((error: NodeJS.ErrnoException) => error)
       const trouble = answer instanceof Error ? answer.code : answer.status >= 500 ? answer.status : null
       // "The first request with this key is still under way": not an error, but no answer yet.
       const early = !(answer instanceof Error) && answer.status === 409 && answer.headers['retry-after'] !== undefined
       if (!(answer instanceof Error) && trouble === null && !early) return answer
-      if (trouble !== null) this.#tally.errors.push(`${trouble} ${method} ${new URL(url).pathname}`)
+      const what = `${trouble} ${method} ${new URL(url).pathname}`
+      if (trouble !== null) this.#tally.errors.push(what)
+      if (trouble !== null && ++failed > 1) this.#tally.again.push(what)
       if (Date.now() > giveUpAt) {
         this.#expect(false, `${method} ${url}: ${trouble ?? 'still under way'} to the end`)
         throw new Error(`${method} ${url} got no answer.`)
@@ -177,7 +181,7 @@ class Developer {
 
 /** Developers who work side by side until they are told to stop. */
 export class Load {
-  readonly tally: Tally = { requests: 0, errors: [], failures: [] }
+  readonly tally: Tally = { requests: 0, errors: [], again: [], failures: [] }
   readonly #people: Developer[]
   #working: Promise<void>[] = []
   #over = false

@@ -46,7 +46,8 @@ export async function deployPage(portal: string, token: string, game: string, ht
   return { game: record, live }
 }
 
-const mustAsk: Call = async (method, url, options) => {
+/** Asks, and throws for whatever is no success. */
+export const mustAsk: Call = async (method, url, options) => {
   const answer = await ask(method, url, options)
   if (answer.status >= 300) throw new Error(`${method} ${url}: ${answer.status} ${JSON.stringify(answer.body)}`)
   return answer

@@ -1,6 +1,6 @@
 // The portal as a whole, in a real browser: every page for everyone, within its budgets, in any language; and the three
 // stories that matter, counted in clicks. GAMEYARD_PORTAL_VIEWS=all looks at every page at three widths, light and dark.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -8,6 +8,7 @@ import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage } from '../kit/browser.ts'
 import { PASSWORD, type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { openShowcase, pagesOf } from '../kit/showcase.ts'
+import { form } from '../plugins/assets/kit.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
 
 const ALL = process.env.GAMEYARD_PORTAL_VIEWS === 'all'
@@ -20,6 +21,7 @@ const VIEWS = [
   { width: 1280, colorScheme: 'dark' },
 ] as const
 const BUDGET = 60_000
+const PICTURE = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
 /** Pages that the tests of their plugins look at in the same way; here only in the long form. */
 const ELSEWHERE = /^\/(assets|blender|playground|settings|docs|device|sign-|reset)/
 
@@ -184,6 +186,96 @@ t.test('everything is reached by keyboard and says where one is; forms say what 
   const field = page.getByLabel('Label')
   t.equal(await field.getAttribute('aria-invalid'), 'true')
   t.ok(await field.getAttribute('aria-describedby'), 'the field is tied to what is wrong with it')
+})
+
+t.test('what is certain shows at once, and goes back when the server refuses', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { listen: true })
+  const host = await platform.admin()
+  const program = await platform.program(host)
+  const { payload, headers } = form(PICTURE, { title: 'Fence' }, 'fence.jpg')
+  const authorization = `Bearer ${program.token}`
+  await fetch(`${platform.portal}/api/assets`, {
+    method: 'POST',
+    headers: { ...headers, authorization },
+    body: payload,
+  })
+  const visibility = async () => (await program.get('/api/assets/fence')).body.visibility
+  const { page } = await signedIn(browser, platform.portal, host, { viewport: { width: 1280, height: 900 } })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const arrives = async (what: string, is: () => Promise<boolean>) => {
+    for (let tries = 0; tries < 600 && !(await is()); tries++) await page.waitForTimeout(100)
+    t.ok(await is(), what)
+  }
+  /** Holds back what the page sends, until what is returned lets it through. */
+  const hold = async (address: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route(address, async (route) => {
+      await promise
+      await route.continue()
+    })
+    return resolve
+  }
+
+  await page.goto('/assets/fence')
+  const publish = await hold('**/assets/fence/*publish')
+  await button('Publish').click()
+  await button('Make private').waitFor()
+  t.equal(await page.getByText('private', { exact: true }).count(), 0, 'every part that says it, says it')
+  t.equal(await button('Make private').evaluate((element) => element === document.activeElement), true, 'focus stays')
+  t.equal(await visibility(), 'private', 'before the server has heard of it')
+  await button('Make private').click()
+  await button('Publish').click()
+  let answers = 0
+  page.on('response', (response) => {
+    if (response.request().method() === 'POST') answers++
+  })
+  publish()
+  await arrives('three answers', async () => answers === 3)
+  t.equal(await visibility(), 'public', 'the last counts')
+  t.ok(await button('Make private').isVisible())
+  t.match(page.url(), /\/assets\/fence$/)
+  await expectNoAxeViolations(t, page, 'with its message: axe-core finds nothing')
+
+  await program.delete('/api/assets/fence')
+  await button('Make private').click()
+  await page.getByRole('alert').getByText('not there any more').waitFor()
+  t.ok(await button('Make private').isVisible(), 'it goes back')
+  t.ok(await page.getByText('private', { exact: true }).isHidden())
+
+  const maker = await platform.signUp({ name: 'Mo' })
+  const game = await platform.game(maker, { title: 'Sonar', url: 'https://sonar.example.org' })
+  const isPlayable = async () => (await platform.app.games.byId(game.id))?.playable
+  await page.goto('/admin/games')
+  await page.route('**/take-off', (route) => route.abort())
+  await button('Take off the air: Sonar').click()
+  await page.getByRole('alert').getByText('could not be reached').waitFor()
+  t.ok(await page.getByText('live', { exact: true }).isVisible(), 'a broken line changes nothing')
+  t.equal(await isPlayable(), true)
+  await page.unroute('**/take-off')
+  await button('Take off the air: Sonar').click()
+  await page.getByText('off the air', { exact: true }).waitFor()
+  await button('Undo').click()
+  await page.getByText('live', { exact: true }).waitFor()
+  await arrives('undone on the server too', async () => (await isPlayable()) === true)
+
+  await host.post('/api/jam', { title: 'Yard jam', categories: ['Fun'] })
+  await maker.post('/api/jam/entries', { gameId: game.id })
+  await host.patch('/api/jam', { submissionsOpen: false, votingOpen: true })
+  const votes = async () => (await host.get('/api/jam')).body.votes
+  await page.goto('/jam')
+  const choice = page.getByLabel('Fun')
+  const held = await hold('**/jam/votes')
+  await choice.selectOption(game.id)
+  await page.getByRole('status').getByText('Your votes are in').waitFor()
+  t.strictSame(await votes(), {}, 'said before the server has heard of it')
+  held()
+  await arrives('a choice counts without a button', async () => (await votes()).fun === game.id)
+  await host.patch('/api/jam', { votingOpen: false })
+  await choice.selectOption('')
+  await page.getByRole('alert').getByText('Voting is closed by now').waitFor()
+  t.equal(await choice.inputValue(), game.id, 'what counts is chosen again')
 })
 
 t.test('the stories, in clicks', async (t) => {

@@ -35,7 +35,7 @@ function show(parts: Record<string, string>): void {
 }
 
 /** Changes only what differs: what one has selected or stands on stays, pictures are not loaded again. */
-function change(here: Node, fresh: Node): void {
+export function change(here: Node, fresh: Node): void {
   if (here.isEqualNode(fresh)) return
   if (!(here instanceof Element && fresh instanceof Element) || here.nodeName !== fresh.nodeName) {
     ;(here as ChildNode).replaceWith(fresh)

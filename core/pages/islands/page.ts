@@ -1,4 +1,5 @@
 /** The small script of every page: each part improves something that already works, or shows what needs a script. */
+import { actAtOnce } from './at-once.ts'
 import { offerCopying } from './copy.ts'
 import { offerDismissal } from './dismiss.ts'
 import { showWhereOneIs } from './here.ts'
@@ -16,3 +17,4 @@ offerKeys()
 showWhereOneIs()
 localiseTimes()
 followEvents()
+actAtOnce()

@@ -5,11 +5,13 @@ interface Viewer extends HTMLElement {
   play(): void
 }
 
+const LOADING = 'Loading…'
 const stage = document.querySelector<HTMLElement>('[data-viewer]')
 const status = document.querySelector<HTMLElement>('[data-viewer-status]')
 
 async function show(stage: HTMLElement): Promise<void> {
   const { viewer: script = '', src = '', alt = '' } = stage.dataset
+  stage.toggleAttribute('data-loading', true)
   await import(script)
   const viewer = document.createElement('model-viewer') as Viewer
   for (const [name, value] of Object.entries({
@@ -30,6 +32,7 @@ async function show(stage: HTMLElement): Promise<void> {
   }
   const say = (text: string) => {
     if (status) status.textContent = text
+    stage.toggleAttribute('data-loading', text === LOADING)
   }
   viewer.addEventListener('load', () => {
     stage.querySelector('img')?.remove()
@@ -38,7 +41,7 @@ async function show(stage: HTMLElement): Promise<void> {
     say('')
   })
   viewer.addEventListener('error', () => say('This browser could not show the model; the download works all the same.'))
-  say('Loading…')
+  say(LOADING)
   stage.append(viewer)
   for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-show]')) {
     button.hidden = false
@@ -47,7 +50,7 @@ async function show(stage: HTMLElement): Promise<void> {
       button.setAttribute('aria-pressed', 'true')
       // What moves is to be seen.
       stage.scrollIntoView({ block: 'nearest' })
-      say('Loading…')
+      say(LOADING)
       viewer.setAttribute('src', button.dataset.show ?? src)
     })
   }
@@ -55,6 +58,7 @@ async function show(stage: HTMLElement): Promise<void> {
 
 if (stage) {
   show(stage).catch(() => {
+    stage.removeAttribute('data-loading')
     if (status) status.textContent = 'The viewer could not be started in this browser.'
   })
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import {
+  AtOnce,
   Button,
   Chip,
   CodeBlock,
@@ -51,8 +52,8 @@ export function assetPage(
   const { source, lod } = asset.variants
   const isModel = asset.kind === 'model' || asset.kind === 'animation'
   const chips = html`
-    ${asset.visibility === 'private' && html`<${Chip} tone="warn">private<//>`}
-    ${asset.curated && html`<${Chip} tone="success">curated<//>`}
+    ${visibility(asset, (shown) => shown.visibility === 'private' && html`<${Chip} tone="warn">private<//>`)}
+    ${curated(asset, (shown) => shown.curated && html`<${Chip} tone="success">curated<//>`)}
     ${asset.rigged && html`<${Chip}>rigged<//>`}`
   const rows = [
     { name: 'As uploaded', variant: 'source', ...source },
@@ -70,18 +71,19 @@ export function assetPage(
   ]
   const aside = html`<${Stack}>
     <${Facts} items=${facts} />
-    ${owned && ownerActions(asset)}
-    ${isAdmin && curation(asset)}
+    ${isAdmin && curated(asset, curation)}
   <//>`
   return html`
     <${PageHeader} title=${asset.title} crumbs=${[{ label: 'Assets', href: '/assets' }]} chips=${chips}
-      lede=${asset.description || undefined} actions=${html`<${Button} kind="act" href=${`${path}/file?variant=source`}>Download<//>`} />
+      lede=${asset.description || undefined} actions=${html`${owned && ownerActions(asset)}<${Button} kind="act" href=${`${path}/file?variant=source`}>Download<//>`} />
     <${Split} aside=${aside}>
       ${stage(app, asset, isModel)}
       ${isModel && clips(asset)}
       <${Section} title="Use it in a game" description="The address stays the same; any page may load it.">
-        <${CopyValue} label="Hot-link" value=${asset.fileUrl} />
-        <${CopyValue} label="Id" value=${asset.id} />
+        <${Facts} items=${[
+          { term: 'Address', detail: html`<${CopyValue} label="Hot-link" value=${asset.fileUrl} />` },
+          { term: 'Id', detail: html`<${CopyValue} label="Id" value=${asset.id} />` },
+        ]} />
         ${isModel && html`<${CodeBlock} title="three.js" code=${snippet(asset)} />`}
         ${asset.kind === 'pack' && asset.files[0] && html`<${CodeBlock} title="One file of it" code=${fileSnippet(asset, asset.files[0].path)} />`}
       <//>
@@ -116,16 +118,21 @@ const clips = (asset: AssetRecord): View | null => {
   <//>`
 }
 
-const ownerActions = (asset: AssetRecord): View => {
-  const path = pathOf(asset)
-  const verb = asset.visibility === 'public' ? 'unpublish' : 'publish'
-  return html`
-    <${Row}>
-      <${Button} href=${`${path}/edit`}>Edit<//>
-      <${Form} action=${`${path}/${verb}`}><${Button}>${verb === 'publish' ? 'Publish' : 'Make private'}<//><//>
-    <//>
-`
-}
+const ownerActions = (asset: AssetRecord): View => html`
+  <${Button} href=${`${pathOf(asset)}/edit`}>Edit<//>
+  ${visibility(asset, (shown) => {
+    const verb = shown.visibility === 'public' ? 'unpublish' : 'publish'
+    const said = verb === 'publish' ? 'It is public: anybody may load it.' : 'It is private: only you may load it.'
+    return html`<${Form} action=${`${pathOf(asset)}/${verb}`} atOnce="visibility" said=${said}><${Button}>${verb === 'publish' ? 'Publish' : 'Make private'}<//><//>`
+  })}`
+
+/** A part that changes when the asset is published or made private. */
+const visibility = (asset: AssetRecord, show: (asset: AssetRecord) => Content): View => html`
+  <${AtOnce} name="visibility" then=${show({ ...asset, visibility: asset.visibility === 'public' ? 'private' : 'public' })}>${show(asset)}<//>`
+
+/** A part that changes when it is taken among the curated, or released. */
+const curated = (asset: AssetRecord, show: (asset: AssetRecord) => Content): View => html`
+  <${AtOnce} name="curated" then=${show({ ...asset, curated: !asset.curated })}>${show(asset)}<//>`
 
 /** SPDX identifiers have a page each; an expression of several has none. */
 const license = (id: string | null): Content =>
@@ -140,7 +147,7 @@ const tagLinks = (tags: readonly string[]): Content =>
 
 const curation = (asset: AssetRecord): View => {
   const verb = asset.curated ? 'release' : 'curate'
-  return html`<${Form} action=${`/admin${pathOf(asset)}/${verb}`}><${Button}>${asset.curated ? 'Release from the curated' : 'Mark as curated'}<//><//>`
+  return html`<${Form} action=${`/admin${pathOf(asset)}/${verb}`} atOnce="curated"><${Button}>${asset.curated ? 'Release from the curated' : 'Mark as curated'}<//><//>`
 }
 
 const variantsOf = (path: string) => [

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
 import { shownPath } from '../../../core/file-path.ts'
+import { isLate, withinTime } from '../../../core/time-limit.ts'
 import type { Archive, ArchivedFile } from '../../../core/zip-archive.ts'
 import type { DeployLimits } from '../schemas.ts'
 import { IGNORE_FILE, isLitter, leftOut } from './left-out.ts'
@@ -7,6 +9,11 @@ import { IGNORE_FILE, isLitter, leftOut } from './left-out.ts'
 /** Folders and litter count too: so many entries for each file that a deploy may have. */
 const ENTRIES_PER_FILE = 4
 const IGNORE_FILE_BYTES = 65_536
+/** How long matching a build's files against its patterns may take in all; a few `**` can take for ever. */
+const MATCHING_MS = 5000
+/** How many files are matched, and for how long, until others have their turn. */
+const SLICE_FILES = 200
+const SLICE_MS = 250
 
 /**
  * The files of an archive to publish, relative to the folder with the `index.html`, and how many were left out. Secrets
@@ -24,9 +31,8 @@ export async function contentsOf(
   const inside = all.filter(({ path }) => path.startsWith(root))
   const listed = inside.find(({ path }) => path === root + IGNORE_FILE)
   const isLeftOut = leftOut(listed ? await textOf(archive, listed) : '')
-  const files = inside
-    .map((file) => ({ ...file, path: file.path.slice(root.length) }))
-    .filter(({ path }) => !isLeftOut(path))
+  const relative = inside.map((file) => ({ ...file, path: file.path.slice(root.length) }))
+  const files = await published(relative, isLeftOut)
   if (files.length > limits.filesPerDeploy) {
     throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
   }
@@ -37,6 +43,25 @@ export async function contentsOf(
   }
   archive.checkTotal(files, { what: 'a deploy', mostBytes: limits.deployBytes })
   return { files, skipped: all.length - files.length }
+}
+
+/** @throws InvalidRequest when the patterns take too long */
+async function published(files: ArchivedFile[], isLeftOut: (path: string) => boolean): Promise<ArchivedFile[]> {
+  const kept: ArchivedFile[] = []
+  let leftMs = MATCHING_MS
+  for (let at = 0; at < files.length; at += SLICE_FILES) {
+    const began = performance.now()
+    const slice = files.slice(at, at + SLICE_FILES)
+    try {
+      kept.push(...withinTime(Math.min(leftMs, SLICE_MS), () => slice.filter(({ path }) => !isLeftOut(path))))
+    } catch (error) {
+      if (!isLate(error)) throw error
+      throw new InvalidRequest(`The patterns in ${IGNORE_FILE} take too long to match; write them with fewer \`**\`.`)
+    }
+    leftMs -= performance.now() - began
+    await nextTurn()
+  }
+  return kept
 }
 
 async function textOf(archive: Archive, file: ArchivedFile): Promise<string> {

@@ -27,7 +27,8 @@ export function firstLook(app: FastifyInstance, sites: Sites, files: Files): Fir
     if (path.includes('%')) return false
     const form = files.hot(site, path, request)
     if (!form) return false
-    if (site.inherited && form.isDocument) return false
+    const inherited = sites.peekInherits(origin, site)
+    if (inherited === undefined || (inherited && form.isDocument)) return false
     const opens = form.isDocument && opensGame(request)
     if (opens && !counts) return false
     files.sendHot(form, request, response)

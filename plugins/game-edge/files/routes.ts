@@ -48,14 +48,15 @@ export const fileRoutes =
           if (moved && app.games.visibleTo(null, moved)) return toMoved(app.origins.game(moved.slug), request, reply)
           return sendNotFoundPage(reply, noGamePage(app.origins.portal))
         }
+        // Also where it only leads on: a service worker of the former game would stand before that.
+        if (site && (await sites.inherits(origin, site))) {
+          clearLeftovers(request.raw, reply.raw, { game, host: origin.host, secure: app.origins.secure })
+        }
         const elsewhere = app.origins.movesTo(origin)
         if (elsewhere !== null) return toMoved(elsewhere, request, reply)
         if (!site) return sendNotFoundPage(reply, emptyGamePage(game.title, game.manageUrl))
         const found = find(site, path)
         if (found.kind === 'folder') return toFolder(request, reply)
-        if (site.inherited) {
-          clearLeftovers(request.raw, reply.raw, { game, host: origin.host, secure: app.origins.secure })
-        }
         const isDocument = await files.send(site, found, request.raw, reply)
         if (isDocument && !site.preview && opensGame(request.raw)) countPlay(app, game, request.raw, request.ip)
         return reply

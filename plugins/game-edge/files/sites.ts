@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Site } from '../../../core/origins.ts'
 import { ShortCache } from '../../../core/short-cache.ts'
 import type { Manifest } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
@@ -12,11 +13,13 @@ export interface LiveSite {
   manifest: Manifest
   /** A deploy beside the live one, under a name of its own. */
   preview: boolean
-  /** Another game was at this address before. */
+  /** Another game was at this slug before; for domains of games' own: `Sites.inherits`. */
   inherited: boolean
   /** Its files that are ready in memory. */
   hot: HotTable
 }
+
+type GameOrigin = Extract<Site, { kind: 'game' }>
 
 /** Most addresses that hold on to their hot files. */
 const MOST_TABLES = 10_000
@@ -39,7 +42,7 @@ export class Sites {
   constructor(app: FastifyInstance, hot: HotFiles) {
     this.#app = app
     this.#hot = hot
-    this.#owners = new SiteOwners(app.db)
+    this.#owners = new SiteOwners(app)
     this.#sites = new ShortCache(app.clock, { outageMs: OUTAGE_MS })
     app.events.on('deploy.live', ({ slug }) => this.#sites.drop(slug))
     app.events.on('deploy.compressed', ({ slug }) => this.#sites.drop(slug))
@@ -53,6 +56,16 @@ export class Sites {
   /** The site if it is in memory and fresh, at once. */
   peek(slug: string): LiveSite | undefined {
     return this.#sites.peek(slug)
+  }
+
+  /** Whether another game was before at the address that a site is asked for; undefined when it takes a look-up. */
+  peekInherits({ domain }: GameOrigin, site: LiveSite): boolean | undefined {
+    return domain === null ? site.inherited : this.#owners.peek(domain, site.game.id)
+  }
+
+  /** Whether another game was before at the address that a site is asked for. */
+  async inherits({ domain }: GameOrigin, site: LiveSite): Promise<boolean> {
+    return domain === null ? site.inherited : this.#owners.inherits(domain, site.game.id)
   }
 
   /**

@@ -46,3 +46,30 @@ export function clearCookie(site: CookieSite, name: string, except?: 'current'):
     .filter((form) => except === undefined || form !== attributesFor(site))
     .map((form) => `${cookieName(name, site.secure)}=; Path=/; Max-Age=0; HttpOnly; ${form}`)
 }
+
+/** The platform's own cookies of a game's origin. */
+const OWN = /^(?:__Host-)?service_/
+/** Proxies take answers with so much in the headers and hardly more (nginx: 4 KiB in all). */
+const EXPIRING_BYTES = 2048
+
+/**
+ * `Set-Cookie` headers that remove cookies which scripts of a game have set for its host, at the path `/`; as many as
+ * fit. The platform's own are left: a stranger's are worth nothing to it.
+ *
+ * @param host with or without a port
+ */
+export function expireForeign(site: CookieSite, host: string, names: readonly string[]): string[] {
+  const hostname = host.replace(/:[0-9]+$/, '')
+  const expired: string[] = []
+  let bytes = 0
+  for (const name of names) {
+    if (OWN.test(name)) continue
+    const plain = `${name}=; Path=/; Max-Age=0${site.secure ? '; Secure' : ''}`
+    const form = site.framed ? `${plain}; SameSite=None; Partitioned` : plain
+    const forms = name.startsWith('__Host-') ? [form] : [form, `${form}; Domain=${hostname}`]
+    bytes += forms.join('').length
+    if (bytes > EXPIRING_BYTES) break
+    expired.push(...forms)
+  }
+  return expired
+}

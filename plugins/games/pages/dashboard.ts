@@ -26,5 +26,5 @@ export const gameTabs = (app: Pick<FastifyInstance, 'games'>, game: Game, curren
 
 /** Whether it can be played now, and by whom. */
 export const stateChips = (game: Game, ready: boolean): Content => html`
-  ${ready ? html`<${Chip} live>live<//>` : html`<${Chip} tone="warn">not published<//>`}
+  ${ready ? html`<${Chip} live>live<//>` : html`<${Chip} tone="warn">${game.playable ? 'not published' : 'off the air'}<//>`}
   ${game.visibility === 'private' && html`<${Chip}>private<//>`}`

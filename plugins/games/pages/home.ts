@@ -39,13 +39,13 @@ export function home(
     }
     ${
       mine.length > 0 &&
-      html`<${Section} title="My games" id="mine" action=${html`<a href="/games">all of mine</a>`}>
+      html`<${Section} title="My games" id="mine" action=${html`<a href="/games">See all of mine</a>`}>
         <${Grid}>${mine.map(card)}<//>
       <//>`
     }
     ${
       played.length > 0 &&
-      html`<${Section} title="Most played" id="popular" action=${html`<a href="/catalog?sort=popular">all of them</a>`}>
+      html`<${Section} title="Most played" id="popular" action=${html`<a href="/catalog?sort=popular">See all of them</a>`}>
         <${Grid}>${played.map(card)}<//>
       <//>`
     }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { adminPage, callerOf } from '../../../core/auth.ts'
 import {
+  AtOnce,
   Button,
   EmptyState,
   Form,
@@ -66,7 +67,21 @@ export const hostPages: Routes = async (app) => {
 /** What the last step did, with the way back. */
 const told = (game: Game): View => html`
   ${game.playable ? 'On the air again' : 'Off the air'}: <bdi>${game.title}</bdi>.
-  <${Form} action=${`/admin/games/${game.id}/${game.playable ? 'take-off' : 'put-back'}`} inline><${Button} small>Undo<//><//>`
+  <${Form} action=${switchOf(game)} atOnce=${game.id} inline><${Button} small>Undo<//><//>`
+
+/** Where the form goes that changes it. */
+const switchOf = ({ id, playable }: Game): string => `/admin/games/${id}/${playable ? 'take-off' : 'put-back'}`
+
+const stateOf = (game: Game): View => html`<span class="row">${stateChips(game, isReady(game))}</span>`
+
+const switchForm = (game: Game): View => html`
+  <${Form} action=${switchOf(game)} atOnce=${game.id}>
+    <${Button} small label=${`${game.playable ? 'Take off the air' : 'Put back on the air'}: ${game.title}`}>${game.playable ? 'Take off the air' : 'Put back'}<//>
+  <//>`
+
+/** A cell that changes with the switch. */
+const switched = (game: Game, show: (game: Game) => View): View => html`
+  <${AtOnce} name=${game.id} then=${show({ ...game, playable: !game.playable })}>${show(game)}<//>`
 
 interface GamesPageProps {
   games: Game[]
@@ -87,7 +102,7 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
     },
     {
       label: 'State',
-      cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game))}</span>`,
+      cell: (game: Game) => switched(game, stateOf),
     },
     {
       label: 'Owner',
@@ -99,10 +114,7 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
     {
       label: 'Actions',
       action: true,
-      cell: (game: Game) =>
-        html`<${Form} action=${`/admin/games/${game.id}/${game.playable ? 'take-off' : 'put-back'}`}>
-          <${Button} small label=${`${game.playable ? 'Take off the air' : 'Put back on the air'}: ${game.title}`}>${game.playable ? 'Take off the air' : 'Put back'}<//>
-        <//>`,
+      cell: (game: Game) => switched(game, switchForm),
     },
   ]
   const empty = q

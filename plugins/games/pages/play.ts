@@ -37,7 +37,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
   // Through the game's own sign-in, which ends without a click for a player who is signed in here.
   const start = new URLSearchParams({ embed: '1', returnTo: pathname + search })
   const src = signedIn ? `${origin}/auth/service/start?${start}` : href
-  const chips = html`${game.visibility === 'private' && html`<${Chip}>private<//>`}${game.tags.map((tag) => html`<a class="chip info" href=${`/catalog?tag=${tag}`}>${tag}</a>`)}`
+  const chips = html`${game.visibility === 'private' && html`<${Chip}>private<//>`}`
   return html`
     ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} />`}
     <${UnderPlay}>
@@ -45,7 +45,13 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
       ${isOwner && gameTabs(app, game, pathOf(game))}
       ${!ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
       <${Stack}>
-        ${game.stats.plays > 0 && html`<p class="soft">Played ${number.format(game.stats.plays)} ${game.stats.plays === 1 ? 'time' : 'times'}</p>`}
+        ${
+          (game.stats.plays > 0 || game.tags.length > 0) &&
+          html`<${Row}>
+          ${game.stats.plays > 0 && html`<span class="soft">Played ${number.format(game.stats.plays)} ${game.stats.plays === 1 ? 'time' : 'times'}</span>`}
+          ${game.tags.map((tag) => html`<a class="chip info" href=${`/catalog?tag=${tag}`}>${tag}</a>`)}
+        <//>`
+        }
         ${paragraphs(game.description)}
         ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
       <//>

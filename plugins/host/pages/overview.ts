@@ -127,7 +127,7 @@ function drivers({ driverNames }: FastifyInstance, health: HealthDetail[]): View
 }
 
 function stateOf(detail: HealthDetail | undefined, driver: string | undefined): View {
-  if (!detail) return driver === 'none' ? html`<${Chip}>turned off<//>` : html`<span class="soft">in use</span>`
+  if (!detail) return driver === 'none' ? html`<${Chip}>turned off<//>` : html`<${Chip}>in use<//>`
   if (detail.ok) return html`<${Chip} live>well<//>`
   const word = detail.vital ? 'not well' : detail.took === null ? 'needs a look' : 'optional, not there'
   return html`<${Chip} tone=${detail.vital ? 'error' : 'warn'}>${word}<//><p class="soft">${detail.reason}</p>`

@@ -61,7 +61,7 @@ export const storagePages: Routes = async (app) => {
     const [database, disk] = await Promise.all([app.storageUse.databaseBytes(), app.storageUse.disk()])
     const counted = app.storageUse.lastCount
     const stats = [
-      { label: 'in blobs', value: counted ? sizeOf(counted.bytes) : 'not counted' },
+      { label: counted ? 'in blobs' : 'in blobs: not counted yet', value: counted ? sizeOf(counted.bytes) : '–' },
       { label: 'in the database', value: sizeOf(database) },
       ...(disk ? [{ label: `free of ${sizeOf(disk.size)}`, value: sizeOf(disk.free) }] : []),
     ]

@@ -33,15 +33,17 @@ export const SignInPage = (props: SignInProps): View => {
         <h1>Welcome back</h1>
         <p class="lede">${reason(returnTo, `Sign in to ${siteName}.`)}</p>
       </header>
-      <${Form} action="/sign-in" error=${trouble?.message} submit="Sign in"
-        beside=${signUpIsOpen && html`<${Button} kind="quiet" href=${other('/sign-up', returnTo)}>New here? Sign up<//>`}>
+      <${Form} action="/sign-in" error=${trouble?.message} submit="Sign in">
         <input type="hidden" name="returnTo" value=${returnTo} />
         <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username webauthn"
           autofocus=${!email} error=${trouble?.fields.email} />
         <${Field} label="Password" name="password" type="password" required autocomplete="current-password"
           autofocus=${Boolean(email)} error=${trouble?.fields.password} />
       <//>
-      <${Note}><a href="/reset-password">Forgot your password?</a><//>
+      <${Note} ends>
+        <a href="/reset-password">Forgot your password?</a>
+        ${signUpIsOpen && html`<a href=${other('/sign-up', returnTo)}>New here? Sign up</a>`}
+      <//>
       <${OtherWays} ...${props} />
       ${props.guests && html`<${GuestCard} ...${props} />`}
     </div>`

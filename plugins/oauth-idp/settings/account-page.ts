@@ -110,9 +110,10 @@ const Address = ({
       <div class="row"><strong class="address-text">${player.email}</strong>
         ${player.emailVerified ? html`<${Chip} tone="success">verified<//>` : html`<${Chip} tone="warn">not verified<//>`}</div>
       ${trouble?.message && html`<${Notice} tone="error">${trouble.message}<//>`}
+      <div class="row">
       ${
         !player.emailVerified &&
-        html`<form class="row" action="/settings/verify-email" method="post"><${Button}>Send a link to verify it<//></form>`
+        html`<form action="/settings/verify-email" method="post"><${Button}>Send a link to verify it<//></form>`
       }
       <${Confirm} label="Change the address" kind="plain" action="/settings/email" submit="Send a link to it" open=${changing !== undefined} error=${changing?.message}>
         <${Field} label="New address" name="email" type="email" required autocomplete="email" value=${changing && refused?.email}
@@ -123,6 +124,7 @@ const Address = ({
             error=${changing?.fields.password} />`
         }
       <//>
+      </div>
     <//>
   <//>`
 

@@ -119,6 +119,11 @@ const hostile: [name: string, archive: Buffer, words: string | RegExp, status?: 
   ['a NUL', zip([index, { name: 'a\0.txt' }]), 'control'],
   ['a line break', zip([index, { name: 'a\n.txt' }]), 'control'],
   ['turned writing', zip([index, { name: 'a\u202egnp.exe' }]), 'control'],
+  [
+    'patterns that take for ever',
+    zipOf({ 'index.html': 'x', '.gameyardignore': `${'a/**/'.repeat(6)}b`, [`${'a/'.repeat(120)}c`]: 'x' }),
+    'too long to match',
+  ],
   ['a name of 513 bytes', zip([index, { name: 'x'.repeat(513) }]), '512'],
   ['an escape that is none', zip([index, { name: 'a/%2e%2e/b' }]), /^$/, 303],
   ['a symbolic link', zip([index, { name: 'link', bytes: '/etc/passwd', mode: 0o120777 }]), 'symbolic link'],

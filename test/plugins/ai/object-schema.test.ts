@@ -1,0 +1,44 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { ObjectSchema } from '../../../plugins/ai/object-schema.ts'
+
+const MOST_BYTES = 64_000
+
+/** One of many parts, each with a name of its own. */
+const schemaOf = (name: string) => ({
+  type: 'object',
+  properties: { first: { $ref: `https://goblins.example/${name}/0` } },
+  $defs: Object.fromEntries(
+    Array.from({ length: 80 }, (_, part) => [
+      `part${part}`,
+      { $id: `https://goblins.example/${name}/${part}`, type: 'string', description: 'x'.repeat(150) },
+    ]),
+  ),
+})
+
+t.test('a name that a schema gives to a part of it holds in that schema only', async (t) => {
+  const schema = await ObjectSchema.compile(schemaOf('grix'), MOST_BYTES)
+  t.equal(schema.matches({ first: 'Grix' }), true)
+  t.equal(schema.matches({ first: 12 }), false)
+  const stray = { type: 'object', properties: { first: { $ref: 'https://goblins.example/grix/0' } } }
+  await t.rejects(ObjectSchema.compile(stray, MOST_BYTES), { code: 'invalid_request' })
+})
+
+t.test('schemas that come one after the other leave nothing behind', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const heldBytes = () => {
+    for (let round = 0; round < 3; round++) collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  // In a whole number of compilers, so that the last one is as full both times.
+  const compile = async (round: string) => {
+    for (let count = 0; count < 150; count++) await ObjectSchema.compile(schemaOf(`${round}-${count}`), MOST_BYTES)
+  }
+  await compile('first')
+  const before = heldBytes()
+  await compile('second')
+  const grown = (heldBytes() - before) / 1e6
+  t.ok(grown < 2.5, `${grown.toFixed(1)} MB more are held`)
+})
