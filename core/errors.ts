@@ -60,6 +60,11 @@ export const PayloadTooLarge = defineError('payload_too_large', 413, '%s')
 export const UnsupportedMediaType = defineError('unsupported_media_type', 415, '%s')
 export const MisdirectedRequest = defineError('misdirected_request', 421, 'This server has no site named %s.')
 export const RateLimited = defineError('rate_limited', 429, 'Too many requests; try again in %s seconds.')
+export const TooManyStreams = defineError(
+  'too_many_streams',
+  429,
+  'You follow %s event streams already; close one of them first.',
+)
 export const Internal = defineError(
   'internal',
   500,

@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
-import type { Stream } from '../../core/event-streams.ts'
+import { SESSION_MS, type Stream } from '../../core/event-streams.ts'
 import { isId, newId } from '../../core/ids.ts'
 import { cutPage } from '../../core/pagination.ts'
 import type { Availability } from '../../drivers/blender/interface.ts'
@@ -187,13 +187,13 @@ export class BlenderJobs {
     return (await json(await read())) as Inspection
   }
 
-  /** The job as server-sent events (`event: job`, its record as data), until it is over. */
+  /** The job as server-sent events (`event: job`, its record as data), until it is over or the session is to be shown again. */
   stream(ownerId: string, id: string): Stream {
     const look = async () => {
       const job = await this.get(ownerId, id)
       return { event: 'job', data: job, over: job.status !== 'queued' && job.status !== 'running' }
     }
-    return { key: id, look }
+    return { key: id, shows: `job for ${ownerId}`, look, longestMs: SESSION_MS }
   }
 
   /** Says that this process is there for jobs before there is one: for a process that does nothing else. */

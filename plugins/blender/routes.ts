@@ -171,7 +171,13 @@ export const routes: Routes = async (app) => {
       config: reads,
       constraints,
       onRequest: owned,
-      schema: { summary: 'A job as server-sent events, until it is over', tags, params: JobParams },
+      schema: {
+        summary: 'A job as server-sent events, until it is over',
+        description:
+          'A stream ends after two minutes at most: ask again with the same credential, as EventSource does. Whoever has twenty open is refused with 429 `too_many_streams` until one is closed.',
+        tags,
+        params: JobParams,
+      },
     },
     async (request, reply) =>
       app.eventStreams.send(reply, blender.stream(callerOf(request).playerId, request.params.id)),

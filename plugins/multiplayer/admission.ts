@@ -7,15 +7,19 @@ import { AuthRequired, RoomForbidden, RoomFull, RoomLocked, TooManySockets } fro
 import type { Place, Places, Wish } from './places.ts'
 import type { Account } from './room/member.ts'
 import type { MultiplayerLimits } from './schemas.ts'
+import type { Welcomes } from './welcomes.ts'
 
 /** Who may enter which room, found out before the upgrade. */
 export interface Admission {
+  gameId: string
   account: Account
   /** Whom the socket counts for: the account, or for guests their address. */
   owner: string
   /** Null for guests. */
   session: GameSession | null
   place: Place
+  /** `Welcomes.changes` when the rules began to be asked. */
+  asOf: number
 }
 
 const ROOM_ID = /^[A-Za-z0-9_.~-]{1,64}$/
@@ -25,6 +29,7 @@ const SIGN_IN = '/auth/service/start'
 export interface Gate {
   places: Places
   connections: Connections
+  welcomes: Welcomes
   limits: Pick<MultiplayerLimits, 'roomSocketsPerPlayer' | 'roomGuestSocketsPerAddress'>
 }
 
@@ -41,6 +46,7 @@ export async function admit(
   request: FastifyRequest,
   { isUpgrade }: { isUpgrade: boolean },
 ): Promise<Admission> {
+  const asOf = gate.welcomes.changes
   const game = await app.edge.gameOf(request)
   const { enabled, guests, maxPlayersPerRoom } = game.settings.multiplayer
   if (!enabled) throw new NotFound('room')
@@ -66,7 +72,7 @@ export async function admit(
   if (place.verdict === 'full') throw new RoomFull()
   if (place.verdict === 'locked') throw new RoomLocked()
   if (place.verdict === 'kicked') throw new RoomForbidden()
-  return { account, owner, session, place }
+  return { gameId: game.id, account, owner, session, place, asOf }
 }
 
 function readResume({ resume, received }: Record<string, unknown>): Wish['resume'] {

@@ -14,6 +14,11 @@ export class Connection implements Link {
   /** Whom it counts for: an account, or for guests an address. */
   readonly owner: string
   readonly sub: string
+  readonly gameId: string
+  /** The player's id; null for guests. */
+  readonly account: string | null
+  /** The game's OAuth application by which the player signed in; null for guests. */
+  readonly clientId: string | null
   /** When the session ends that opened it, in ms since 1970, and the epoch it is of; null for guests. */
   readonly endsAt: number | null
   readonly epoch: number | null
@@ -33,6 +38,9 @@ export class Connection implements Link {
     this.#stream = stream
     this.owner = admission.owner
     this.sub = admission.account.sub
+    this.gameId = admission.gameId
+    this.account = admission.session?.player.id ?? null
+    this.clientId = admission.session?.clientId ?? null
     this.endsAt = admission.session?.expiresAt.getTime() ?? null
     this.epoch = admission.session?.epoch ?? null
     this.consentId = admission.session?.consentId ?? null
@@ -89,9 +97,9 @@ export class Connection implements Link {
     this.alive = false
   }
 
-  /** The session has ended: out, and not back. */
-  end(): void {
-    this.close(CLOSE.policy, 'signed out')
+  /** What it stood on has ended: out, and not back. */
+  end(reason = 'signed out'): void {
+    this.close(CLOSE.policy, reason)
     this.#leave('closed')
   }
 
@@ -101,11 +109,14 @@ export class Connection implements Link {
   }
 }
 
+const NONE: ReadonlySet<Connection> = new Set()
+
 /** The room sockets of this node. */
 export class Connections {
   readonly #clock: Clock
   readonly #maxUnsent: number
   readonly #open = new Set<Connection>()
+  readonly #byGame = new Map<string, Set<Connection>>()
   /** How many there are of each owner. */
   readonly #byOwner = new Map<string, number>()
 
@@ -132,11 +143,15 @@ export class Connections {
       socket.close(CLOSE.slow, 'full')
       return
     }
-    const { owner } = connection
+    const { owner, gameId } = connection
     this.#open.add(connection)
+    const inGame = this.#byGame.get(gameId) ?? new Set()
+    this.#byGame.set(gameId, inGame.add(connection))
     this.#byOwner.set(owner, this.countOf(owner) + 1)
     socket.on('close', () => {
       this.#open.delete(connection)
+      inGame.delete(connection)
+      if (inGame.size === 0 && this.#byGame.get(gameId) === inGame) this.#byGame.delete(gameId)
       const left = this.countOf(owner) - 1
       if (left > 0) this.#byOwner.set(owner, left)
       else this.#byOwner.delete(owner)
@@ -157,6 +172,18 @@ export class Connections {
   has(sub: string): boolean {
     for (const connection of this.#open) if (connection.sub === sub) return true
     return false
+  }
+
+  /** The sockets in rooms of a game. */
+  inGame(gameId: string): ReadonlySet<Connection> {
+    return this.#byGame.get(gameId) ?? NONE
+  }
+
+  /** The games that somebody is in who signed in by an application. */
+  gamesOf(clientId: string): Set<string> {
+    const games = new Set<string>()
+    for (const connection of this.#open) if (connection.clientId === clientId) games.add(connection.gameId)
+    return games
   }
 
   /** Ends the sockets whose sessions rest on a consent that was taken back. */

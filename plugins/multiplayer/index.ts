@@ -9,6 +9,7 @@ import { CLOSE } from './room/room.ts'
 import { Rooms } from './rooms.ts'
 import { routes } from './routes.ts'
 import { MultiplayerLimits } from './schemas.ts'
+import { Welcomes } from './welcomes.ts'
 
 export type { RoomInfo } from './rooms.ts'
 
@@ -41,6 +42,7 @@ export default definePlugin(
       ? new ManyNodes({ bus: app.bus, rooms, log: app.log, clock: app.clock })
       : new OneNode(rooms)
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
+    const welcomes = new Welcomes(app, connections)
 
     app.decorate('rooms', { list: (gameId) => places.list(gameId) })
 
@@ -68,13 +70,14 @@ export default definePlugin(
       if (request.raw.headers.upgrade !== undefined) request.raw.socket?.destroy()
       done()
     })
-    await app.register(routes({ places, connections, limits }))
+    await app.register(routes({ places, connections, welcomes, limits }))
     await app.register(pages(places))
     app.games.dashboard.tabs.push({ label: 'Rooms', order: 40, href: (game) => `/games/${game.slug}/rooms` })
 
     const timers = [
       setInterval(() => void places.tend(), 1000),
       setInterval(() => connections.probe(), limits.roomPingSeconds * 1000),
+      setInterval(() => void welcomes.retry(), 1000),
     ]
     for (const timer of timers) timer.unref()
     app.addHook('onReady', () => places.start())
@@ -86,6 +89,9 @@ export default definePlugin(
       connections.endUnless(playerId, (epoch) => standing !== null && !standing.disabled && standing.epoch === epoch)
     })
     app.events.on('consent.revoked', ({ consentId }) => connections.endOf(consentId))
+    app.events.on('game.changed', ({ gameId }) => welcomes.gameChanged(gameId))
+    app.events.on('game.purged', ({ gameId }) => welcomes.gameChanged(gameId))
+    app.events.on('app.changed', ({ clientId }) => welcomes.appChanged(clientId))
     new Gauge({
       name: 'gameyard_room_sockets',
       help: 'Room sockets open now.',

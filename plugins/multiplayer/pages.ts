@@ -53,7 +53,8 @@ export const pages =
           const [game, rooms] = await Promise.all([app.games.mustOwn(playerId, slug), places.list(id)])
           return { event: 'parts', data: { [ROOMS]: renderPart(roomsOf(game, rooms)) } }
         }
-        return app.eventStreams.send(reply, { key: `rooms of ${id}`, look, longestMs: SESSION_MS })
+        const shows = `rooms at ${slug} for ${playerId}`
+        return app.eventStreams.send(reply, { key: `rooms of ${id}`, shows, look, longestMs: SESSION_MS })
       },
     )
   }

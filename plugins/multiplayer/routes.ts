@@ -70,6 +70,8 @@ export const routes =
       wsHandler: (socket: WebSocket, request) => {
         const admission = request.admission as Admission
         gate.connections.add(socket, request.raw.socket, admission)
+        // What was heard of meanwhile did not find this socket.
+        if (admission.asOf !== gate.welcomes.changes) void gate.welcomes.look(admission.gameId)
       },
     })
 

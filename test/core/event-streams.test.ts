@@ -65,3 +65,43 @@ t.test(
     t.equal(await next(streams.follow({ key: 'a', look })), null, 'and none begins')
   },
 )
+
+t.test(
+  'streams of one name look once for all, alone at their beginning, and one that closes disturbs none',
+  async (t) => {
+    const streams = new EventStreams()
+    let looks = 0
+    let data = 0
+    const look = async () => {
+      looks++
+      return { event: 'seen', data }
+    }
+    const follow = (shows?: string) => {
+      const gone = new AbortController()
+      const shown = shows === undefined ? {} : { shows }
+      return { gone, stream: streams.follow({ key: 'a', ...shown, look, everyMs: NEVER_MS }, gone.signal) }
+    }
+    const ours = Array.from({ length: 20 }, () => follow('ours'))
+    const [other, nameless] = [follow('of another viewer'), follow()]
+    const all = [...ours, other, nameless]
+    for (const { stream } of all) t.equal(await next(stream), 'event: seen\ndata: 0\n\n')
+    t.equal(looks, 22, 'whoever begins looks for themselves')
+
+    const later = all.map(({ stream }) => next(stream))
+    await new Promise((done) => setImmediate(done))
+    for (const { gone } of ours.slice(1)) gone.abort()
+    t.same(await Promise.all(later.slice(1, 20)), Array(19).fill(null), 'each has ended at once')
+    t.equal(looks, 22, 'and nobody else has looked')
+
+    const more = Array.from({ length: 5 }, () => follow('ours'))
+    for (const { stream } of more) await next(stream)
+    const changes = [later[0], later[20], later[21], ...more.map(({ stream }) => next(stream))]
+    await new Promise((done) => setImmediate(done))
+    looks = 0
+    data = 1
+    streams.wake('a')
+    t.same(await Promise.all(changes), Array(8).fill('event: seen\ndata: 1\n\n'))
+    t.equal(looks, 3, 'one look for six of a name, one for another name, one for none')
+    streams.close()
+  },
+)

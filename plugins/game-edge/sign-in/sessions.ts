@@ -16,6 +16,8 @@ export interface GameSession {
   epoch: number
   /** The consent it rests on: it holds until that is taken back (`identity.consents.holds`, `consent.revoked`). */
   consentId: string
+  /** The application by which the player signed in: it holds until that is removed (`app.changed`). */
+  clientId: string
 }
 
 /** What the cookie holds. */
@@ -98,6 +100,7 @@ export class GameSessions {
       expiresAt: new Date((claims.exp as number) * 1000),
       epoch: claims.epoch,
       consentId: claims.consent,
+      clientId: claims.client,
     }
   }
 

@@ -39,6 +39,7 @@ export const livePages: Routes = async (app) => {
       }
       return app.eventStreams.send(reply, {
         key: `games of ${playerId}`,
+        shows: games.map(({ id }) => id).join(),
         look,
         everyMs: EVERY_MS,
         longestMs: SESSION_MS,
@@ -50,12 +51,19 @@ export const livePages: Routes = async (app) => {
     '/live/games/:slug',
     { ...own, schema: { hide: true, params: Type.Object({ slug: Type.String({ maxLength: 63 }) }) } },
     async (request, reply) => {
-      const game = await app.games.mustOwn(callerOf(request).playerId, request.params.slug)
+      const { playerId } = callerOf(request)
+      const game = await app.games.mustOwn(playerId, request.params.slug)
       const look = async () => {
         const columns = await dashboard.loadColumns([game])
         return { event: 'parts', data: { [NUMBERS]: renderPart(numbersOf(game, columns)) } }
       }
-      return app.eventStreams.send(reply, { key: game.id, look, everyMs: EVERY_MS, longestMs: SESSION_MS })
+      return app.eventStreams.send(reply, {
+        key: `numbers of ${game.id}`,
+        shows: `numbers for ${playerId}`,
+        look,
+        everyMs: EVERY_MS,
+        longestMs: SESSION_MS,
+      })
     },
   )
 }

@@ -1,5 +1,6 @@
 // The order of jobs and their leases, with workers that do nothing: no Blender is needed.
 import t, { type Test } from 'tap'
+import { SESSION_MS } from '../../../core/event-streams.ts'
 import { newId } from '../../../core/ids.ts'
 import { JobRow } from '../../../plugins/blender/entities.ts'
 import { type Claim, Queue } from '../../../plugins/blender/queue.ts'
@@ -141,6 +142,17 @@ t.test('a job given back runs next and has lost nothing; a cancelled one is over
   t.equal(await queue.cancel(id), false)
   t.equal(await finish(again), false)
   t.equal(await statusOf(id), 'cancelled')
+})
+
+t.test('the stream of a job that goes on ends when its credential has to be shown again', async (t) => {
+  const { app, submit } = await open(t)
+  const stream = app.eventStreams.follow(app.blender.stream('ply_a', await submit('ply_a')))
+  t.match((await stream.next()).value, 'queued')
+  const { now } = performance
+  t.teardown(() => Object.assign(performance, { now }))
+  performance.now = () => now.call(performance) + SESSION_MS
+  t.equal((await stream.next()).done, false, 'once more')
+  t.equal((await stream.next()).done, true)
 })
 
 t.test('a claim takes as long after 20,000 finished jobs as after a hundred', async (t) => {

@@ -1,3 +1,4 @@
+import { type ClientRequest, get, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage } from '../../kit/browser.ts'
 import { Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
@@ -51,7 +52,7 @@ async function withRoom(t: Test) {
 
 t.test('the pages of a game follow its rooms without being reloaded', async (t) => {
   const { platform, owner, game, ada, enter } = await withRoom(t)
-  const path = `/games/${game.slug}/rooms`
+  let path = `/games/${game.slug}/rooms`
   t.match((await owner.get(path)).text, /Reload the page to look again/, 'without a script it says how to look again')
 
   const rooms = await listen(t, platform, owner, `/live${path}`)
@@ -100,6 +101,33 @@ t.test('the pages of a game follow its rooms without being reloaded', async (t) 
   const stranger = await ada.get(`/live${path}`)
   t.equal(stranger.status, 404, "another's game is none")
   t.equal((await platform.stranger.get('/live/games')).status, 401)
+  await t.test('so many at once, and no more until one is closed', async (t) => {
+    const asked: ClientRequest[] = []
+    const open = async () => {
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+      const request = get(`${platform.portal}/live${path}`, { headers: { cookie: cookieOf(ada) }, agent: false })
+      request.on('response', resolve)
+      request.on('error', reject)
+      t.teardown(() => request.destroy())
+      const answer = await promise
+      answer.on('error', () => {})
+      if (answer.statusCode === 200) asked.push(request)
+      return answer
+    }
+    const own = await platform.game(ada, { title: 'Of Ada' })
+    path = `/games/${own.slug}/rooms`
+    for (let count = 0; count < 20; count++) t.equal((await open()).statusCode, 200)
+    const refused = await open()
+    t.equal(refused.statusCode, 429)
+    const text = Buffer.concat(await refused.toArray()).toString()
+    t.match(JSON.parse(text), { error: { code: 'too_many_streams', message: /20/ } })
+    const another = await listen(t, platform, owner, '/live/games')
+    t.equal(another.answer.status, 200, 'another player has their own')
+    asked[7]?.destroy()
+    // The server learns of it when it learns of it.
+    while ((await open()).statusCode !== 200) await new Promise((done) => setTimeout(done, 50))
+    t.equal(asked.length, 21)
+  })
   t.same(watched?.complaints ?? [], [])
 })
 

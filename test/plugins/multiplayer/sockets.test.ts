@@ -188,6 +188,104 @@ t.test('a player who is signed out everywhere is out of the room', async (t) => 
   t.match(await second.next('leave'), { id: 'p1', reason: 'closed' })
 })
 
+t.test('whoever would not be let in any more is out of the room at once, and does not come back', async (t) => {
+  const { platform, host, owner, game, ada, bob, open } = await withPlayers(t, { guests: true })
+  await signInTo(owner, host)
+  const program = await platform.program(owner)
+  const change = async (body: unknown) => {
+    const { status, text } = await program.patch(`/api/games/${game.id}`, body)
+    if (status !== 200) throw new Error(text)
+  }
+  const room = '/mp/rooms/lobby'
+  const strange = { host, origin: `http://${host}` }
+  const enter = async (socket: RoomSocket) => Object.assign(socket, { resume: (await socket.enter()).resume as string })
+  const guest = () => enter(new RoomSocket(t, platform, room, strange))
+  const gone = async (sockets: RoomSocket[]) =>
+    t.same(
+      await Promise.all(sockets.map(({ closed }) => closed)),
+      sockets.map(() => 1008),
+    )
+  /** That nothing was overheard of those who stay: what they say comes back to them. */
+  const stays = async (socket: RoomSocket) => {
+    socket.say({ t: 'ping', id: 1 })
+    t.match(await socket.next('pong'), { id: 1 })
+  }
+
+  await t.test('guests, when the game takes no more of them', async (t) => {
+    const [signedIn, passing] = [await enter(open(ada)), await guest()]
+    await change({ title: 'Another title' })
+    await stays(passing)
+    await change({ settings: { multiplayer: { guests: false } } })
+    await gone([passing])
+    t.match(await signedIn.next('leave'), { reason: 'closed' })
+    await stays(signedIn)
+    t.equal((await upgrade(platform, `${room}?resume=${passing.resume}`, strange)).status, 401)
+    await change({ settings: { multiplayer: { guests: true } } })
+    signedIn.socket.close()
+  })
+
+  await t.test('all but the owner and the invited, when it becomes private', async (t) => {
+    await platform.app.games.invitations.renew(owner.id, game.id)
+    const sockets = [await enter(open(ada)), await guest()]
+    const [own, invited] = [await enter(open(owner)), await enter(open(bob))]
+    const key = (await platform.app.games.invitations.link(owner.id, game.id))?.split('/').at(-1) as string
+    await change({ visibility: 'private' })
+    await gone([...sockets, invited])
+    await stays(own)
+    t.equal((await upgrade(platform, `${room}?resume=${sockets[0]?.resume}`, headersOf(ada, host))).status, 404)
+
+    await platform.app.games.invitations.accept(bob.id, game.slug, key)
+    const welcome = await enter(open(bob))
+    await change({ title: 'A third title' })
+    await stays(welcome)
+    await platform.app.games.invitations.revoke(owner.id, game.id)
+    await gone([welcome])
+    await stays(own)
+    t.equal((await upgrade(platform, room, headersOf(bob, host))).status, 404)
+    await change({ visibility: 'public' })
+    own.socket.close()
+  })
+
+  await t.test('everyone, when the game has no rooms any more', async (t) => {
+    const [first, away] = [await enter(open(ada)), await enter(open(bob))]
+    away.socket.terminate()
+    await first.next('away')
+    await change({ settings: { multiplayer: { enabled: false } } })
+    await gone([first])
+    t.equal((await upgrade(platform, `${room}?resume=${away.resume}`, headersOf(bob, host))).status, 404)
+    await change({ settings: { multiplayer: { enabled: true } } })
+  })
+
+  await t.test('everyone, when the game is deleted', async () => {
+    const sockets = [await enter(open(ada)), await guest(), await enter(open(owner))]
+    t.equal((await program.delete(`/api/games/${game.id}`)).status, 204)
+    await gone(sockets)
+    t.equal((await upgrade(platform, room, strange)).status, 404)
+    await platform.app.games.removals.restore(owner.id, game.id)
+  })
+
+  await t.test('whoever signed in by an application that is deleted, while guests stay', async () => {
+    const [sockets, passing] = [[await enter(open(ada)), await enter(open(bob))], await guest()]
+    const { id, clientId } = (await platform.app.identity.apps.forGame(game.id)) ?? { id: '', clientId: '' }
+    t.equal((await program.post(`/api/oauth/apps/${id}/secret`)).status, 200)
+    t.ok(clientId)
+    await stays(sockets[0] as RoomSocket)
+    t.equal((await program.delete(`/api/oauth/apps/${id}`)).status, 204)
+    await gone(sockets)
+    await stays(passing)
+  })
+
+  await t.test('a player who is disabled', async () => {
+    t.equal(platform.app.games.visibleTo(null, await platform.app.games.get(game.id)), true)
+    const other = await platform.game(owner, { title: 'Other', settings: { multiplayer: {} } })
+    const there = platform.gameHost(other.slug)
+    await signInTo(ada, there)
+    const socket = await enter(new RoomSocket(t, platform, room, headersOf(ada, there)))
+    await platform.app.identity.administration.setDisabled(ada.id, true)
+    await gone([socket])
+  })
+})
+
 t.test('a connection that answers no pings is dropped', async (t) => {
   const { ada, open } = await withPlayers(t, {}, { config: { limits: { roomPingSeconds: 1 } } })
   const dead = open(ada, '/mp/rooms/lobby', { autoPong: false })
