@@ -42,7 +42,7 @@ export class Welcomes {
     if (sockets.size === 0) return
     try {
       const game = await this.#app.games.byId(gameId)
-      const app = game && (await this.#app.identity.apps.forGame(gameId))
+      const app = game && (await this.#app.identity.apps.find(game.clientId))
       // A copy: those that end leave the set.
       for (const connection of [...this.#connections.inGame(gameId)]) {
         const reason = this.#refusal(connection, game, app?.clientId ?? null)
