@@ -10,18 +10,25 @@ const CREATE_TABLE = new RegExp(`^create table (?:if not exists )?${NAME}`, 'i')
 const CREATE_INDEX = new RegExp(`^create (unique )?index ${NAME} on ${NAME}`, 'i')
 const ALTER_TABLE = new RegExp(`^alter table ${NAME} (.*)$`, 'i')
 const ADD_COLUMN = new RegExp(`^add (?:column )?(?!constraint)${NAME} (.*)$`, 'i')
+const TEXT_COLUMN = new RegExp(`${NAME} varchar\\((\\d+)\\)`, 'gi')
+const LENGTHEN = new RegExp(`^alter column ${NAME} type varchar\\((\\d+)\\)$`, 'i')
 const DROP_INDEX = new RegExp(`^drop index ${NAME};?$`, 'i')
 const INSERT = new RegExp(`^insert into ${NAME}`, 'i')
 
 /**
  * What of a migration the version before could not live with. It inserts rows without the new columns, reads all that
  * it knew, and relies on no rule that it does not know being enforced: so tables, indexes and columns that may be empty
- * may be added; nothing may be renamed, dropped, narrowed, made unique or rewritten. Tables of the migration itself are
- * nobody else's yet.
+ * may be added, and texts may be longer than before; nothing may be renamed, dropped, narrowed, made unique or
+ * rewritten. Tables of the migration itself are nobody else's yet.
  *
  * @param plain names of indexes that only make look-ups fast: they may go
+ * @param lengths of texts, by `table.column`, as they were made
  */
-function breaking(statements: readonly string[], plain: ReadonlySet<string> = new Set()): string[] {
+function breaking(
+  statements: readonly string[],
+  plain: ReadonlySet<string> = new Set(),
+  lengths: ReadonlyMap<string, number> = new Map(),
+): string[] {
   const own = new Set(statements.map((statement) => CREATE_TABLE.exec(statement)?.[1]).filter(Boolean))
   return statements.filter((text) => {
     const statement = text.trim().replace(/\s+/g, ' ')
@@ -35,6 +42,8 @@ function breaking(statements: readonly string[], plain: ReadonlySet<string> = ne
     const alter = ALTER_TABLE.exec(statement)
     if (!alter) return true
     if (own.has(alter[1])) return false
+    const longer = LENGTHEN.exec(alter[2] ?? '')
+    if (longer) return Number(longer[2]) <= (lengths.get(`${alter[1]}.${longer[1]}`) ?? Infinity)
     const column = ADD_COLUMN.exec(alter[2] ?? '')
     if (!column) return true
     const definition = column[2] ?? ''
@@ -54,21 +63,37 @@ const plainIndexes = (statements: readonly string[]) =>
     }),
   )
 
+/** Lengths of the texts in the tables that statements make, by `table.column`. */
+const textLengths = (statements: readonly string[]) =>
+  new Map(
+    statements.flatMap((statement) => {
+      const table = CREATE_TABLE.exec(statement)?.[1]
+      if (!table) return []
+      return [...statement.matchAll(TEXT_COLUMN)].map(([, column, length]) => [`${table}.${column}`, Number(length)])
+    }) as [string, number][],
+  )
+
 t.test('migrations only add', async (t) => {
   const all = [...jobMigrations, ...idempotencyMigrations, ...plugins.flatMap((plugin) => plugin.migrations)]
   t.ok(all.length > 10)
   const plain = plainIndexes(all.flatMap(({ sqlite }) => sqlite))
+  const lengths = textLengths(all.flatMap(({ postgres }) => postgres))
   for (const { name, sqlite, postgres } of all) {
     t.same(breaking(sqlite, plain), [], `${name} on SQLite`)
-    t.same(breaking(postgres, plain), [], `${name} on PostgreSQL`)
+    t.same(breaking(postgres, plain, lengths), [], `${name} on PostgreSQL`)
   }
 })
 
 t.test('what does more than to add is found', async (t) => {
+  const lengths = textLengths(['create table "games" ("id" varchar(30) not null, "title" varchar(80) not null)'])
   for (const statement of [
     'alter table "games" drop column "title"',
     'alter table "games" rename column "title" to "name"',
     'alter table "games" alter column "title" set not null',
+    'alter table "games" alter column "title" type varchar(63)',
+    'alter table "games" alter column "title" type varchar(80)',
+    'alter table "games" alter column "title" type integer',
+    'alter table "games" alter column "mood" type varchar(80)',
     'alter table `games` add column `mood` text not null',
     'alter table "games" add constraint "games_title_unique" unique ("title")',
     'create unique index `games_title_unique` on `games` (`title`)',
@@ -80,7 +105,7 @@ t.test('what does more than to add is found', async (t) => {
     'insert into games (id) values (1)',
     'alter table `games__new` rename to `games`',
   ])
-    t.same(breaking([statement]), [statement])
+    t.same(breaking([statement], new Set(), lengths), [statement])
   t.same(
     breaking([
       'create table "moods" ("id" text not null primary key)',
@@ -93,4 +118,5 @@ t.test('what does more than to add is found', async (t) => {
     ]),
     [],
   )
+  t.same(breaking(['alter table "games" alter column "title" type varchar(81)'], new Set(), lengths), [])
 })

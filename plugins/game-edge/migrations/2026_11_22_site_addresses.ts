@@ -3,5 +3,5 @@ import type { Migration } from '../../../core/migrations.ts'
 export const migration: Migration = {
   name: '2026_11_22_site_addresses',
   sqlite: [],
-  postgres: ['alter table "site_owners" alter column "slug" type varchar(253) using ("slug"::varchar(253))'],
+  postgres: ['alter table "site_owners" alter column "slug" type varchar(253)'],
 }
