@@ -32,6 +32,7 @@ t.test('every deploy that was live has an address of its own', async (t) => {
     host: `pong--${short}.localhost:8080`,
     slug: 'pong',
     preview: short,
+    domain: null,
   })
   t.equal(await app.deploys.byPreview(game.id, short), first.deployId)
   await deploy(platform, program, game.id, build('two'))
