@@ -16,7 +16,7 @@ export class Compressor {
 
   constructor(programs: WorkerPrograms) {
     const program = () => programs.text('compressor')
-    this.#pool = new WorkerPool({ name: 'compressor', program, idleMs: IDLE_MS })
+    this.#pool = new WorkerPool({ name: 'compressor', program, idleMs: IDLE_MS, endsItself: true })
   }
 
   /** As many files as can be compressed at a time. */

@@ -1,4 +1,5 @@
-// The program of a worker thread that compresses: each message is the bytes of one file, each answer its variants.
+// The program of a worker thread that compresses: each message is the bytes of one file, each answer its variants; null
+// ends it.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readlinkSync } from 'node:fs'
@@ -39,7 +40,9 @@ async function inPieces(stream: Transform, bytes: Uint8Array): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-parentPort?.on('message', async (bytes: Uint8Array) => {
+parentPort?.on('message', async (bytes: Uint8Array | null) => {
+  // Between two calls of zlib, never within one.
+  if (bytes === null) process.exit()
   const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants
   const best: BrotliOptions = { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_SIZE_HINT]: bytes.length } }
   const small = bytes.length <= AT_ONCE
