@@ -9,7 +9,7 @@ import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit
 import { type FreshProject, freshProject, packClient, plainEnvironment } from '../kit/packages.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { freePort } from '../kit/server.ts'
-import { startTlsProxy, type TlsProxy } from '../kit/tls-proxy.ts'
+import { BEHIND_PROXY, startTlsProxy, type TlsProxy } from '../kit/tls-proxy.ts'
 import { mortal } from '../kit/watchdog.ts'
 
 const EXPRESS = `
@@ -114,9 +114,7 @@ async function playground(t: Test, app: App, scheme: 'http' | 'https') {
   const port = await freePort()
   const secure = scheme === 'https'
   const url = secure ? 'https://relay.arcade.test' : `http://relay.localhost:${port}`
-  const names = { portal: { url: 'https://www.portal.test' }, studio: { url: 'https://www.portal.test' } }
-  const config = { ...names, games: { domain: 'games.test' }, trustProxy: ['127.0.0.1'] }
-  const platform = await startPlatform(t, { listen: true, ...(secure ? { config } : {}) })
+  const platform = await startPlatform(t, { listen: true, ...(secure ? { config: BEHIND_PROXY } : {}) })
   const server = platform.app.server.address() as { port: number }
   const proxy = secure ? await startTlsProxy(t, server, { 'relay.arcade.test': port }) : null
   if (secure && !proxy) return null

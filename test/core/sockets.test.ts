@@ -141,7 +141,9 @@ t.test('a stop ends in time although a handler hangs and an upload trickles', as
   )
   const idle = await talk(port, '')
   while (app.begun.count < 2) await sleep(5)
+  const began = performance.now()
   await app.close()
+  t.ok(performance.now() - began < 3000, 'within its deadline')
   await Promise.all([hanging.answer, upload.answer, idle.answer])
 })
 

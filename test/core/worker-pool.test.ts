@@ -19,8 +19,8 @@ interface Task {
   grow?: boolean
 }
 
-function poolOf(t: Test, { idleMs = 60_000, program = async () => PROGRAM } = {}) {
-  const pool = new WorkerPool<Task, { thread: number }>({ name: 'test', program, idleMs, heapMb: 64 })
+function poolOf(t: Test, { idleMs = 60_000, program = async () => PROGRAM, endsItself = false } = {}) {
+  const pool = new WorkerPool<Task, { thread: number }>({ name: 'test', program, idleMs, heapMb: 64, endsItself })
   t.teardown(() => pool.close())
   return pool
 }
@@ -93,5 +93,22 @@ t.test('closing ends what is at work and what waits', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 100))
   await pool.close()
   t.strictSame([...new Set((await ends).map(({ status }) => status))], ['rejected'])
+  await t.rejects(pool.run({}), { message: 'the process stops' })
+})
+
+t.test('a program that ends itself is asked to, does what it is at, and what came of that is not wanted', async (t) => {
+  const program = async () =>
+    `require('node:worker_threads').parentPort.on('message', (task) => { if (task === null) process.exit() })\n${PROGRAM}`
+  const pool = poolOf(t, { program, endsItself: true })
+  const abort = new AbortController()
+  await pool.run({})
+  const given = pool.run({ busyMs: 300 }, { signal: abort.signal })
+  setTimeout(() => abort.abort(new Error('nobody wants it any more')), 50)
+  await t.rejects(given, { message: 'nobody wants it any more' })
+  await t.rejects(pool.run({ fail: 'broken' }), { message: 'broken' }, 'one that breaks is not waited for')
+  t.ok((await pool.run({})).thread, 'and another takes its place')
+  const last = pool.run({ busyMs: 300 }).catch((error) => error)
+  await pool.close()
+  t.ok(await last)
   await t.rejects(pool.run({}), { message: 'the process stops' })
 })

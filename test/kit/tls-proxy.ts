@@ -17,6 +17,14 @@ export interface TlsProxy {
   nodeEnvironment: Record<string, string>
 }
 
+/** Settings of a platform that stands behind it, at names that its certificate has. */
+export const BEHIND_PROXY = {
+  portal: { url: 'https://www.portal.test' },
+  studio: { url: 'https://www.portal.test' },
+  games: { domain: 'games.test' },
+  trustProxy: ['127.0.0.1'],
+}
+
 /**
  * Starts a proxy with a certificate made for it, which passes requests on as they came. Null without `openssl`.
  *

@@ -30,9 +30,10 @@ export async function contentsOf(
   const root = rootOf(all.map(({ path }) => path))
   const inside = all.filter(({ path }) => path.startsWith(root))
   const listed = inside.find(({ path }) => path === root + IGNORE_FILE)
-  const isLeftOut = leftOut(listed ? await textOf(archive, listed) : '')
   const relative = inside.map((file) => ({ ...file, path: file.path.slice(root.length) }))
-  const files = await published(relative, isLeftOut)
+  const isLeftOut = leftOut(listed ? await textOf(archive, listed) : '')
+  // Our own patterns take no time; those of strangers may.
+  const files = listed ? await published(relative, isLeftOut) : relative.filter(({ path }) => !isLeftOut(path))
   if (files.length > limits.filesPerDeploy) {
     throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
   }

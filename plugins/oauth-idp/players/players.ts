@@ -248,8 +248,8 @@ export class Players {
    * By who is signed in: with the password so far, or, for who came by other ways and sets a first one, freshly.
    *
    * @returns the epoch that it begins
-   * @throws Forbidden when that takes a fresh sign-in; InvalidCredentials when `current` is wrong, or no longer right by the time it would be replaced; RateLimited;
-   * InvalidRequest when `next` can't be taken
+   * @throws Forbidden when that takes a fresh sign-in; InvalidCredentials when `current` is wrong, or no longer right by
+   * the time it would be replaced; RateLimited; InvalidRequest when `next` can't be taken
    */
   async changePassword({ playerId, sessionId, current, next, address }: PasswordChange): Promise<number> {
     const row = await this.#context.db.em().findOne(PlayerRow, { id: playerId })

@@ -59,7 +59,7 @@ t.test('the redis bus', needsRedis, async (t) => {
       unavailable,
     )
     await t.rejects(bus.ping(), unavailable)
-    t.ok(Date.now() - asked < 3500, 'what is asked meanwhile fails without waiting a second each')
+    t.ok(Date.now() - asked < 900, 'what is asked meanwhile fails without waiting a second')
 
     await sleep(1500)
     await server.start()
@@ -86,10 +86,10 @@ t.test('the redis bus', needsRedis, async (t) => {
     server.freeze()
     const asked = Date.now()
     await t.rejects(bus.increment('hang', 60_000), unavailable)
-    t.ok(Date.now() - asked < 4500, `the first waits for its second (${Date.now() - asked} ms)`)
+    t.ok(Date.now() - asked < 1500, `the first waits for its second (${Date.now() - asked} ms)`)
     const again = Date.now()
-    for (let count = 0; count < 5; count++) await t.rejects(bus.increment('hang', 60_000), unavailable)
-    t.ok(Date.now() - again < 4500, 'the next do not wait a second each')
+    await t.rejects(bus.increment('hang', 60_000), unavailable)
+    t.ok(Date.now() - again < 900, 'the next do not wait')
     server.thaw()
     const thawed = Date.now()
     await until(async () => !(await rejects(bus.ping())))

@@ -11,7 +11,7 @@ import { openBrowser } from '../../kit/browser.ts'
 import { type Dns, publish, startDns } from '../../kit/dns.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
-import { startTlsProxy } from '../../kit/tls-proxy.ts'
+import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../game-edge/kit.ts'
 
 t.setTimeout(240_000)
@@ -22,14 +22,7 @@ const CLEARS = '"cache", "storage"'
 const start = (t: Test, dns: Dns, config: Record<string, unknown> = {}) =>
   startPlatform(t, {
     listen: true,
-    config: {
-      portal: { url: 'https://www.portal.test' },
-      studio: { url: 'https://www.portal.test' },
-      games: { domain: 'games.test' },
-      trustProxy: ['127.0.0.1'],
-      ...config,
-      plugins: { domains: { resolvers: [dns.address] } },
-    },
+    config: { ...BEHIND_PROXY, ...config, plugins: { domains: { resolvers: [dns.address] } } },
   })
 
 /** A game of a new player, and the moves of the domain to and from it. */

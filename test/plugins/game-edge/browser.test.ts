@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
-import { startTlsProxy } from '../../kit/tls-proxy.ts'
+import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy, sha256 } from './kit.ts'
 
 const FILES = Number(process.env.BUILD_FILES ?? 200)
@@ -77,15 +77,7 @@ t.test('a game with threads, on http://localhost', { timeout: 120_000 }, async (
 })
 
 t.test('a game with threads, on https behind a proxy', { timeout: 120_000 }, async (t) => {
-  const platform = await startPlatform(t, {
-    listen: true,
-    config: {
-      portal: { url: 'https://www.portal.test' },
-      studio: { url: 'https://www.portal.test' },
-      games: { domain: 'games.test' },
-      trustProxy: ['127.0.0.1'],
-    },
-  })
+  const platform = await startPlatform(t, { listen: true, config: BEHIND_PROXY })
   const proxy = await startTlsProxy(t, platform.app.server.address() as { port: number })
   const browser = proxy && (await openBrowser(t, proxy.chromiumFlags))
   if (browser) await playIsolated(t, browser, platform)
