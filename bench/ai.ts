@@ -1,5 +1,6 @@
 // `node bench/ai.ts`: what POST /api/ai/generate adds to asking the provider directly. Both are asked in turns in the
-// same run, CONCURRENT at once, over real sockets; the provider is a process of its own that answers after DELAY_MS.
+// same run, CONCURRENT at once, over real sockets; the provider is a process of its own that answers after DELAY_MS, give
+// or take SPREAD_MS: were it always the same, callers that once stood behind one another would do so for ever.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,8 +15,11 @@ import { freePort } from '../test/kit/server.ts'
 const CONCURRENT = Number(process.env.CONCURRENT ?? 50)
 const REQUESTS = Number(process.env.REQUESTS ?? 2000)
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
-/** What a fast model takes. */
+/** What a fast model takes on the average, and how far it is from that. */
 const DELAY_MS = Number(process.env.DELAY_MS ?? 500)
+const SPREAD_MS = Number(process.env.SPREAD_MS ?? 25)
+/** Multiples of it, without their whole part, fill 0 to 1 evenly, in an order that does not repeat. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2
 
 if (process.argv[2] === 'provider') await provide()
 else await measure()
@@ -26,9 +30,11 @@ async function provide(): Promise<void> {
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hello, player.' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 },
   }
+  let asked = 0
   const server = createServer((incoming, response) => {
     incoming.resume().on('end', async () => {
-      await sleep(DELAY_MS)
+      asked++
+      await sleep(DELAY_MS + SPREAD_MS * (2 * ((asked * GOLDEN) % 1) - 1))
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion))
     })
   })
@@ -78,7 +84,7 @@ ai: { driver: openai-compatible, baseUrl: "http://127.0.0.1:${providerPort}/v1",
     }
     const machine = `${cpus()[0]?.model} × ${cpus().length}, ${release()}, load average ${loadavg()[0]?.toFixed(1)}`
     process.stdout.write(`${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${machine}
-${CONCURRENT} at once, ${REQUESTS} requests a round, the provider answers after ${DELAY_MS} ms; milliseconds
+${CONCURRENT} at once, ${REQUESTS} requests a round, the provider answers after ${DELAY_MS} ± ${SPREAD_MS} ms; milliseconds
 
 | round | direct p50 | Gameyard p50 | added p50 | direct p99 | Gameyard p99 | added p99 |
 | ----: | ---------: | -----------: | --------: | ---------: | -----------: | --------: |

@@ -22,8 +22,11 @@ export interface StatementResult {
 /** How long one attempt may hold up the process while another one writes, in ms; then it is repeated from a timer. */
 const ATTEMPT_MS = 10
 
-/** Statements of the entity managers that stay prepared: they carry their values in the text, so few return. */
-const KEPT_STATEMENTS = 200
+/**
+ * Statements that stay prepared at the least, and half of those at the most: the entity managers' carry their values in
+ * the text, so few return.
+ */
+const KEPT_STATEMENTS = 100
 
 /**
  * One database file as this process uses it: one connection that writes, for one caller at a time, and one that only
@@ -224,25 +227,28 @@ export class SqliteConnections {
   }
 }
 
-/** The statements of one connection, the latest used ones kept. */
+/**
+ * The statements of one connection, the latest used ones kept: of two lots the older is forgotten when the newer is full,
+ * which costs a statement in use nothing, where an exact order would be kept anew at each.
+ */
 class KeptStatements {
   readonly #database: Sqlite.Database
-  readonly #kept = new Map<string, Statement>()
+  #newer = new Map<string, Statement>()
+  #older = new Map<string, Statement>()
 
   constructor(database: Sqlite.Database) {
     this.#database = database
   }
 
   prepare(sql: string): Statement {
-    const kept = this.#kept.get(sql)
-    if (kept) {
-      this.#kept.delete(sql)
-      this.#kept.set(sql, kept)
-      return kept
+    const known = this.#newer.get(sql)
+    if (known) return known
+    const statement = this.#older.get(sql) ?? (this.#database.prepare(sql) as Statement)
+    this.#newer.set(sql, statement)
+    if (this.#newer.size >= KEPT_STATEMENTS) {
+      this.#older = this.#newer
+      this.#newer = new Map()
     }
-    const statement = this.#database.prepare(sql) as Statement
-    this.#kept.set(sql, statement)
-    if (this.#kept.size > KEPT_STATEMENTS) this.#kept.delete(this.#kept.keys().next().value as string)
     return statement
   }
 }

@@ -80,17 +80,9 @@ export class Credits {
   ): Promise<Balance> {
     const { db, clock } = this.#parts
     return db.groupCommit(async (statements) => {
-      const held = await ledger.endHold(statements, holdId)
-      if (!held) throw new HoldGone()
-      const { playerId } = held
-      if (!Number.isSafeInteger(amount) || amount < 0 || amount > held.amount)
-        throw new Error(`${amount} credits can't be charged on a hold of ${held.amount}.`)
-      if (amount > 0) {
-        const { description } = options
-        const entry = { playerId, amount: -amount, kind: 'generation', description, key: `hold/${holdId}` } as const
-        await ledger.enter(statements, entry, clock.now())
-      }
-      const balance = plain(await ledger.read(statements, playerId))
+      const charge = { holdId, amount, description: options.description }
+      const balance = await ledger.settleHold(statements, charge, clock.now())
+      if (!balance) throw new HoldGone()
       await options.also?.(statements, balance)
       return balance
     })
@@ -98,7 +90,7 @@ export class Credits {
 
   /** Gives all of a hold back. @returns whether it was still open */
   async release(holdId: string): Promise<boolean> {
-    return this.#parts.db.groupCommit(async (statements) => (await ledger.endHold(statements, holdId)) !== null)
+    return this.#parts.db.groupCommit((statements) => ledger.endHold(statements, holdId))
   }
 
   /**

@@ -60,6 +60,14 @@ export async function claimWelcome(statements: Statements, playerId: string): Pr
  * @returns false when there is a line with this key already; nothing is changed then
  */
 export async function enter(statements: Statements, entry: NewEntry, now: Date): Promise<boolean> {
+  const { playerId, amount } = entry
+  if (!(await note(statements, entry, now))) return false
+  await change(statements, 'update credit_accounts set balance = balance + ? where player_id = ?', [amount, playerId])
+  return true
+}
+
+/** The line alone; whoever writes it changes the balance as well. @returns false when there is one with this key already */
+async function note(statements: Statements, entry: NewEntry, now: Date): Promise<boolean> {
   const { playerId, amount, kind, description, key } = entry
   if (!Number.isSafeInteger(amount) || amount === 0) throw new Error(`A ledger entry of ${amount} is none.`)
   const rows = await statements.execute(
@@ -67,9 +75,7 @@ export async function enter(statements: Statements, entry: NewEntry, now: Date):
      on conflict (${KEY}) do nothing`,
     [newId('led', now), playerId, amount, kind, description.slice(0, 200), key, now],
   )
-  if (rows === 0) return false
-  await change(statements, 'update credit_accounts set balance = balance + ? where player_id = ?', [amount, playerId])
-  return true
+  return rows === 1
 }
 
 /** Makes what is read of an account hold until the transaction ends. @returns the account; it must be open */
@@ -102,24 +108,53 @@ export async function hold(
 }
 
 /**
- * Ends a hold: its credits are available again, to whatever the same transaction enters next.
+ * Ends a hold: its credits are available again.
  *
  * @param before ends it only if it expires before this time
- * @returns whose and how much it was; null when it has ended already
+ * @returns whether it was still open
  */
-export async function endHold(
+export async function endHold(statements: Statements, holdId: string, before?: Date): Promise<boolean> {
+  const held = await takeHold(statements, holdId, before)
+  if (!held) return false
+  const { player_id: playerId, amount } = held
+  await change(statements, 'update credit_accounts set held = held - ? where player_id = ?', [amount, playerId])
+  return true
+}
+
+/**
+ * Ends a hold and charges for what it was for.
+ *
+ * @param amount whole credits, 0 to what is held
+ * @returns the account afterwards; null when the hold has ended already
+ */
+export async function settleHold(
   statements: Statements,
-  holdId: string,
-  before?: Date,
-): Promise<{ playerId: string; amount: number } | null> {
+  { holdId, amount, description }: { holdId: string; amount: number; description: string },
+  now: Date,
+): Promise<Balance | null> {
+  const held = await takeHold(statements, holdId)
+  if (!held) return null
+  const { player_id: playerId } = held
+  if (!Number.isSafeInteger(amount) || amount < 0 || amount > held.amount)
+    throw new Error(`${amount} credits can't be charged on a hold of ${held.amount}.`)
+  if (amount > 0) {
+    const entry = { playerId, amount: -amount, kind: 'generation', description, key: `hold/${holdId}` } as const
+    if (!(await note(statements, entry, now))) throw new Error(`The hold ${holdId} was charged already.`)
+  }
+  const [account] = await statements.query<AccountRow>(
+    'update credit_accounts set held = held - ?, balance = balance - ? where player_id = ? returning balance, held',
+    [held.amount, amount, playerId],
+  )
+  if (!account) throw new Error(`There is no account ${playerId}.`)
+  return balanceOf(account)
+}
+
+async function takeHold(statements: Statements, holdId: string, before?: Date) {
   const [row] = await statements.query<{ player_id: string; amount: number }>(
     `delete from credit_holds where id = ?${before ? ' and expires_at < ?' : ''} returning player_id, amount`,
     before ? [holdId, before] : [holdId],
   )
-  if (!row) return null
-  const { player_id: playerId, amount } = row
-  await change(statements, 'update credit_accounts set held = held - ? where player_id = ?', [amount, playerId])
-  return { playerId, amount }
+  return row ?? null
 }
 
 /**
