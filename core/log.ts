@@ -35,38 +35,52 @@ export function createLog(
       res: (reply: { statusCode?: number }) => ({ status: reply.statusCode }),
     },
   }
-  const sink = destination ?? flushed(pino.destination({ sync: false, ...WRITES }))
+  const sink = destination ?? gathering(pino.destination({ sync: false }))
   return pino(options, tail?.through(sink) ?? sink)
 }
 
 const FLUSH_MS = 100
-const WRITES = { minLength: 32 * 1024, maxWrite: 64 * 1024 }
+/** Characters. */
+const GATHERED = 32 * 1024
 
-/** Writes what waits a moment later. Only then: the library's own timer would write nothing, ten times a second. */
-function flushed(sink: ReturnType<typeof pino.destination>): DestinationStream & { flushSync(): void } {
+/**
+ * Gathers lines and hands many to the sink at a time, a moment later at the latest, and at exit. The sink gathers too, but
+ * counts all that waits anew at each line, which takes longer than making the line.
+ */
+function gathering(sink: ReturnType<typeof pino.destination>): DestinationStream & { flushSync(): void } {
+  let waiting = ''
   let ticking = false
-  let written = false
-  const tick = () => setTimeout(flush, FLUSH_MS).unref()
-  const flush = () => {
-    // A flush is lost on a sink that is just writing, so there is one more after the last line.
-    ticking = written
-    written = false
-    if (ticking) tick()
+  let ends = false
+  const hand = () => {
+    const lines = waiting
+    waiting = ''
     try {
-      sink.flush()
+      if (lines !== '') sink.write(lines)
     } catch {
       // Closed meanwhile.
     }
   }
+  const tick = () => {
+    ticking = false
+    hand()
+  }
+  const flushSync = () => {
+    hand()
+    sink.flushSync()
+  }
   return {
     write: (line) => {
-      sink.write(line)
-      written = true
-      if (ticking) return
+      waiting += line
+      if (waiting.length >= GATHERED) hand()
+      if (!ticking) setTimeout(tick, FLUSH_MS).unref()
       ticking = true
-      tick()
+      if (ends) return
+      ends = true
+      // Before the sink's own, which closes it.
+      process.prependListener('beforeExit', hand)
+      process.prependListener('exit', flushSync)
     },
-    flushSync: () => sink.flushSync(),
+    flushSync,
   }
 }
 

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { definePlugin } from '../../core/plugin.ts'
 import { captureLog } from '../kit/driver-context.ts'
@@ -36,4 +39,30 @@ t.test('one line a request: method, path, status, time, id', async (t) => {
   const line = lines().find((entry) => entry.msg === 'request')
   t.match(line, { level: 'info', method: 'GET', path: '/docs/api', status: 200, reqId: answer.headers['x-request-id'] })
   t.type(line?.ms, 'number')
+})
+
+t.test('every line is on standard output, in order, however the process ends', async (t) => {
+  const module = JSON.stringify(join(import.meta.dirname, '../../core/log.ts'))
+  const run = (end: string) => {
+    const program = `import { createLog } from ${module}
+      const log = createLog('info')
+      for (let line = 0; line < 3000; line++) log.info({ line, text: 'x'.repeat(line % 97) }, 'counted')
+      ${end}`
+    const node = [process.execPath, '--input-type=module', '--eval', program] as const
+    return promisify(execFile)(node[0], node.slice(1), { maxBuffer: 8 * 1024 * 1024 }).catch((error) => error)
+  }
+  const ends = {
+    'by itself': '',
+    'at once': 'process.exit(3)',
+    'a moment later': "setTimeout(() => { log.info({ line: 3000 }, 'last'); process.exit(0) }, 150)",
+    'by an error': "throw new Error('broken')",
+  }
+  for (const [name, end] of Object.entries(ends)) {
+    const { stdout } = await run(end)
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line: string) => JSON.parse(line).line)
+    t.strictSame(lines, [...Array(name === 'a moment later' ? 3001 : 3000).keys()], name)
+  }
 })
