@@ -64,13 +64,13 @@ export class InsufficientCreditsError extends ApiError {
   }
 }
 
-/** 429, and the wait was longer than retries are given. */
+/** 429, and the wait was longer than retries are given: `rate_limited`, or what else there is too much of. */
 export class RateLimitedError extends ApiError {
   override name = 'RateLimitedError'
   readonly retryAfterSeconds: number | null
 
-  constructor(message: string, context: ErrorContext, retryAfterSeconds: number | null) {
-    super(429, 'rate_limited', message, context)
+  constructor(message: string, context: ErrorContext, retryAfterSeconds: number | null, code = 'rate_limited') {
+    super(429, code, message, context)
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
@@ -91,7 +91,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
     const { balance = 0, required = 0 } = body ?? {}
     return new InsufficientCreditsError(message, context, { balance, required })
   }
-  if (response.status === 429) return new RateLimitedError(message, context, retryAfter(response.headers))
+  if (response.status === 429) return new RateLimitedError(message, context, retryAfter(response.headers), named?.code)
   const Kind = code === 'missing_scope' ? MissingScopeError : KINDS[response.status]
   return new (Kind ?? ApiError)(response.status, code, message, context)
 }
