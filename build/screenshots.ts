@@ -1,6 +1,7 @@
 /**
  * Pictures of every page of the portal, to look at: 390, 768 and 1280 wide, light and dark, as a visitor, a newcomer
- * for whom all is empty, and the host of a full yard see them, and what is missing or refused.
+ * for whom all is empty, and the host of a full yard see them, what is missing or refused, and a
+ * game jam in the LAN mode before, while and after people vote.
  *
  *   npm run screenshots -- --to FOLDER [--only TEXT] [--widths 390,1280] [--schemes light]
  */
@@ -8,8 +9,9 @@ import { mkdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
-import { BROWSER } from '../test/kit/browser.ts'
-import type { PlayerClient } from '../test/kit/platform.ts'
+import { BROWSER, SOFTWARE_GRAPHICS } from '../test/kit/browser.ts'
+import { jamPagesOf, openJamShowcase } from '../test/kit/jam-showcase.ts'
+import type { Client, Platform } from '../test/kit/platform.ts'
 import { openShowcase, pagesOf } from '../test/kit/showcase.ts'
 
 const { values } = parseArgs({
@@ -27,39 +29,61 @@ if (!relative(root, folder).startsWith('..')) {
   process.exit(1)
 }
 
+type Scheme = 'light' | 'dark'
+
+interface Scene {
+  /** Stands before the names of its pictures. */
+  name: string
+  platform: Platform
+  viewers: Record<string, Client | null>
+  pages: Record<string, string[]>
+}
+
 const ends: (() => unknown)[] = []
-const showcase = await openShowcase({ teardown: (end: () => unknown) => void ends.push(end) } as never, {
-  portal: { designPage: true },
-})
-const { platform, host, newcomer } = showcase
-const browser = await chromium.launch(BROWSER)
-const viewers: Record<string, PlayerClient | null> = { guest: null, newcomer, host, error: host }
-const pages = pagesOf(showcase)
+const t = { teardown: (end: () => unknown) => void ends.push(end) } as never
+const scenes: Scene[] = []
+{
+  const showcase = await openShowcase(t, { portal: { designPage: true } })
+  const { platform, host, newcomer } = showcase
+  const pages = pagesOf(showcase)
+  const viewers = { guest: null, newcomer, host, error: host }
+  scenes.push({ name: '', platform, viewers, pages: { ...pages, host: [...pages.host, '/design'] } })
+}
+for (const stage of ['begun', 'voting', 'results'] as const) {
+  const { platform, ...viewers } = await openJamShowcase(t, stage)
+  scenes.push({ name: `jam-${stage}-`, platform, viewers: { stranger: null, ...viewers }, pages: jamPagesOf(stage) })
+}
+
+const browser = await chromium.launch({ ...BROWSER, args: [...BROWSER.args, SOFTWARE_GRAPHICS] })
 let pictures = 0
-try {
-  for (const width of values.widths.split(',').map(Number)) {
-    for (const colorScheme of values.schemes.split(',') as ('light' | 'dark')[]) {
-      const into = join(folder, `${width}-${colorScheme}`)
-      await mkdir(into, { recursive: true })
-      for (const [viewer, paths] of Object.entries({ ...pages, host: [...pages.host, '/design'] })) {
-        const context = await browser.newContext({
-          ...{ baseURL: platform.portal, colorScheme, reducedMotion: 'reduce' },
-          viewport: { width, height: width < 600 ? 844 : 900 },
-        })
-        const cookies = [...(viewers[viewer]?.cookiesOf() ?? [])]
-        await context.addCookies(cookies.map(([name, value]) => ({ name, value, url: platform.portal })))
-        const page = await context.newPage()
-        for (const path of paths.filter((path) => `${viewer} ${path}`.includes(values.only))) {
-          await page.goto(path, { waitUntil: 'load' })
-          await page.evaluate(() => document.fonts.ready)
-          const name = `${viewer}-${path.replace(/[^\w-]+/g, '-').replace(/^-|-$/g, '') || 'home'}.png`
-          await page.screenshot({ path: join(into, name), fullPage: true })
-          pictures++
-        }
-        await context.close()
-      }
-    }
+
+/** Pictures of everything that one viewer sees, at one size. */
+async function take({ name, platform, viewers, pages }: Scene, viewer: string, width: number, colorScheme: Scheme) {
+  const into = join(folder, `${width}-${colorScheme}`)
+  await mkdir(into, { recursive: true })
+  const context = await browser.newContext({
+    ...{ baseURL: platform.portal, colorScheme, reducedMotion: 'reduce', ignoreHTTPSErrors: true },
+    viewport: { width, height: width < 600 ? 844 : 900 },
+  })
+  const cookies = [...(viewers[viewer]?.cookiesOf() ?? [])]
+  await context.addCookies(cookies.map(([name, value]) => ({ name, value, url: platform.portal })))
+  const page = await context.newPage()
+  for (const path of pages[viewer] ?? []) {
+    if (!`${name}${viewer} ${path}`.includes(values.only)) continue
+    await page.goto(path, { waitUntil: 'load' })
+    await page.evaluate(() => document.fonts.ready)
+    const title = path.replace(/[^\w-]+/g, '-').replace(/^-|-$/g, '') || 'home'
+    await page.screenshot({ path: join(into, `${name}${viewer}-${title.slice(0, 80)}.png`), fullPage: true })
+    pictures++
   }
+  await context.close()
+}
+
+try {
+  for (const width of values.widths.split(',').map(Number))
+    for (const colorScheme of values.schemes.split(',') as Scheme[])
+      for (const scene of scenes)
+        for (const viewer of Object.keys(scene.pages)) await take(scene, viewer, width, colorScheme)
 } finally {
   await browser.close()
   for (const end of ends.reverse()) await end()

@@ -114,7 +114,7 @@ const keptUntil = (finishedAt: string, days: number): string =>
 
 const columnsOf = (path: string) => [
   { label: 'File', cell: ({ name }: Artifact) => html`<code>${name}</code>` },
-  { label: 'Size', cell: ({ size }: Artifact) => `${Math.ceil(size / 1000)} kB` },
+  { label: 'Size', align: 'end' as const, cell: ({ size }: Artifact) => `${Math.ceil(size / 1000)} kB` },
   {
     label: 'Actions',
     action: true,

@@ -1,5 +1,5 @@
 import type { Origins } from '../../core/origins.ts'
-import { Button, type Content, EmptyState, html, PageHeader, Search, type View } from '../../core/pages.ts'
+import { Button, type Content, EmptyState, html, Icon, PageHeader, Search, type View } from '../../core/pages.ts'
 import type { Guide } from './guides.ts'
 import { fillIn, type ReaderGame } from './placeholders.ts'
 import type { Found } from './search.ts'
@@ -104,11 +104,11 @@ function chooser(guide: Guide, games: ReaderGame[], game: ReaderGame | null): Co
   if (games.length === 1)
     return html`<p class="guide-filled">Filled in for your game <strong>${game.title}</strong>.</p>`
   return html`
-    <form class="guide-filled" method="get">
+    <form class="guide-filled" method="get" action=${`/docs/${guide.name}`}>
       <label for="guide-game">Filled in for your game</label>
-      <span class="select"><select id="guide-game" name="game">${games.map(
+      <span class="select"><select class="control" id="guide-game" name="game">${games.map(
         ({ slug, title }) => html`<option value=${slug} selected=${slug === game.slug}>${title}</option>`,
-      )}</select></span>
+      )}</select><${Icon} name="chevron" /></span>
       <${Button} small>Change<//>
     </form>`
 }

@@ -128,5 +128,5 @@ const devices = (name: string, url: string, host: string) => [
 export const NoCertificatePage = ({ secure }: { secure: boolean }): View => html`
   <${PageHeader} title="No certificate needed" crumbs=${[{ label: 'Join', href: '/join' }]} />
   <${Card}><${EmptyState} title="You can go right in" action=${{ href: '/join', label: 'How to join' }}>
-    <p>${secure ? 'Browsers trust this address already.' : 'This network speaks plain http. Whoever runs it can start it with --lan --https.'}</p>
+    <p>${secure ? 'Browsers trust this address already.' : html`This network speaks plain http. Whoever runs it can start it with <code>--lan --https</code>.`}</p>
   <//><//>`

@@ -17,6 +17,9 @@ const flags = [
 /** How Chromium is started: nothing of its own goes out. */
 export const BROWSER = { executablePath, headless: true, args: flags }
 
+/** A flag with which 3D is drawn without a graphics card. */
+export const SOFTWARE_GRAPHICS = '--enable-unsafe-swiftshader'
+
 /**
  * Starts Chromium for a test and closes it at its end. Answers null, after marking the test as skipped, where there is
  * no Chromium; under CI=true that is a failure.

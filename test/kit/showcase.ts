@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import { newId } from '../../core/ids.ts'
 import { createLog } from '../../core/log.ts'
 import { LogTail } from '../../core/log-tail.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
+import { startDns } from './dns.ts'
 import { type Platform, type PlayerClient, startPlatform } from './platform.ts'
+import { addAssets, addBlenderJobs, addDomains, addInvitation, addQuestions, PICTURE } from './showcase-contents.ts'
 
 export interface Showcase {
   platform: Platform
@@ -15,6 +15,14 @@ export interface Showcase {
   newcomer: PlayerClient
   /** The game with the most in it. */
   slug: string
+  /** Addresses that nobody can know beforehand. */
+  found: {
+    /** Blender jobs of the host: completed, failed, running, queued, cancelled. */
+    jobs: string[]
+    /** What a newcomer is asked. */
+    questions: string[]
+    invitation: string
+  }
 }
 
 const GAMES = [
@@ -30,12 +38,16 @@ const GAMES = [
 
 /**
  * A platform as it is after a few months, listening, for looking at its pages: players, games with builds, plays,
- * credits, tokens, rooms, a job that failed. Beside it `newcomer`, for whom everything is empty.
+ * credits, tokens, rooms, assets, Blender jobs, domains, a background job that failed. Beside it `newcomer`, for whom everything is empty.
  */
 export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<string, unknown> = {}): Promise<Showcase> {
   const logTail = new LogTail()
   const log = createLog('info', { write: () => {} }, logTail)
-  const platform = await startPlatform(t as Test, { listen: true, config, log, logTail })
+  const dns = await startDns(t as Test)
+  const platform = await startPlatform(t as Test, {
+    ...{ listen: true, log, logTail },
+    config: { plugins: { domains: { resolvers: [dns.address] } }, ...config },
+  })
   const { app, clock } = platform
   const host = await platform.admin()
   const newcomer = await platform.signUp({ name: 'Noor Haddad', email: 'noor@example.org' })
@@ -81,21 +93,25 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
      values (?, 'deploy/compress', 'gam_x', '{}', 'failed', 5, 'The disk is full.', ?)`,
     [newId('bgj', now), now],
   )
-  const picture = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
   const { body } = await program.get('/api/games')
   const second = body.games.find(({ title }: { title: string }) => title === 'Sonar')
   const form = new FormData()
-  form.append('file', new Blob([picture], { type: 'image/jpeg' }), 'photo.jpg')
+  form.append('file', new Blob([PICTURE], { type: 'image/jpeg' }), 'photo.jpg')
   await fetch(`${platform.portal}/api/games/${second.id}/media`, {
     method: 'POST',
     headers: { authorization: `Bearer ${program.token}` },
     body: form,
   })
-  return { platform, host, newcomer, slug: 'rooftop-relay' }
+  const slug = 'rooftop-relay'
+  await addDomains(program, dns, slug)
+  const jobs = await addBlenderJobs(platform, host)
+  await addAssets(platform, host, program)
+  const questions = await addQuestions(platform, host)
+  return { platform, host, newcomer, slug, found: { jobs, questions, invitation: await addInvitation(host) } }
 }
 
 /** Every page that can be opened by its address, by who looks at it: nobody, somebody new, the host. */
-export const pagesOf = ({ slug, host, newcomer }: Showcase) => ({
+export const pagesOf = ({ slug, host, newcomer, found }: Showcase) => ({
   guest: [
     '/',
     '/catalog',
@@ -103,21 +119,27 @@ export const pagesOf = ({ slug, host, newcomer }: Showcase) => ({
     `/games/${slug}`,
     `/players/${host.id}`,
     `/players/${newcomer.id}`,
-    '/assets',
-    '/sign-in',
-    '/sign-up',
-    '/reset-password',
+    ...['/assets', '/assets?q=coast', '/assets/wavy-sea', '/assets/coast-tiles'],
+    ...['/docs', '/docs?q=rooms', '/docs/quick-start', '/docs/api', '/join', '/download', '/jam'],
+    ...['/sign-in', '/sign-up', '/reset-password', found.invitation],
   ],
-  newcomer: ['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
+  newcomer: [
+    ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
+    ...['/settings/security', '/settings/connected', '/sign-out', ...found.questions],
+  ],
   host: [
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
     ...['overview', 'deploys', 'sign-in', 'rooms', 'analytics', 'ai', 'settings', 'integrate'].map(
       (tab) => `/games/${slug}/${tab}`,
     ),
     ...['/games/ball-block/overview', '/games/ball-block/deploys', '/assets', '/assets/mine', '/assets/new'],
-    ...['/blender', '/blender/new', '/playground', '/settings/tokens'],
+    ...[`/games/${slug}/settings/domains`, '/games/secret-garden/settings', '/games/secret-garden'],
+    ...['/assets/wavy-sea', '/assets/coast-tiles', '/assets/fence-by-the-water', '/assets/wavy-sea/edit'],
+    ...['/blender', '/blender/new', '/blender/new?template=collectible', ...found.jobs],
+    ...['/playground', '/settings/tokens', '/docs/rooms', '/jam'],
     ...['/settings', '/settings/security', '/settings/connected', '/credits', '/oauth/device', `/players/${host.id}`],
-    ...['/admin', '/admin/players', '/admin/invitations', '/admin/games', '/admin/credits'],
+    ...['/admin', '/admin/players', '/admin/invitations', '/admin/games', '/admin/credits', '/admin/domains'],
+    `/admin/players/${newcomer.id}`,
     ...['/admin/jobs', '/admin/storage', '/admin/log', '/admin/config', '/docs'],
   ],
   /** What is refused or missing. */
@@ -127,5 +149,7 @@ export const pagesOf = ({ slug, host, newcomer }: Showcase) => ({
     '/games/none-of-that-name',
     '/admin/games?q=nothing',
     '/admin/log?level=error',
+    ...['/docs?q=nothing-like-this', '/docs/no-such-guide', '/assets/no-such-asset', '/oauth/authorize'],
+    '/oauth/device?user_code=BBBB-BBBB',
   ],
 })

@@ -3,16 +3,18 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import t from 'tap'
-import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage } from '../kit/browser.ts'
-import { PASSWORD, type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { expectNoAxeViolations, openBrowser, openPage, SOFTWARE_GRAPHICS } from '../kit/browser.ts'
+import { jamPagesOf, openJamShowcase } from '../kit/jam-showcase.ts'
+import { PASSWORD, startPlatform } from '../kit/platform.ts'
+import { lookAt, signedIn } from '../kit/portal-pages.ts'
 import { openShowcase, pagesOf } from '../kit/showcase.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
 
 const ALL = process.env.GAMEYARD_PORTAL_VIEWS === 'all'
-const VIEWS = [
+const EVERY_VIEW = [
   { width: 390, colorScheme: 'dark' },
   { width: 768, colorScheme: 'light' },
   { width: 1280, colorScheme: 'light' },
@@ -20,107 +22,46 @@ const VIEWS = [
   { width: 768, colorScheme: 'dark' },
   { width: 1280, colorScheme: 'dark' },
 ] as const
-const BUDGET = 60_000
+const VIEWS = ALL ? EVERY_VIEW : EVERY_VIEW.slice(0, 1)
 const PICTURE = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
 /** Pages that the tests of their plugins look at in the same way; here only in the long form. */
 const ELSEWHERE = /^\/(assets|blender|playground|settings|docs|device|sign-|reset)/
 
-/** What moved after it had been drawn, and by how much. */
-interface Shift {
-  value: number
-  of: string[]
-}
-
 t.setTimeout(ALL ? 1_800_000 : 420_000)
-
-async function signedIn(browser: Browser, portal: string, player: PlayerClient | null, options: object) {
-  const watched = await openPage(browser, { baseURL: portal, ...options })
-  const cookies = [...(player?.cookiesOf() ?? [])]
-  await watched.context.addCookies(cookies.map(([name, value]) => ({ name, value, url: portal })))
-  await watched.page.addInitScript(() => {
-    const shifts: Shift[] = []
-    Object.assign(window, { shifts })
-    type Entry = { value: number; sources: { node: Node | null }[] }
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries() as unknown as Entry[]) {
-        const of = entry.sources.map(({ node }) => `${node?.nodeName}.${(node as Element | null)?.className ?? ''}`)
-        shifts.push({ value: entry.value, of })
-      }
-    }).observe({ type: 'layout-shift', buffered: true })
-  })
-  return watched
-}
-
-/** Every label a third longer, with letters that stand high and low, and names that run the other way. */
-const lengthen = (page: Page) =>
-  page.evaluate(() => {
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-    const texts: Text[] = []
-    while (walker.nextNode()) texts.push(walker.currentNode as Text)
-    for (const text of texts) {
-      if (text.parentElement?.closest('pre, code, script, style, time, .copy-value, svg') || !text.data.trim()) continue
-      const inName = text.parentElement?.closest('bdi, [dir=auto]')
-      text.data = inName
-        ? 'عبد الرحمن الخوارزمي'
-        : text.data.replace(/[A-Za-z]{3,}/g, (word) => `${word}${'ŷğ'.repeat(Math.ceil(word.length / 6))}`)
-    }
-  })
 
 t.test(
   'every page is sound: axe-core, one title, no overflow, no shift, little script, nothing from elsewhere',
   async (t) => {
-    const browser = await openBrowser(t)
+    const browser = await openBrowser(t, [SOFTWARE_GRAPHICS])
     if (!browser) return
     const showcase = await openShowcase(t)
-    const { platform, host, newcomer } = showcase
-    const viewers: Record<string, PlayerClient | null> = { guest: null, newcomer, host, error: host }
-    const entries = Object.entries(pagesOf(showcase)).flatMap(([viewer, paths]) =>
-      paths.map((path) => ({ viewer, path })),
-    )
-    const views = ALL ? VIEWS : VIEWS.slice(0, 1)
-    for (const view of views) {
-      for (const viewer of Object.keys(viewers)) {
-        const { width, colorScheme } = view
-        const { page, context, complaints } = await signedIn(browser, platform.portal, viewers[viewer] ?? null, {
-          ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } },
+    const { host, newcomer } = showcase
+    const viewers = { guest: null, newcomer, host, error: host }
+    for (const [viewer, paths] of Object.entries(pagesOf(showcase)) as [keyof typeof viewers, string[]][]) {
+      const chosen = paths.filter((path) => ALL || !ELSEWHERE.test(path))
+      for (const view of VIEWS)
+        await lookAt(t, browser, {
+          ...view,
+          platform: showcase.platform,
+          player: viewers[viewer],
+          viewer,
+          paths: chosen,
         })
-        for (const { path } of entries.filter(
-          (entry) => entry.viewer === viewer && (ALL || !ELSEWHERE.test(entry.path)),
-        )) {
-          const name = `${viewer} ${path} ${width} ${colorScheme}`
-          let script = 0
-          const weigh = page.waitForLoadState('load')
-          page.on('requestfinished', weighing)
-          async function weighing(request: import('playwright-core').Request) {
-            if (request.resourceType() !== 'script' || !request.url().startsWith(platform.portal)) return
-            if (/\/(chart|model-viewer|meshopt-decoder|script-editor)\./.test(request.url())) return
-            script += (await request.sizes()).responseBodySize
-          }
-          await page.goto(path, { waitUntil: 'load' })
-          await weigh
-          await page.evaluate(() => document.fonts.ready)
-          page.off('requestfinished', weighing)
-          t.ok(script < BUDGET, `${name}: ${script} bytes of script`)
-          await expectNoAxeViolations(t, page, `${name}: axe-core finds nothing`)
-          await expectNoOverflow(t, page, `${name}: nothing sticks out`)
-          t.equal(await page.locator('h1').count(), 1, `${name}: one title`)
-          const shifts = await page.evaluate(() => (window as unknown as { shifts: Shift[] }).shifts)
-          const shift = shifts.reduce((sum, { value }) => sum + value, 0)
-          t.ok(shift < 0.01, `${name}: shifts by ${shift}`, { shifts })
-          if (width !== 390) continue
-          await lengthen(page)
-          await expectNoOverflow(t, page, `${name}: nor with longer labels and names that run the other way`)
-        }
-        t.same(
-          complaints.filter((text) => !/status of (404|403|400)/.test(text)),
-          [],
-          `${viewer} ${width}: no complaints`,
-        )
-        await context.close()
-      }
     }
   },
 )
+
+t.test('so is every page of a game jam on a laptop: before, while and after people vote', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  for (const stage of ['begun', 'voting', 'results'] as const) {
+    const { platform, ...people } = await openJamShowcase(t, stage)
+    const viewers = { stranger: null, ...people }
+    for (const [viewer, paths] of Object.entries(jamPagesOf(stage)) as [keyof typeof viewers, string[]][])
+      for (const view of VIEWS)
+        await lookAt(t, browser, { ...view, platform, player: viewers[viewer], viewer: `${stage}: ${viewer}`, paths })
+  }
+})
 
 t.test('everything is reached by keyboard and says where one is; forms say what is wrong', async (t) => {
   const browser = await openBrowser(t)

@@ -56,8 +56,8 @@ function domainSection(app: App, game: Game, domain: Domain, problem: string | u
     <${Form} action=${path}><input type="hidden" name="name" value=${domain.name} /><${Button} name="do" value=${word} label=${`${label}: ${domain.name}`}>${label}<//><//>`
   const served = domain.state !== 'pending'
   return html`
-    <${Section} layout="side" id=${domain.name} title=${domain.name} description=${served ? html`<a href=${domain.url}>Open the game there</a>` : 'Add these records where the DNS of the domain is kept.'}>
-      <div class="row">${CHIPS[domain.state]}${domain.primary && html`<${Chip}>main address<//>`}</div>
+    <${Section} layout="side" id=${domain.name} title=${domain.name} description=${served ? html`<a href=${domain.url}>Open the game there</a>` : 'Add these records where the DNS of the domain is kept.'}
+      action=${html`<span class="row">${CHIPS[domain.state]}${domain.primary && html`<${Chip}>main address<//>`}</span>`}>
       ${problem && html`<${Notice} tone="error">${problem}<//>`}
       ${findings(domain)}
       ${(domain.state !== 'verified' || domain.address !== 'here') && records(app, game, domain)}

@@ -53,7 +53,7 @@ export function home(
       ${
         newest.length > 0
           ? html`<${Grid}>${newest.map(card)}<//>`
-          : html`<${EmptyState} title="No games yet" action=${{ href: '/games/new', label: 'Publish the first' }}><p>${app.site.name} is empty. A folder with an <code>index.html</code> is all that a game needs.</p><//>`
+          : html`<${EmptyState} title="No games yet"><p>${app.site.name} is empty. A folder with an <code>index.html</code> is all that a game needs.</p><//>`
       }
       ${more && html`<div class="row"><${Button} href="/catalog">All games<//></div>`}
     <//>`

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { Clock } from '../../../core/clock.ts'
 import { markOnce } from '../../../core/consume-once.ts'
@@ -35,10 +36,15 @@ const webauthn = () => import('@simplewebauthn/server')
 export class Passkeys {
   readonly #context: PasskeysContext
   readonly #rpId: string
+  /** Whether browsers have passkeys at this portal: it needs a name of its own (WebAuthn section 5.1.2), on a safe line. */
+  readonly possible: boolean
 
   constructor(context: PasskeysContext) {
     this.#context = context
-    this.#rpId = new URL(context.portalUrl).hostname
+    const { protocol, hostname } = new URL(context.portalUrl)
+    this.#rpId = hostname
+    const isAddress = hostname.startsWith('[') || isIPv4(hostname)
+    this.possible = !isAddress && (protocol === 'https:' || /(^|\.)localhost$/.test(hostname))
   }
 
   /** What a browser needs to make a passkey for a player. @throws Conflict when there are too many */

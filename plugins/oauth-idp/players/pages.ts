@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { Form, html, renderPage } from '../../../core/pages.ts'
+import { Button, Form, html, Row, renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { type FormTrouble, troubleOf } from '../forms.ts'
 import { safeReturnTo } from '../return-to.ts'
@@ -46,7 +46,7 @@ interface SignUpForm {
 
 /** Sign-in, sign-up and sign-out for people, without a script. */
 export const playerPages: Routes = async (app) => {
-  const { players, sessions, signUp, upstream, config } = app.identity
+  const { players, passkeys, sessions, signUp, upstream, config } = app.identity
   const { portal } = app.origins
 
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
@@ -139,7 +139,7 @@ export const playerPages: Routes = async (app) => {
         <h1>Sign out?</h1>
         <p class="lede">You are signed in as <strong>${viewer.name}</strong>.${isGuest && html` As a guest you can't come back as the same player. <a href="/settings">Make it an account</a> to keep it.`}</p>
       </header>
-      <${Form} action="/sign-out" submit="Sign out" />`
+      <${Form} action="/sign-out"><${Row}><${Button} kind="act">Sign out<//><${Button} href="/">Stay<//><//><//>`
     return renderPage(reply, { title: 'Sign out', user: viewer, narrow: true, body })
   })
 
@@ -169,6 +169,7 @@ export const playerPages: Routes = async (app) => {
         signUpIsOpen: players.signUpIsOpen,
         siteName: app.site.name,
         providers: upstream.choices,
+        passkeys: passkeys.possible,
         guests: signUp.takesGuests,
       }),
     })

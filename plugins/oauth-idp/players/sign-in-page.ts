@@ -20,6 +20,8 @@ const reason = (returnTo: string, otherwise: string): string =>
 
 interface SignInProps extends AccountFormProps {
   providers: ProviderChoice[]
+  /** Whether browsers have passkeys here at all. */
+  passkeys: boolean
   guests: boolean
   guestName?: string | undefined
   guestTrouble?: FormTrouble | undefined
@@ -49,12 +51,10 @@ export const SignInPage = (props: SignInProps): View => {
     </div>`
 }
 
-/** Passkeys show themselves where the browser has them; a provider is a link, so that it works without a script. */
-const OtherWays = ({ providers, returnTo }: { providers: ProviderChoice[]; returnTo: string }): View => html`
+/** Passkeys show themselves where the browser has them, in the place that is kept for them; a provider is a link, so that it works without a script. */
+const OtherWays = ({ providers, passkeys, returnTo }: SignInProps): View => html`
   <div class="other-ways">
-    <span data-passkey-sign-in data-return-to=${returnTo} hidden>
-      <${Button} type="button">Use a passkey<//>
-    </span>
+    ${passkeys && html`<span data-passkey-sign-in data-return-to=${returnTo} hidden><${Button} type="button">Use a passkey<//></span>`}
     ${providers.map(
       ({ name, label }) => html`<${Button} href=${other(`/sign-in/with/${name}`, returnTo)}>Continue with ${label}<//>`,
     )}

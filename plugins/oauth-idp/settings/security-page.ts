@@ -25,6 +25,8 @@ interface SecurityPageProps {
   hasPassword: boolean
   minLength: number
   passkeys: Passkey[]
+  /** Whether browsers have passkeys at this address at all. */
+  passkeysPossible: boolean
   providers: ProviderChoice[]
   accounts: UpstreamAccount[]
   sessions: SessionEntry[]
@@ -35,7 +37,7 @@ interface SecurityPageProps {
 export const SecurityPage = (props: SecurityPageProps): View => html`
   <${SettingsHeader} entries=${props.entries} current="/settings/security" />
   ${props.email && html`<${Password} ...${props} />`}
-  <${Passkeys} passkeys=${props.passkeys} />
+  <${Passkeys} passkeys=${props.passkeys} possible=${props.passkeysPossible} />
   ${(props.providers.length > 0 || props.accounts.length > 0) && html`<${Accounts} ...${props} />`}
   <${Section} layout="side" title="Signed in" description="Browsers that can use your account. Sign out those you don't know.">
     <${Sessions} ...${props} />
@@ -65,10 +67,11 @@ const Password = ({ hasPassword, minLength, passwordTrouble }: SecurityPageProps
     <//>
   <//>`
 
-const Passkeys = ({ passkeys }: { passkeys: Passkey[] }): View => html`
+const Passkeys = ({ passkeys, possible }: { passkeys: Passkey[]; possible: boolean }): View => html`
   <${Section} layout="side" title="Passkeys"
     description="Sign in by fingerprint, face or PIN of your device. Nothing to remember, nothing to give away.">
-    ${passkeys.length === 0 && html`<noscript><${Card}><p>A browser with scripts and a safe address (https, or this machine) can add one.</p><//></noscript>`}
+    ${!possible && html`<${Card}><p>Browsers have them only at an address with a name, on https. This platform is at another.</p><//>`}
+    ${possible && passkeys.length === 0 && html`<noscript><${Card}><p>A browser with scripts and a safe address (https, or this machine) can add one.</p><//></noscript>`}
     ${
       passkeys.length > 0 &&
       html`<${Table} ...${{
@@ -86,15 +89,18 @@ const Passkeys = ({ passkeys }: { passkeys: Passkey[] }): View => html`
         ],
       }} />`
     }
-    <div hidden data-passkey-add>
-      <${Card}>
-        <div class="form">
-          <${Field} label="What to call it" name="label" value="This device" maxlength=${60} autocomplete="off" />
-          <p class="field-error" role="alert" hidden data-passkey-trouble></p>
-          <div class="form-actions"><${Button} type="button">Add a passkey<//></div>
-        </div>
-      <//>
-    </div>
+    ${
+      possible &&
+      html`<div hidden data-passkey-add>
+        <${Card}>
+          <div class="form">
+            <${Field} label="What to call it" name="label" value="This device" maxlength=${60} autocomplete="off" />
+            <p class="field-error" role="alert" hidden data-passkey-trouble></p>
+            <div class="form-actions"><${Button} type="button">Add a passkey<//></div>
+          </div>
+        <//>
+      </div>`
+    }
   <//>`
 
 const Accounts = ({ providers, accounts }: SecurityPageProps): View => html`

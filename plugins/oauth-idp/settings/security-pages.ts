@@ -114,6 +114,7 @@ export const securityPages: Routes = async (app) => {
         hasPassword,
         minLength: config.passwordMinLength,
         passkeys: keys,
+        passkeysPossible: passkeys.possible,
         providers: upstream.choices,
         accounts,
         sessions: list,

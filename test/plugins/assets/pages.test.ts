@@ -9,7 +9,14 @@ import draco3d from 'draco3dgltf'
 import { MeshoptEncoder } from 'meshoptimizer'
 import { PNG } from 'pngjs'
 import t from 'tap'
-import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import {
+  expectNoAxeViolations,
+  expectNoOverflow,
+  openBrowser,
+  openPage,
+  SOFTWARE_GRAPHICS,
+  screenshot,
+} from '../../kit/browser.ts'
 import { blenderModels } from './blender.ts'
 import { startAssets } from './kit.ts'
 import { sheet, tiledSheet } from './models.ts'
@@ -23,7 +30,7 @@ const SIZES = [
 const DRAWN = "document.querySelector('model-viewer').toDataURL()"
 
 t.test('assets are browsed, uploaded with progress, and move in the page', async (t) => {
-  const browser = await openBrowser(t, ['--enable-unsafe-swiftshader'])
+  const browser = await openBrowser(t, [SOFTWARE_GRAPHICS])
   const models = browser && blenderModels(t, ['mixamo'])
   if (!browser || !models) return
   const { platform, owner, upload } = await startAssets(t)
@@ -101,7 +108,7 @@ t.test('assets are browsed, uploaded with progress, and move in the page', async
 })
 
 t.test('compressed models are unpacked in the page, by nothing from elsewhere', async (t) => {
-  const browser = await openBrowser(t, ['--enable-unsafe-swiftshader'])
+  const browser = await openBrowser(t, [SOFTWARE_GRAPHICS])
   if (!browser) return
   const { platform, upload } = await startAssets(t)
   await MeshoptEncoder.ready

@@ -147,3 +147,15 @@ t.test('passkeys are not tried without end', async (t) => {
   for (let tries = 0; tries < 9; tries++) t.equal((await begin()).status, 200)
   t.match(await begin(), refused, 'nor begun')
 })
+
+t.test('where browsers have no passkeys, no button promises one', async (t) => {
+  for (const [config, possible] of [
+    [{ portal: { url: 'https://yard.example.org' }, games: { domain: 'games.example.net' } }, true],
+    [{}, true],
+    [{ portal: { url: 'http://yard.example.org' }, games: { domain: 'games.example.net' } }, false],
+    [{ lan: { enabled: true, address: '127.0.0.1', https: true } }, false],
+  ] as const) {
+    const { stranger, app } = await startPlatform(t, { config })
+    t.equal((await stranger.get('/sign-in')).text.includes('data-passkey-sign-in'), possible, app.origins.portal)
+  }
+})

@@ -1,0 +1,109 @@
+import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
+import type { Test } from 'tap'
+import { expectNoAxeViolations, expectNoOverflow, openPage } from './browser.ts'
+import type { Client, Platform } from './platform.ts'
+
+/** Bytes of script that a page may bring, but for viewers and editors, which come after it. */
+const BUDGET = 60_000
+/** Pages that are refused or missing; and what the software renderer says, and a viewer on a busy machine. */
+const EXPECTED = /status of (404|403|400)|GPU stall due to ReadPixels|rAF timed out/
+
+/** What moved after it had been drawn, and by how much. */
+interface Shift {
+  value: number
+  of: string[]
+}
+
+export interface Look {
+  platform: Platform
+  /** Whose browser it is; nobody's when null. */
+  player: Client | null
+  /** For the names of what is found. */
+  viewer: string
+  paths: readonly string[]
+  width: number
+  colorScheme: 'light' | 'dark'
+}
+
+/**
+ * Opens pages one after another as somebody sees them, and expects each to be sound: axe-core, one title, nothing that
+ * sticks out or moves, little script, no complaint of the browser's; on a phone also with longer labels.
+ */
+export async function lookAt(t: Test, browser: Browser, look: Look): Promise<void> {
+  const { platform, player, viewer, paths, width, colorScheme } = look
+  const { page, context, complaints } = await signedIn(browser, platform.portal, player, {
+    ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } },
+    // The LAN mode vouches for itself.
+    ignoreHTTPSErrors: true,
+  })
+  for (const path of paths) {
+    const name = `${viewer} ${path} ${width} ${colorScheme}`
+    let script = 0
+    const weigh = page.waitForLoadState('load')
+    page.on('requestfinished', weighing)
+    async function weighing(request: Request) {
+      if (request.resourceType() !== 'script' || !request.url().startsWith(platform.portal)) return
+      if (/\/(chart|model-viewer|meshopt-decoder|script-editor)\./.test(request.url())) return
+      script += (await request.sizes()).responseBodySize
+    }
+    await page.goto(path, { waitUntil: 'load' })
+    await weigh
+    await page.evaluate(() => document.fonts.ready)
+    page.off('requestfinished', weighing)
+    t.ok(script < BUDGET, `${name}: ${script} bytes of script`)
+    await expectNoAxeViolations(t, page, `${name}: axe-core finds nothing`)
+    await expectNoOverflow(t, page, `${name}: nothing sticks out`)
+    t.equal(await page.locator('h1').count(), 1, `${name}: one title`)
+    const shifts = await page.evaluate(() => (window as unknown as { shifts: Shift[] }).shifts)
+    const shift = shifts.reduce((sum, { value }) => sum + value, 0)
+    t.ok(shift < 0.01, `${name}: shifts by ${shift}`, { shifts })
+    if (width !== 390) continue
+    await lengthen(page)
+    await expectNoOverflow(t, page, `${name}: nor with longer labels and names that run the other way`)
+  }
+  t.same(
+    complaints.filter((text) => !EXPECTED.test(text)),
+    [],
+    `${viewer} ${width}: no complaints`,
+  )
+  await context.close()
+}
+
+/** A page of somebody's browser, which writes down what moves in it. */
+export async function signedIn(
+  browser: Browser,
+  portal: string,
+  player: Client | null,
+  options: BrowserContextOptions,
+) {
+  const watched = await openPage(browser, { baseURL: portal, ...options })
+  const cookies = [...(player?.cookiesOf() ?? [])]
+  await watched.context.addCookies(cookies.map(([name, value]) => ({ name, value, url: portal })))
+  await watched.page.addInitScript(() => {
+    const shifts: Shift[] = []
+    Object.assign(window, { shifts })
+    type Entry = { value: number; sources: { node: Node | null }[] }
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as unknown as Entry[]) {
+        const of = entry.sources.map(({ node }) => `${node?.nodeName}.${(node as Element | null)?.className ?? ''}`)
+        shifts.push({ value: entry.value, of })
+      }
+    }).observe({ type: 'layout-shift', buffered: true })
+  })
+  return watched
+}
+
+/** Every label a third longer, with letters that stand high and low, and names that run the other way. */
+const lengthen = (page: Page) =>
+  page.evaluate(() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const texts: Text[] = []
+    while (walker.nextNode()) texts.push(walker.currentNode as Text)
+    for (const text of texts) {
+      if (text.parentElement?.closest('pre, code, script, style, time, .copy-value, svg') || !text.data.trim()) continue
+      const inName = text.parentElement?.closest('bdi, [dir=auto]')
+      text.data = inName
+        ? 'عبد الرحمن الخوارزمي'
+        : text.data.replace(/[A-Za-z]{3,}/g, (word) => `${word}${'ŷğ'.repeat(Math.ceil(word.length / 6))}`)
+    }
+  })

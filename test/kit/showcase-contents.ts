@@ -1,0 +1,132 @@
+// What lies in the yard of the showcase beside its games: assets, Blender jobs, domains, applications, invitations.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { artifactKey } from '../../plugins/blender/artifacts.ts'
+import { WorkerRow } from '../../plugins/blender/entities.ts'
+import { type Claim, Queue } from '../../plugins/blender/queue.ts'
+import { form } from '../plugins/assets/kit.ts'
+import { sheet } from '../plugins/assets/models.ts'
+import { zipOf } from '../plugins/deploy/zip-writer.ts'
+import { type Dns, publish } from './dns.ts'
+import { authorizeUrl, callEndpoint, decide, REDIRECT_URI, registerApp } from './oauth.ts'
+import type { Client, Platform, PlayerClient } from './platform.ts'
+
+export const PICTURE = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
+
+/** A published model, a curated pack, a picture of the host's own that nobody else sees. */
+export async function addAssets({ portal }: Platform, host: PlayerClient, program: Client): Promise<void> {
+  const model = await sheet(20)
+  const put = async (file: Uint8Array, name: string, fields: Record<string, string>): Promise<string> => {
+    const { payload, headers } = form(file, fields, name)
+    const authorization = `Bearer ${program.token}`
+    const answer = await fetch(`${portal}/api/assets`, {
+      method: 'POST',
+      headers: { ...headers, authorization },
+      body: payload,
+    })
+    const body = (await answer.json()) as { slug: string }
+    if (answer.status !== 201) throw new Error(`${name} was answered with ${answer.status}: ${JSON.stringify(body)}`)
+    return body.slug
+  }
+  await put(model, 'sea.glb', {
+    ...{ title: 'Wavy sea', tags: 'water, low-poly', visibility: 'public', license: 'CC0-1.0' },
+    description: 'A piece of sea that meets itself on all four sides.',
+  })
+  const files = ['tiles/sea.glb', 'tiles/shore.glb', 'tiles/harbour-with-a-crane-and-three-boats.glb']
+  const pack = {
+    ...Object.fromEntries(files.map((path) => [path, model])),
+    'cover.jpg': PICTURE,
+    'readme.txt': 'Hello.',
+  }
+  const slug = await put(zipOf(pack), 'coast.zip', {
+    ...{ title: 'Coast tiles', tags: 'water, tiles', visibility: 'public', license: 'CC-BY-4.0' },
+  })
+  await host.submit(`/admin/assets/${slug}/curate`, {})
+  await put(PICTURE, 'fence.jpg', { title: 'Fence by the water' })
+}
+
+/** The paths of Blender jobs in every state: what a worker would write is written here, through the queue itself. */
+export async function addBlenderJobs({ app, clock }: Platform, owner: PlayerClient): Promise<string[]> {
+  const worker = { id: 'wrk_showcase', executor: 'subprocess', capacity: 2, blenderVersion: '4.2.0' }
+  await app.db.em().insert(WorkerRow, { ...worker, seenAt: new Date(clock.now().getTime() + 3_600_000) })
+  const queue = new Queue(app, { queuedPerOwner: 100, runningPerOwner: 2, leaseSeconds: 3600 })
+  const script = "import bpy\n\nbpy.ops.mesh.primitive_cube_add(size=2)\njob.log('a crate')\n"
+  const submit = (name: string, rest: object = {}) =>
+    app.blender.submit(owner.id, { name, template: 'collectible', parameters: { kind: 'star' }, ...rest })
+  const claim = async (): Promise<Claim> => {
+    const claim = await queue.claim()
+    if (!claim) throw new Error('There is nothing to claim.')
+    return claim
+  }
+
+  const completed = await submit('Golden star', { script })
+  const first = await claim()
+  const totals = { objects: 1, meshes: 1, materials: 2, triangles: 800, vertices: 441, images: 0 }
+  const inspection = JSON.stringify({ totals, warnings: ['The object "star" has no UV map.'] })
+  const artifacts = await Promise.all(
+    (
+      [
+        ['model.glb', 'model/gltf-binary', await sheet(20)],
+        ['inspection.json', 'application/json', Buffer.from(inspection)],
+      ] as const
+    ).map(async ([name, contentType, bytes]) => {
+      const sha256 = createHash('sha256').update(bytes).digest('hex')
+      const artifact = { name, contentType, size: bytes.length, sha256 }
+      await app.storage.put(artifactKey(completed.id, artifact), Readable.from([bytes]), artifact)
+      return artifact
+    }),
+  )
+  clock.advance(4200)
+  await queue.finish(first, { status: 'completed', artifacts, log: 'a crate\nexported 800 triangles\n' })
+
+  const failed = await submit('Star with too many points', { script: 'nothing_like_this()' })
+  const log = 'Traceback (most recent call last):\n  File "script.py", line 1\nNameError: nothing_like_this\n'
+  const message = "NameError: name 'nothing_like_this' is not defined (line 1)"
+  await queue.finish(await claim(), { status: 'failed', code: 'script_error', message, log })
+
+  const running = await submit('Potion, blue')
+  await queue.report(await claim(), 0.4, 'exporting')
+  const queued = await submit('Lantern')
+  const cancelled = await submit('Ladder')
+  await app.blender.cancel(owner.id, cancelled.id)
+  return [completed, failed, running, queued, cancelled].map(({ id }) => `/blender/jobs/${id}`)
+}
+
+/** A domain that is live, and a domain that still waits for its records. */
+export async function addDomains(program: Client, dns: Dns, gameId: string): Promise<void> {
+  const { body: live } = await program.post(`/api/games/${gameId}/domains`, { name: 'play.example.com' })
+  publish(dns, live.records)
+  await program.post(`/api/games/${gameId}/domains/play.example.com/verify`)
+  await program.patch(`/api/games/${gameId}/domains/play.example.com`, { primary: false })
+  await program.post(`/api/games/${gameId}/domains`, { name: 'rooftop-relay-the-official-game.example.org' })
+}
+
+/** The paths on which a player is asked: by an application, by a device, by a game to sign out or to come in. */
+export async function addQuestions(platform: Platform, owner: PlayerClient): Promise<string[]> {
+  const application = await registerApp(platform, owner, { name: 'Rooftop Relay for phones' })
+  const kept = await registerApp(platform, owner, { name: 'Score keeper', redirectUris: [REDIRECT_URI] })
+  await decide(owner, authorizeUrl(kept), 'allow')
+  const device = await callEndpoint(platform.stranger, { clientId: 'gameyard-cli' }, 'device_authorization', {
+    ...{ label: 'laptop at home', machine: 'tower.local' },
+  })
+  const game = await platform.game(owner, { title: 'Secret Garden', visibility: 'private' })
+  await owner.submit(`/games/${game.slug}/settings/invitations`, { do: 'renew' })
+  const link = await platform.app.games.invitations.link(owner.id, game.id)
+  if (!link) throw new Error('The game has no link to come in by.')
+  return [
+    authorizeUrl(application),
+    `/oauth/device?user_code=${device.body.user_code}`,
+    `/oauth/logout?client_id=${application.clientId}`,
+    new URL(link).pathname,
+  ]
+}
+
+/** The path of an invitation to the platform. */
+export async function addInvitation(host: PlayerClient): Promise<string> {
+  const { text } = await host.submit('/admin/invitations', { note: 'For Grace, who writes the music' })
+  const path = text.match(/\/invite\/[\w-]+/)?.[0]
+  if (!path) throw new Error('The page of invitations shows no link.')
+  return path
+}
