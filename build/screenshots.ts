@@ -1,7 +1,7 @@
 /**
  * Pictures of every page of the portal, to look at: 390, 768 and 1280 wide, light and dark, as a visitor, a newcomer
- * for whom all is empty, and the host of a full yard see them, what is missing or refused, and a
- * game jam in the LAN mode before, while and after people vote.
+ * for whom all is empty, and the host of a full yard see them, what is missing or refused, and a game jam in the LAN mode
+ * before, while and after people vote.
  *
  *   npm run screenshots -- --to FOLDER [--only TEXT] [--widths 390,1280] [--schemes light]
  */

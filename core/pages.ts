@@ -19,6 +19,7 @@ export * from './pages/media.ts'
 export * from './pages/messages.ts'
 export type { NavigationEntry } from './pages/navigation.ts'
 export type { HeadLink, PageOptions, Share, Site, Viewer } from './pages/shell.ts'
+export { formatBytes } from './pages/sizes.ts'
 
 /** What `renderPage` needs of Fastify's reply; every reply has it, whatever its type provider. */
 export interface PageReply {

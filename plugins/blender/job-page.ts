@@ -5,6 +5,7 @@ import {
   Facts,
   Field,
   Form,
+  formatBytes,
   html,
   Notice,
   PageHeader,
@@ -114,7 +115,7 @@ const keptUntil = (finishedAt: string, days: number): string =>
 
 const columnsOf = (path: string) => [
   { label: 'File', cell: ({ name }: Artifact) => html`<code>${name}</code>` },
-  { label: 'Size', align: 'end' as const, cell: ({ size }: Artifact) => `${Math.ceil(size / 1000)} kB` },
+  { label: 'Size', align: 'end' as const, cell: ({ size }: Artifact) => formatBytes(size) },
   {
     label: 'Actions',
     action: true,

@@ -8,6 +8,7 @@ import {
   type Content,
   Field,
   Form,
+  formatBytes,
   html,
   Pagination,
   Row,
@@ -173,7 +174,7 @@ const columnsFor = (path: string) => [
       html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>${deploy.failure && html`<br /><span class="soft">${deploy.failure}</span>`}`,
   },
   { label: 'State', cell: stateChip },
-  { label: 'Files', cell: (deploy: Deploy) => `${deploy.files} · ${sizeOf(deploy.bytes)}` },
+  { label: 'Files', cell: (deploy: Deploy) => `${deploy.files} · ${formatBytes(deploy.bytes)}` },
   { label: 'Begun', cell: (deploy: Deploy) => html`<${When} at=${deploy.createdAt} />` },
   { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(path, deploy) },
 ]
@@ -227,16 +228,3 @@ const instructions = (portal: string, game: Game): View => html`
         <${CodeBlock} title="Terminal" code="node deploy.mjs ./build" />`,
       },
     ]} /></details>`
-
-const units = ['bytes', 'kB', 'MB', 'GB']
-
-/** A size in bytes for people: `1.2 MB`. */
-function sizeOf(bytes: number): string {
-  let value = bytes
-  let unit = 0
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000
-    unit++
-  }
-  return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`
-}

@@ -11,6 +11,7 @@ import { qrCode, qrPath } from './qr.ts'
 
 const constraints = { origin: 'portal' } as const
 const open = { config: { auth: 'optional', page: true }, constraints } as const
+const tags = ['LAN']
 const file = { config: { auth: 'none' }, constraints } as const
 
 /** How people come in, and what they take along. */
@@ -53,13 +54,17 @@ export const pages: Routes = async (app) => {
     })
   })
 
-  app.get(CERTIFICATE_FILE, file, async (_request, reply) => {
-    if (!app.localAuthority) throw new NotFound('certificate')
-    // The type that makes phones offer to install it; PEM is taken by all of them.
-    reply.header('content-type', 'application/x-x509-ca-cert').header('cache-control', 'no-cache')
-    reply.header('content-disposition', 'attachment; filename="gameyard-lan.crt"')
-    return app.localAuthority.certificate
-  })
+  app.get(
+    CERTIFICATE_FILE,
+    { ...file, schema: { tags, summary: 'The certificate that this LAN’s https is signed with' } },
+    async (_request, reply) => {
+      if (!app.localAuthority) throw new NotFound('certificate')
+      // The type that makes phones offer to install it; PEM is taken by all of them.
+      reply.header('content-type', 'application/x-x509-ca-cert').header('cache-control', 'no-cache')
+      reply.header('content-disposition', 'attachment; filename="gameyard-lan.crt"')
+      return app.localAuthority.certificate
+    },
+  )
 
   let described: Promise<Download> | undefined
   const download = (): Promise<Download> | null => {
@@ -77,18 +82,23 @@ export const pages: Routes = async (app) => {
     })
   })
 
-  app.get('/download/gameyard.sha256', file, async (_request, reply) => {
-    const found = await download()
-    if (!found) throw new NotFound('download')
-    reply.type('text/plain; charset=utf-8').header('cache-control', 'no-cache')
-    return `${found.sha256}  ${found.name}\n`
-  })
+  app.get(
+    '/download/gameyard.sha256',
+    { ...file, schema: { tags, summary: 'Digest of the program that is handed out' } },
+    async (_request, reply) => {
+      const found = await download()
+      if (!found) throw new NotFound('download')
+      reply.type('text/plain; charset=utf-8').header('cache-control', 'no-cache')
+      return `${found.sha256}  ${found.name}\n`
+    },
+  )
 
   for (const name of ['gameyard', 'gameyard.exe']) {
     app.route({
       method: ['GET', 'HEAD'],
       url: `/download/${name}`,
       ...file,
+      schema: { tags, summary: 'The program that runs here, to take along' },
       handler: async (request, reply) => {
         const found = await download()
         if (found?.name !== name) throw new NotFound('download')

@@ -7,6 +7,7 @@ import { home, manage, settings, signIn } from '../../core/pages/specimens.ts'
 import {
   coverFor,
   coverSvg,
+  formatBytes,
   html,
   type NavigationEntry,
   type PageOptions,
@@ -207,4 +208,18 @@ t.test('a cover is drawn from the title, always the same for one game, seldom fo
   t.notMatch([...drawn].join(''), /NaN|undefined|style=/)
   t.ok(coverFor('gam_1', ''), 'even of an empty title')
   t.ok(html`<p />`)
+})
+
+t.test('a size is said in the unit in which it is short', async (t) => {
+  const sizes = {
+    0: '0 bytes',
+    1: '1 byte',
+    999: '999 bytes',
+    1000: '1 kB',
+    1540: '1.54 kB',
+    1e6: '1 MB',
+    999950: '1,000 kB',
+  }
+  for (const [bytes, said] of Object.entries(sizes)) t.equal(formatBytes(Number(bytes)), said)
+  t.strictSame([1e9, 1.25e12, 3e15].map(formatBytes), ['1 GB', '1.25 TB', '3,000 TB'])
 })

@@ -38,7 +38,8 @@ const GAMES = [
 
 /**
  * A platform as it is after a few months, listening, for looking at its pages: players, games with builds, plays,
- * credits, tokens, rooms, assets, Blender jobs, domains, a background job that failed. Beside it `newcomer`, for whom everything is empty.
+ * credits, tokens, rooms, assets, Blender jobs, domains, a background job that failed. Beside it `newcomer`, for whom
+ * everything is empty.
  */
 export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<string, unknown> = {}): Promise<Showcase> {
   const logTail = new LogTail()

@@ -8,6 +8,7 @@ import {
   CopyValue,
   Facts,
   Form,
+  formatBytes,
   html,
   PageHeader,
   Row,
@@ -26,14 +27,6 @@ import { modelStage } from './stage.ts'
 const LISTED = 200
 
 const number = new Intl.NumberFormat('en')
-
-/** Bytes as people say them. */
-const sizeOf = (bytes: number): string =>
-  bytes < 1024
-    ? `${bytes} B`
-    : bytes < 1024 ** 2
-      ? `${Math.round(bytes / 1024)} KiB`
-      : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
 export interface AssetPageProps {
   asset: AssetRecord
@@ -63,7 +56,7 @@ export function assetPage(
     { term: 'Kind', detail: asset.kind },
     { term: 'By', detail: ownerName ?? 'somebody who has left' },
     { term: 'License', detail: license(asset.license) },
-    { term: 'Size', detail: sizeOf(source.size) },
+    { term: 'Size', detail: formatBytes(source.size) },
     ...(source.triangles === null ? [] : [{ term: 'Triangles', detail: number.format(source.triangles) }]),
     ...(asset.kind === 'pack' ? [{ term: 'Files', detail: number.format(asset.files.length) }] : []),
     ...(asset.tags.length > 0 ? [{ term: 'Tags', detail: tagLinks(asset.tags) }] : []),
@@ -155,7 +148,7 @@ const variantsOf = (path: string) => [
     label: 'Variant',
     cell: (row: VariantRow) => html`<a href=${`${path}/file?variant=${row.variant}`}>${row.name}</a>`,
   },
-  { label: 'Size', align: 'end' as const, cell: (row: VariantRow) => sizeOf(row.size) },
+  { label: 'Size', align: 'end' as const, cell: (row: VariantRow) => formatBytes(row.size) },
   {
     label: 'Triangles',
     align: 'end' as const,
@@ -175,7 +168,7 @@ const filesOf = (path: string) => [
     cell: (file: AssetRecord['files'][number]) =>
       html`<a href=${`${path}/file?path=${encodeURIComponent(file.path)}`}>${file.path}</a>`,
   },
-  { label: 'Size', align: 'end' as const, cell: (file: AssetRecord['files'][number]) => sizeOf(file.size) },
+  { label: 'Size', align: 'end' as const, cell: (file: AssetRecord['files'][number]) => formatBytes(file.size) },
 ]
 
 const fileSnippet = (asset: AssetRecord, path: string): string =>

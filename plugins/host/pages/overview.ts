@@ -8,6 +8,7 @@ import {
   Button,
   Chip,
   Facts,
+  formatBytes,
   html,
   Notice,
   PageHeader,
@@ -20,7 +21,7 @@ import {
   type View,
 } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { page, sizeOf } from '../page.ts'
+import { page } from '../page.ts'
 
 /** /admin: how the server is, and what to do about it. */
 export const overviewPages: Routes = async (app) => {
@@ -46,7 +47,14 @@ export const overviewPages: Routes = async (app) => {
         ? [{ title: failed(jobs.failed), text: null, href: '/admin/jobs', label: 'Look at them' }]
         : []),
       ...(disk && disk.free / disk.size < LITTLE
-        ? [{ title: `The disk has ${sizeOf(disk.free)} left`, text: null, href: '/admin/storage', label: 'Storage' }]
+        ? [
+            {
+              title: `The disk has ${formatBytes(disk.free)} left`,
+              text: null,
+              href: '/admin/storage',
+              label: 'Storage',
+            },
+          ]
         : []),
     ]
     return page(request, reply, {
@@ -138,7 +146,7 @@ function machine({ programVersion, config }: FastifyInstance): View {
   return html`<div class="card"><${Facts} items=${[
     { term: 'Version', detail: programVersion },
     { term: 'Up for', detail: duration(process.uptime()) },
-    { term: 'Memory', detail: sizeOf(rss) },
+    { term: 'Memory', detail: formatBytes(rss) },
     { term: 'Load', detail: loadavg()[0]?.toFixed(2) },
     { term: 'Machine', detail: hostname() },
     { term: 'Data', detail: html`<code>${config.dataDir}</code>` },

@@ -10,6 +10,7 @@ import {
   Button,
   Card,
   CodeBlock,
+  formatBytes,
   html,
   Notice,
   PageHeader,
@@ -20,7 +21,7 @@ import {
   When,
 } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
-import { page, sizeOf } from '../page.ts'
+import { page } from '../page.ts'
 import type { BlobUse, Counted } from '../storage-use.ts'
 
 /** /admin/storage: what is kept, and the backup. */
@@ -61,9 +62,9 @@ export const storagePages: Routes = async (app) => {
     const [database, disk] = await Promise.all([app.storageUse.databaseBytes(), app.storageUse.disk()])
     const counted = app.storageUse.lastCount
     const stats = [
-      { label: counted ? 'in blobs' : 'in blobs: not counted yet', value: counted ? sizeOf(counted.bytes) : '–' },
-      { label: 'in the database', value: sizeOf(database) },
-      ...(disk ? [{ label: `free of ${sizeOf(disk.size)}`, value: sizeOf(disk.free) }] : []),
+      { label: counted ? 'in blobs' : 'in blobs: not counted yet', value: counted ? formatBytes(counted.bytes) : '–' },
+      { label: 'in the database', value: formatBytes(database) },
+      ...(disk ? [{ label: `free of ${formatBytes(disk.size)}`, value: formatBytes(disk.free) }] : []),
     ]
     return page(request, reply, {
       title: 'Storage',
@@ -94,5 +95,5 @@ const number = new Intl.NumberFormat('en')
 const COLUMNS = [
   { label: 'Kind', cell: ({ kind }: BlobUse) => html`<code>${kind}</code>` },
   { label: 'Blobs', align: 'end' as const, cell: (use: BlobUse) => number.format(use.blobs) },
-  { label: 'Size', align: 'end' as const, cell: ({ bytes }: BlobUse) => sizeOf(bytes) },
+  { label: 'Size', align: 'end' as const, cell: ({ bytes }: BlobUse) => formatBytes(bytes) },
 ]

@@ -51,7 +51,10 @@ export const SignInPage = (props: SignInProps): View => {
     </div>`
 }
 
-/** Passkeys show themselves where the browser has them, in the place that is kept for them; a provider is a link, so that it works without a script. */
+/**
+ * Passkeys show themselves where the browser has them, in the place that is kept for them; a provider is a link, so that
+ * it works without a script.
+ */
 const OtherWays = ({ providers, passkeys, returnTo }: SignInProps): View => html`
   <div class="other-ways">
     ${passkeys && html`<span data-passkey-sign-in data-return-to=${returnTo} hidden><${Button} type="button">Use a passkey<//></span>`}
