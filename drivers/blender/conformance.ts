@@ -17,26 +17,27 @@ export interface BlenderSubject {
   create(): Promise<BlenderExecutor>
   /** What is there of runs, apart from processes: folders, containers, volumes; empty when there is nothing. */
   leftovers(): Promise<string[]>
-  /** Whether a line of /proc/self/mounts can't be of a run: some other program's. */
-  foreignMount?(line: string): boolean
+  /** Lines of `/proc/self/mounts` where runs mount, when that is not here. */
+  mounts?(): string[]
 }
 
 const LIMITS = { timeoutSeconds: 60, artifactBytes: 1024 ** 2, logBytes: 1024 ** 2 }
+
+const ownMounts = () => readFileSync('/proc/self/mounts', 'utf8').split('\n')
 
 /**
  * The promise of `BlenderExecutor`, as tests (for tap), containment first of all. Runs a real Blender some fifteen
  * times, and looks for what is left on this machine: so the executor must work here.
  */
-export function testBlenderDriver({ name, create, leftovers, foreignMount = () => false }: BlenderSubject): void {
+export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts }: BlenderSubject): void {
   t.test(`blender driver ${name}`, async (t) => {
     const executor = await create()
     t.teardown(() => executor.close())
     const folder = await mkdtemp(join(tmpdir(), 'blender-conformance-'))
     t.teardown(() => rm(folder, { recursive: true, force: true }))
     const bench = new Bench(executor, folder)
-    const mounts = () => readFileSync('/proc/self/mounts', 'utf8').split('\n')
     const before = new Set(mounts())
-    const newMounts = () => mounts().filter((line) => !before.has(line) && !foreignMount(line))
+    const newMounts = () => mounts().filter((line) => !before.has(line))
 
     /** Nothing of a run is left on this machine: its file's name would be in a command line. */
     const nothingIsLeft = async (t: Test) => {

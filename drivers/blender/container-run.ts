@@ -1,4 +1,5 @@
 import { PassThrough, type Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Container, default as Docker } from 'dockerode'
 import { packFiles, RefusedArtifact, unpackArtifacts } from './archive.ts'
 import { type ContainerOptions, createContainer, removeContainer } from './container.ts'
@@ -7,6 +8,16 @@ import { WAITING } from './supervisor.ts'
 
 /** Begins the line by which the supervisor says that Blender has ended. A script that writes it ends its run early. */
 const MARKER = '@gameyard-ended'
+/** How long the engine may take to let go of a container after files went in or out. */
+const LETTING_GO_MS = 5000
+
+/** What a run does in its container, and how it is told that the run is over. */
+interface Work {
+  exceeded(what: string): void
+  over: AbortSignal
+  /** Notes that files go in or out until this settles. */
+  moves(files: Promise<unknown>): void
+}
 
 /** Runs Blender in a container of its own, which is removed however it ends. */
 export async function runContainer(
@@ -32,18 +43,25 @@ export async function runContainer(
   const early = Promise.withResolvers<RunEnd>()
   const timer = setTimeout(() => early.resolve({ ending: 'timeout' }), limits.timeoutSeconds * 1000)
   const forget = whenAborted(signal, () => early.resolve({ ending: 'cancelled' }))
+  const over = new AbortController()
+  const moving: Promise<unknown>[] = []
   let events: Readable | null = null
   try {
     // Whatever the work still waits for ends when the container does.
     const exceeded = (what: string) => early.resolve({ ending: 'limit_exceeded', what })
     events = await outOfMemory(docker, container, () => exceeded('memory'))
-    const work = perform(container, run, exceeded)
+    const moves = (files: Promise<unknown>) => void moving.push(files.catch(() => {}))
+    const work = perform(container, run, { exceeded, over: over.signal, moves })
     work.catch(() => {})
     return await Promise.race([work, early.promise])
   } finally {
     clearTimeout(timer)
     forget()
     events?.destroy()
+    over.abort()
+    // The engine mounts all that belongs to a container while files go in or out, what is lent of this machine too. Were
+    // the container removed meanwhile, some of that could stay, or be emptied with the folder that it is mounted in.
+    await Promise.race([Promise.all(moving), sleep(LETTING_GO_MS, undefined, { ref: false })])
     await removeContainer(docker, name)
   }
 }
@@ -56,8 +74,9 @@ async function outOfMemory(docker: Docker, { id }: Container, onEvent: () => voi
   return events
 }
 
-async function perform(container: Container, run: BlenderRun, exceeded: (what: string) => void): Promise<RunEnd> {
+async function perform(container: Container, run: BlenderRun, work: Work): Promise<RunEnd> {
   const { limits, onLine } = run
+  const { exceeded, over, moves } = work
   const stream = await container.attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true })
   const output = new PassThrough()
   container.modem.demuxStream(stream, output, output)
@@ -76,9 +95,10 @@ async function perform(container: Container, run: BlenderRun, exceeded: (what: s
     output.on('end', () => resolve(1))
   })
   await container.start()
-  const archive = new PassThrough()
-  const put = container.putArchive(archive, { path: '/job' })
-  await Promise.all([put, packFiles(run.files, archive, 'in/', ['out'])])
+  over.throwIfAborted()
+  const sent = send(container, run, over)
+  moves(sent)
+  await sent
   stream.write('go\n')
   const code = await ended
   const { State } = await container.inspect()
@@ -86,18 +106,37 @@ async function perform(container: Container, run: BlenderRun, exceeded: (what: s
   // Nothing moves while it is read. Where that can't be had, the supervisor has ended the rest, and what is read of a
   // file that changes is bounded and checked all the same.
   await container.pause().catch(() => {})
-  return take(container, run, code)
+  return take(container, run, code, work)
+}
+
+/** Puts a run's files into its container. Settles when the engine is done with them, also when it is cut short. */
+async function send(container: Container, run: BlenderRun, over: AbortSignal): Promise<void> {
+  const archive = new PassThrough()
+  // What is cut short is ended, so that the engine answers, where a broken request would leave it to itself.
+  const body = new PassThrough()
+  archive.pipe(body)
+  archive.once('close', () => body.end())
+  archive.on('error', () => {})
+  const forget = whenAborted(over, () => archive.destroy(new Error('The run is over.')))
+  const put = container.putArchive(body, { path: '/job' })
+  put.catch((error) => archive.destroy(error))
+  const [answered, packed] = await Promise.allSettled([put, packFiles(run.files, archive, 'in/', ['out'])])
+  forget()
+  if (answered.status === 'rejected') throw answered.reason
+  if (packed.status === 'rejected') throw packed.reason
 }
 
 /** Artifacts one by one: the folder as a whole may hold anything. */
-async function take(container: Container, run: BlenderRun, code: number): Promise<RunEnd> {
+async function take(container: Container, run: BlenderRun, code: number, { over, moves }: Work): Promise<RunEnd> {
   const artifacts: string[] = []
   for (const name of run.artifacts) {
+    over.throwIfAborted()
     const archive = await container.getArchive({ path: `/job/out/${name}` }).catch((error: { statusCode?: number }) => {
       if (error.statusCode === 404) return null
       throw error
     })
     if (!archive) continue
+    moves(new Promise((done) => archive.once('close', done)))
     try {
       const { artifactBytes } = run.limits
       const found = await unpackArtifacts(archive as Readable, { names: [name], artifactBytes, output: run.output })

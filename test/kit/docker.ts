@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   closeSync,
@@ -28,7 +28,18 @@ export interface DockerEngine {
   docker(...args: string[]): string
   /** Ids of containers and names of volumes there are. */
   leftovers(): Promise<string[]>
+  /** Lines of `/proc/self/mounts`, as the engine sees them. */
+  mounts(): string[]
 }
+
+/** What an image without programs needs of this machine. */
+const OF_THIS_MACHINE = ['/usr', '/etc/alternatives']
+
+/**
+ * Has the engine mount in private, where what it is lent of this machine can't be written to: an engine that leaves a
+ * mount behind and then removes the folder around it would empty what is mounted there.
+ */
+const IN_PRIVATE = `${OF_THIS_MACHINE.map((path) => `mount --bind ${path} ${path} && mount -o remount,bind,ro ${path} && `).join('')}exec dockerd "$@"`
 
 /**
  * Starts an engine with its data in a folder of its own; ends with the test. Nothing is pulled: the image is an empty
@@ -42,7 +53,8 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   // Into a file: nobody reads a pipe while a command below is waited for, and a full one stops the engine.
   const log = join(folder, 'log')
   const written = openSync(log, 'w')
-  const engine = spawn('dockerd', [...flags, ...place], { stdio: ['ignore', 'ignore', written] })
+  const apart = ['--mount', '--propagation', 'private', '/bin/sh', '-c', IN_PRIVATE, 'dockerd']
+  const engine = spawn('unshare', [...apart, ...flags, ...place], { stdio: ['ignore', 'ignore', written] })
   closeSync(written)
   // Asked to end, so that it ends what it has started.
   mortal(engine, { signal: 'TERM' })
@@ -50,8 +62,6 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   t.teardown(async () => {
     engine.kill('SIGTERM')
     await ended
-    // Left by the engine where a container was on the machine's own network.
-    spawnSync('umount', [join(folder, 'exec/netns/default')], { stdio: 'ignore' })
     rmSync(folder, { recursive: true, force: true })
   })
   // BuildKit is a program of its own, which Debian's engine lacks.
@@ -74,7 +84,8 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   docker('import', emptyTree(folder), image)
   const leftovers = async () =>
     [...docker('ps', '-aq').split('\n'), ...docker('volume', 'ls', '-q').split('\n')].filter(Boolean)
-  return { socketPath, image, readOnlyMounts: ['/usr', '/etc/alternatives'], docker, leftovers }
+  const mounts = () => readFileSync(`/proc/${engine.pid}/mounts`, 'utf8').split('\n')
+  return { socketPath, image, readOnlyMounts: OF_THIS_MACHINE, docker, leftovers, mounts }
 }
 
 /**

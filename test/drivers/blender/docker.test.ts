@@ -22,6 +22,7 @@ if (hasPrograms(t, 'dockerd', 'docker', 'blender')) {
     name: 'docker',
     create: () => docker.create({ ...settings, socketPath, image, readOnlyMounts }, driverContext()),
     leftovers: engine.leftovers,
+    mounts: engine.mounts,
   })
 
   t.test('an image that is not there, and an engine that is not there, are said to be missing', async (t) => {

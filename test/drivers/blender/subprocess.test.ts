@@ -25,8 +25,6 @@ if (hasPrograms(t, 'blender', 'bwrap'))
     name: 'subprocess',
     create: () => subprocess.create(settings, driverContext({ dataDir })),
     leftovers: async () => readdirSync(dataDir),
-    // Container engines of other tests (test/kit/docker.ts).
-    foreignMount: (line) => line.includes('/gameyard-docker-'),
   })
 
 t.test('without bubblewrap it runs nothing, and says what is missing', async (t) => {
