@@ -51,14 +51,17 @@ function gathering(sink: ReturnType<typeof pino.destination>): DestinationStream
   let waiting = ''
   let ticking = false
   let ends = false
+  const unlessClosed = (work: () => void) => {
+    try {
+      work()
+    } catch {
+      // The sink was closed meanwhile, as it is when a process ends by itself.
+    }
+  }
   const hand = () => {
     const lines = waiting
     waiting = ''
-    try {
-      if (lines !== '') sink.write(lines)
-    } catch {
-      // Closed meanwhile.
-    }
+    if (lines !== '') unlessClosed(() => sink.write(lines))
   }
   const tick = () => {
     ticking = false
@@ -66,7 +69,7 @@ function gathering(sink: ReturnType<typeof pino.destination>): DestinationStream
   }
   const flushSync = () => {
     hand()
-    sink.flushSync()
+    unlessClosed(() => sink.flushSync())
   }
   return {
     write: (line) => {

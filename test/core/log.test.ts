@@ -52,13 +52,14 @@ t.test('every line is on standard output, in order, however the process ends', a
     return promisify(execFile)(node[0], node.slice(1), { maxBuffer: 8 * 1024 * 1024 }).catch((error) => error)
   }
   const ends = {
-    'by itself': '',
-    'at once': 'process.exit(3)',
-    'a moment later': "setTimeout(() => { log.info({ line: 3000 }, 'last'); process.exit(0) }, 150)",
-    'by an error': "throw new Error('broken')",
-  }
-  for (const [name, end] of Object.entries(ends)) {
-    const { stdout } = await run(end)
+    'by itself': ['', undefined],
+    'at once': ['process.exit(3)', 3],
+    'a moment later': ["setTimeout(() => { log.info({ line: 3000 }, 'last'); process.exit(0) }, 150)", undefined],
+    'by an error': ["throw new Error('broken')", 1],
+  } as const
+  for (const [name, [end, expected]] of Object.entries(ends)) {
+    const { stdout, code } = await run(end)
+    t.equal(code, expected, `${name}: exit code`)
     const lines = stdout
       .trim()
       .split('\n')
