@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -80,12 +81,24 @@ async function ready(port: number, exited: Promise<unknown>, output: () => strin
   }
 }
 
-/** A port that was free a moment ago. */
+const given = new Set<number>()
+
+/**
+ * A port that was free a moment ago, each time another. Of those that the system gives nobody by itself (Linux: from 32768 on), so that it is
+ * still free when whoever is started with it comes to listen, seconds later.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = randomInt(11_000, 32_000)
+    if (given.has(port)) continue
+    given.add(port)
+    const server = createServer()
+    const isFree = new Promise<boolean>((done) => {
+      server.once('error', () => done(false)).listen(port, '127.0.0.1', () => done(true))
+    })
+    if (!(await isFree)) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }

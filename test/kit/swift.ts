@@ -1,12 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { accessSync, openSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { freePort } from './server.ts'
 import { mortal } from './watchdog.ts'
 
 const run = promisify(execFile)
@@ -60,7 +61,8 @@ export async function startSwift(): Promise<Swift> {
     const data = join(folder, 'data')
     await mkdir(join(data, 'd1'), { recursive: true })
     if (root) for (const path of [folder, data, join(data, 'd1')]) await chown(path, ...(await idsOf('swift')))
-    const [proxy, memcache, ...ports] = (await freePorts(5)) as [number, number, number, number, number]
+    const ports = await Promise.all([freePort(), freePort(), freePort()])
+    const [proxy, memcache] = [await freePort(), await freePort()]
 
     const shared = `bind_ip = ${HOST}\nswift_dir = ${folder}\nuser = ${user}\nworkers = 0`
     for (const [index, store] of STORES.entries()) {
@@ -149,15 +151,6 @@ use = egg:swift#dlo
 async function idsOf(user: string): Promise<[number, number]> {
   const [uid, gid] = await Promise.all(['-u', '-g'].map(async (flag) => (await run('id', [flag, user])).stdout))
   return [Number(uid), Number(gid)]
-}
-
-/** Ports that nobody listens on; held together, so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
-  await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.listen(0, HOST, resolve))))
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }
 
 /** Resolves when a port takes connections; rejects after 30 s, or when one of the processes ended. */
