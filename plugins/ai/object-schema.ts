@@ -8,7 +8,13 @@ const LONGEST_MS = 250
 /** A compiler keeps a part of each schema that it has seen, so there is a new one after so many. */
 const COMPILES = 50
 
-let current: { compiler: Promise<Ajv>; left: number } | undefined
+let current: { loaded: Promise<Loaded>; left: number } | undefined
+
+interface Loaded {
+  compiler: Ajv
+  /** Takes back the names that a schema gave to its parts. */
+  forget(): void
+}
 
 /** The JSON Schema that a caller wants an object to match. */
 export class ObjectSchema {
@@ -21,9 +27,9 @@ export class ObjectSchema {
   /** @throws InvalidRequest when it is none, or too large or complex */
   static async compile(schema: Record<string, unknown>, mostBytes: number): Promise<ObjectSchema> {
     if (Buffer.byteLength(JSON.stringify(schema)) > mostBytes) throw invalid(`is larger than ${mostBytes} bytes`)
-    if (!current?.left) current = { compiler: load(), left: COMPILES }
+    if (!current?.left) current = { loaded: load(), left: COMPILES }
     current.left--
-    const compiler = await current.compiler
+    const { compiler, forget } = await current.loaded
     // Drafts differ in what nobody uses here; by whatever name, it is read as 2020-12.
     const { $schema: _draft, $id: _id, ...rules } = schema
     try {
@@ -32,6 +38,7 @@ export class ObjectSchema {
       throw invalid(isLate(error) ? 'is too complex' : (error as Error).message.replace(/^schema is invalid: /, ''))
     } finally {
       compiler.removeSchema(rules)
+      forget()
     }
   }
 
@@ -46,12 +53,17 @@ export class ObjectSchema {
   }
 }
 
-async function load(): Promise<Ajv> {
+async function load(): Promise<Loaded> {
   const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')])
   const compiler = new Ajv2020({ strict: false, validateFormats: true, logger: false })
   ;(formats.default as unknown as (ajv: Ajv) => void)(compiler)
   compiler.compile({ type: 'object' }) // the schema of schemas, once, at nobody's cost
-  return compiler
+  const own = new Set(Object.keys(compiler.refs))
+  // Each `$id` below the root stays known otherwise: for good, and to the schemas of everybody else.
+  const forget = () => {
+    for (const ref of Object.keys(compiler.refs)) if (!own.has(ref)) delete compiler.refs[ref]
+  }
+  return { compiler, forget }
 }
 
 const invalid = (message: string) =>

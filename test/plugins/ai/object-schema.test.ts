@@ -22,7 +22,12 @@ t.test('a name that a schema gives to a part of it holds in that schema only', a
   t.equal(schema.matches({ first: 'Grix' }), true)
   t.equal(schema.matches({ first: 12 }), false)
   const stray = { type: 'object', properties: { first: { $ref: 'https://goblins.example/grix/0' } } }
-  await t.rejects(ObjectSchema.compile(stray, MOST_BYTES), { code: 'invalid_request' })
+  const unknown = { code: 'invalid_request', message: /can't resolve reference/ }
+  await t.rejects(ObjectSchema.compile(stray, MOST_BYTES), unknown, 'as if nobody had ever had it')
+  const name = 'https://goblins.example/property'
+  await ObjectSchema.compile({ type: 'object', properties: { first: { $id: name, type: 'string' } } }, MOST_BYTES)
+  const another = { type: 'object', properties: { first: { $ref: name } } }
+  await t.rejects(ObjectSchema.compile(another, MOST_BYTES), unknown, 'nor one of a property')
 })
 
 t.test('schemas that come one after the other leave nothing behind', async (t) => {
