@@ -1,7 +1,7 @@
 /**
  * Pictures of every page of the portal, to look at: 390, 768 and 1280 wide, light and dark, as a visitor, a newcomer
- * for whom all is empty, and the host of a full yard see them, what is missing or refused, and a game jam in the LAN mode
- * before, while and after people vote.
+ * for whom all is empty, and the host of a full yard see them, what is missing or refused, a first start and an empty
+ * yard with the links by which people come in, and a game jam in the LAN mode before, while and after people vote.
  *
  *   npm run screenshots -- --to FOLDER [--only TEXT] [--widths 390,1280] [--schemes light]
  */
@@ -9,6 +9,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
+import { openArrivals, openFirstStart } from '../test/kit/arrival-showcase.ts'
 import { BROWSER, SOFTWARE_GRAPHICS } from '../test/kit/browser.ts'
 import { jamPagesOf, openJamShowcase } from '../test/kit/jam-showcase.ts'
 import type { Client, Platform } from '../test/kit/platform.ts'
@@ -43,12 +44,12 @@ const ends: (() => unknown)[] = []
 const t = { teardown: (end: () => unknown) => void ends.push(end) } as never
 const scenes: Scene[] = []
 {
-  const showcase = await openShowcase(t, { portal: { designPage: true } })
+  const showcase = await openShowcase(t)
   const { platform, host, newcomer } = showcase
-  const pages = pagesOf(showcase)
   const viewers = { guest: null, newcomer, host, error: host }
-  scenes.push({ name: '', platform, viewers, pages: { ...pages, host: [...pages.host, '/design'] } })
+  scenes.push({ name: '', platform, viewers, pages: pagesOf(showcase) })
 }
+scenes.push({ name: 'first-', ...(await openFirstStart(t)) }, { name: 'arrivals-', ...(await openArrivals(t)) })
 for (const stage of ['begun', 'voting', 'results'] as const) {
   const { platform, ...viewers } = await openJamShowcase(t, stage)
   scenes.push({ name: `jam-${stage}-`, platform, viewers: { stranger: null, ...viewers }, pages: jamPagesOf(stage) })

@@ -5,8 +5,8 @@ import type { Client, Platform } from './platform.ts'
 
 /** Bytes of script that a page may bring, but for viewers and editors, which come after it. */
 const BUDGET = 60_000
-/** Pages that are refused or missing; and what the software renderer says, and a viewer on a busy machine. */
-const EXPECTED = /status of (404|403|400)|GPU stall due to ReadPixels|rAF timed out/
+/** Pages that are refused, missing or gone; and what the software renderer says, and a viewer on a busy machine. */
+const EXPECTED = /status of (404|403|400|410)|GPU stall due to ReadPixels|rAF timed out/
 
 /** What moved after it had been drawn, and by how much. */
 interface Shift {

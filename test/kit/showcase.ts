@@ -47,7 +47,7 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const dns = await startDns(t as Test)
   const platform = await startPlatform(t as Test, {
     ...{ listen: true, log, logTail },
-    config: { plugins: { domains: { resolvers: [dns.address] } }, ...config },
+    config: { plugins: { domains: { resolvers: [dns.address] } }, portal: { designPage: true }, ...config },
   })
   const { app, clock } = platform
   const host = await platform.admin()
@@ -112,7 +112,7 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
 }
 
 /** Every page that can be opened by its address, by who looks at it: nobody, somebody new, the host. */
-export const pagesOf = ({ slug, host, newcomer, found }: Showcase) => ({
+export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => ({
   guest: [
     '/',
     '/catalog',
@@ -142,6 +142,7 @@ export const pagesOf = ({ slug, host, newcomer, found }: Showcase) => ({
     ...['/admin', '/admin/players', '/admin/invitations', '/admin/games', '/admin/credits', '/admin/domains'],
     `/admin/players/${newcomer.id}`,
     ...['/admin/jobs', '/admin/storage', '/admin/log', '/admin/config', '/docs'],
+    ...['/design', '/design/start', '/design/thing', '/design/forms', '/design/question'],
   ],
   /** What is refused or missing. */
   error: [
@@ -150,7 +151,9 @@ export const pagesOf = ({ slug, host, newcomer, found }: Showcase) => ({
     '/games/none-of-that-name',
     '/admin/games?q=nothing',
     '/admin/log?level=error',
-    ...['/docs?q=nothing-like-this', '/docs/no-such-guide', '/assets/no-such-asset', '/oauth/authorize'],
+    ...['/docs?q=xylophone', '/docs/no-such-guide', '/assets/no-such-asset', '/oauth/authorize'],
     '/oauth/device?user_code=BBBB-BBBB',
+    // What stands at a game's own address until it is there.
+    ...['none-of-that-name', 'ball-block'].map((game) => `${platform.app.origins.game(game)}/`),
   ],
 })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { openArrivals, openFirstStart } from '../kit/arrival-showcase.ts'
 import { expectNoAxeViolations, openBrowser, openPage, SOFTWARE_GRAPHICS } from '../kit/browser.ts'
 import { jamPagesOf, openJamShowcase } from '../kit/jam-showcase.ts'
 import { PASSWORD, startPlatform } from '../kit/platform.ts'
@@ -50,6 +51,15 @@ t.test(
     }
   },
 )
+
+t.test('so is every page that people come in by, and those of a yard that is still empty', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  for (const { platform, viewers, pages } of [await openFirstStart(t), await openArrivals(t)])
+    for (const [viewer, paths] of Object.entries(pages))
+      for (const view of VIEWS)
+        await lookAt(t, browser, { ...view, platform, player: viewers[viewer] ?? null, viewer, paths })
+})
 
 t.test('so is every page of a game jam on a laptop: before, while and after people vote', async (t) => {
   const browser = await openBrowser(t)

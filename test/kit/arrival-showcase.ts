@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { type Client, PASSWORD, type Platform, type PlayerClient, startPlatform } from './platform.ts'
+import { linkIn, startSmtp } from './smtp.ts'
+import { stripeConfig } from './stripe.ts'
+
+const CLUB = { issuer: 'http://127.0.0.1:9', clientId: 'yard', clientSecret: 'x', label: 'the Club' }
+
+export interface Arrivals {
+  platform: Platform
+  /** Who looks, and at what. */
+  viewers: Record<string, Client | null>
+  pages: Record<string, string[]>
+}
+
+/** A platform in its first minute: it runs, nobody has an account, and the log has printed where to make the first. */
+export async function openFirstStart(t: Pick<Test, 'teardown'>): Promise<Arrivals> {
+  const platform = await startPlatform(t as Test, { listen: true })
+  const link = await platform.app.identity.setupUrl()
+  if (!link) throw new Error('There is an administrator already.')
+  const stranger = ['/', '/catalog', '/assets', new URL(link).pathname]
+  return { platform, viewers: { stranger: null }, pages: { stranger } }
+}
+
+/**
+ * A platform with nothing in it yet, which sends mail, sells credits and takes accounts from elsewhere: what its host
+ * finds, and where the links lead by which people come in, come back and prove an address.
+ */
+export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals> {
+  const { inbox, url } = await startSmtp(t as Test)
+  const mail = { driver: 'smtp', url, from: 'yard@example.org' }
+  const auth = { verifyEmail: true, guests: true, providers: { club: CLUB } }
+  const config = { mail, auth, payments: stripeConfig() }
+  const platform = await startPlatform(t as Test, { listen: true, config })
+  const { stranger } = platform
+  /** The path of the link that comes by mail after something was asked for. */
+  const linkAfter = async (asked: Promise<{ status: number; text: string }>): Promise<string> => {
+    const before = inbox.length
+    const { status, text } = await asked
+    if (status !== 202) throw new Error(`No letter, but ${status}: ${text}`)
+    for (let tries = 0; inbox.length === before; tries++) {
+      if (tries === 1000) throw new Error('The letter never came.')
+      await sleep(10)
+    }
+    return linkIn(inbox[before] as { text: string })
+  }
+
+  const host = await platform.admin()
+  const account = { name: 'Noor Haddad', email: 'noor@example.org', password: PASSWORD }
+  const confirm = await linkAfter(stranger.submit('/sign-up', account))
+  const reset = await linkAfter(stranger.submit('/reset-password', { email: host.account.email }))
+  const verify = await linkAfter(host.submit('/settings/verify-email', {}))
+  const renew = await linkAfter(
+    host.submit('/settings/email', { email: 'ada@yard.example.org', password: host.account.password }),
+  )
+  const connect = await connectPath(platform, host)
+  return {
+    platform,
+    viewers: { stranger: null, host, error: host },
+    pages: {
+      stranger: ['/sign-in', '/sign-up', confirm, reset],
+      host: [
+        ...[connect, verify, renew, '/settings', '/settings/security', '/credits', '/games', '/jam'],
+        ...['/admin', '/admin/players', '/admin/invitations', '/admin/games', '/admin/credits', '/admin/domains'],
+        ...['/admin/jobs', '/admin/log'],
+      ],
+      error: ['/setup/used-up', '/reset-password/used-up', '/confirm/used-up', '/connect/used-up'],
+    },
+  }
+}
+
+/** The path on which a player is asked whether an account elsewhere, with the same address, is theirs. */
+async function connectPath({ app }: Platform, { account }: PlayerClient): Promise<string> {
+  const { upstream } = app.identity
+  const outcome = await upstream.arrive(
+    upstream.provider('club'),
+    { subject: 'u1', name: account.name, email: account.email, emailVerified: true },
+    null,
+  )
+  if (!('question' in outcome)) throw new Error('Nobody was asked.')
+  return `/connect/${outcome.question}`
+}
