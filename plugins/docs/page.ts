@@ -76,6 +76,7 @@ export function guidePage(props: GuidePageProps): View {
       </div>
       <article class="guide-text">
         <h1>${guide.title}</h1>
+        ${guide.lede && html`<div class="guide-lede" dangerouslySetInnerHTML=${{ __html: fillIn(guide.lede, origins, game) }}></div>`}
         ${guide.headings.length > 0 && html`<details class="guide-fold"><summary class="button">On this page</summary><nav aria-label="On this page">${contents}</nav></details>`}
         ${chooser(guide, games, game)}
         <div class="prose" dangerouslySetInnerHTML=${{ __html: fillIn(guide.html, origins, game) }}></div>
@@ -100,7 +101,7 @@ const guideList = (groups: Groups, open: Guide): View => html`
 
 /** Says whose names stand in the snippets, where they stand in them at all. */
 function chooser(guide: Guide, games: ReaderGame[], game: ReaderGame | null): Content {
-  if (!game || !/my-game|YOUR_CLIENT_ID/.test(guide.html)) return null
+  if (!game || !/my-game|YOUR_CLIENT_ID/.test(guide.lede + guide.html)) return null
   if (games.length === 1)
     return html`<p class="guide-filled">Filled in for your game <strong>${game.title}</strong>.</p>`
   return html`

@@ -13,11 +13,16 @@ export interface RenderedGuide {
   title: string
   /** The first sentence, as text. */
   summary: string
-  /** Everything below the title, with the placeholders of the text still in it (placeholders.ts). */
+  /** The paragraph below the title, which says what the guide is about, as HTML; empty when it begins otherwise. */
+  lede: string
+  /** Everything below that. Both have the placeholders of the text still in them (placeholders.ts). */
   html: string
   headings: Heading[]
-  /** What search looks through: the part of the guide under each heading, the first under the title itself. */
-  sections: { id: string; heading: string; text: string }[]
+  /**
+   * What search looks through: the part of the guide under each heading, the first under the title itself; its text and
+   * its blocks of code.
+   */
+  sections: { id: string; heading: string; text: string; code: string }[]
 }
 
 /**
@@ -33,25 +38,28 @@ export function renderGuide(markdown: string): RenderedGuide {
   const title = textOf(first)
   const ids = new Set<string>()
   const headings: Heading[] = []
-  const sections: RenderedGuide['sections'] = [{ id: '', heading: title, text: '' }]
+  const sections: RenderedGuide['sections'] = [{ id: '', heading: title, text: '', code: '' }]
   for (const token of rest) {
     if (token.type === 'heading') {
       const heading = token as Anchored
       heading.id = idFor(textOf(heading), ids)
       headings.push({ id: heading.id, text: textOf(heading), level: heading.depth })
-      sections.push({ id: heading.id, heading: textOf(heading), text: '' })
+      sections.push({ id: heading.id, heading: textOf(heading), text: '', code: '' })
     } else {
       const section = sections.at(-1)
-      if (section) section.text += `${textOf(token)} `
+      if (section) section[token.type === 'code' ? 'code' : 'text'] += `${textOf(token)} `
     }
   }
+  const begin = rest.findIndex(({ type }) => type !== 'space')
+  const body = rest[begin]?.type === 'paragraph' ? begin + 1 : 0
   const paragraph = rest.find((token) => token.type === 'paragraph')
   return {
     title,
     summary: paragraph
       ? (/^.+?\.(?=\s|$)/s.exec(textOf(paragraph))?.[0] ?? textOf(paragraph)).replace(/\s+/g, ' ')
       : '',
-    html: marked.parser(rest),
+    lede: marked.parser(rest.slice(0, body)),
+    html: marked.parser(rest.slice(body)),
     headings: headings.filter(({ level }) => level <= 3),
     sections,
   }

@@ -17,10 +17,12 @@ interface Section {
   guide: string
   heading: string
   text: string
+  /** Finds a section, and stands in its excerpt only where nothing else has what was asked for. */
+  code: string
 }
 
 /** A word in a heading says more about a section than one in its text. */
-const WEIGHTS = { guide: 3, heading: 6, text: 1 }
+const WEIGHTS = { guide: 3, heading: 6, text: 1, code: 1 }
 const EXCERPT = 150
 
 /** A small full-text index over the sections of all guides: a word leads to the sections that have it, and how much. */
@@ -32,15 +34,16 @@ export class SearchIndex {
 
   constructor(guides: readonly (RenderedGuide & { name: string })[]) {
     this.#sections = guides.flatMap(({ name, title, sections }) =>
-      sections.map(({ id, heading, text }) => ({
+      sections.map(({ id, heading, text, code }) => ({
         href: `/docs/${name}${id && `#${id}`}`,
         guide: title,
         heading,
         text: text.replace(/\s+/g, ' ').trim(),
+        code: code.replace(/\s+/g, ' ').trim(),
       })),
     )
     this.#sections.forEach((section, index) => {
-      for (const field of ['guide', 'heading', 'text'] as const) {
+      for (const field of ['guide', 'heading', 'text', 'code'] as const) {
         for (const word of wordsOf(section[field])) this.#add(word, index, WEIGHTS[field])
       }
     })
@@ -79,8 +82,11 @@ export class SearchIndex {
   }
 
   #foundAt(at: number, asked: string[]): Found {
-    const { href, guide, heading, text } = this.#sections[at] as Section
+    const { href, guide, heading, ...words } = this.#sections[at] as Section
     const pattern = new RegExp(`(?<![\\p{L}\\p{N}])((?:${asked.join('|')})[\\p{L}\\p{N}]*)`, 'giu')
+    const inWords = [guide, heading, words.text].some((part) => part.search(pattern) >= 0)
+    const inCode = words.text === '' || (!inWords && words.code.search(pattern) >= 0)
+    const text = inCode ? words.code : words.text
     const first = Math.max(0, text.search(pattern))
     const from = first < EXCERPT / 2 ? 0 : text.lastIndexOf(' ', first - 40) + 1
     const cut = text.slice(from, from + EXCERPT)

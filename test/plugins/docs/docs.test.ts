@@ -39,7 +39,10 @@ t.test('every guide is listed once and has a page, and each leads to the next', 
 
 t.test('what a guide links to is there', async (t) => {
   const pages = new Map<string, string>()
-  for (const name of names) pages.set(`/docs/${name}`, renderGuide(guideText(name)).html)
+  for (const name of names) {
+    const { lede, html } = renderGuide(guideText(name))
+    pages.set(`/docs/${name}`, lede + html)
+  }
   for (const [path, markup] of pages) {
     for (const [, href = ''] of markup.matchAll(/<a [^>]*?href="([^"]*)"/g)) {
       const { pathname, hash, origin } = new URL(href, `http://localhost:8080${path}`)
@@ -61,7 +64,8 @@ t.test('placeholders are whole wherever they stand, and become the address of th
   }
   for (const name of names) {
     const source = guideText(name)
-    const { html } = renderGuide(source)
+    const { lede, html } = renderGuide(source)
+    t.match(lede, /^<p>.+<\/p>\n$/s, `${name} begins with what it is about`)
     for (const placeholder of ['http://localhost:8080', 'http://my-game.localhost:8080', 'YOUR_CLIENT_ID']) {
       const inCode = [...source.matchAll(/^```.*\n([\s\S]*?)^```$/gm)].map(([, code]) => code ?? '').join('')
       const inPage = [...html.matchAll(/<code>([\s\S]*?)<\/code>/g)].map(([, code]) => seen(code ?? '')).join('')
@@ -69,7 +73,7 @@ t.test('placeholders are whole wherever they stand, and become the address of th
       t.ok(html.split(placeholder).length >= wanted, `${placeholder} in ${name} is not cut by colours`)
       t.ok(inPage.split(placeholder).length >= wanted)
     }
-    t.notMatch(fillIn(html, origins, null), /localhost:8080/, name)
+    t.notMatch(fillIn(lede + html, origins, null), /localhost:8080/, name)
   }
   const game = { slug: 'duo', title: 'Duo', clientId: 'svc_client_x', url: 'https://duo.play.example/start?x' }
   t.equal(
@@ -121,6 +125,10 @@ t.test('search finds the section that is about it, without a script and as JSON'
   t.same(await find('<>()[\\'), [])
   const [found] = await find('idempotency')
   t.match(found.excerpt[1], /^idempotency$/i, 'what matched stands at odd places')
+  const excerpts = (await find('rooms')).map(({ excerpt }: { excerpt: string[] }) => excerpt.join(''))
+  t.notMatch(excerpts.join('\n'), /my-game|doctype/, 'sentences stand for a section, not its code')
+  const [inCode] = await find('doctype')
+  t.match(inCode.excerpt.join(''), /doctype/, 'but where only the code has the word')
   t.match((await stranger.get('/api/docs/search')).status, 400)
 
   const page = (await stranger.get('/docs?q=preview')).text
