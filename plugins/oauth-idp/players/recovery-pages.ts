@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/auth.ts'
-import { type Content, Field, Form, html, renderPage } from '../../../core/pages.ts'
+import { Button, type Content, Field, Form, html, renderPage } from '../../../core/pages.ts'
 import type { Routes } from '../../../core/routes.ts'
 import { LinkUsed } from '../errors.ts'
 import { type FormTrouble, troubleOf } from '../forms.ts'
@@ -39,7 +39,7 @@ export const recoveryPages: Routes = async (app) => {
 
   app.get('/reset-password/:token', { ...opens, schema: { params: Params } }, async (request, reply) => {
     const { token } = request.params
-    if (!(await recovery.acceptsReset(token))) throw new LinkUsed()
+    if (!(await recovery.acceptsReset(token))) return spentPage(reply, RESET_AGAIN)
     return resetPage(reply, token)
   })
 
@@ -52,7 +52,7 @@ export const recoveryPages: Routes = async (app) => {
         await recovery.reset(token, request.body.password ?? '')
         return reply.redirect('/sign-in?done=reset', 303)
       } catch (error) {
-        if (error instanceof LinkUsed) throw error
+        if (error instanceof LinkUsed) return spentPage(reply, RESET_AGAIN)
         return resetPage(reply, token, troubleOf(error))
       }
     },
@@ -60,7 +60,7 @@ export const recoveryPages: Routes = async (app) => {
 
   app.get('/confirm/:token', { ...opens, schema: { params: Params } }, async (request, reply) => {
     const { token } = request.params
-    if (!(await signUp.isWaiting(token))) throw new LinkUsed()
+    if (!(await signUp.isWaiting(token))) return spentPage(reply, SIGN_UP_AGAIN)
     return confirmPage(reply, token)
   })
 
@@ -74,7 +74,7 @@ export const recoveryPages: Routes = async (app) => {
         await sessions.start(reply, player.id)
         return reply.redirect('/', 303)
       } catch (error) {
-        if (error instanceof LinkUsed) throw error
+        if (error instanceof LinkUsed) return spentPage(reply, SIGN_UP_AGAIN)
         return confirmPage(reply, token, troubleOf(error))
       }
     },
@@ -147,6 +147,18 @@ export const recoveryPages: Routes = async (app) => {
         <//>`,
     })
 }
+
+const RESET_AGAIN = { href: '/reset-password', label: 'Get another link' }
+const SIGN_UP_AGAIN = { href: '/sign-up', label: 'Begin again' }
+
+/** A link that is good no more, with the way to another one. */
+const spentPage = (reply: FastifyReply, { href, label }: { href: string; label: string }) =>
+  narrowPage(reply, {
+    status: 410,
+    title: 'This link is spent',
+    lede: 'It works once, within an hour, and it has been used or has run out.',
+    form: html`<div class="row"><${Button} kind="act" href=${href}>${label}<//><${Button} kind="quiet" href="/sign-in">Sign in<//></div>`,
+  })
 
 interface NarrowPage {
   title: string
