@@ -162,7 +162,7 @@ const Submitting = ({ entries, mine, viewer }: JamProps): View => {
       ${
         viewer &&
         mine.length === 0 &&
-        html`<${Card}><p>You have nothing to submit yet. A folder with an <code>index.html</code> is all that a game needs.</p><${Button} href="/games/new">Publish a game<//><//>`
+        html`<${Card}><p>You have nothing to submit yet. A folder with an <code>index.html</code> is all that a game needs.</p><${Button} kind="act" href="/games/new">Publish a game<//><//>`
       }
     <//>`
 }
