@@ -7,6 +7,7 @@ const COLOURS = {
   paper: 'the page',
   sheet: 'cards, fields',
   sunken: 'wells: code, heads of tables',
+  raised: 'what can be pressed',
   line: 'between things',
   edge: 'around what is filled in',
   ink: 'text',

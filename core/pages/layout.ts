@@ -24,7 +24,7 @@ export const PageHeader = ({ title, crumbs, chips, lede, address, actions }: Pag
       )}</ol></nav>`
     }
     <div class="page-header-row">
-      <div class="page-header-text">
+      <div class=${classes('page-header-text', isLong(lede) && 'long')}>
         <div class="page-title"><h1>${title}</h1>${chips}</div>
         ${address && html`<a class="address" href=${address}>${address.replace(/^https?:\/\//, '')}</a>`}
         ${lede && html`<p class="lede">${lede}</p>`}
@@ -32,6 +32,9 @@ export const PageHeader = ({ title, crumbs, chips, lede, address, actions }: Pag
       ${actions && html`<div class="actions">${actions}</div>`}
     </div>
   </header>`
+
+/** More than three lines of a narrow column. */
+const isLong = (lede: Content): boolean => typeof lede === 'string' && lede.length > 140
 
 export interface SectionProps {
   title: string

@@ -103,5 +103,5 @@ export function When({ at, day, never = 'never' }: WhenProps): View {
   if (at === null || at === undefined) return html`<span class="soft">${never}</span>`
   const instant = new Date(at)
   if (day) return html`<time datetime=${instant.toISOString()} data-when="day">${shownDay.format(instant)}</time>`
-  return html`<time datetime=${instant.toISOString()} data-when>${shown.format(instant)} UTC</time>`
+  return html`<time datetime=${instant.toISOString()} data-when>${shown.format(instant)}\u00a0UTC</time>`
 }

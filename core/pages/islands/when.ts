@@ -10,6 +10,8 @@ export function localiseTimes(): void {
     time.style.minWidth = `${widths[index]}px`
     const instant = new Date(time.dateTime)
     time.title = time.dataset.when === 'day' ? whole.format(instant) : time.dateTime
-    time.textContent = (time.dataset.when === 'day' ? day : whole).format(instant)
+    // Where a line must end within it, it ends between day and hour.
+    const text = (time.dataset.when === 'day' ? day : whole).format(instant)
+    time.textContent = text.replace(/\s(?=[AP]M$)/, '\u00a0')
   }
 }
