@@ -13,7 +13,7 @@ import { openArrivals, openFirstStart } from '../test/kit/arrival-showcase.ts'
 import { BROWSER, SOFTWARE_GRAPHICS } from '../test/kit/browser.ts'
 import { jamPagesOf, openJamShowcase } from '../test/kit/jam-showcase.ts'
 import type { Client, Platform } from '../test/kit/platform.ts'
-import { openShowcase, pagesOf } from '../test/kit/showcase.ts'
+import { DESIGN_PAGES, openShowcase, pagesOf } from '../test/kit/showcase.ts'
 
 const { values } = parseArgs({
   options: {
@@ -47,7 +47,8 @@ const scenes: Scene[] = []
   const showcase = await openShowcase(t)
   const { platform, host, newcomer } = showcase
   const viewers = { guest: null, newcomer, host, error: host }
-  scenes.push({ name: '', platform, viewers, pages: pagesOf(showcase) })
+  const pages = pagesOf(showcase)
+  scenes.push({ name: '', platform, viewers, pages: { ...pages, host: [...pages.host, ...DESIGN_PAGES] } })
 }
 scenes.push({ name: 'first-', ...(await openFirstStart(t)) }, { name: 'arrivals-', ...(await openArrivals(t)) })
 for (const stage of ['begun', 'voting', 'results'] as const) {

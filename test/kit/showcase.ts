@@ -111,6 +111,9 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   return { platform, host, newcomer, slug, found: { jobs, questions, invitation: await addInvitation(host) } }
 }
 
+/** Where the components themselves are shown: what is pressed there does nothing. */
+export const DESIGN_PAGES = ['/design', ...['start', 'thing', 'forms', 'question'].map((part) => `/design/${part}`)]
+
 /** Every page that can be opened by its address, by who looks at it: nobody, somebody new, the host. */
 export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => ({
   guest: [
@@ -142,7 +145,6 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     ...['/admin', '/admin/players', '/admin/invitations', '/admin/games', '/admin/credits', '/admin/domains'],
     `/admin/players/${newcomer.id}`,
     ...['/admin/jobs', '/admin/storage', '/admin/log', '/admin/config', '/docs'],
-    ...['/design', '/design/start', '/design/thing', '/design/forms', '/design/question'],
   ],
   /** What is refused or missing. */
   error: [

@@ -10,7 +10,7 @@ import { expectNoAxeViolations, openBrowser, openPage, SOFTWARE_GRAPHICS } from 
 import { jamPagesOf, openJamShowcase } from '../kit/jam-showcase.ts'
 import { PASSWORD, startPlatform } from '../kit/platform.ts'
 import { lookAt, signedIn } from '../kit/portal-pages.ts'
-import { openShowcase, pagesOf } from '../kit/showcase.ts'
+import { DESIGN_PAGES, openShowcase, pagesOf } from '../kit/showcase.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
 
@@ -38,7 +38,9 @@ t.test(
     const showcase = await openShowcase(t)
     const { host, newcomer } = showcase
     const viewers = { guest: null, newcomer, host, error: host }
-    for (const [viewer, paths] of Object.entries(pagesOf(showcase)) as [keyof typeof viewers, string[]][]) {
+    const pages = pagesOf(showcase)
+    pages.host.push(...DESIGN_PAGES)
+    for (const [viewer, paths] of Object.entries(pages) as [keyof typeof viewers, string[]][]) {
       const chosen = paths.filter((path) => ALL || !ELSEWHERE.test(path))
       for (const view of VIEWS)
         await lookAt(t, browser, {
