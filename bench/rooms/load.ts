@@ -66,6 +66,11 @@ for (let at = 0; at < names.length; at += AT_ONCE) {
   players.push(...(await Promise.all(names.slice(at, at + AT_ONCE).map(join))))
 }
 
+// Who sleeps has to be woken by the server's write, which is work of the server's, the more the faster it is done; a
+// server that is slower than its players never meets one asleep.
+const stayAwake = () => void setImmediate(stayAwake)
+if (job.rate > 0) stayAwake()
+
 let ticking: NodeJS.Timeout | undefined
 if (job.rate > 0) {
   // Each player at a steady rate, all at different moments, as people are.
