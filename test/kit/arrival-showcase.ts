@@ -18,7 +18,7 @@ export async function openFirstStart(t: Pick<Test, 'teardown'>): Promise<Arrival
   const platform = await startPlatform(t as Test, { listen: true })
   const link = await platform.app.identity.setupUrl()
   if (!link) throw new Error('There is an administrator already.')
-  const stranger = ['/', '/catalog', '/assets', new URL(link).pathname]
+  const stranger = ['/', '/catalog', '/assets', '/sign-in', '/sign-up', new URL(link).pathname]
   return { platform, viewers: { stranger: null }, pages: { stranger } }
 }
 

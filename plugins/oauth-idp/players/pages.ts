@@ -46,7 +46,7 @@ interface SignUpForm {
 
 /** Sign-in, sign-up and sign-out for people, without a script. */
 export const playerPages: Routes = async (app) => {
-  const { players, passkeys, sessions, signUp, upstream, config } = app.identity
+  const { players, passkeys, sessions, setup, signUp, upstream, config } = app.identity
   const { portal } = app.origins
 
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
@@ -154,7 +154,7 @@ export const playerPages: Routes = async (app) => {
     return player?.isGuest ? player.id : undefined
   }
 
-  const signInPage = (reply: FastifyReply, form: SignInForm) => {
+  const signInPage = async (reply: FastifyReply, form: SignInForm) => {
     const trouble = form.trouble ?? form.guestTrouble
     const message = form.done === undefined ? undefined : DONE[form.done]
     return renderPage(reply.headers({ 'cache-control': 'no-store', ...trouble?.headers }), {
@@ -166,6 +166,7 @@ export const playerPages: Routes = async (app) => {
       flash: message ? { message } : null,
       body: SignInPage({
         ...form,
+        awaitsHost: await setup.isWaiting(),
         signUpIsOpen: players.signUpIsOpen,
         siteName: app.site.name,
         providers: upstream.choices,
@@ -175,7 +176,7 @@ export const playerPages: Routes = async (app) => {
     })
   }
 
-  const signUpPage = (reply: FastifyReply, { invitation, ...form }: SignUpForm) => {
+  const signUpPage = async (reply: FastifyReply, { invitation, ...form }: SignUpForm) => {
     const signUpIsOpen = players.signUpIsOpen || invitation !== undefined
     return renderPage(reply.headers({ 'cache-control': 'no-store', ...form.trouble?.headers }), {
       title: 'Sign up',
@@ -184,6 +185,7 @@ export const playerPages: Routes = async (app) => {
       status: form.trouble?.status ?? (signUpIsOpen ? 200 : 403),
       body: SignUpPage({
         ...form,
+        awaitsHost: await setup.isWaiting(),
         signUpIsOpen,
         siteName: app.site.name,
         minLength: config.passwordMinLength,

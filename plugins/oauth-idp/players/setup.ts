@@ -21,6 +21,7 @@ export class Setup {
   readonly #players: Players
   readonly #key: Buffer
   readonly #portalUrl: string
+  #isClaimed = false
 
   constructor({ db, players, key, portalUrl }: { db: Database; players: Players; key: Buffer; portalUrl: string }) {
     this.#db = db
@@ -46,6 +47,12 @@ export class Setup {
   /** Whether a token is the one of the link, and still good. */
   async accepts(token: string): Promise<boolean> {
     return (await this.#linkOf(token)) !== null && (await this.#db.em().count(PlayerRow, WORKING_ADMIN)) === 0
+  }
+
+  /** Whether nobody runs this server yet. Once somebody does, the database is asked no more. */
+  async isWaiting(): Promise<boolean> {
+    if (!this.#isClaimed) this.#isClaimed = (await this.#db.em().count(PlayerRow, WORKING_ADMIN)) > 0
+    return !this.#isClaimed
   }
 
   /**

@@ -1,4 +1,4 @@
-import { Button, Card, Field, Form, html, Note, type View } from '../../../core/pages.ts'
+import { Button, Card, Field, Form, html, Note, Notice, type View } from '../../../core/pages.ts'
 import type { FormTrouble } from '../forms.ts'
 import type { ProviderChoice } from '../upstream/providers.ts'
 
@@ -6,6 +6,8 @@ interface AccountFormProps {
   siteName: string
   returnTo: string
   signUpIsOpen: boolean
+  /** Nobody runs this server yet. */
+  awaitsHost: boolean
   email?: string | undefined
   trouble?: FormTrouble | undefined
 }
@@ -18,6 +20,10 @@ const other = (path: string, returnTo: string): string =>
 const reason = (returnTo: string, otherwise: string): string =>
   returnTo.startsWith('/oauth/authorize') ? 'One account for every game here. Then you go on to yours.' : otherwise
 
+/** Whoever has just started a server may look for the way in here, and would become a player like any other. */
+const FirstHost = (): View => html`
+  <${Notice} title="Is this server yours?">Open the set-up link that it printed when it started; it makes you its administrator. An account made here is a player’s.<//>`
+
 interface SignInProps extends AccountFormProps {
   providers: ProviderChoice[]
   /** Whether browsers have passkeys here at all. */
@@ -28,13 +34,14 @@ interface SignInProps extends AccountFormProps {
 }
 
 export const SignInPage = (props: SignInProps): View => {
-  const { siteName, returnTo, signUpIsOpen, email, trouble } = props
+  const { siteName, returnTo, signUpIsOpen, awaitsHost, email, trouble } = props
   return html`
     <div class="stack">
       <header class="page-header">
         <h1>Welcome back</h1>
         <p class="lede">${reason(returnTo, `Sign in to ${siteName}.`)}</p>
       </header>
+      ${awaitsHost && html`<${FirstHost} />`}
       <${Form} action="/sign-in" error=${trouble?.message} submit="Sign in">
         <input type="hidden" name="returnTo" value=${returnTo} />
         <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username webauthn"
@@ -84,7 +91,7 @@ interface SignUpProps extends AccountFormProps {
 }
 
 export function SignUpPage(props: SignUpProps): View {
-  const { siteName, returnTo, signUpIsOpen, minLength, email, name, trouble, providers } = props
+  const { siteName, returnTo, signUpIsOpen, awaitsHost, minLength, email, name, trouble, providers } = props
   const { action = '/sign-up', title = 'Come into the yard' } = props
   const lede = props.lede ?? reason(returnTo, `One account for every game on ${siteName}, and for making your own.`)
   if (!signUpIsOpen) {
@@ -94,12 +101,14 @@ export function SignUpPage(props: SignUpProps): View {
           <h1>By invitation</h1>
           <p class="lede">Accounts on ${siteName} are made by whoever runs it. Ask them for one.</p>
         </header>
+        ${awaitsHost && html`<${FirstHost} />`}
         <div class="row"><${Button} kind="act" href=${other('/sign-in', returnTo)}>Sign in instead<//></div>
       </div>`
   }
   return html`
     <div class="stack">
       <header class="page-header"><h1>${title}</h1><p class="lede">${lede}</p></header>
+      ${awaitsHost && html`<${FirstHost} />`}
       <${Form} action=${action} error=${trouble?.message} submit="Create account"
         beside=${html`<${Button} kind="quiet" href=${other('/sign-in', returnTo)}>Have one? Sign in<//>`}>
         <input type="hidden" name="returnTo" value=${returnTo} />

@@ -11,13 +11,19 @@ t.test('the set-up link makes the first administrator, once', async (t) => {
   t.equal(await platform.app.identity.setupUrl(), link, 'the same at every start')
   const { pathname } = new URL(link)
   const browser = new Client(platform.app)
+  const telling = async () => {
+    const pages = await Promise.all(['/sign-in', '/sign-up'].map((path) => platform.stranger.get(path)))
+    return pages.map(({ text }) => text.includes('Open the set-up link'))
+  }
 
   t.equal((await browser.get(pathname)).status, 200)
+  t.same(await telling(), [true, true], 'who comes without it is told of it')
   const wrong = await browser.submit(pathname, { ...admin, password: 'short' })
   t.match(wrong, { status: 400, text: /Use at least 10 characters/ })
   t.match(await browser.submit(pathname, admin), { status: 303, headers: { location: '/admin/players' } })
   t.match((await browser.get('/api/auth/session')).body, { signedIn: true, user: { isAdmin: true, name: 'Grace' } })
 
+  t.same(await telling(), [false, false], 'and then no more')
   t.equal(await platform.app.identity.setupUrl(), null)
   t.equal((await platform.stranger.get(pathname)).status, 410)
   t.equal((await platform.stranger.submit(pathname, { ...admin, email: 'x@example.org' })).status, 410)
