@@ -184,23 +184,24 @@ export class Games {
       await em.nativeUpdate(GameRow, { id }, { updatedAt: now })
       const row = await em.findOne(GameRow, { id, ownerId: playerId, deletedAt: null })
       if (!row) throw new NotFound('game')
+      const from = slug === undefined && url === undefined ? [] : await this.#redirectUrisOf(em, row)
       Object.assign(row, plain)
       if (title !== undefined) row.title = title.trim()
       if (plain.tags) row.tags = [...new Set(plain.tags)]
       if (settings) row.settings = settingsWith(row.settings, settings)
       if (coverMediaId !== undefined) row.coverId = coverOf(row, coverMediaId)
       if (url !== undefined) row.externalUrl = url === null ? null : webAddress(url)
-      const moves = slug !== undefined && slug !== row.slug
+      const formerSlug = row.slug
+      const moves = slug !== undefined && slug !== formerSlug
       if (moves) {
-        await moveSlug(em, { gameId: id, from: row.slug, to: slug, now })
+        await moveSlug(em, { gameId: id, from: formerSlug, to: slug, now })
         row.slug = slug
       }
       if (moves || url !== undefined) {
-        const hosted = row.externalUrl == null
         // A port stays the game's own, whatever it is called.
-        const own = origins.byPort ? origins.slugOrigin(before.slug) : origins.slugOrigin(row.slug)
-        const addresses = hosted ? [own, ...(await this.#furtherOrigins(em, id))] : [row.externalUrl as string]
-        await identity.apps.setRedirectUris(em, row.clientId, addresses.map(redirectUriOf), { hosted })
+        const { externalUrl } = row
+        const to = await this.#redirectUrisOf(em, { id, slug: origins.byPort ? formerSlug : row.slug, externalUrl })
+        await identity.apps.moveRedirectUris(em, row.clientId, { from, to, hosted: externalUrl == null })
       }
       if (title !== undefined || plain.tags) await indexGame(em, row)
       await em.flush()
@@ -215,10 +216,15 @@ export class Games {
     return game
   }
 
-  async #furtherOrigins(em: SqlEntityManager, gameId: string): Promise<string[]> {
-    const found: string[] = []
-    for (const originsOf of this.origins) found.push(...(await originsOf(em, gameId)))
-    return found
+  /** Where players come back to: a game here at its own address and its domains, one that lives elsewhere only there. */
+  async #redirectUrisOf(
+    em: SqlEntityManager,
+    { id, slug, externalUrl }: { id: string; slug: string; externalUrl?: string | null | undefined },
+  ): Promise<string[]> {
+    if (externalUrl != null) return [redirectUriOf(externalUrl)]
+    const origins = [this.#parts.origins.slugOrigin(slug)]
+    for (const furtherOf of this.origins) origins.push(...(await furtherOf(em, id)))
+    return origins.map(redirectUriOf)
   }
 
   /** What players read when they are asked to sign in to it. */

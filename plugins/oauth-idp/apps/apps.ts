@@ -166,20 +166,25 @@ export class Apps {
   }
 
   /**
-   * The redirect URIs of a game follow its address; in the caller's transaction, which then tells `app.changed`.
+   * The redirect URIs of a game follow its address, and what else its owner has registered stays; in the caller's
+   * transaction, which then tells `app.changed`.
    *
+   * @param from those of the address that it had; @param to those of the one that it has now
    * @param hosted whether the game lives here from now on: elsewhere, players are asked before anything is told there
    * @throws InvalidRequest for an address elsewhere that can't be taken
    */
-  async setRedirectUris(
+  async moveRedirectUris(
     em: SqlEntityManager,
     clientId: string,
-    redirectUris: string[],
-    { hosted }: { hosted: boolean },
+    { from, to, hosted }: { from: string[]; to: string[]; hosted: boolean },
   ): Promise<void> {
-    if (!hosted) checkRedirectUris(redirectUris, this.#context)
-    const updatedAt = this.#context.clock.now()
-    await em.nativeUpdate(OAuthAppRow, { clientId }, { redirectUris, hosted, updatedAt })
+    if (!hosted) checkRedirectUris(to, this.#context)
+    const row = await this.#lock(em, { clientId })
+    if (!row) return
+    const others = row.redirectUris.filter((known) => !from.includes(known) && !to.includes(known))
+    row.redirectUris = [...to, ...others]
+    row.hosted = hosted
+    await em.flush()
   }
 
   /**
@@ -187,13 +192,17 @@ export class Apps {
    * tells `app.changed`.
    */
   async switchRedirectUri(em: SqlEntityManager, clientId: string, uri: string, on: boolean): Promise<void> {
-    // Locked before it is read: what two callers change at once is all kept.
-    await em.nativeUpdate(OAuthAppRow, { clientId }, { updatedAt: this.#context.clock.now() })
-    const row = await em.findOne(OAuthAppRow, { clientId, hosted: true })
+    const row = await this.#lock(em, { clientId, hosted: true })
     if (!row) return
     const others = row.redirectUris.filter((known) => known !== uri)
     row.redirectUris = on ? [...others, uri] : others
     await em.flush()
+  }
+
+  /** An application that is about to change: written to before it is read, so that what two change at once is all kept. */
+  async #lock(em: SqlEntityManager, where: { clientId: string; hosted?: true }): Promise<OAuthAppRow | null> {
+    await em.nativeUpdate(OAuthAppRow, where, { updatedAt: this.#context.clock.now() })
+    return em.findOne(OAuthAppRow, where)
   }
 
   /** Removes an application with all that it was given. @throws NotFound */

@@ -36,6 +36,27 @@ t.test('a game moves to another address; the old one leads there for 90 days', a
   t.equal((await stranger.get('/games/ping')).status, 404)
 })
 
+t.test('redirect URIs follow the game, and those of its owner elsewhere stay', async (t) => {
+  const platform = await startPlatform(t)
+  const player = await platform.signUp()
+  const program = await platform.program(player)
+  const game = await platform.game(player, { title: 'Pong' })
+  const [{ id, redirectUris }] = (await program.get('/api/oauth/apps')).body.apps
+  const [hosted, local] = ['http://pong.localhost:8080/auth/service/callback', 'http://localhost:5173/callback']
+  t.same(redirectUris, [hosted])
+  t.equal((await program.patch(`/api/oauth/apps/${id}`, { redirectUris: [local, hosted] })).status, 200)
+  const after = async (change: object) => {
+    const { status, body } = await program.patch(`/api/games/${game.id}`, change)
+    t.equal(status, 200, body.error?.message)
+    return (await program.get(`/api/oauth/apps/${id}`)).body.redirectUris
+  }
+  t.same(await after({ slug: 'ping' }), ['http://ping.localhost:8080/auth/service/callback', local])
+  const elsewhere = 'https://far.example.org/auth/service/callback'
+  t.same(await after({ url: 'https://far.example.org/' }), [elsewhere, local])
+  t.same(await after({ slug: 'pang' }), [elsewhere, local], 'what lives elsewhere stays there')
+  t.same(await after({ url: null }), ['http://pang.localhost:8080/auth/service/callback', local])
+})
+
 t.test('an address must be free, allowed and well-formed', async (t) => {
   const platform = await startPlatform(t)
   const player = await platform.signUp()
