@@ -1,7 +1,8 @@
 /**
  * Pictures of every page of the portal, to look at: 390, 768 and 1280 wide, light and dark, as a visitor, a newcomer
  * for whom all is empty, and the host of a full yard see them, what is missing or refused, a first start and an empty
- * yard with the links by which people come in, and a game jam in the LAN mode before, while and after people vote.
+ * yard with the links by which people come in and what answers their forms, and a game jam in the LAN mode before, while
+ * and after people vote.
  *
  *   npm run screenshots -- --to FOLDER [--only TEXT] [--widths 390,1280] [--schemes light]
  */
@@ -14,6 +15,7 @@ import { BROWSER, SOFTWARE_GRAPHICS } from '../test/kit/browser.ts'
 import { jamPagesOf, openJamShowcase } from '../test/kit/jam-showcase.ts'
 import type { Client, Platform } from '../test/kit/platform.ts'
 import { DESIGN_PAGES, openShowcase, pagesOf } from '../test/kit/showcase.ts'
+import { nameOf, openTarget, type Target } from '../test/kit/targets.ts'
 
 const { values } = parseArgs({
   options: {
@@ -37,7 +39,7 @@ interface Scene {
   name: string
   platform: Platform
   viewers: Record<string, Client | null>
-  pages: Record<string, string[]>
+  pages: Record<string, Target[]>
 }
 
 const ends: (() => unknown)[] = []
@@ -70,9 +72,10 @@ async function take({ name, platform, viewers, pages }: Scene, viewer: string, w
   const cookies = [...(viewers[viewer]?.cookiesOf() ?? [])]
   await context.addCookies(cookies.map(([name, value]) => ({ name, value, url: platform.portal })))
   const page = await context.newPage()
-  for (const path of pages[viewer] ?? []) {
+  for (const target of pages[viewer] ?? []) {
+    const path = nameOf(target)
     if (!`${name}${viewer} ${path}`.includes(values.only)) continue
-    await page.goto(path, { waitUntil: 'load' })
+    await openTarget(page, target)
     await page.evaluate(() => document.fonts.ready)
     const title = path.replace(/[^\w-]+/g, '-').replace(/^-|-$/g, '') || 'home'
     await page.screenshot({ path: join(into, `${name}${viewer}-${title.slice(0, 80)}.png`), fullPage: true })

@@ -1,4 +1,4 @@
-import { isPlatformError, type PlatformError } from '../../core/errors.ts'
+import { isPlatformError } from '../../core/errors.ts'
 
 /** What a form shows after it was refused: a sentence for the whole, or one for a field. */
 export interface FormTrouble {
@@ -14,9 +14,10 @@ export interface FormTrouble {
  */
 export function troubleOf(error: unknown): FormTrouble {
   if (!isPlatformError(error) || error.statusCode >= 500) throw error
-  const fields = Object.fromEntries((error.details ?? []).map(({ path }) => [path, sentence(error)]))
+  const details = error.details ?? []
+  // One detail may be a few words for programs; the error itself is the sentence.
+  const sentence = (detail: string) => (details.length > 1 ? detail : error.message)
+  const fields = Object.fromEntries(details.map(({ path, message }) => [path, sentence(message)]))
   const message = Object.keys(fields).length > 0 ? undefined : error.message
   return { status: error.statusCode, message, fields, headers: error.headers ?? {} }
 }
-
-const sentence = (error: PlatformError): string => error.message

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { type Client, PASSWORD, type Platform, type PlayerClient, startPlatform } from './platform.ts'
 import { linkIn, startSmtp } from './smtp.ts'
 import { stripeConfig } from './stripe.ts'
+import type { FormAnswer, Target } from './targets.ts'
 
 const CLUB = { issuer: 'http://127.0.0.1:9', clientId: 'yard', clientSecret: 'x', label: 'the Club' }
 
@@ -10,7 +11,7 @@ export interface Arrivals {
   platform: Platform
   /** Who looks, and at what. */
   viewers: Record<string, Client | null>
-  pages: Record<string, string[]>
+  pages: Record<string, Target[]>
 }
 
 /** A platform in its first minute: it runs, nobody has an account, and the log has printed where to make the first. */
@@ -30,7 +31,7 @@ export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals>
   const { inbox, url } = await startSmtp(t as Test)
   const mail = { driver: 'smtp', url, from: 'yard@example.org' }
   const auth = { verifyEmail: true, guests: true, providers: { club: CLUB } }
-  const config = { mail, auth, payments: stripeConfig() }
+  const config = { mail, auth, payments: stripeConfig(), limits: { rateLimits: false } }
   const platform = await startPlatform(t as Test, { listen: true, config })
   const { stranger } = platform
   /** The path of the link that comes by mail after something was asked for. */
@@ -58,16 +59,33 @@ export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals>
     platform,
     viewers: { stranger: null, host, error: host },
     pages: {
-      stranger: ['/sign-in', '/sign-up', confirm, reset],
+      stranger: ['/sign-in', '/sign-up', confirm, reset, ...answersFor(account)],
       host: [
         ...[connect, verify, renew, '/settings', '/settings/security', '/credits', '/games', '/jam'],
         ...['/admin', '/admin/players', '/admin/invitations', '/admin/games', '/admin/credits', '/admin/domains'],
-        ...['/admin/jobs', '/admin/log'],
+        ...['/admin/jobs', '/admin/log', ...HOST_ANSWERS],
       ],
       error: ['/setup/used-up', '/reset-password/used-up', '/confirm/used-up', '/connect/used-up'],
     },
   }
 }
+
+/** What a stranger's forms are answered with: refused, and taken. */
+const answersFor = ({ name, email, password }: { name: string; email: string; password: string }): FormAnswer[] => [
+  { path: '/sign-in', press: 'Sign in', fill: { Email: email, Password: 'a wrong one' } },
+  { path: '/sign-in', press: 'Play as a guest' },
+  { path: '/sign-up', press: 'Create account' },
+  { path: '/sign-up', press: 'Create account', fill: { Name: name, Email: email, Password: password } },
+  { path: '/reset-password', press: 'Send the link', fill: { Email: email } },
+]
+
+/** The same of the host's: a token and an invitation are shown once, when they are made. */
+const HOST_ANSWERS: FormAnswer[] = [
+  { path: '/games/new', press: 'Make it' },
+  { path: '/admin/invitations', press: 'Make a link' },
+  { path: '/settings/tokens', press: 'Create token' },
+  { path: '/settings/tokens', press: 'Create token', fill: { Label: 'build server' } },
+]
 
 /** The path on which a player is asked whether an account elsewhere, with the same address, is theirs. */
 async function connectPath({ app }: Platform, { account }: PlayerClient): Promise<string> {

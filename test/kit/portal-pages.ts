@@ -2,6 +2,7 @@ import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-c
 import type { Test } from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openPage } from './browser.ts'
 import type { Client, Platform } from './platform.ts'
+import { nameOf, openTarget, type Target } from './targets.ts'
 
 /** Bytes of script that a page may bring, but for viewers and editors, which come after it. */
 const BUDGET = 60_000
@@ -20,7 +21,7 @@ export interface Look {
   player: Client | null
   /** For the names of what is found. */
   viewer: string
-  paths: readonly string[]
+  targets: readonly Target[]
   width: number
   colorScheme: 'light' | 'dark'
 }
@@ -30,14 +31,14 @@ export interface Look {
  * sticks out or moves, little script, no complaint of the browser's; on a phone also with longer labels.
  */
 export async function lookAt(t: Test, browser: Browser, look: Look): Promise<void> {
-  const { platform, player, viewer, paths, width, colorScheme } = look
+  const { platform, player, viewer, targets, width, colorScheme } = look
   const { page, context, complaints } = await signedIn(browser, platform.portal, player, {
     ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } },
     // The LAN mode vouches for itself.
     ignoreHTTPSErrors: true,
   })
-  for (const path of paths) {
-    const name = `${viewer} ${path} ${width} ${colorScheme}`
+  for (const target of targets) {
+    const name = `${viewer} ${nameOf(target)} ${width} ${colorScheme}`
     let script = 0
     const weigh = page.waitForLoadState('load')
     page.on('requestfinished', weighing)
@@ -46,7 +47,7 @@ export async function lookAt(t: Test, browser: Browser, look: Look): Promise<voi
       if (/\/(chart|model-viewer|meshopt-decoder|script-editor)\./.test(request.url())) return
       script += (await request.sizes()).responseBodySize
     }
-    await page.goto(path, { waitUntil: 'load' })
+    await openTarget(page, target)
     await weigh
     await page.evaluate(() => document.fonts.ready)
     page.off('requestfinished', weighing)

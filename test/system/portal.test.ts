@@ -48,7 +48,7 @@ t.test(
           platform: showcase.platform,
           player: viewers[viewer],
           viewer,
-          paths: chosen,
+          targets: chosen,
         })
     }
   },
@@ -58,9 +58,9 @@ t.test('so is every page that people come in by, and those of a yard that is sti
   const browser = await openBrowser(t)
   if (!browser) return
   for (const { platform, viewers, pages } of [await openFirstStart(t), await openArrivals(t)])
-    for (const [viewer, paths] of Object.entries(pages))
+    for (const [viewer, targets] of Object.entries(pages))
       for (const view of VIEWS)
-        await lookAt(t, browser, { ...view, platform, player: viewers[viewer] ?? null, viewer, paths })
+        await lookAt(t, browser, { ...view, platform, player: viewers[viewer] ?? null, viewer, targets })
 })
 
 t.test('so is every page of a game jam on a laptop: before, while and after people vote', async (t) => {
@@ -69,9 +69,9 @@ t.test('so is every page of a game jam on a laptop: before, while and after peop
   for (const stage of ['begun', 'voting', 'results'] as const) {
     const { platform, ...people } = await openJamShowcase(t, stage)
     const viewers = { stranger: null, ...people }
-    for (const [viewer, paths] of Object.entries(jamPagesOf(stage)) as [keyof typeof viewers, string[]][])
+    for (const [viewer, targets] of Object.entries(jamPagesOf(stage)) as [keyof typeof viewers, string[]][])
       for (const view of VIEWS)
-        await lookAt(t, browser, { ...view, platform, player: viewers[viewer], viewer: `${stage}: ${viewer}`, paths })
+        await lookAt(t, browser, { ...view, platform, player: viewers[viewer], viewer: `${stage}: ${viewer}`, targets })
   }
 })
 

@@ -14,7 +14,7 @@ import { Session } from '../sessions/entities.ts'
 import { mustBeFresh } from '../sessions/freshness.ts'
 import { PlayerRow } from './entities.ts'
 import { hashPassword, passwordTrouble, verifyPassword } from './passwords.ts'
-import { avatarPath, fieldError, normaliseEmail, normaliseName } from './profile.ts'
+import { avatarPath, fieldError, normaliseEmail, normaliseName, readFields } from './profile.ts'
 import type { Player } from './schemas.ts'
 
 declare module '../../../core/events.ts' {
@@ -168,15 +168,18 @@ export class Players {
 
   /** Checks the fields of a new account and hashes its password; slow, so that it happens outside of transactions. */
   async prepare({ email, password, name, isAdmin = false }: NewPlayer & { isAdmin?: boolean }): Promise<NewRow> {
-    const account = { email: normaliseEmail(email), name: normaliseName(name) }
-    this.#checkPassword(password, account)
+    const { password: accepted, ...account } = readFields<{ email: string; name: string; password: string }>({
+      email: () => normaliseEmail(email),
+      name: () => normaliseName(name),
+      password: (read) => this.#acceptedPassword(password, { email: read.email ?? null, name: read.name ?? '' }),
+    })
     const createdAt = this.#context.clock.now()
     return {
       id: newId('ply', createdAt),
       ...account,
       emailVerified: false,
       avatar: null,
-      passwordHash: await hashPassword(password),
+      passwordHash: await hashPassword(accepted),
       guest: false,
       isAdmin,
       disabled: false,
@@ -298,7 +301,7 @@ export class Players {
 
   /** Checks a new password and hashes it. @throws InvalidRequest when it can't be taken */
   hashNewPassword(password: string, player: Player): Promise<string> {
-    this.#checkPassword(password, player)
+    this.#acceptedPassword(password, player)
     return hashPassword(password)
   }
 
@@ -324,10 +327,11 @@ export class Players {
     await endGrants(em, { playerId: id })
   }
 
-  #checkPassword(password: string, { email, name }: { email: string | null; name: string }): void {
+  #acceptedPassword(password: string, { email, name }: { email: string | null; name: string }): string {
     const known = [...(email ? [email, email.slice(0, email.lastIndexOf('@'))] : []), name]
     const trouble = passwordTrouble(password, { minLength: this.#context.passwordMinLength, known })
     if (trouble) throw fieldError('password', trouble)
+    return password
   }
 }
 

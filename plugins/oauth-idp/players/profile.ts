@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { InvalidRequest } from '../../../core/errors.ts'
+import { InvalidRequest, isPlatformError, type PlatformError } from '../../../core/errors.ts'
 
 /**
  * One spelling for an email address, so that an account is found again and can't be taken twice.
@@ -35,6 +35,34 @@ export function normaliseName(name: string): string {
 /** A refused field: the message says what to do, the detail says where. */
 export const fieldError = (path: string, message: string) =>
   new InvalidRequest(message).with({ details: [{ path, message }] })
+
+/**
+ * Reads the fields of a form one after another, so that all that is wrong with them is said at once.
+ *
+ * @param reads each may look at what the ones before it have read
+ * @throws InvalidRequest with a detail for each field that is refused
+ */
+export function readFields<Fields extends object>(
+  reads: {
+    [Name in keyof Fields]: (read: Partial<Fields>) => Fields[Name]
+  },
+): Fields {
+  const fields: Partial<Fields> = {}
+  const refusals: PlatformError[] = []
+  for (const name of Object.keys(reads) as (keyof Fields)[]) {
+    try {
+      fields[name] = reads[name](fields)
+    } catch (error) {
+      if (!isPlatformError(error) || !error.details) throw error
+      refusals.push(error)
+    }
+  }
+  const [refusal] = refusals
+  if (!refusal) return fields as Fields
+  if (refusals.length === 1) throw refusal
+  const details = refusals.flatMap((one) => one.details ?? [])
+  throw new InvalidRequest(refusals.map(({ message }) => message).join(' ')).with({ details })
+}
 
 /** Where a player's picture is served. It never moves; what follows `v` only tells one picture from the next. */
 export const avatarPath = (playerId: string, avatar: string | null): string =>

@@ -200,5 +200,10 @@ export function renderMailSent(
     user,
     title: 'Look into your mail',
     lede: html`${lead} <strong>${email}</strong>. It works once, within an hour. ${hint}`,
+    form: html`<div class="row">${
+      user
+        ? html`<${Button} href="/settings">Back to the settings<//>`
+        : html`<${Button} href="/sign-in">Back to sign-in<//>`
+    }</div>`,
   })
 }

@@ -45,7 +45,7 @@ export const SignInPage = (props: SignInProps): View => {
       <${Form} action="/sign-in" error=${trouble?.message} submit="Sign in">
         <input type="hidden" name="returnTo" value=${returnTo} />
         <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username webauthn"
-          autofocus=${!email} error=${trouble?.fields.email} />
+          autofocus=${!email && !props.guestTrouble} error=${trouble?.fields.email} />
         <${Field} label="Password" name="password" type="password" required autocomplete="current-password"
           autofocus=${Boolean(email)} error=${trouble?.fields.password} />
       <//>
@@ -76,7 +76,7 @@ const GuestCard = ({ returnTo, guestName, guestTrouble }: SignInProps): View => 
     <${Form} action="/guest" submit="Play as a guest" kind="plain" error=${guestTrouble?.message}>
       <input type="hidden" name="returnTo" value=${returnTo} />
       <${Field} label="Name" name="name" id="guest-name" value=${guestName} required maxlength=${60}
-        autocomplete="nickname" error=${guestTrouble?.fields.name} />
+        autocomplete="nickname" autofocus=${guestTrouble !== undefined} error=${guestTrouble?.fields.name} />
     <//>
   <//>`
 
@@ -131,14 +131,24 @@ interface AccountFieldsProps {
   trouble?: FormTrouble | undefined
 }
 
-/** What every new account starts with. */
-export const AccountFields = ({ name, email, minLength, trouble }: AccountFieldsProps): View => html`
-  <${Field} label="Name" name="name" value=${name} required maxlength=${60} autocomplete="nickname" autofocus
-    hint="What other players see. You can change it later." error=${trouble?.fields.name} />
-  <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username"
-    hint="You sign in with it. Games don't see it unless you say so." error=${trouble?.fields.email} />
-  <${NewPasswordField} minLength=${minLength} error=${trouble?.fields.password} />`
+/** What every new account starts with. What is to be mended first, or else comes first, is where one types. */
+export const AccountFields = ({ name, email, minLength, trouble }: AccountFieldsProps): View => {
+  const first = ['name', 'email', 'password'].find((field) => trouble?.fields[field]) ?? 'name'
+  return html`
+    <${Field} label="Name" name="name" value=${name} required maxlength=${60} autocomplete="nickname"
+      hint="What other players see. You can change it later." autofocus=${first === 'name'} error=${trouble?.fields.name} />
+    <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username"
+      hint="You sign in with it. Games don't see it unless you say so." autofocus=${first === 'email'}
+      error=${trouble?.fields.email} />
+    <${NewPasswordField} minLength=${minLength} autofocus=${first === 'password'} error=${trouble?.fields.password} />`
+}
 
-export const NewPasswordField = ({ minLength, error }: { minLength: number; error?: string | undefined }): View => html`
-  <${Field} label="Password" name="password" type="password" required minlength=${minLength} autocomplete="new-password"
+interface NewPasswordFieldProps {
+  minLength: number
+  autofocus?: boolean
+  error?: string | undefined
+}
+
+export const NewPasswordField = ({ minLength, autofocus = false, error }: NewPasswordFieldProps): View => html`
+  <${Field} label="Password" name="password" type="password" required minlength=${minLength} autocomplete="new-password" autofocus=${autofocus}
     hint=${`At least ${minLength} characters; a few words in a row are fine.`} error=${error} />`

@@ -20,6 +20,11 @@ t.test('the set-up link makes the first administrator, once', async (t) => {
   t.same(await telling(), [true, true], 'who comes without it is told of it')
   const wrong = await browser.submit(pathname, { ...admin, password: 'short' })
   t.match(wrong, { status: 400, text: /Use at least 10 characters/ })
+  const empty = await browser.submit(pathname, { name: ' ', email: 'grace', password: 'short' })
+  for (const trouble of [/Enter a name/, /Enter a whole email address/, /Use at least 10 characters/])
+    t.match(empty.text, trouble, 'all that is wrong is said at once')
+  t.match(empty.text, /name="name"[^>]* autofocus/, 'and one types in the first of it')
+  t.match(wrong.text, /name="password"[^>]* autofocus/)
   t.match(await browser.submit(pathname, admin), { status: 303, headers: { location: '/admin/players' } })
   t.match((await browser.get('/api/auth/session')).body, { signedIn: true, user: { isAdmin: true, name: 'Grace' } })
 
