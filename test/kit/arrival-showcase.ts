@@ -72,19 +72,19 @@ export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals>
 
 /** What a stranger's forms are answered with: refused, and taken. */
 const answersFor = ({ name, email, password }: { name: string; email: string; password: string }): FormAnswer[] => [
-  { path: '/sign-in', press: 'Sign in', fill: { Email: email, Password: 'a wrong one' } },
-  { path: '/sign-in', press: 'Play as a guest' },
-  { path: '/sign-up', press: 'Create account' },
-  { path: '/sign-up', press: 'Create account', fill: { Name: name, Email: email, Password: password } },
-  { path: '/reset-password', press: 'Send the link', fill: { Email: email } },
+  { path: '/sign-in', press: 'Sign in', status: 401, fill: { Email: email, Password: 'a wrong one' } },
+  { path: '/sign-in', press: 'Play as a guest', status: 400 },
+  { path: '/sign-up', press: 'Create account', status: 400 },
+  { path: '/sign-up', press: 'Create account', status: 202, fill: { Name: name, Email: email, Password: password } },
+  { path: '/reset-password', press: 'Send the link', status: 202, fill: { Email: email } },
 ]
 
 /** The same of the host's: a token and an invitation are shown once, when they are made. */
 const HOST_ANSWERS: FormAnswer[] = [
-  { path: '/games/new', press: 'Make it' },
-  { path: '/admin/invitations', press: 'Make a link' },
-  { path: '/settings/tokens', press: 'Create token' },
-  { path: '/settings/tokens', press: 'Create token', fill: { Label: 'build server' } },
+  { path: '/games/new', press: 'Make it', status: 400 },
+  { path: '/admin/invitations', press: 'Make a link', status: 201 },
+  { path: '/settings/tokens', press: 'Create token', status: 400 },
+  { path: '/settings/tokens', press: 'Create token', status: 200, fill: { Label: 'build server' } },
 ]
 
 /** The path on which a player is asked whether an account elsewhere, with the same address, is theirs. */

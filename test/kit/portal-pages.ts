@@ -47,8 +47,15 @@ export async function lookAt(t: Test, browser: Browser, look: Look): Promise<voi
       if (/\/(chart|model-viewer|meshopt-decoder|script-editor)\./.test(request.url())) return
       script += (await request.sizes()).responseBodySize
     }
-    await openTarget(page, target)
+    const heard = complaints.length
+    const status = await openTarget(page, target)
     await weigh
+    if (typeof target !== 'string') {
+      t.equal(status, target.status, `${name}: ${status}`)
+      // Browsers complain of every refusal, this one too.
+      const others = complaints.splice(heard).filter((text) => !text.includes(`status of ${status}`))
+      complaints.push(...others)
+    }
     await page.evaluate(() => document.fonts.ready)
     page.off('requestfinished', weighing)
     t.ok(script < BUDGET, `${name}: ${script} bytes of script`)
