@@ -16,7 +16,8 @@ const FILES = 12
 /** Deploys that stay in the history. */
 const KEPT = 3
 
-t.setTimeout(60_000 + KILLS * 20_000)
+// Every start of a server takes seconds where other tests run beside this one.
+t.setTimeout(240_000 + KILLS * 20_000)
 
 t.test(
   `kill -9 at ${KILLS} moments of uploads and finalize leaves the old build live or the new one, whole`,
@@ -103,7 +104,7 @@ async function serve(folder: string, port: number, hours: number): Promise<Child
   const child = spawn(process.execPath, [program, folder, String(port), String(hours)], {
     // It ends when nobody holds its standard input any more: with this process, however that ends.
     stdio: ['pipe', 'ignore', 'inherit'],
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
   })
   for (let tries = 0; tries < 600; tries++) {
     if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`)
