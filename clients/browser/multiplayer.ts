@@ -318,7 +318,7 @@ export class Room {
     error: ({ code, message, version }) => this.#emit('error', { code, message, version }),
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: as above
+  // biome-ignore lint/suspicious/noExplicitAny: a frame of protocol 1, too
   #welcome(message: any): void {
     const again = this.#resume !== null
     this.#resume = message.resume

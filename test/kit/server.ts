@@ -84,8 +84,8 @@ async function ready(port: number, exited: Promise<unknown>, output: () => strin
 const given = new Set<number>()
 
 /**
- * A port that was free a moment ago, each time another. Of those that the system gives nobody by itself (Linux: from 32768 on), so that it is
- * still free when whoever is started with it comes to listen, seconds later.
+ * A port that was free a moment ago, each time another. Of those that the system gives nobody by itself (Linux: from
+ * 32768 on), so that it is still free when whoever is started with it comes to listen, seconds later.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

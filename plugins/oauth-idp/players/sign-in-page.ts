@@ -150,5 +150,6 @@ interface NewPasswordFieldProps {
 }
 
 export const NewPasswordField = ({ minLength, autofocus = false, error }: NewPasswordFieldProps): View => html`
-  <${Field} label="Password" name="password" type="password" required minlength=${minLength} autocomplete="new-password" autofocus=${autofocus}
+  <${Field} label="Password" name="password" type="password" required minlength=${minLength}
+    autocomplete="new-password" autofocus=${autofocus}
     hint=${`At least ${minLength} characters; a few words in a row are fine.`} error=${error} />`

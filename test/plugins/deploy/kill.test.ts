@@ -16,8 +16,7 @@ const FILES = 12
 /** Deploys that stay in the history. */
 const KEPT = 3
 
-// Every start of a server takes seconds where other tests run beside this one.
-t.setTimeout(240_000 + KILLS * 20_000)
+t.setTimeout(60_000 + KILLS * 20_000)
 
 t.test(
   `kill -9 at ${KILLS} moments of uploads and finalize leaves the old build live or the new one, whole`,
