@@ -45,7 +45,7 @@ const INSERT = `insert into background_jobs (id, name, "key", payload, state, du
  */
 export const ENQUEUE = `${INSERT} do update set
   payload = excluded.payload,
-  attempts = case background_jobs.state when 'failed' then 0 else background_jobs.attempts end,
+  attempts = case background_jobs.state when 'running' then background_jobs.attempts else 0 end,
   state = case background_jobs.state when 'failed' then 'queued' else background_jobs.state end,
   rerun_at = case
     when background_jobs.state <> 'running' then null

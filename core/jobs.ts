@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts'
 import type { Database } from './database.ts'
 import type { Events } from './events.ts'
 import { newId, randomText } from './ids.ts'
-import { BackgroundJob, ENQUEUE, PLAN } from './job-entities.ts'
+import { BackgroundJob, ENQUEUE, type JobState, PLAN } from './job-entities.ts'
 import { noTracing, type Tracing } from './tracing.ts'
 
 export { BackgroundJob, jobMigrations } from './job-entities.ts'
@@ -68,6 +68,13 @@ interface Running {
 const LONGEST_BACKOFF_MS = 3_600_000
 /** The key of a periodic chore's one row. */
 const CHORE = 'every'
+/** What becomes of a job after its last attempt: it failed, unless it was asked for again while that ran. */
+const GIVEN_UP = {
+  state: raw<JobState>("case when rerun_at is null then 'failed' else 'queued' end"),
+  attempts: raw<number>('case when rerun_at is null then attempts else 0 end'),
+  dueAt: raw<Date>('rerun_at'),
+  rerunAt: null,
+}
 /** After the deadline of `stop`, the time for handlers to heed their signal. */
 const GRACE_MS = 250
 
@@ -142,7 +149,7 @@ export class Jobs {
    *
    * With a key that a waiting job has, that job stays, with the new payload and the earlier of the two times. With the
    * key of a running one, that runs once more afterwards, so that what changed meanwhile is never overlooked. With the
-   * key of a failed one, that is tried anew.
+   * key of a failed one, that is tried anew. Whichever it is, attempts are counted from the last time it was asked for.
    */
   async enqueue(em: SqlEntityManager, job: NewJob): Promise<void> {
     const now = this.#clock.now()
@@ -257,6 +264,8 @@ export class Jobs {
       if (!row) return null
       const { leaseSeconds, maxAttempts, everyMs } = this.#handlers.get(row.name) as Handler
       if (row.state === 'running') this.#log.warn({ job: row.name, id: row.id }, 'a job is taken from a lost worker')
+      // It was asked for again since the last attempt began: this one is the first that does it as it was asked for.
+      if (row.rerunAt && row.rerunAt <= now) Object.assign(row, { rerunAt: null, attempts: 0 })
       if (row.attempts >= maxAttempts && !everyMs) {
         Object.assign(row, { state: 'failed', dueAt: null, leaseId: null, error: 'The worker was lost.' })
       } else {
@@ -354,12 +363,8 @@ export class Jobs {
     }
     this.#log[last ? 'error' : 'warn'](about, last ? 'a job failed for good' : 'a job failed and will be tried again')
     const backoffMs = Math.min(handler.backoffSeconds * 1000 * 2 ** (row.attempts - 1), LONGEST_BACKOFF_MS)
-    const again = { state: 'queued' as const, dueAt: new Date(this.#clock.now().getTime() + backoffMs) }
-    await em.nativeUpdate(BackgroundJob, this.#held(running), {
-      ...(last ? { state: 'failed' as const, dueAt: null } : again),
-      leaseId: null,
-      error,
-    })
+    const again = { state: 'queued', dueAt: new Date(this.#clock.now().getTime() + backoffMs) } as const
+    await em.nativeUpdate(BackgroundJob, this.#held(running), { ...(last ? GIVEN_UP : again), leaseId: null, error })
   }
 
   /** A chore until its next turn. */

@@ -214,6 +214,54 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       t.same(began, ['old', 'newest'])
     })
 
+    await t.test('a key enqueued while the last attempt fails is tried anew', async (t) => {
+      const { db, jobs, rows } = await startNode(t, await ground(t))
+      const began: unknown[] = []
+      const gate = Promise.withResolvers<void>()
+      jobs.handle(
+        'index',
+        async ({ payload, attempt }) => {
+          began.push([payload, attempt])
+          if (payload === 'new') return
+          await gate.promise
+          throw new Error('the old one can not be done')
+        },
+        { maxAttempts: 1 },
+      )
+      await jobs.start()
+      await jobs.enqueue(db.em(), { name: 'index', key: 'game', payload: 'old' })
+      await until(() => began.length === 1)
+      await jobs.enqueue(db.em(), { name: 'index', key: 'game', payload: 'new' })
+      gate.resolve()
+      await until(async () => (await rows()).length === 0)
+      t.same(began, [
+        ['old', 1],
+        ['new', 1],
+      ])
+    })
+
+    await t.test('an attempt that waits for its back-off counts anew when the job is enqueued', async (t) => {
+      const clock = manualClock()
+      const { db, jobs, rows } = await startNode(t, await ground(t), { clock })
+      const attempts: number[] = []
+      jobs.handle(
+        'fragile',
+        async ({ attempt }) => {
+          attempts.push(attempt)
+          throw new Error('not yet')
+        },
+        { maxAttempts: 2 },
+      )
+      await jobs.start()
+      for (const runs of [1, 2, 3]) {
+        await jobs.enqueue(db.em(), { name: 'fragile', key: 'k' })
+        await until(() => attempts.length === runs)
+        await settled(rows, clock)
+      }
+      t.same(attempts, [1, 1, 1])
+      t.match(await rows(), [{ state: 'queued', attempts: 1 }])
+    })
+
     await t.test('a running job may plan its own next run', async (t) => {
       const clock = manualClock()
       const { db, jobs, rows } = await startNode(t, await ground(t), { clock })
@@ -443,6 +491,21 @@ t.test('a job that kills its worker each time is given up', async (t) => {
   await until(async () => (await rows())[0]?.state === 'failed')
   t.match(await rows(), [{ state: 'failed', error: 'The worker was lost.', dueAt: null }])
   t.notOk(ran)
+})
+
+t.test('a job that was asked for again while its last worker died is tried anew', async (t) => {
+  const clock = manualClock()
+  const { db, jobs, rows } = await startNode(t, await grounds.sqlite(t), { clock })
+  const began: unknown[] = []
+  jobs.handle('index', async ({ payload, attempt }) => void began.push([payload, attempt]), { maxAttempts: 2 })
+  const enqueue = (payload: string) => jobs.enqueue(db.em(), { name: 'index', key: 'game', payload })
+  await enqueue('old')
+  await db.em().nativeUpdate(BackgroundJob, {}, { state: 'running', attempts: 2, leaseId: 'gone' })
+  await enqueue('new')
+  await jobs.start()
+  await until(async () => (await rows()).length === 0 || (await rows())[0]?.state === 'failed')
+  t.same(await rows(), [])
+  t.same(began, [['new', 1]], 'once, and as it was asked for last')
 })
 
 /** Waits until nothing runs and nothing is due. */

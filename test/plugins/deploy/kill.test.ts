@@ -71,7 +71,7 @@ t.test(
       server.kill('SIGKILL')
       await once(server, 'exit')
       server = await serve(folder, port, hours + days * 24)
-      await until(() => nothingToDo(dataDir))
+      t.ok(await until(() => nothingToDo(dataDir)), `${days} days later everything is compressed`)
     }
     const orphans = await settled(() => orphansIn(dataDir))
     t.same(orphans, { unreferenced: [], missing: [] }, 'nothing is left but what deploys refer to, and all of that')
@@ -190,8 +190,12 @@ function nothingToDo(dataDir: string): boolean {
   }
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 1200 && !condition(); tries++) await sleep(50)
+async function until(condition: () => boolean): Promise<boolean> {
+  for (let tries = 0; tries < 1200; tries++) {
+    if (condition()) return true
+    await sleep(50)
+  }
+  return false
 }
 
 /** What is found in the end: as soon as nothing is left over, or after a while. */
