@@ -1,6 +1,6 @@
 // `node bench/rooms.ts`: messages that rooms deliver for each second of the server's CPU time, beside Colyseus
-// (`room.broadcast`, its own SDK as client) and a plain `ws` loop, in one run. Server and players are processes of their
-// own, each on its core where `taskset` can say so.
+// (`room.broadcast`, its own SDK as client), a plain `ws` loop and bare sockets written to every 8 ms, in one run. Server
+// and players are processes of their own, each on its core where `taskset` can say so.
 //
 //   SECONDS=20   of each measurement (5)      IDLE=10000   silent sockets for the memory (2000; 0: none)
 //   HIGHEST=1    also the highest rate that each sustains with 99 % of messages under 50 ms
@@ -24,6 +24,7 @@ const scenarios = (process.env.SCENARIOS?.split(',') ?? ['0', '1', '2']).map((at
 const NAMES: Record<string, string> = {
   ws: '`ws`, stringify for each',
   colyseus: `Colyseus ${versionOf('@colyseus/core')}`,
+  bare: 'bare sockets, 8 ms',
   gameyard: 'Gameyard',
 }
 const subjects = process.env.ONLY?.split(',') ?? Object.keys(NAMES)

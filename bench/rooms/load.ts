@@ -18,7 +18,8 @@ interface Player {
   send(data: object): void
 }
 
-const WARM_UP_MS = 2000
+/** So long that what runs is compiled, and what was made for joining is collected. */
+const WARM_UP_MS = 6000
 /** Every so many deliveries one is read for its latency: reading all would make this process the bottleneck. */
 const SAMPLE = 16
 const AT_ONCE = 50

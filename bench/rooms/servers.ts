@@ -1,8 +1,10 @@
-// `node bench/rooms/servers.ts gameyard|colyseus|ws`: one of the servers that bench/rooms.ts compares. Writes one line of
+// `node bench/rooms/servers.ts gameyard|colyseus|ws|bare`: one of the servers that bench/rooms.ts compares. Writes one line of
 // JSON once it listens: its port, and the headers with which a player's socket opens.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { WebSocketServer } from 'ws'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { textFrame } from '../../plugins/multiplayer/room/frames.ts'
 
 const LARGEST_ROOM = 200
 
@@ -51,7 +53,6 @@ async function colyseus() {
 /** What one writes in an afternoon: a set of sockets a room, JSON parsed once and made anew for each recipient. */
 async function plain() {
   const rooms = new Map<string, Set<WebSocket>>()
-  type WebSocket = Parameters<Parameters<WebSocketServer['handleUpgrade']>[3]>[0]
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })
   server.on('connection', (socket, request) => {
     const name = request.url as string
@@ -67,12 +68,48 @@ async function plain() {
   return { port: (server.address() as { port: number }).port, headers: {} }
 }
 
+/**
+ * What is left of ours when all is taken away but the sockets: no sign-in, limits, replay or backpressure; each room's
+ * frames are made once and written together every 8 ms. What it does is what Node and the kernel can.
+ */
+async function bare() {
+  interface Said {
+    frame: Buffer
+    by: Duplex
+  }
+  const rooms = new Map<string, { streams: Set<Duplex>; said: Said[] }>()
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false, skipUTF8Validation: true })
+  server.on('connection', (socket, { url = '', socket: stream }) => {
+    const room = rooms.get(url) ?? { streams: new Set(), said: [] }
+    rooms.set(url, room)
+    room.streams.add(stream)
+    const handOver = () => {
+      const said = room.said.splice(0)
+      const speakers = new Set(said.map(({ by }) => by))
+      const all = Buffer.concat(said.map(({ frame }) => frame))
+      for (const other of room.streams) {
+        if (!speakers.has(other)) other.write(all)
+        else other.write(Buffer.concat(said.filter(({ by }) => by !== other).map(({ frame }) => frame)))
+      }
+    }
+    socket.on('message', (text) => {
+      const { type, data } = JSON.parse(String(text))
+      const frame = textFrame(JSON.stringify({ t: 'msg', from: 'p1', type, data }))
+      if (room.said.push({ frame, by: stream }) === 1) setTimeout(handOver, 8)
+    })
+    socket.on('close', () => room.streams.delete(stream))
+  })
+  await once(server, 'listening')
+  return { port: (server.address() as { port: number }).port, headers: {} }
+}
+
 process.on('SIGTERM', () => process.exit(0))
 
 const subjects: Record<string, () => Promise<{ port: number; headers: Record<string, string> }>> = {
   gameyard,
   colyseus,
   ws: plain,
+  bare,
 }
 const subject = subjects[process.argv[2] ?? '']
 if (!subject) throw new Error(`Say which: ${Object.keys(subjects).join(', ')}`)

@@ -5,11 +5,12 @@ export interface Sender {
   handOver(): number
 }
 
-/** How long a busy room collects what it says before it writes: one write then carries many frames. */
-const COLLECT_MS = 8
-/** From how many deliveries a second (messages times recipients) on a room is busy, or the whole node. */
-const BUSY_ROOM = 400
-const BUSY_NODE = 20_000
+/**
+ * How long rooms collect what they say before they write, by the deliveries a second (messages times recipients) that
+ * they make: one write then carries many frames. A node that is busy as a whole has even its quiet rooms collect.
+ */
+const BUSY = { room: 400, node: 20_000, collectMs: 8 }
+const CROWDED = { room: 10_000, collectMs: 12 }
 const WINDOW_MS = 100
 
 /** Deliveries a second, measured over short windows. */
@@ -35,56 +36,49 @@ export class Load {
 }
 
 /**
- * Decides when rooms hand over: at once, at the end of the event loop's turn, while they are quiet, and up to 8 ms later
- * while they, or all together, are busy. One timer serves all rooms.
+ * Decides when rooms hand over: at once, at the end of the event loop's turn, while they are quiet, and some ms later
+ * while they, or all together, are busy. Those who wait hand over together, so that one timer serves them all and the
+ * event loop reads in between what has come for all of them.
  */
 export class Delivery {
   readonly #load = new Load()
-  #soon: Sender[] = []
-  readonly #later: { sender: Sender; at: number }[] = []
-  #isTimed = false
+  readonly #handOver = (sender: Sender) => {
+    const deliveries = sender.handOver()
+    sender.load.add(deliveries)
+    this.#load.add(deliveries)
+  }
+  readonly #now = new Round((run) => setImmediate(run), this.#handOver)
+  readonly #busy = new Round((run) => setTimeout(run, BUSY.collectMs), this.#handOver)
+  readonly #crowded = new Round((run) => setTimeout(run, CROWDED.collectMs), this.#handOver)
 
   /** Something has something to hand over, and had nothing before. */
   wake(sender: Sender): void {
     const now = performance.now()
-    if (sender.load.at(now) > BUSY_ROOM || this.#load.at(now) > BUSY_NODE) {
-      this.#later.push({ sender, at: now + COLLECT_MS })
-      this.#time()
-    } else if (this.#soon.push(sender) === 1) {
-      setImmediate(this.#handOverSoon)
-    }
+    const load = sender.load.at(now)
+    if (load > CROWDED.room) this.#crowded.add(sender)
+    else if (load > BUSY.room || this.#load.at(now) > BUSY.node) this.#busy.add(sender)
+    else this.#now.add(sender)
+  }
+}
+
+/** Those who wait for one moment. */
+class Round {
+  readonly #schedule: (run: () => void) => void
+  readonly #handOver: (sender: Sender) => void
+  #senders: Sender[] = []
+
+  constructor(schedule: (run: () => void) => void, handOver: (sender: Sender) => void) {
+    this.#schedule = schedule
+    this.#handOver = handOver
   }
 
-  readonly #handOverSoon = () => {
-    const senders = this.#soon
-    this.#soon = []
+  add(sender: Sender): void {
+    if (this.#senders.push(sender) === 1) this.#schedule(this.#run)
+  }
+
+  readonly #run = () => {
+    const senders = this.#senders
+    this.#senders = []
     for (const sender of senders) this.#handOver(sender)
-  }
-
-  readonly #handOverLater = () => {
-    this.#isTimed = false
-    // Half a timer's step early rather than one late.
-    const now = performance.now() + 0.5
-    let due = 0
-    for (; due < this.#later.length; due++) {
-      const next = this.#later[due] as { sender: Sender; at: number }
-      if (next.at > now) break
-      this.#handOver(next.sender)
-    }
-    this.#later.splice(0, due)
-    this.#time()
-  }
-
-  #time(): void {
-    const next = this.#later[0]
-    if (!next || this.#isTimed) return
-    this.#isTimed = true
-    setTimeout(this.#handOverLater, Math.max(1, next.at - performance.now()))
-  }
-
-  #handOver(sender: Sender): void {
-    const deliveries = sender.handOver()
-    sender.load.add(deliveries)
-    this.#load.add(deliveries)
   }
 }

@@ -1,4 +1,5 @@
 import { type Frame, joinFrames } from './frames.ts'
+import { Journal } from './journal.ts'
 import type { Link, Member } from './member.ts'
 
 /** One thing said in the room. Exactly one of: to everyone, to everyone but one, to one alone. */
@@ -27,21 +28,25 @@ interface Parting {
  */
 export class Outbox {
   readonly #members: ReadonlyMap<string, Member>
-  readonly #most: { frames: number; bytes: number }
+  readonly #journal: Journal
+  /** Frames that a player who comes back may have missed. */
+  readonly #mostMissed: number
   readonly #wake: () => void
   #ordinal = 0
   /** How many counted entries went to everyone, or to everyone but one. */
   #broadcasts = 0
   #pending: Entry[] = []
   #partings: Parting[] = []
-  #journal: Entry[] = []
-  #journalStart = 0
-  #journalBytes = 0
 
-  /** @param wake called when there is something to hand over and was nothing before */
+  /**
+   * @param most frames that are repeated to one player, and bytes that are kept for all of them
+   * @param wake called when there is something to hand over and was nothing before
+   */
   constructor(members: ReadonlyMap<string, Member>, most: { frames: number; bytes: number }, wake: () => void) {
     this.#members = members
-    this.#most = most
+    this.#mostMissed = most.frames
+    // Twice as many as one player may miss: what was not for that player takes room as well.
+    this.#journal = new Journal({ frames: most.frames * 2, bytes: most.bytes })
     this.#wake = wake
   }
 
@@ -98,16 +103,13 @@ export class Outbox {
     this.#partings.push({ link, frames, code: end.code, reason: end.reason })
   }
 
-  /** What a player was told after a number, or null when some of it is gone, or that number was never reached. */
+  /**
+   * What a player was told after a number, or null when some of it is gone, or that number was never reached. Good until
+   * the next thing is said.
+   */
   after(member: Member, sequence: number): Frame[] | null {
     const count = this.sequenceOf(member) - sequence
-    if (count < 0 || count > this.#most.frames) return null
-    const frames: Frame[] = []
-    for (let at = this.#journal.length - 1; at >= this.#journalStart && frames.length < count; at--) {
-      const entry = this.#journal[at] as Entry
-      if (entry.only ? entry.only === member : entry.except !== member) frames.push(entry.frame)
-    }
-    return frames.length < count ? null : frames.reverse()
+    return count < 0 || count > this.#mostMissed ? null : this.#journal.lastFor(member, count)
   }
 
   /** How many counted frames for a player are not handed over yet. */
@@ -128,23 +130,7 @@ export class Outbox {
     const entry: Entry = { ordinal: ++this.#ordinal, frame, except, only, counted }
     if (this.isEmpty) this.#wake()
     this.#pending.push(entry)
-    if (counted) this.#keep(entry)
-  }
-
-  #keep(entry: Entry): void {
-    this.#journal.push(entry)
-    this.#journalBytes += entry.frame.length
-    // Twice as many as one player may miss: what was not for that player takes room as well.
-    const most = this.#most.frames * 2
-    while (this.#journal.length - this.#journalStart > most || this.#journalBytes > this.#most.bytes) {
-      this.#journalBytes -= (this.#journal[this.#journalStart] as Entry).frame.length
-      this.#journalStart++
-    }
-    // Cut now and then, not at each entry: moving the rest costs.
-    if (this.#journalStart > most) {
-      this.#journal = this.#journal.slice(this.#journalStart)
-      this.#journalStart = 0
-    }
+    if (counted) this.#journal.add(frame, entry)
   }
 }
 

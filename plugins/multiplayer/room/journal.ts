@@ -1,0 +1,101 @@
+import type { Frame } from './frames.ts'
+import type { Member } from './member.ts'
+
+/** Doubled as often as needed, up to what the journal may hold. */
+const FIRST_BYTES = 2048
+
+/**
+ * The last of what a room has said, to be repeated to players who come back.
+ *
+ * The frames are copied into one ring of bytes. Kept as they are, thousands of small objects a second would live just
+ * long enough to be moved about by each collection of young garbage, which stops the whole process meanwhile.
+ */
+export class Journal {
+  readonly #most: { frames: number; bytes: number }
+  #ring = Buffer.alloc(0)
+  /** Where the next frame goes. */
+  #end = 0
+  /** Numbers of the oldest frame that is kept and of the next one; a frame stands at its number modulo `#most.frames`. */
+  #first = 0
+  #next = 0
+  // Of each frame: where it begins in the ring, its bytes, and whom it is for (see `isFor`).
+  readonly #starts: number[] = []
+  readonly #lengths: number[] = []
+  readonly #members: (Member | null)[] = []
+  readonly #isAlone: boolean[] = []
+
+  /** @param most how many frames, and how many bytes of them, are kept at most */
+  constructor(most: { frames: number; bytes: number }) {
+    this.#most = most
+  }
+
+  /** Adds a frame: for one player alone, or for everyone but one, or for everyone. */
+  add(frame: Frame, { only, except }: { only: Member | null; except: Member | null }): void {
+    if (this.#next - this.#first === this.#most.frames) this.#first++
+    const start = this.#placeFor(frame.length)
+    const at = this.#next++ % this.#most.frames
+    if (start === null) {
+      this.#first = this.#next
+      return
+    }
+    frame.copy(this.#ring, start)
+    this.#end = start + frame.length
+    this.#starts[at] = start
+    this.#lengths[at] = frame.length
+    this.#members[at] = only ?? except
+    this.#isAlone[at] = only !== null
+  }
+
+  /**
+   * The last frames that were for a player, in order; null when not so many are kept. They are parts of the ring: good
+   * until the next is added.
+   */
+  lastFor(member: Member, count: number): Frame[] | null {
+    const frames: Frame[] = []
+    for (let number = this.#next - 1; number >= this.#first && frames.length < count; number--) {
+      const at = number % this.#most.frames
+      if ((this.#members[at] === member) === this.#isAlone[at]) frames.push(this.#frameAt(at))
+    }
+    return frames.length < count ? null : frames.reverse()
+  }
+
+  #frameAt(at: number): Frame {
+    const start = this.#starts[at] as number
+    return this.#ring.subarray(start, start + (this.#lengths[at] as number))
+  }
+
+  /** Where so many bytes may go, in one piece; the oldest frames make way. Null when they are more than is kept. */
+  #placeFor(length: number): number | null {
+    if (length > this.#most.bytes) return null
+    for (;;) {
+      const size = this.#ring.length
+      const isEmpty = this.#first === this.#next
+      const oldest = isEmpty ? 0 : (this.#starts[this.#first % this.#most.frames] as number)
+      if (isEmpty) this.#end = 0
+      if (isEmpty || this.#end > oldest) {
+        if (size - this.#end >= length) return this.#end
+        if (oldest >= length) return 0
+      } else if (oldest - this.#end >= length) {
+        return this.#end
+      }
+      if (size < this.#most.bytes) this.#grow(length)
+      else this.#first++
+    }
+  }
+
+  /** Makes the ring larger, by more than so many bytes where it may, and puts the frames to its beginning. */
+  #grow(length: number): void {
+    const larger = Math.max(FIRST_BYTES, this.#ring.length * 2, this.#ring.length + length)
+    const ring = Buffer.allocUnsafeSlow(Math.min(larger, this.#most.bytes))
+    let end = 0
+    for (let number = this.#first; number < this.#next; number++) {
+      const at = number % this.#most.frames
+      const frame = this.#frameAt(at)
+      frame.copy(ring, end)
+      this.#starts[at] = end
+      end += frame.length
+    }
+    this.#ring = ring
+    this.#end = end
+  }
+}

@@ -1,0 +1,78 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { Journal } from '../../../plugins/multiplayer/room/journal.ts'
+import type { Member } from '../../../plugins/multiplayer/room/member.ts'
+
+const members = ['ada', 'bo', 'cy'].map((id) => ({ id }) as Member)
+
+t.test('a journal repeats the last frames of each player, as a list of all that was said would', async (t) => {
+  const said = fc.record({
+    size: fc.integer({ min: 1, max: 40 }),
+    whom: fc.integer({ min: 0, max: members.length - 1 }),
+    kind: fc.constantFrom('all', 'others', 'one'),
+  })
+  const most = fc.record({ frames: fc.integer({ min: 1, max: 9 }), bytes: fc.integer({ min: 1, max: 8000 }) })
+  fc.assert(
+    fc.property(most, fc.array(said, { maxLength: 150, size: 'max' }), (most, things) => {
+      const journal = new Journal(most)
+      const all: { frame: Buffer; only: Member | null; except: Member | null }[] = []
+      for (const [number, { size, whom, kind }] of things.entries()) {
+        // Up to 4 KB, each with bytes of its own.
+        const frame = Buffer.alloc(size * 100, `${number}.`)
+        const member = members[whom] as Member
+        const entry = { only: kind === 'one' ? member : null, except: kind === 'others' ? member : null }
+        journal.add(frame, entry)
+        all.push({ frame, ...entry })
+        for (const player of members) {
+          const heard = (of: typeof all) =>
+            of.filter(({ only, except }) => (only ? only === player : except !== player)).map(({ frame }) => frame)
+          const everything = heard(all)
+          const kept = howMany(journal, player, everything)
+          // What fits however the ring is cut: of so many frames, half the bytes.
+          const sure = heard(newest(all, most.frames, most.bytes / 2)).length
+          if (kept < sure) throw new Error(`${kept} of ${sure} frames are kept.`)
+          if (journal.lastFor(player, kept + 1) !== null) throw new Error('There is one more.')
+        }
+      }
+    }),
+    { numRuns: 200 },
+  )
+  t.pass()
+})
+
+t.test('a frame larger than the journal leaves nothing to repeat, and what follows is kept again', async (t) => {
+  const journal = new Journal({ frames: 4, bytes: 100 })
+  const [ada] = members as [Member]
+  const toAll = { only: null, except: null }
+  journal.add(Buffer.from('before'), toAll)
+  journal.add(Buffer.alloc(101), toAll)
+  t.equal(journal.lastFor(ada, 1), null)
+  t.same(journal.lastFor(ada, 0), [])
+  journal.add(Buffer.from('after'), toAll)
+  t.same(journal.lastFor(ada, 1)?.map(String), ['after'])
+  t.equal(journal.lastFor(ada, 2), null)
+})
+
+/** The newest entries, so many and so large in all at most. */
+function newest<Entry extends { frame: Buffer }>(all: Entry[], frames: number, bytes: number): Entry[] {
+  const found: Entry[] = []
+  let size = 0
+  for (const entry of all.toReversed()) {
+    size += entry.frame.length
+    if (found.length === frames || size > bytes) break
+    found.unshift(entry)
+  }
+  return found
+}
+
+/** How many frames of a player are kept; each number of them is what was said last. */
+function howMany(journal: Journal, player: Member, everything: Buffer[]): number {
+  for (let count = 0; ; count++) {
+    const frames = journal.lastFor(player, count)
+    if (!frames) return count - 1
+    const expected = count === 0 ? [] : everything.slice(-count)
+    if (!Buffer.concat(frames).equals(Buffer.concat(expected)) || frames.length !== expected.length) {
+      throw new Error(`The last ${count} frames are not those that were said last.`)
+    }
+  }
+}
