@@ -1,5 +1,5 @@
-// `node bench/rooms/servers.ts gameyard|colyseus|ws|bare`: one of the servers that bench/rooms.ts compares. Writes one line of
-// JSON once it listens: its port, and the headers with which a player's socket opens.
+// `node bench/rooms/servers.ts gameyard|colyseus|ws|bare`: one of the servers that bench/rooms.ts compares. Writes one
+// line of JSON once it listens: its port, and the headers with which a player's socket opens.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Duplex } from 'node:stream'

@@ -18,7 +18,8 @@ export class Journal {
   /** Numbers of the oldest frame that is kept and of the next one; a frame stands at its number modulo `#most.frames`. */
   #first = 0
   #next = 0
-  // Of each frame: where it begins in the ring, its bytes, and whom it is for (see `isFor`).
+  // Of each frame: where it begins in the ring, how many bytes it has, and whom it is for: for this player alone, or for
+  // everyone but this one, or but nobody.
   readonly #starts: number[] = []
   readonly #lengths: number[] = []
   readonly #members: (Member | null)[] = []
