@@ -1,16 +1,19 @@
 /** What has something to hand over. */
 export interface Sender {
   readonly load: Load
+  /** How many hear what is said. */
+  readonly recipients: number
   /** Hands it over. @returns how many messages to how many recipients that was */
   handOver(): number
 }
 
 /**
  * How long rooms collect what they say before they write, by the deliveries a second (messages times recipients) that
- * they make: one write then carries many frames. A node that is busy as a whole has even its quiet rooms collect.
+ * they make: one write then carries many frames. A node that is busy as a whole has even its quiet rooms collect; a room
+ * where more than so many messages a second are said has enough of them sooner.
  */
 const BUSY = { room: 400, node: 20_000, collectMs: 8 }
-const CROWDED = { room: 10_000, collectMs: 12 }
+const CROWDED = { room: 10_000, messages: 1500, collectMs: 12 }
 const WINDOW_MS = 100
 
 /** Deliveries a second, measured over short windows. */
@@ -55,7 +58,7 @@ export class Delivery {
   wake(sender: Sender): void {
     const now = performance.now()
     const load = sender.load.at(now)
-    if (load > CROWDED.room) this.#crowded.add(sender)
+    if (load > CROWDED.room && load < CROWDED.messages * sender.recipients) this.#crowded.add(sender)
     else if (load > BUSY.room || this.#load.at(now) > BUSY.node) this.#busy.add(sender)
     else this.#now.add(sender)
   }

@@ -58,6 +58,10 @@ export class HostedRoom implements Sender {
     this.room = new Room(roomId, { ...parts, durable: parts.place !== null, wake: () => parts.wake(this) })
   }
 
+  get recipients(): number {
+    return this.room.size
+  }
+
   handOver(): number {
     if (this.#ended || this.#keeping) return 0
     const { room } = this
