@@ -361,7 +361,7 @@ export class Jobs {
       this.#log.error(about, 'a periodic job failed')
       return this.#rest(em, running, startedAt, error)
     }
-    this.#log[last ? 'error' : 'warn'](about, last ? 'a job failed for good' : 'a job failed and will be tried again')
+    this.#log[last ? 'error' : 'warn'](about, last ? 'a last attempt failed' : 'a job failed and will be tried again')
     const backoffMs = Math.min(handler.backoffSeconds * 1000 * 2 ** (row.attempts - 1), LONGEST_BACKOFF_MS)
     const again = { state: 'queued', dueAt: new Date(this.#clock.now().getTime() + backoffMs) } as const
     await em.nativeUpdate(BackgroundJob, this.#held(running), { ...(last ? GIVEN_UP : again), leaseId: null, error })

@@ -70,7 +70,7 @@ async function plain() {
 
 /**
  * What is left of ours when all is taken away but the sockets: no sign-in, limits, replay or backpressure; each room's
- * frames are made once and written together every 8 ms. What it does is what Node and the kernel can.
+ * frames are made once and written together every 8 ms. What it does is about what Node and the kernel can with 8 ms.
  */
 async function bare() {
   interface Said {
