@@ -3,6 +3,9 @@ import type { Migration } from './migrations.ts'
 
 export type JobState = 'queued' | 'running' | 'failed'
 
+/** The key of a periodic chore's one row. */
+export const CHORE = 'every'
+
 const BackgroundJobSchema = defineEntity({
   name: 'BackgroundJob',
   tableName: 'background_jobs',

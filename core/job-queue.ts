@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { Database } from './database.ts'
-import type { JobState } from './job-entities.ts'
+import { CHORE, type JobState } from './job-entities.ts'
 
 /** A background job as whoever runs the server sees it; payloads stay out, since they may hold anything. */
 export interface QueuedJob {
@@ -27,7 +27,6 @@ interface PlainJob {
   created_at: number
 }
 
-const CHORE = 'every'
 const MOST = 100
 
 /** How many jobs wait, run and have failed for good; periodic chores that wait for their turn are not counted. */

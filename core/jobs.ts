@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LockMode, raw } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from './clock.ts'
 import type { Database } from './database.ts'
 import type { Events } from './events.ts'
-import { newId, randomText } from './ids.ts'
-import { BackgroundJob, ENQUEUE, type JobState, PLAN } from './job-entities.ts'
+import { type Attempt, isLast, type JobOptions, JobRows, type JobRule, type NewJob } from './job-rows.ts'
 import { noTracing, type Tracing } from './tracing.ts'
 
 export { BackgroundJob, jobMigrations } from './job-entities.ts'
+export type { JobOptions, NewJob } from './job-rows.ts'
 
 declare module './events.ts' {
   interface DomainEvents {
@@ -28,36 +27,12 @@ export interface JobContext<Payload = unknown> {
 
 export type JobHandler<Payload> = (context: JobContext<Payload>) => Promise<void>
 
-export interface JobOptions {
-  /** How long a worker that died keeps others from its job. Renewed while the handler runs, however long. */
-  leaseSeconds?: number
-  /** Attempts before it is `failed`, those that ended with the process included. */
-  maxAttempts?: number
-  /** The wait after the first failed attempt; it doubles with each further one, up to an hour. */
-  backoffSeconds?: number
-}
-
-export interface NewJob {
-  /** Which handler it is for. */
-  name: string
-  /** What it is about, 200 characters at most: there is one job a name and key; see `enqueue`. */
-  key?: string
-  /** Anything that survives JSON. */
-  payload?: unknown
-  /** Not before this time; at once by default. */
-  runAt?: Date
-}
-
-interface Handler extends Required<JobOptions> {
+interface Handler extends JobRule {
   run: JobHandler<unknown>
-  /** For periodic chores: from one start to the next. */
-  everyMs: number | null
 }
 
 interface Running {
-  row: BackgroundJob
-  handler: Handler
-  leaseId: string
+  attempt: Attempt
   abort: AbortController
   heartbeat: NodeJS.Timeout
   /** The renewal on its way, if any. */
@@ -65,16 +40,6 @@ interface Running {
   ended: Promise<void>
 }
 
-const LONGEST_BACKOFF_MS = 3_600_000
-/** The key of a periodic chore's one row. */
-const CHORE = 'every'
-/** What becomes of a job after its last attempt: it failed, unless it was asked for again while that ran. */
-const GIVEN_UP = {
-  state: raw<JobState>("case when rerun_at is null then 'failed' else 'queued' end"),
-  attempts: raw<number>('case when rerun_at is null then attempts else 0 end'),
-  dueAt: raw<Date>('rerun_at'),
-  rerunAt: null,
-}
 /** After the deadline of `stop`, the time for handlers to heed their signal. */
 const GRACE_MS = 250
 
@@ -85,8 +50,7 @@ const GRACE_MS = 250
  * handlers must be repeatable. Done jobs are deleted; those that failed for good stay, `failed`, with their last error.
  */
 export class Jobs {
-  readonly #db: Database
-  readonly #clock: Clock
+  readonly #rows: JobRows
   readonly #log: FastifyBaseLogger
   readonly #events: Events
   readonly #tracing: Tracing
@@ -112,8 +76,7 @@ export class Jobs {
     concurrency?: number
     pollMs?: number
   }) {
-    this.#db = parts.db
-    this.#clock = parts.clock
+    this.#rows = new JobRows(parts.db, parts.clock)
     this.#log = parts.log
     this.#events = parts.events
     this.#tracing = parts.tracing ?? noTracing
@@ -122,7 +85,7 @@ export class Jobs {
     this.#events.on('jobs.enqueued', ({ name }) => {
       if (this.#handlers.has(name)) this.#wake()
     })
-    this.#db
+    parts.db
       .em()
       .getEventManager()
       .registerSubscriber({
@@ -152,10 +115,9 @@ export class Jobs {
    * key of a failed one, that is tried anew. Whichever it is, attempts are counted from the last time it was asked for.
    */
   async enqueue(em: SqlEntityManager, job: NewJob): Promise<void> {
-    const now = this.#clock.now()
-    const { name, key = null, payload = null, runAt = now } = job
+    const { name } = job
     if (this.#handlers.get(name)?.everyMs) throw new Error(`${name} is a periodic chore; it can't be enqueued.`)
-    await em.execute(ENQUEUE, [newId('bgj', now), name, key, JSON.stringify(payload), runAt, now], 'run')
+    await this.#rows.enqueue(em, job)
     const uncommitted = this.#uncommitted.get(em) ?? new Set()
     this.#uncommitted.set(em, uncommitted.add(name))
     if (!em.isInTransaction()) this.#announce(em)
@@ -167,7 +129,8 @@ export class Jobs {
    */
   async start(): Promise<void> {
     this.#state = 'started'
-    await this.#planChores()
+    const chores = [...this.#handlers].map(([name, { everyMs }]) => ({ name, everyMs: everyMs ?? 0 }))
+    await this.#rows.plan(chores.filter(({ everyMs }) => everyMs > 0))
     this.#pollLater()
   }
 
@@ -191,23 +154,6 @@ export class Jobs {
     if (this.#handlers.has(name)) throw new Error(`Two handlers take the jobs named ${name}.`)
     if (this.#state !== 'new') throw new Error(`The handler of ${name} came after the start.`)
     this.#handlers.set(name, { run, everyMs, leaseSeconds: 30, maxAttempts: 5, backoffSeconds: 5, ...options })
-  }
-
-  /**
-   * Makes the rows of the chores, or draws a next turn nearer when its period has become shorter: all in one commit,
-   * by name, so that nodes that start at once wait for each other in one order.
-   */
-  async #planChores(): Promise<void> {
-    const now = this.#clock.now()
-    const chores = [...this.#handlers].filter(([, { everyMs }]) => everyMs).sort(([a], [b]) => (a < b ? -1 : 1))
-    if (chores.length === 0) return
-    await this.#db.transaction(async (em) => {
-      for (const [name, { everyMs }] of chores) {
-        const dueAt = new Date(now.getTime() + (everyMs as number))
-        await em.execute(PLAN, [newId('bgj', now), name, CHORE, 'null', now, now], 'run')
-        await em.nativeUpdate(BackgroundJob, { name, key: CHORE, state: 'queued', dueAt: { $gt: dueAt } }, { dueAt })
-      }
-    })
   }
 
   /** Tells this node and the others of what a transaction enqueued, now that they can see it. */
@@ -253,51 +199,40 @@ export class Jobs {
 
   /** Takes the job that has been due for longest, if there is one, and starts it. */
   async #claim(): Promise<boolean> {
-    const now = this.#clock.now()
-    const leaseId = randomText(12)
-    const row = await this.#db.transaction(async (em) => {
-      const row = await em.findOne(
-        BackgroundJob,
-        { dueAt: { $lte: now }, name: { $in: [...this.#handlers.keys()] } },
-        { orderBy: { dueAt: 'asc' }, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-      )
-      if (!row) return null
-      const { leaseSeconds, maxAttempts, everyMs } = this.#handlers.get(row.name) as Handler
-      if (row.state === 'running') this.#log.warn({ job: row.name, id: row.id }, 'a job is taken from a lost worker')
-      // It was asked for again since the last attempt began: this one is the first that does it as it was asked for.
-      if (row.rerunAt && row.rerunAt <= now) Object.assign(row, { rerunAt: null, attempts: 0 })
-      if (row.attempts >= maxAttempts && !everyMs) {
-        Object.assign(row, { state: 'failed', dueAt: null, leaseId: null, error: 'The worker was lost.' })
-      } else {
-        const dueAt = new Date(now.getTime() + leaseSeconds * 1000)
-        Object.assign(row, { state: 'running', dueAt, leaseId, attempts: row.attempts + 1 })
-      }
-      return row
-    })
-    if (row?.state === 'running') this.#run(row, leaseId, now)
-    else if (row) this.#log.error({ job: row.name, id: row.id }, 'a job failed for good: its worker was lost each time')
-    return row !== null
+    if (!(await this.#rows.areDue([...this.#handlers.keys()]))) return false
+    const taken = await this.#rows.take(this.#handlers)
+    if (!taken) return false
+    const { row, attempt, fromLostWorker } = taken
+    const about = { job: row.name, id: row.id }
+    if (fromLostWorker) this.#log.warn(about, 'a job is taken from a lost worker')
+    if (attempt) this.#run(attempt)
+    else this.#log.error(about, 'a job failed for good: its worker was lost each time')
+    return true
   }
 
-  #run(row: BackgroundJob, leaseId: string, startedAt: Date): void {
-    const handler = this.#handlers.get(row.name) as Handler
+  #run(attempt: Attempt): void {
+    const { row, rule } = attempt
+    const { run } = this.#handlers.get(row.name) as Handler
     const abort = new AbortController()
     const heartbeat = setInterval(
       () => {
         running.renewing = this.#renew(running)
       },
-      (handler.leaseSeconds * 1000) / 3,
+      (rule.leaseSeconds * 1000) / 3,
     )
     const idle = Promise.resolve()
-    const running: Running = { row, handler, leaseId, abort, heartbeat, renewing: idle, ended: idle }
+    const running: Running = { attempt, abort, heartbeat, renewing: idle, ended: idle }
     this.#running.add(running)
     const context: JobContext = { payload: row.payload, attempt: row.attempts, signal: abort.signal }
     const about = { 'job.name': row.name, 'job.id': row.id, 'job.attempt': row.attempts }
     running.ended = this.#tracing
-      .span(`job ${row.name}`, about, () => Promise.try(handler.run, context))
+      .span(`job ${row.name}`, about, () => Promise.try(run, context))
       .then(
-        () => this.#settle(running, (em) => this.#finish(em, running, startedAt)),
-        (error) => this.#settle(running, (em) => this.#fail(em, running, startedAt, error)),
+        () => this.#settle(attempt, () => this.#rows.finish(attempt)),
+        (error) => {
+          this.#logFailure(attempt, error)
+          return this.#settle(attempt, () => this.#rows.fail(attempt, messageOf(error)))
+        },
       )
       .finally(async () => {
         clearInterval(heartbeat)
@@ -307,90 +242,45 @@ export class Jobs {
       })
   }
 
-  /** The row as long as this attempt holds it. */
-  #held({ row, leaseId }: Running) {
-    return { id: row.id, leaseId }
-  }
-
   async #renew(running: Running): Promise<void> {
-    const dueAt = new Date(this.#clock.now().getTime() + running.handler.leaseSeconds * 1000)
+    const { row } = running.attempt
     try {
-      const renewed = await this.#db.em().nativeUpdate(BackgroundJob, this.#held(running), { dueAt })
-      if (renewed === 0 && this.#running.has(running)) running.abort.abort(new Error('the lease was lost'))
+      const renewed = await this.#rows.renew(running.attempt)
+      if (!renewed && this.#running.has(running)) running.abort.abort(new Error('the lease was lost'))
     } catch (error) {
-      this.#log.warn({ err: error, job: running.row.name, id: running.row.id }, 'a lease could not be renewed')
+      this.#log.warn({ err: error, job: row.name, id: row.id }, 'a lease could not be renewed')
     }
   }
 
+  #logFailure(attempt: Attempt, error: unknown): void {
+    const { row, rule } = attempt
+    const about = { err: error, job: row.name, id: row.id, attempt: row.attempts }
+    if (rule.everyMs) this.#log.error(about, 'a periodic job failed')
+    else if (isLast(attempt)) this.#log.error(about, 'a last attempt failed')
+    else this.#log.warn(about, 'a job failed and will be tried again')
+  }
+
   /** Writes an attempt's outcome down; after an outage too, since whatever is not written down is done again. */
-  async #settle(running: Running, write: (em: SqlEntityManager) => Promise<unknown>): Promise<void> {
+  async #settle({ row }: Attempt, write: () => Promise<void>): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        await this.#db.transaction(write)
+        await write()
         return
       } catch (error) {
-        const { name, id } = running.row
-        this.#log.error({ err: error, job: name, id }, "a job's outcome could not be written down")
+        this.#log.error({ err: error, job: row.name, id: row.id }, "a job's outcome could not be written down")
         if (tries === 10 || this.#state === 'stopped') return
       }
       await sleep(500)
     }
   }
 
-  async #finish(em: SqlEntityManager, running: Running, startedAt: Date): Promise<void> {
-    const { everyMs } = running.handler
-    if (everyMs) return this.#rest(em, running, startedAt, null)
-    const held = this.#held(running)
-    if (await em.nativeDelete(BackgroundJob, { ...held, rerunAt: null })) return
-    await em.nativeUpdate(BackgroundJob, held, {
-      state: 'queued',
-      dueAt: raw('rerun_at'),
-      rerunAt: null,
-      leaseId: null,
-      attempts: 0,
-      error: null,
-    })
-  }
-
-  async #fail(em: SqlEntityManager, running: Running, startedAt: Date, cause: unknown): Promise<void> {
-    const { row, handler } = running
-    const error = cause instanceof Error ? cause.message : String(cause)
-    const last = row.attempts >= handler.maxAttempts
-    const about = { err: cause, job: row.name, id: row.id, attempt: row.attempts }
-    if (handler.everyMs) {
-      this.#log.error(about, 'a periodic job failed')
-      return this.#rest(em, running, startedAt, error)
-    }
-    this.#log[last ? 'error' : 'warn'](about, last ? 'a last attempt failed' : 'a job failed and will be tried again')
-    const backoffMs = Math.min(handler.backoffSeconds * 1000 * 2 ** (row.attempts - 1), LONGEST_BACKOFF_MS)
-    const again = { state: 'queued', dueAt: new Date(this.#clock.now().getTime() + backoffMs) } as const
-    await em.nativeUpdate(BackgroundJob, this.#held(running), { ...(last ? GIVEN_UP : again), leaseId: null, error })
-  }
-
-  /** A chore until its next turn. */
-  async #rest(em: SqlEntityManager, running: Running, startedAt: Date, error: string | null): Promise<void> {
-    const dueAt = new Date(startedAt.getTime() + (running.handler.everyMs as number))
-    await em.nativeUpdate(BackgroundJob, this.#held(running), {
-      state: 'queued',
-      dueAt,
-      leaseId: null,
-      attempts: 0,
-      error,
-    })
-  }
-
   async #giveBack(running: Running): Promise<void> {
     clearInterval(running.heartbeat)
     await running.renewing
     this.#running.delete(running)
-    const { name, id, attempts } = running.row
+    const { name, id } = running.attempt.row
     try {
-      await this.#db.em().nativeUpdate(BackgroundJob, this.#held(running), {
-        state: 'queued',
-        dueAt: this.#clock.now(),
-        leaseId: null,
-        attempts: attempts - 1,
-      })
+      await this.#rows.giveBack(running.attempt)
       this.#log.info({ job: name, id }, 'a job was given back')
       await this.#events.emit('jobs.enqueued', { name })
     } catch (error) {
@@ -398,3 +288,5 @@ export class Jobs {
     }
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
