@@ -94,7 +94,8 @@ export function contributeCounts({ games, db, clock }: Pick<FastifyInstance, 'ga
   const { dashboard } = games
   dashboard.columns.push(
     { label: 'Plays this week', order: 20, load: week('plays') },
-    { label: 'Sign-ins', order: 30, load: week('sign_ins') },
+    // A hyphen at which narrow headings don't break.
+    { label: 'Sign\u2011ins', order: 30, load: week('sign_ins') },
     { label: 'In rooms now', order: 40, live: true, load: () => games.playing.now() },
   )
   const ofOwner = async (sql: string, ownerId: string) => {
