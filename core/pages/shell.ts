@@ -105,7 +105,7 @@ export function shell(
     start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${options.share ? shareTags(site, options.share) : ''}${scripts.join('')}`,
     middle: `</head><body>${around.header}`,
     body: main(options),
-    end: `${around.footer}</body></html>`,
+    end: `${around.footer}<i id="page-end" hidden></i></body></html>`,
   }
 }
 
@@ -158,8 +158,9 @@ function preparedFor(site: Site, browserFiles: BrowserFiles): Prepared {
       (font) => `<link rel="preload" href="${browserFiles.url(font)}" as="font" type="font/woff2" crossorigin>`,
     ),
     `<link rel="stylesheet" href="${browserFiles.url('styles.css')}">`,
-    // A slow machine shows a page once it is whole: half a table would move when its widest row comes.
-    '<link rel="expect" href="#foot" blocking="render">',
+    // A slow machine shows a page once it is whole: half a table would move when its widest row comes. What is expected
+    // comes after all else, since browsers wait for the beginning of it, not for its end.
+    '<link rel="expect" href="#page-end" blocking="render">',
     `<script type="module" src="${browserFiles.url('page.js')}"></script>`,
     '<meta name="color-scheme" content="light dark">',
     '<meta name="theme-color" content="#faf7f1" media="(prefers-color-scheme: light)">',
@@ -187,7 +188,7 @@ const main = ({ flash, body, wide, narrow }: PageOptions): View => html`
   </main>`
 
 const footer = (site: Site, address: Address): View => html`
-  <footer class="foot" id="foot">
+  <footer class="foot">
     <div class="foot-inner">
       <p>${site.name}<span class="foot-note"> · a yard of its own, run with Gameyard</span></p>
       <nav aria-label="About this site"><ul><li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>

@@ -1,5 +1,8 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { type BrowserFiles, browserFileRoutes, folderSource, loadBrowserFiles } from '../../core/browser-files.ts'
@@ -102,6 +105,42 @@ t.test('every component is accessible and holds to the policy, in both schemes, 
       await context.close()
     }
   }
+})
+
+t.test('a page that comes bit by bit is shown once it is whole', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const { app, url } = await serve()
+  t.teardown(() => app.close())
+  const { payload, headers } = await app.inject('/sign-in?guest')
+  const bits = payload.split(/(?=<h1|<form|<footer|<div class="foot-inner|<div class="theme)/)
+  t.equal(bits.length, 6)
+  const slow = createServer(async (_request, response) => {
+    response.setHeader('content-type', headers['content-type'] as string)
+    for (const bit of bits) {
+      response.write(bit.replaceAll('"/_assets/', `"${url}/_assets/`))
+      await sleep(150)
+    }
+    response.end()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => slow.close())
+  await once(slow, 'listening')
+  const { page, context } = await openPage(browser, { viewport: { width: 390, height: 844 } })
+  await page.goto(`http://localhost:${(slow.address() as { port: number }).port}`)
+  await page.evaluate(() => document.fonts.ready)
+  const shifts = await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const shifts: number[] = []
+        const observer = new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value)
+        })
+        observer.observe({ type: 'layout-shift', buffered: true })
+        setTimeout(() => done(shifts), 300)
+      }),
+  )
+  t.same(shifts, [], 'nothing moves')
+  await context.close()
 })
 
 t.test('the islands improve a page that already works', async (t) => {
