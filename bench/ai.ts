@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { cpus, loadavg, release, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeToken } from '../test/kit/remote.ts'
+import { makeToken } from '../test/kit/remote-sign-up.ts'
 import { freePort } from '../test/kit/server.ts'
 
 const CONCURRENT = Number(process.env.CONCURRENT ?? 50)

@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { signUpAt } from '../test/kit/remote.ts'
+import { signUpAt } from '../test/kit/remote-sign-up.ts'
 import { freePort } from '../test/kit/server.ts'
 import { ask } from '../test/kit/upload.ts'
 import { form } from '../test/plugins/assets/kit.ts'

@@ -6,9 +6,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { blenderArguments } from '../drivers/blender/interface.ts'
-import { harnessFiles } from '../plugins/blender/harness-files.ts'
-import { makeToken } from '../test/kit/remote.ts'
+import { blenderArguments } from '../drivers/blender/run.ts'
+import { harnessFiles } from '../plugins/blender/worker/harness-files.ts'
+import { makeToken } from '../test/kit/remote-sign-up.ts'
 import { freePort } from '../test/kit/server.ts'
 
 const RUNS = Number(process.env.RUNS ?? 7)

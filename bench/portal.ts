@@ -4,6 +4,10 @@
  * and the processor time that the server spends on each, which other work on the machine does not change much.
  *
  *     node bench/portal.ts [requests] [only pages with this text]
+ *
+ * And when they are first seen, in Chromium on a slow line with a slow processor:
+ *
+ *     node bench/portal.ts paint [rounds] [only pages with this text]
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,13 +17,14 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import Fastify from 'fastify'
 import { loadConfig } from '../config/load.ts'
-import { folderSource } from '../core/browser-files.ts'
+import { folderSource } from '../core/data/built-files.ts'
 import { newId } from '../core/ids.ts'
 import { createKernel } from '../core/kernel.ts'
-import { createLog } from '../core/log.ts'
+import { createLog } from '../core/observe/log.ts'
 import { families } from '../drivers/index.ts'
 import { plugins } from '../plugins/index.ts'
 import { freePort } from '../test/kit/server.ts'
+import { firstPaints } from './first-paint.ts'
 
 const GAMES = 1000
 const PLAYERS = 10_000
@@ -60,6 +65,32 @@ async function run(requests: number, only: string): Promise<void> {
     }
   } finally {
     for (const server of [gameyard, bare]) server?.child.kill()
+  }
+}
+
+/** Every kind of page that has much on it, and the way through the reference. */
+async function paint(rounds: number, only: string): Promise<void> {
+  const server = await start('gameyard')
+  try {
+    const origin = `http://localhost:${server.port}`
+    const reference = await (await fetch(`${origin}/docs/api`)).text()
+    const groups = [...reference.matchAll(/<h2><a href="([^"]+)"/g)].map(([, path]) => path as string)
+    const guides = ['/docs', '/docs/quick-start', '/docs/self-hosting', '/docs/security-model', '/docs/api', ...groups]
+    const line = `${process.version}, ${cpus()[0]?.model} × ${cpus().length}, load average ${loadavg()[0]?.toFixed(1)}`
+    process.stdout.write(`Node ${line}; 1.6 Mbit/s, 150 ms, processor a quarter; ${rounds} rounds\n`)
+    for (const [who, cookie, paths] of [
+      ['signed out', '', ['/', '/catalog', '/sign-in', ...guides]],
+      ['signed in', server.cookie, [...PAGES, '/settings', '/docs/api']],
+    ] as const) {
+      const chosen = paths.filter((path) => path.includes(only))
+      process.stdout.write(`${who.padEnd(34)} first paint ms  page bytes\n`)
+      for (const [path, { firstPaintMs, pageBytes }] of await firstPaints({ origin, cookie }, chosen, rounds)) {
+        const numbers = [String(Math.round(firstPaintMs)).padStart(14), String(pageBytes).padStart(10)]
+        process.stdout.write(`${path.padEnd(34)} ${numbers.join('  ')}\n`)
+      }
+    }
+  } finally {
+    server.child.kill()
   }
 }
 
@@ -173,8 +204,9 @@ async function serveBare(): Promise<void> {
   process.send?.({ port: (app.server.address() as { port: number }).port, cookie: '' })
 }
 
-const [role, only = ''] = process.argv.slice(2)
+const [role, only = '', text = ''] = process.argv.slice(2)
 process.on('message', () => process.send?.(process.cpuUsage()))
 if (role === 'gameyard') await serveGameyard()
 else if (role === 'bare') await serveBare()
+else if (role === 'paint') await paint(Number(only || 3), text)
 else await run(Number(role ?? 300), only)

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getAsset, getAssetKeys, getRawAsset } from 'node:sea'
-import type { FileSource } from '../core/browser-files.ts'
+import type { FileSource } from '../core/data/built-files.ts'
 import { setNativeBinding } from '../drivers/database/sqlite-native.ts'
 import { main } from './main.ts'
+import { allocatorEnvironment, serves } from './node-flags.js'
 
 declare const VERSION: string
 
@@ -47,6 +48,10 @@ function loadAddonIn(parent: string): object {
     if (process.platform !== 'win32') rmSync(folder, { recursive: true, force: true })
   }
 }
+
+// Its Node has our flags; what the allocator reads can only come with a start (bin/node-flags.js).
+const env = serves(process.argv) ? allocatorEnvironment(process.env) : null
+if (env) process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(2)], env)
 
 setNativeBinding(loadAddon)
 void main(process.argv, {

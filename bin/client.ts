@@ -6,7 +6,7 @@ import type { FoundProject } from '../clients/cli/project.ts'
 import type { Terminal } from '../clients/cli/terminal.ts'
 import type { Installation } from './installation.ts'
 
-/** What every client command takes. */
+/** The options of every client command. */
 export interface ClientOptions {
   json?: true
   url?: string
@@ -18,7 +18,7 @@ export const withClientOptions = (command: Command): Command =>
     .option('--url <address>', 'the platform (default: $SERVICE_BASE_URL, gameyard.json, the last sign-in)')
     .option('--json', 'print JSON, and nothing else, on standard output')
 
-/** What a client command works with. */
+/** The context of a client command. */
 export interface Client {
   terminal: Terminal
   credentials: Credentials
@@ -83,7 +83,15 @@ export async function runClient(
         import('../clients/cli/api.ts'),
       ])
       const chosen = await choosePlatform(await surroundings(), credentials)
-      return new Api({ ...chosen, userAgent, signal: stop.signal })
+      const moved = async (from: string, to: string) => {
+        const named = url !== undefined ? '--url' : env.SERVICE_BASE_URL ? 'SERVICE_BASE_URL' : null
+        const where = named ?? ((await project())?.baseUrl === from ? 'baseUrl in gameyard.json' : null)
+        terminal.note(
+          `${from} has moved to ${to}. ${where ? `Change ${where}.` : 'Its sign-in is kept for that address.'}`,
+        )
+        if (chosen.tokenFrom === 'login') await credentials.follow(from, to)
+      }
+      return new Api({ ...chosen, userAgent, signal: stop.signal, moved })
     },
   }
   try {

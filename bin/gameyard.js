@@ -8,7 +8,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { builtProgram } from './built-program.js'
-import { NODE_FLAGS } from './node-flags.js'
+import { allocatorEnvironment, NODE_FLAGS, serves } from './node-flags.js'
 
 const OLDEST = [24, 12]
 const PACKAGES = {
@@ -21,8 +21,12 @@ const PACKAGES = {
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
-  if (wantsFlags())
-    process.execve(process.execPath, [process.execPath, ...process.execArgv, ...NODE_FLAGS, ...process.argv.slice(1)])
+  const flags = wantsFlags() ? NODE_FLAGS : []
+  const env = mayBeReplaced() ? allocatorEnvironment(process.env) : null
+  if (flags.length > 0 || env) {
+    const args = [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)]
+    process.execve(process.execPath, args, env ?? process.env)
+  }
   // What was compiled once (and stripped of its types) is kept: the second start takes half the time and memory.
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gameyard/code', import.meta.url)))
   // Under \`node --watch\` the sources are what is watched.
@@ -42,12 +46,16 @@ if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
   }
 }
 
-/** Whether this is a server, which runs for long, on a Node that was started without our flags and can be replaced. */
+/** Whether this is a server on a Node that was started without our flags. */
 function wantsFlags() {
-  const serves = ['serve', 'worker'].includes(process.argv[2])
   const given = [...process.execArgv, process.env.NODE_OPTIONS].join(' ').includes('-semi-space-size')
-  const watched = process.env.WATCH_REPORT_DEPENDENCIES
-  return serves && !given && !watched && process.platform !== 'win32' && process.execve !== undefined
+  return mayBeReplaced() && !given
+}
+
+/** Whether this is a server on a Node that another one can take the place of: nobody watches or debugs it. */
+function mayBeReplaced() {
+  const watched = process.env.WATCH_REPORT_DEPENDENCIES || process.execArgv.some((one) => one.startsWith('--inspect'))
+  return serves(process.argv) && !watched && process.platform !== 'win32' && process.execve !== undefined
 }
 
 function packagedNode() {
@@ -66,6 +74,7 @@ function packagedNode() {
 function runWith(node) {
   const child = spawn(node, [...NODE_FLAGS, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
+    env: (serves(process.argv) && allocatorEnvironment(process.env)) || process.env,
   })
   // A terminal sends Ctrl-C to both of us already; passed on, it would look like the second one, which exits at once.
   const terminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY

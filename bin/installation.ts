@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type FileSource, folderSource } from '../core/browser-files.ts'
+import { type FileSource, folderSource } from '../core/data/built-files.ts'
 
-/** What travels with the program: read from the package's folder, or from inside the single binary. */
+/** Files that belong to the program: read from the package's folder, or from the single binary. */
 export interface Installation {
   version: string
   /** How to run this program again, as a process of its own. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Help } from 'commander'
-import { COMMANDS } from './catalog.ts'
+import { COMMANDS } from './command-list.ts'
 import { type Installation, packageInstallation } from './installation.ts'
 
 /**
@@ -53,7 +53,7 @@ async function createProgram(installation: Installation, wanted: string | undefi
   return program
 }
 
-/** What every client command takes: below what is a command's own. */
+/** The options of every client command, listed below a command's own. */
 const GENERAL = ['--url', '--json', '--help']
 
 /** How help reads, of every command. */

@@ -1,1 +1,3 @@
 export const NODE_FLAGS: string[]
+export function allocatorEnvironment(env: NodeJS.ProcessEnv): Record<string, string> | null
+export function serves(argv: readonly string[]): boolean

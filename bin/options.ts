@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Override } from '../config/environment.ts'
 import type { LoadedConfig } from '../config/load.ts'
 
-/** What the commands that read the configuration take. */
+/** The options of commands that read the configuration. */
 export interface ConfigOptions {
   config?: string
   port?: number

@@ -1,16 +1,24 @@
 import { createHook } from 'node:async_hooks'
 import { constants } from 'node:os'
+import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
 import { printConfig } from '../config/print.ts'
 import { formatProblem } from '../config/problems.ts'
-import { folderProblem } from '../core/data-folder.ts'
-import { createKernel } from '../core/kernel.ts'
-import { createLog } from '../core/log.ts'
-import { LogTail } from '../core/log-tail.ts'
+import { folderProblem } from '../core/data/data-folder.ts'
+import type { DataLock } from '../core/data/data-lock.ts'
+import { createKernel, type KernelParts } from '../core/kernel.ts'
+import { createLog } from '../core/observe/log.ts'
+import { LogTail } from '../core/observe/log-tail.ts'
 import type { Installation } from './installation.ts'
+
+/** What else may refuse a start: see `KernelParts`. */
+export interface StartChecks {
+  takeDataFolder?: (warn: (message: string) => void) => Promise<DataLock | null>
+  refuse?: NonNullable<KernelParts['refuse']>
+}
 
 /**
  * Starts the platform up to, but not including, listening: what a server and a worker have in common.
@@ -22,11 +30,12 @@ export async function createPlatform(
   { config, plugins, drivers, problems, schema }: LoadedConfig,
   installation: Installation,
   terminal: boolean,
+  { takeDataFolder = async () => null, refuse = async () => {} }: StartChecks = {},
 ): Promise<FastifyInstance> {
   keepTicksFast()
   const { endpoint } = config.telemetry
   const telemetry = endpoint
-    ? new (await import('../core/telemetry.ts')).Telemetry(config.telemetry, installation.version)
+    ? new (await import('../core/observe/telemetry.ts')).Telemetry(config.telemetry, installation.version)
     : null
   const logTail = new LogTail()
   const log = createLog(
@@ -45,6 +54,8 @@ export async function createPlatform(
     browserFiles: installation.browser,
     version: installation.version,
     telemetry,
+    takeDataFolder: () => takeDataFolder((message) => log.warn(message)),
+    refuse,
     program: installation.binary ? { path: installation.binary, version: installation.version } : null,
   }).catch((error) => {
     throw folderProblem(error, config.dataDir)
@@ -59,7 +70,7 @@ export function stopOnSignal(app: FastifyInstance, seconds: number): void {
     stopping = true
     app.log.info({ signal }, 'stopping')
     const deadline = setTimeout(() => {
-      app.log.error(`not everything ended within ${seconds} s; leaving it`)
+      app.log.error(`the stop took longer than ${seconds} s; exiting anyway`)
       process.exit(1)
     }, seconds * 1000)
     try {
@@ -91,13 +102,32 @@ function keepTicksFast(): void {
   hook.disable()
 }
 
+/** From one look at how busy the process is to the next. */
+const LOOK_MS = 10_000
+/** Busy for less than this part of the time is at rest. */
+const AT_REST = 0.02
+/** What has grown by this part since the last collection is worth another one. */
+const GROWN = 1.25
+
 /**
- * Gives back, in a moment, what only the start needed: a quarter of the memory, which V8 alone would keep for as long
- * as little is allocated. One collection of about 0.1 s, once.
+ * Gives back what nothing uses any more, which V8 alone keeps for as long as little is allocated: in a moment what only
+ * the start needed, a quarter of the memory, and later what a busy time has left, once the process has come to rest. A
+ * collection takes about 0.1 s.
  */
-export function releaseStartMemory(): void {
-  setTimeout(() => {
-    setFlagsFromString('--expose-gc')
-    runInNewContext('gc')({ type: 'major', flavor: 'last-resort', execution: 'sync' })
-  }, 2000).unref()
+export function releaseMemoryAtRest(): void {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc')
+  let released = Number.POSITIVE_INFINITY
+  const release = () => {
+    gc({ type: 'major', flavor: 'last-resort', execution: 'sync' })
+    released = process.memoryUsage.rss()
+  }
+  setTimeout(release, 2000).unref()
+  let before = performance.eventLoopUtilization()
+  setInterval(() => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, before)
+    before = now
+    if (utilization < AT_REST && process.memoryUsage.rss() > released * GROWN) release()
+  }, LOOK_MS).unref()
 }

@@ -8,9 +8,8 @@ import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { Gauge } from 'prom-client'
 import type { LoadedConfig } from '../config/load.ts'
-import { StartupError } from '../core/errors.ts'
 import type { Storage } from '../drivers/storage/interface.ts'
-import { describeBackup, openDriverOf } from './standalone.ts'
+import { describeBackup, openDriverOf } from './open-driver.ts'
 
 const run = promisify(execFile)
 
@@ -31,7 +30,6 @@ interface Shelf {
  * One that was due while the platform was off is made soon after the start.
  *
  * @param command this program with the arguments of `gameyard backup` that name the configuration, but for the file
- * @throws StartupError when the schedule is none
  */
 export async function scheduleBackups(
   app: FastifyInstance,
@@ -42,14 +40,10 @@ export async function scheduleBackups(
   if (!schedule) return
   const { Cron } = await import('croner')
   const backups = new Backups(app, { keep, command, ...(await shelfOf(to, loaded)) })
-  try {
-    const job = new Cron(schedule, { unref: true, protect: true }, () => backups.run())
-    const due = job.previousRuns(1)[0]
-    const latest = (await backups.names()).at(-1)
-    if (due && (!latest || timeOf(latest) < due)) setTimeout(() => void job.trigger(), 5000).unref()
-  } catch (error) {
-    throw new StartupError(`backup.schedule: ${(error as Error).message.replace(/\.?$/, '.')}`)
-  }
+  const job = new Cron(schedule, { unref: true, protect: true }, () => backups.run())
+  const due = job.previousRuns(1)[0]
+  const latest = (await backups.names()).at(-1)
+  if (due && (!latest || timeOf(latest) < due)) setTimeout(() => void job.trigger(), 5000).unref()
 }
 
 class Backups {
@@ -92,7 +86,7 @@ class Backups {
       const message = `The scheduled backup failed: ${sentenceOf(error)}`
       health.notes.set('backup', { state: 'warning', message, at: clock.now() })
       log.error({ err: error }, 'the scheduled backup failed')
-      await this.#tell(message).catch((err) => log.error({ err }, 'nobody could be told that a backup failed'))
+      await this.#tell(message).catch((err) => log.error({ err }, 'the mail about the failed backup could not be sent'))
     }
   }
 

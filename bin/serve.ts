@@ -1,10 +1,16 @@
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import { DataLock } from '../core/data/data-lock.ts'
 import { StartupError } from '../core/errors.ts'
+import { gamePortProblem } from '../core/origins/game-ports.ts'
+import { portsOfGames } from '../plugins/games/index.ts'
 import type { Installation } from './installation.ts'
 import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts'
-import { createPlatform, releaseStartMemory, stopOnSignal } from './process.ts'
+import { createPlatform, releaseMemoryAtRest, stopOnSignal } from './process.ts'
 
 /**
  * Starts the platform and returns once it listens; from then on SIGTERM, SIGINT and SIGHUP end the process.
@@ -14,9 +20,13 @@ import { createPlatform, releaseStartMemory, stopOnSignal } from './process.ts'
 export async function startServer(options: ConfigOptions, installation: Installation): Promise<FastifyInstance> {
   const loaded = await loadWithPort(options)
   const { config } = loaded
-  const terminal = process.stdout.isTTY === true
-  const app = await createPlatform(loaded, installation, terminal)
   const { host, port } = config.listen
+  if (config.backup.schedule) await assertSchedule(config.backup.schedule)
+  const terminal = process.stdout.isTTY === true
+  const app = await createPlatform(loaded, installation, terminal, {
+    takeDataFolder: (warn) => takeDataFolder(config, warn),
+    refuse: (database) => refuseTakenPorts(config, database),
+  })
   try {
     if (config.backup.schedule) {
       const { scheduleBackups } = await import('./scheduled-backups.ts')
@@ -32,13 +42,13 @@ export async function startServer(options: ConfigOptions, installation: Installa
     }
     await app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` })
     await app.gamePorts.listen()
-    await app.plainRedirects.listen()
+    await app.httpsRedirects.listen()
   } catch (error) {
     await app.close()
     throw listenProblem(error as NodeJS.ErrnoException, host, port)
   }
   stopOnSignal(app, config.limits.shutdownSeconds)
-  releaseStartMemory()
+  releaseMemoryAtRest()
   const addresses = {
     portal: config.portal.url,
     studio: config.studio.url,
@@ -59,19 +69,72 @@ export async function startServer(options: ConfigOptions, installation: Installa
   return app
 }
 
+/**
+ * Asks what can refuse a start before anything is written, since a database that is migrated and not served is of no use
+ * to the version before: whether another server has the data folder, or another program a port. Who starts the same
+ * server twice should read the former, though both are true.
+ */
+async function takeDataFolder({ dataDir, listen, portal }: Config, warn: (message: string) => void): Promise<DataLock> {
+  const ports = [listen.port, listen.tls.redirectPort].filter((port) => port !== 0)
+  const refused = await Promise.all(ports.map((port) => tryListening(listen.host, port))).then(
+    () => null,
+    (error: Error) => error,
+  )
+  if (refused && !existsSync(dataDir)) throw refused
+  const lock = await DataLock.acquire(dataDir, { address: portal.url, clock: systemClock, warn })
+  if (!refused) return lock
+  lock.release()
+  throw refused
+}
+
+/**
+ * The same for the ports that games have, which the database knows.
+ *
+ * @throws StartupError when another program has one of them
+ */
+async function refuseTakenPorts(
+  { games, listen }: Config,
+  database: Parameters<typeof portsOfGames>[0],
+): Promise<void> {
+  if (games.origins !== 'port') return
+  const own = [listen.port, listen.tls.redirectPort]
+  for (const port of (await portsOfGames(database)).filter((port) => !own.includes(port)))
+    await bind(listen.host, port).catch((error: NodeJS.ErrnoException) => {
+      throw gamePortProblem(port, error)
+    })
+}
+
+/** @throws StartupError when the schedule is none */
+async function assertSchedule(schedule: string): Promise<void> {
+  const { Cron } = await import('croner')
+  try {
+    new Cron(schedule, { paused: true })
+  } catch (error) {
+    throw new StartupError(`backup.schedule: ${(error as Error).message.replace(/\.?$/, '.')}`)
+  }
+}
+
 /** The public addresses contain the port, so a free one is picked before anything is built on it. */
 async function loadWithPort(options: ConfigOptions): Promise<LoadedConfig> {
   const loaded = await loadProgramConfig(options)
   const { host, port } = loaded.config.listen
   if (port !== 0) return loaded
-  return loadProgramConfig({ ...options, port: await freePort(host) })
+  return loadProgramConfig({ ...options, port: await tryListening(host, 0) })
 }
 
-function freePort(host: string): Promise<number> {
+/** @returns the port, which for 0 is a free one  @throws StartupError when nothing can listen there */
+function tryListening(host: string, port: number): Promise<number> {
+  return bind(host, port).catch((error: NodeJS.ErrnoException) => {
+    throw listenProblem(error, host, port)
+  })
+}
+
+/** Listens for a moment. @returns the port, which for 0 is a free one */
+function bind(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenProblem(error, host, 0)))
-    server.listen(0, host, () => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
       const address = server.address()
       server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
     })

@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { StartupError } from '../core/errors.ts'
 import type { Installation } from './installation.ts'
 import { type ConfigOptions, loadProgramConfig } from './options.ts'
-import { createPlatform, releaseStartMemory, stopOnSignal } from './process.ts'
+import { createPlatform, releaseMemoryAtRest, stopOnSignal } from './process.ts'
 
 export interface WorkerOptions extends ConfigOptions {
   /** Blender jobs at once; by default what the configuration says, and one where it says none. */
@@ -22,14 +22,15 @@ export async function startWorker(options: WorkerOptions, installation: Installa
   // Of the plugin, which the configuration may have turned off.
   const blender = app.hasDecorator('blender') ? app.blender : null
   const found = await blender?.takeJobs()
-  if (!found?.available) {
+  if (!found?.available || found.missing) {
     await app.close()
+    const reason = found?.available ? found.missing : found?.reason
     throw new StartupError(
-      found ? `No job can run here: ${found.reason}` : 'The plugin blender is turned off, so there are no jobs to run.',
+      reason ? `No job can run here: ${reason}` : 'The plugin blender is turned off, so there are no jobs to run.',
     )
   }
   stopOnSignal(app, loaded.config.limits.shutdownSeconds)
-  releaseStartMemory()
+  releaseMemoryAtRest()
   app.log.info(
     { blender: found.blenderVersion, executor: app.blenderDriver.name, capacity: app.blenderDriver.capacity },
     'takes jobs',

@@ -23,7 +23,7 @@ import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build, transform } from 'esbuild'
 import { NODE_FLAGS } from '../bin/node-flags.js'
-import { browserFileNames } from '../core/browser-files.ts'
+import { browserFileNames } from '../core/data/built-files.ts'
 
 const root = resolve(import.meta.dirname, '..')
 /** A folder of this process's own, gone with it. */

@@ -13,7 +13,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
-import { type BrowserManifest, browserFileNames } from '../core/browser-files.ts'
+import { type BrowserManifest, browserFileNames } from '../core/data/built-files.ts'
 import { drawIcons } from './icons.ts'
 import { withoutEval } from './without-eval.ts'
 
@@ -24,7 +24,7 @@ const output = join(root, 'dist/browser')
 const styles = { styles: 'core/pages/styles/index.css' }
 const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/*/islands/*.ts']
 /** Loaded by pages without `type=module`; everything else is a module. */
-const classic = ['clients/browser/widget.ts']
+const classic = ['clients/browser/widget.ts', 'clients/browser/frame-session.ts', 'clients/browser/frame-worker.ts']
 const workers = ['plugins/*/workers/*.ts']
 const pictures = ['core/pages/pictures/*.svg']
 /** What the viewer of models unpacks by: Draco meshes and KTX2 textures. */
@@ -37,7 +37,7 @@ const decoders = [
 const fonts = ['bricolage-grotesque', 'instrument-sans', 'jetbrains-mono']
 const watched = [
   'build/{browser,icons,without-eval}.ts',
-  'core/pages/{svg-canvas,covers,motifs}.ts',
+  'core/pages/covers/*.ts',
   'plugins/*/cards/*.ts',
   'package-lock.json',
   'core/pages/{styles,islands,pictures}/**',

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import initialise from 'canvaskit-wasm'
-import { drawSvg } from '../core/pages/svg-canvas.ts'
+import { drawSvg } from '../core/pages/covers/svg-canvas.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Of the drawing in core/pages/pictures/favicon.svg. */

@@ -16,10 +16,10 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { EntitySchema } from '@mikro-orm/core'
 import { systemClock } from '../core/clock.ts'
-import type { DatabaseDriver, Entity } from '../core/database.ts'
+import type { DatabaseDriver, Entity } from '../core/data/database.ts'
+import { type Migration, migrate } from '../core/data/migrations.ts'
 import type { DriverContext } from '../core/driver.ts'
-import { createLog } from '../core/log.ts'
-import { type Migration, migrate } from '../core/migrations.ts'
+import { createLog } from '../core/observe/log.ts'
 import postgres from '../drivers/database/postgres.ts'
 import sqlite from '../drivers/database/sqlite.ts'
 import { launchPostgres } from '../test/kit/postgres.ts'
@@ -101,7 +101,7 @@ async function exportsOf(pattern: string): Promise<unknown[]> {
 
 function textOf({ name, sqlite, postgres }: Migration): string {
   const list = (statements: string[]) => `[${statements.map(quoted).join(', ')}]`
-  return `import type { Migration } from '../../../core/migrations.ts'
+  return `import type { Migration } from '../../../core/data/migrations.ts'
 
 export const migration: Migration = {
   name: ${quoted(name)},

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import type { OpenAPI3 } from 'openapi-typescript'
 import { loadConfig } from '../config/load.ts'
 import { createKernel } from '../core/kernel.ts'
-import { createLog } from '../core/log.ts'
+import { createLog } from '../core/observe/log.ts'
 import { families } from '../drivers/index.ts'
 import { plugins as builtins } from '../plugins/index.ts'
 

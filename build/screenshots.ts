@@ -4,22 +4,23 @@
  * yard with the links by which people come in and what answers their forms, and a game jam in the LAN mode before, while
  * and after people vote.
  *
- *   npm run screenshots -- --to FOLDER [--only TEXT] [--widths 390,1280] [--schemes light]
+ *   npm run screenshots -- --to FOLDER [--engine firefox] [--only TEXT] [--widths 390,1280] [--schemes light]
  */
 import { mkdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { chromium } from 'playwright-core'
 import { openArrivals, openFirstStart } from '../test/kit/arrival-showcase.ts'
-import { BROWSER, SOFTWARE_GRAPHICS } from '../test/kit/browser.ts'
+import { ENGINES, type EngineName, openEngine } from '../test/kit/engines/engine.ts'
+import { cookiesOf, openTarget } from '../test/kit/engines/pages.ts'
 import { jamPagesOf, openJamShowcase } from '../test/kit/jam-showcase.ts'
 import type { Client, Platform } from '../test/kit/platform.ts'
 import { DESIGN_PAGES, openShowcase, pagesOf } from '../test/kit/showcase.ts'
-import { nameOf, openTarget, type Target } from '../test/kit/targets.ts'
+import { nameOf, type Target } from '../test/kit/targets.ts'
 
 const { values } = parseArgs({
   options: {
     to: { type: 'string' },
+    engine: { type: 'string', default: 'chromium' },
     only: { type: 'string', default: '' },
     widths: { type: 'string', default: '390,768,1280' },
     schemes: { type: 'string', default: 'light,dark' },
@@ -29,6 +30,11 @@ const root = resolve(import.meta.dirname, '..')
 const folder = resolve(values.to ?? root)
 if (!relative(root, folder).startsWith('..')) {
   console.error('Name a folder outside of the project: npm run screenshots -- --to FOLDER')
+  process.exit(1)
+}
+
+if (!ENGINES.includes(values.engine as EngineName)) {
+  console.error(`There is no engine "${values.engine}": it is one of ${ENGINES.join(', ')}.`)
   process.exit(1)
 }
 
@@ -43,7 +49,11 @@ interface Scene {
 }
 
 const ends: (() => unknown)[] = []
-const t = { teardown: (end: () => unknown) => void ends.push(end) } as never
+const t = {
+  teardown: (end: () => unknown) => void ends.push(end),
+  fail: (message: string) => console.error(message),
+  pass: (message: string) => console.error(message),
+} as never
 const scenes: Scene[] = []
 {
   const showcase = await openShowcase(t)
@@ -58,27 +68,27 @@ for (const stage of ['begun', 'voting', 'results'] as const) {
   scenes.push({ name: `jam-${stage}-`, platform, viewers: { stranger: null, ...viewers }, pages: jamPagesOf(stage) })
 }
 
-const browser = await chromium.launch({ ...BROWSER, args: [...BROWSER.args, SOFTWARE_GRAPHICS] })
+const engine = await openEngine(t, values.engine as EngineName, { graphics: true })
 let pictures = 0
 
 /** Pictures of everything that one viewer sees, at one size. */
 async function take({ name, platform, viewers, pages }: Scene, viewer: string, width: number, colorScheme: Scheme) {
+  const targets = (pages[viewer] ?? []).filter((one) => `${name}${viewer} ${nameOf(one)}`.includes(values.only))
+  if (!engine || targets.length === 0) return
   const into = join(folder, `${width}-${colorScheme}`)
   await mkdir(into, { recursive: true })
-  const context = await browser.newContext({
-    ...{ baseURL: platform.portal, colorScheme, reducedMotion: 'reduce', ignoreHTTPSErrors: true },
-    viewport: { width, height: width < 600 ? 844 : 900 },
+  const context = await engine.newContext({
+    ...{ base: platform.portal, cookies: cookiesOf(platform, viewers[viewer] ?? null) },
+    ...{ colorScheme, width, height: width < 600 ? 844 : 900 },
   })
-  const cookies = [...(viewers[viewer]?.cookiesOf() ?? [])]
-  await context.addCookies(cookies.map(([name, value]) => ({ name, value, url: platform.portal })))
   const page = await context.newPage()
-  for (const target of pages[viewer] ?? []) {
-    const path = nameOf(target)
-    if (!`${name}${viewer} ${path}`.includes(values.only)) continue
+  for (const target of targets) {
     await openTarget(page, target)
-    await page.evaluate(() => document.fonts.ready)
-    const title = path.replace(/[^\w-]+/g, '-').replace(/^-|-$/g, '') || 'home'
-    await page.screenshot({ path: join(into, `${name}${viewer}-${title.slice(0, 80)}.png`), fullPage: true })
+    const title =
+      nameOf(target)
+        .replace(/[^\w-]+/g, '-')
+        .replace(/^-|-$/g, '') || 'home'
+    await page.screenshot(join(into, `${name}${viewer}-${title.slice(0, 80)}.png`))
     pictures++
   }
   await context.close()
@@ -90,8 +100,7 @@ try {
       for (const scene of scenes)
         for (const viewer of Object.keys(scene.pages)) await take(scene, viewer, width, colorScheme)
 } finally {
-  await browser.close()
   for (const end of ends.reverse()) await end()
 }
 console.log(`${pictures} pictures in ${folder}`)
-process.exit()
+process.exit(engine ? 0 : 1)

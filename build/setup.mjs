@@ -1,56 +1,107 @@
-// Makes a source tree ready to run: dependencies, browser files, the program and, with --test, the test runner. Runs before `npm
-// start` and `npm test`, on whatever Node is there (20 or later) and without node_modules; does nothing when all is
-// there already.
-import { spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+// Makes a source tree ready to run: the packages that running needs, browser files and the program; with --dev also the
+// packages that contributors need, with --test the test runner on top. Runs before `npm start`, `npm test` and `npm run
+// check`, on whatever Node is there (20 or later) and without node_modules; does nothing when all is there already.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const windows = process.platform === 'win32'
 const node = join(root, 'node_modules/.bin', windows ? 'node.cmd' : 'node')
+const forTests = process.argv.includes('--test')
+const forDevelopment = forTests || process.argv.includes('--dev')
+/** What only contributors need is there when one of these packages is. */
+const hasDevelopment = existsSync(join(root, 'node_modules/tap/package.json'))
 
-if (isOlder('node_modules/.package-lock.json', 'package-lock.json')) {
-  console.error('Installing the dependencies; this takes a minute the first time.')
-  installDependencies()
-}
-run(node, ['build/browser.ts', '--if-stale'])
-run(node, ['build/program.ts', '--if-stale'])
-if (process.argv.includes('--test')) {
+if (isOlder('node_modules/.package-lock.json', 'package-lock.json'))
+  await install('ci', forDevelopment || hasDevelopment)
+// Adds to what is there.
+else if (forDevelopment && !hasDevelopment) await install('install', true)
+await Promise.all([start(node, ['build/browser.ts', '--if-stale']), start(node, ['build/program.ts', '--if-stale'])])
+if (forTests) {
   // Here and not by the tests that pack them, which run beside each other.
-  run(node, ['build/clients.ts', '--if-stale'])
-  prepareTap()
+  await start(node, ['build/clients.ts', '--if-stale'])
+  await prepareTap()
 }
 
 function isOlder(file, than) {
   return !existsSync(join(root, file)) || statSync(join(root, file)).mtimeMs < statSync(join(root, than)).mtimeMs
 }
 
-function installDependencies() {
-  // Development and optional packages are needed whatever NODE_ENV says: the browser build, and Node itself.
-  const arguments_ = ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--include=dev', '--include=optional']
+async function install(command, withDevelopment) {
+  // Optional packages are needed whatever NODE_ENV says: Node itself is one.
+  const kinds = [withDevelopment ? '--include=dev' : '--omit=dev', '--include=optional']
+  const arguments_ = [command, '--no-audit', '--no-fund', '--no-save', '--loglevel=error', '--progress=false', ...kinds]
   // The Node in node_modules must not be the one that replaces node_modules.
   const { npm_node_execpath: outerNode, npm_execpath: npm, PATH = '' } = process.env
   const outerPath = PATH.split(delimiter)
     .filter((folder) => !folder.includes('node_modules'))
     .join(delimiter)
   const env = { ...process.env, PATH: outerPath }
-  if (outerNode && npm && !outerNode.includes('node_modules')) run(outerNode, [npm, ...arguments_], env)
-  else run(windows ? 'npm.cmd' : 'npm', arguments_, env)
+  const finished = showProgress(withDevelopment)
+  // What npm has to say of itself at the end, our line says.
+  const options = { env, stdout: 'ignore' }
+  if (outerNode && npm && !outerNode.includes('node_modules')) await start(outerNode, [npm, ...arguments_], options)
+  else await start(windows ? 'npm.cmd' : 'npm', arguments_, options)
+  finished()
+}
+
+/**
+ * One line that moves while npm works, which says nothing itself: how many of the packages are there. On a terminal the
+ * line is written anew; elsewhere tenths are added to it.
+ */
+function showProgress(withDevelopment) {
+  const packages = expectedPackages(withDevelopment)
+  const startedAt = Date.now()
+  const { isTTY } = process.stderr
+  const seconds = () => `${Math.round((Date.now() - startedAt) / 1000)} s`
+  const title = `Installing ${packages.length} packages${withDevelopment ? ', those of the tests included' : ''}`
+  let tenths = 0
+  if (!isTTY) process.stderr.write(`${title}:`)
+  const timer = setInterval(() => {
+    const there = packages.filter((path) => existsSync(join(root, path, 'package.json'))).length
+    if (isTTY) return process.stderr.write(`\r${title}: ${there} after ${seconds()} `)
+    for (; tenths < Math.floor((there / packages.length) * 10); tenths++) process.stderr.write(` ${tenths + 1}0 %`)
+  }, 500)
+  return () => {
+    clearInterval(timer)
+    process.stderr.write(isTTY ? `\r${title}: done in ${seconds()}   \n` : `, done in ${seconds()}\n`)
+  }
+}
+
+/** Folders of the packages that npm puts on this machine. */
+function expectedPackages(withDevelopment) {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const fits = (given, here) => {
+    const list = [given ?? []].flat()
+    return list.length === 0 || list.includes(here) || list.some((name) => name[0] === '!' && name !== `!${here}`)
+  }
+  return Object.entries(packages)
+    .filter(([path, { dev, os, cpu, libc }]) => {
+      if (path === '' || (dev && !withDevelopment)) return false
+      return fits(os, process.platform) && fits(cpu, process.arch) && !libc?.includes('musl')
+    })
+    .map(([path]) => path)
 }
 
 /** tap bakes its list of plugins into its installation; ours leaves out its own way of running TypeScript. */
-function prepareTap() {
+async function prepareTap() {
   const built = "import('tap').then(({ t }) => process.exit(Number(t.pluginSignature.includes('typescript'))))"
   if (spawnSync(node, ['-e', built], { cwd: root, stdio: 'ignore', shell: windows }).status === 0) return
   console.error('Preparing the test runner, once.')
-  run(node, ['node_modules/.bin/tap', 'build'])
+  await start(node, ['node_modules/.bin/tap', 'build'])
 }
 
 /** Standard output belongs to what comes afterwards, so everything here goes to standard error. */
-function run(command, arguments_, env = process.env) {
-  const { status, error } = spawnSync(command, arguments_, { cwd: root, env, stdio: ['ignore', 2, 2], shell: windows })
-  if (status === 0) return
-  console.error(`${[command, ...arguments_].join(' ')} failed${error ? `: ${error.message}` : ''}`)
-  process.exit(1)
+function start(command, arguments_, { env = process.env, stdout = 2 } = {}) {
+  return new Promise((resolve) => {
+    const fail = (why) => {
+      console.error(`\n${[command, ...arguments_].join(' ')} failed${why ? `: ${why}` : ''}`)
+      process.exit(1)
+    }
+    const child = spawn(command, arguments_, { cwd: root, env, stdio: ['ignore', stdout, 2], shell: windows })
+    child.on('error', (error) => fail(error.message))
+    child.on('exit', (code) => (code === 0 ? resolve() : fail()))
+  })
 }

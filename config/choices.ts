@@ -12,7 +12,7 @@ import { isMapping } from './validate.ts'
 
 // The schema depends on what the configuration chooses, so these choices are read before anything is validated.
 
-interface Surroundings {
+interface BaseUrlSources {
   values: Record<string, unknown>
   env: Record<string, string | undefined>
   configDir: string
@@ -32,13 +32,13 @@ export interface PluginChoice {
 }
 
 /** Imports the one driver of each family that the configuration names, and no other. */
-export async function chooseDrivers(families: DriverFamily[], around: Surroundings): Promise<DriverChoice[]> {
+export async function chooseDrivers(families: DriverFamily[], around: BaseUrlSources): Promise<DriverChoice[]> {
   return Promise.all(families.map(async (family) => ({ family, driver: await chooseDriver(family, around) })))
 }
 
 async function chooseDriver(
   family: DriverFamily,
-  { values, env, configDir, findings }: Surroundings,
+  { values, env, configDir, findings }: BaseUrlSources,
 ): Promise<AnyDriver | null> {
   const path = [family.name, 'driver']
   const variable = variableFor(path)
@@ -68,7 +68,7 @@ const unknownDriver = (name: string, builtins: string[]): string =>
  * Settles which plugins run: the built-in ones that are not turned off, and those that a key under `plugins` adds by
  * the name of a package or a file.
  */
-export async function choosePlugins(builtins: Plugin[], around: Surroundings): Promise<PluginChoice[]> {
+export async function choosePlugins(builtins: Plugin[], around: BaseUrlSources): Promise<PluginChoice[]> {
   const { values, env } = around
   const settings = isMapping(values.plugins) ? values.plugins : {}
   const choices = builtins.map((plugin) => {
@@ -91,7 +91,7 @@ export async function choosePlugins(builtins: Plugin[], around: Surroundings): P
 async function addPlugin(
   name: string,
   known: PluginChoice[],
-  { configDir, findings }: Surroundings,
+  { configDir, findings }: BaseUrlSources,
 ): Promise<Plugin | null> {
   const path = ['plugins', name]
   const complain = (sentence: string) => findings.error(path, `${keyOf(path)}: ${sentence}`, 'key')

@@ -33,7 +33,7 @@ export function choices(schema: Schema): unknown[] | null {
   return lists?.every((list) => list !== null) ? lists.flat() : null
 }
 
-/** What a schema expects, in words: `a whole number from 0 to 65535`. */
+/** The expectation of a schema, in words: `a whole number from 0 to 65535`. */
 export function expectation(schema: Schema): string {
   const listed = choices(schema)
   if (listed) return listed.length === 1 ? `\`${listed[0]}\`` : `one of ${listed.join(', ')}`
@@ -78,7 +78,7 @@ function between(minimum?: number, maximum?: number): string {
   return maximum === undefined ? '' : `, ${maximum} at most`
 }
 
-/** What was found instead, short enough for one line. A secret is never repeated. */
+/** The value found instead, short enough for one line. A secret is never repeated. */
 export function found(schema: Schema, value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'

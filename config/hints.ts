@@ -5,7 +5,7 @@ const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, '')
 
 const letters = (word: string) => [...plain(word)].sort().join('')
 
-/** Letters to change; letters in another order count as one, since that is how fingers slip: `hots`. */
+/** AccountEmails to change; letters in another order count as one, since that is how fingers slip: `hots`. */
 const distance = (word: string, candidate: string) =>
   letters(word) === letters(candidate) ? Number(plain(word) !== plain(candidate)) : leven(plain(word), plain(candidate))
 

@@ -4,7 +4,7 @@ import type { Plugin } from '../core/plugin.ts'
 import { choices, type Schema } from './expectation.ts'
 import { assembleSchema } from './schema.ts'
 
-/** What a newcomer changes first; everything else stands there as a comment. */
+/** The keys that newcomers change first; all others are comments in the file. */
 const ACTIVE = new Set(['listen', 'listen.host', 'listen.port', 'dataDir', 'portal', 'portal.name'])
 
 /** These follow other keys when nobody sets them, and so have no value of their own to show. */

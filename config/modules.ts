@@ -37,7 +37,7 @@ async function load(from: string, specifier: string, name: string, missing: stri
     return module.default
   } catch (error) {
     const { code, url, message } = error as NodeJS.ErrnoException & { url?: string }
-    // What is missing is the module itself, not one that it imports in its turn.
+    // The missing module is this one, not one of its imports.
     const itself = url ? url === specifier : message.startsWith(`Cannot find package '${name}'`)
     if (code === 'ERR_MODULE_NOT_FOUND' && itself) throw new ModuleMissing(missing)
     throw new Error(`${name} can't be loaded: ${message}`)

@@ -8,7 +8,7 @@ export interface Problem {
   severity: 'error' | 'warning'
   /** The key, dotted: `listen.port`; empty for the file as a whole. */
   key: string
-  /** What is wrong, what was expected, and a hint where there is one. */
+  /** The problem, the expectation, and a hint where there is one. */
   message: string
   /** Where the value was set: the file as it was named, an environment variable, or a command-line option. */
   source: string | null

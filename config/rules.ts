@@ -17,7 +17,7 @@ export function deriveAddresses(values: Record<string, unknown>): void {
   if (isLoopback(hostname)) fill(values, 'games', 'domain', hostname === 'localhost' ? host : `localhost:${port}`)
 }
 
-/** What no single value shows: security.md section 1, rule 8, and settings that weaken the platform. */
+/** Rules about several values: combinations that contradict each other, and settings that weaken the platform. */
 export function checkRules(config: Config, { error, warning }: Pick<Findings, 'error' | 'warning'>): void {
   if (config.trustProxy === true)
     warning(

@@ -3,7 +3,7 @@ import { choices, expectation, found, type Schema } from './expectation.ts'
 import { didYouMean } from './hints.ts'
 import { keyOf, type Path } from './problems.ts'
 
-/** What validation tells its caller, and asks of it. */
+/** The interface between validation and its caller. */
 export interface ValidationContext {
   report(path: Path, message: string, at?: 'key' | 'value'): void
   /** Fetches the secret that `{ file }` or `{ env }` points to; throws a sentence when it can't. */

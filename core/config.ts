@@ -24,7 +24,7 @@ export const bucketKeys = {
     default: '',
     pattern: '^([A-Za-z0-9._-]+/)*$',
     maxLength: 256,
-    description: 'What all keys begin with, ending in /, to share a bucket.',
+    description: 'Prefix of all keys, ending in /, to share a bucket.',
   }),
 }
 
@@ -88,6 +88,13 @@ export const kernelSections = {
   portal: Section(
     {
       url: Url('Public address of the portal.', 'http://localhost:8080'),
+      formerUrls: Type.Array(Type.String({ pattern: '^https?://[^/?#@\\s]+$', maxLength: 300 }), {
+        default: [],
+        maxItems: 50,
+        examples: [['http://localhost:8080']],
+        description:
+          'Addresses that the portal or the Studio had before; whoever comes there is led to the present one.',
+      }),
       name: Type.String({ default: 'Gameyard', minLength: 1, maxLength: 60, description: 'Name shown on every page.' }),
       designPage: Type.Boolean({
         default: false,
@@ -107,6 +114,12 @@ export const kernelSections = {
         pattern: '^[a-z0-9.-]+(:[0-9]+)?$',
         examples: ['example-games.net'],
         description: 'Games live at <slug>.<domain>; with its port when that is not the usual one.',
+      }),
+      formerDomains: Type.Array(Type.String({ pattern: '^[a-z0-9.-]+(:[0-9]+)?$', maxLength: 253 }), {
+        default: [],
+        maxItems: 50,
+        examples: [['localhost:8080']],
+        description: 'Former values of games.domain. Requests there are redirected to the present address of the game.',
       }),
       origins: Type.Union([Type.Literal('subdomain'), Type.Literal('port')], {
         default: 'subdomain',
@@ -185,7 +198,7 @@ export const kernelSections = {
       serviceName: Type.String({
         default: 'gameyard',
         minLength: 1,
-        description: 'What this platform is called there.',
+        description: 'The name of this platform in traces.',
       }),
       sampleRatio: Type.Number({ default: 1, minimum: 0, maximum: 1, description: 'The part of all traces to send.' }),
     },
@@ -211,6 +224,33 @@ export const kernelLimits = {
     description: 'Requests a minute to APIs and pages, by signed-in caller or else by address.',
   }),
   requestBodyBytes: Type.Integer({ default: 1_048_576, minimum: 1024, description: 'Largest JSON or form body.' }),
+  uploadsPerPlayer: Type.Integer({
+    default: 4,
+    minimum: 1,
+    description: 'Uploads of one player that may be under way, by one node; the files of a deploy are counted apart.',
+  }),
+  uploadBytesPerSecond: Type.Integer({
+    default: 16_384,
+    minimum: 1,
+    description: 'The rate below which an upload is cut off.',
+  }),
+  uploadWindowSeconds: Type.Integer({
+    default: 30,
+    minimum: 1,
+    description:
+      'How long an upload may be slower than that; also what every upload has beyond the time of its length.',
+  }),
+  slowReaderSeconds: Type.Integer({
+    default: 30,
+    minimum: 1,
+    description: 'A client that takes less than 1 KiB a second of its answer for so long is cut off.',
+  }),
+  stalledPerAddress: Type.Integer({
+    default: 32,
+    minimum: 1,
+    description:
+      'Connections of one address that take nothing of their answer, or go on with a body that was answered; those that do longest are cut off. Not counted behind a proxy (trustProxy).',
+  }),
   shutdownSeconds: Type.Integer({ default: 10, minimum: 1, description: 'Longest time that a stop may take.' }),
 }
 

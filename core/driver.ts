@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { Clock } from './clock.ts'
 
-/** What the kernel hands to a driver beside its own configuration. */
+/** Passed to a driver by the kernel, beside the driver's own configuration. */
 export interface DriverContext {
   /** Absolute path of the data folder. A driver keeps what it stores on disk in a folder of its own below it. */
   dataDir: string

@@ -6,7 +6,7 @@ export interface ErrorDetail {
   message: string
 }
 
-/** What a thrower may add to a catalogued error. */
+/** Additions that the thrower of a catalogued error may give. */
 export interface ErrorExtras {
   details?: ErrorDetail[]
   /** Response headers, such as `Retry-After` or `WWW-Authenticate`. */
@@ -54,22 +54,19 @@ export const Unauthorized = defineError('unauthorized', 401, '%s')
 export const MissingScope = defineError('missing_scope', 403, 'API token is missing the %s scope.')
 export const Forbidden = defineError('forbidden', 403, '%s')
 export const NotFound = defineError('not_found', 404, 'There is no such %s.')
-export const MethodNotAllowed = defineError('method_not_allowed', 405, 'This address does not take %s.')
+export const MethodNotAllowed = defineError('method_not_allowed', 405, 'This address does not accept %s.')
 export const Conflict = defineError('conflict', 409, '%s')
 export const PayloadTooLarge = defineError('payload_too_large', 413, '%s')
 export const UnsupportedMediaType = defineError('unsupported_media_type', 415, '%s')
 export const MisdirectedRequest = defineError('misdirected_request', 421, 'This server has no site named %s.')
+export const MovedAway = defineError('misdirected_request', 421, 'This platform is at %s now; send requests there.')
 export const RateLimited = defineError('rate_limited', 429, 'Too many requests; try again in %s seconds.')
 export const TooManyStreams = defineError(
   'too_many_streams',
   429,
-  'You follow %s event streams already; close one of them first.',
+  'You already have %s open event streams; close one of them first.',
 )
-export const Internal = defineError(
-  'internal',
-  500,
-  'Something went wrong on our side. The log has it under request %s.',
-)
+export const Internal = defineError('internal', 500, 'The server made a mistake. The log has it under request %s.')
 export const StorageFull = defineError('storage_full', 507, 'The server has no space left to store this.')
 
 /** Stops the start: one sentence that names the culprit and the fix. Printed without a stack. */

@@ -47,7 +47,7 @@ export interface Bus {
   save(key: string, fence: number, text: string, ttlMs: number): Promise<boolean>
   /** Adds texts to what was saved with exactly this fence; `ttlMs` begins anew. @returns false when it is not there */
   append(key: string, fence: number, texts: string[], ttlMs: number): Promise<boolean>
-  /** What was saved, and what was appended to it in order; null when there is nothing. */
+  /** The saved value, and the appended ones in order; null when there is nothing. */
   load(key: string): Promise<{ fence: number; texts: string[] } | null>
   /** Rejects when the bus can't be reached; used by /readyz. */
   ping(): Promise<void>
@@ -90,7 +90,7 @@ export class Events {
   async start(): Promise<void> {
     await this.#bus.subscribe(CHANNEL, (message) => {
       const event = parse(message)
-      if (!event) this.#log.error({ size: message.length }, 'the bus carried something that is no event')
+      if (!event) this.#log.error({ size: message.length }, 'the bus carried a message that is no event')
       else if (event.node !== this.#node) this.#deliver(event.name, event.payload)
     })
   }
@@ -107,7 +107,7 @@ export class Events {
     try {
       await this.#bus.publish(CHANNEL, JSON.stringify({ node: this.#node, name, payload }))
     } catch (error) {
-      this.#log.error({ err: error, event: name }, 'other nodes did not hear of an event')
+      this.#log.error({ err: error, event: name }, 'an event could not be sent to other nodes')
     }
   }
 

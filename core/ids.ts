@@ -1,5 +1,5 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
-import { monotonicFactory } from 'ulid'
+import { encodeTime, monotonicFactory } from 'ulid'
 
 /** The prefixes of contracts, section 1: an id says what it names. */
 export type IdPrefix = 'ply' | 'gam' | 'app' | 'tok' | 'dep' | 'ast' | 'job' | 'gen' | 'led' | (string & {})
@@ -23,6 +23,9 @@ function randomCharacters(): () => number {
 /** An id: a type prefix, `_`, and 26 characters that sort by time of creation (a ULID). */
 export const newId = (prefix: IdPrefix, at: Date): string => `${prefix}_${ulid(at.getTime())}`
 
+/** What every id sorts below that was made before an instant, and no other: an index by id is one by time of creation. */
+export const firstId = (prefix: IdPrefix, at: Date): string => `${prefix}_${encodeTime(at.getTime())}`
+
 /** Whether a string has the form of such an id: cheap, before any look-up. */
 export const isId = (prefix: IdPrefix, value: string): boolean =>
   value.length === prefix.length + 27 &&
@@ -31,6 +34,18 @@ export const isId = (prefix: IdPrefix, value: string): boolean =>
 
 /** Random text of `[A-Za-z0-9_-]`, `bytes` strong: for codes, states and secrets. */
 export const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url')
+
+/**
+ * The words of a title for a slug: `[a-z0-9]` without accents and apostrophes, joined by single hyphens. It may begin or
+ * end with a hyphen, or be empty: the caller cuts it to its own length.
+ */
+export const slugWords = (title: string): string =>
+  title
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/['’]/g, '')
+    .replace(/[^a-z0-9]+/g, '-')
 
 /** Names for requests, unlike any other's: not secret, and made without asking for randomness each time. */
 export function requestIds(): () => string {

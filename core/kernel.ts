@@ -1,68 +1,52 @@
-import cookie from '@fastify/cookie'
-import formbody from '@fastify/formbody'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import fastifyPlugin from 'fastify-plugin'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
-import { Auth } from './auth.ts'
-import { type BrowserFiles, browserFileRoutes, type FileSource, loadBrowserFiles } from './browser-files.ts'
-import { CertificateFiles } from './certificate-files.ts'
+import { createApp } from './boot/app.ts'
+import { CleanupStack } from './boot/cleanup-stack.ts'
+import { connectDatabase } from './boot/database.ts'
+import type { Announcement, Program } from './boot/decorators.ts'
+import { openDrivers } from './boot/drivers.ts'
+import { registerPlugins } from './boot/plugins.ts'
+import { addHealthChecks, installRules, registerKernelRoutes } from './boot/routes.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
-import { openDataFolder, refuseClockApart, refuseClockBehind } from './data-folder.ts'
-import { Database, type DatabaseDriver } from './database.ts'
-import { registerDesign } from './design.ts'
+import { backUpBeforeMigration } from './data/backups/migration-backup.ts'
+import type { FileSource } from './data/built-files.ts'
+import { assertClockNotBehind, assertClocksAgree, openDataFolder } from './data/data-folder.ts'
+import type { DataLock } from './data/data-lock.ts'
+import type { DatabaseDriver } from './data/database.ts'
+import { KeyRings } from './data/key-rings.ts'
+import { Keys } from './data/keys.ts'
 import type { ChosenDriver } from './driver.ts'
-import { installErrorHandlers, refuseAddress } from './error-handler.ts'
-import { StartupError } from './errors.ts'
-import { EventStreams } from './event-streams.ts'
-import { type Bus, Events } from './events.ts'
-import { FirstLooks } from './first-look.ts'
-import { GamePorts } from './game-ports.ts'
-import { Health, registerHealth } from './health.ts'
-import { IdempotentAnswer, idempotencyMigrations, installIdempotency } from './idempotency.ts'
-import { randomText, requestIds } from './ids.ts'
-import { BackgroundJob, Jobs, jobMigrations } from './jobs.ts'
-import { Keys } from './keys.ts'
-import { type LocalAuthority, openLocalAuthority } from './local-authority.ts'
-import { createLog } from './log.ts'
-import { LogTail } from './log-tail.ts'
-import { RequestMetrics, registerMetrics } from './metrics.ts'
-import { collectOpenapi, registerReference } from './openapi.ts'
-import { Origins } from './origins.ts'
-import { Overview } from './overview.ts'
-import type { Site } from './pages.ts'
-import { PlainRedirects } from './plain-redirects.ts'
-import { arrange, configOf, limitsOf, type Plugin, sectionsOf } from './plugin.ts'
-import { registerRateLimits } from './rate-limit.ts'
-import { RequestLog } from './request-log.ts'
-import { answerClientError, installRequestRules, PARSER_OPTIONS } from './request-rules.ts'
-import { installRouteContract, RouteTable } from './routes.ts'
-import { installSecurityHeaders } from './security-headers.ts'
-import { installShutdown } from './shutdown.ts'
-import { registerSiteFiles } from './site-files.ts'
-import { registerSitemap } from './sitemap.ts'
-import type { Telemetry } from './telemetry.ts'
-import { PlainHttp } from './tls.ts'
-import { noTracing, type Tracing } from './tracing.ts'
-import { serializerCompiler, validatorCompiler } from './validation.ts'
-import { WorkerPrograms } from './worker-programs.ts'
+import { Events } from './events.ts'
+import { Auth } from './http/auth.ts'
+import { Connections } from './http/connections.ts'
+import { EventStreams } from './http/event-streams.ts'
+import { FastPath } from './http/fast-path.ts'
+import { HttpsRedirects } from './http/https-redirects.ts'
+import { RouteTable } from './http/routes.ts'
+import { installShutdown } from './http/shutdown.ts'
+import { randomText } from './ids.ts'
+import { Jobs } from './jobs/jobs.ts'
+import { WorkerPrograms } from './jobs/worker-programs.ts'
+import { Health } from './observe/health.ts'
+import { HostDashboard } from './observe/host-dashboard.ts'
+import { createLog } from './observe/log.ts'
+import { LogTail } from './observe/log-tail.ts'
+import { RequestMetrics } from './observe/metrics.ts'
+import type { Telemetry } from './observe/telemetry.ts'
+import { noTracing } from './observe/tracing.ts'
+import { CertificateFiles } from './origins/certificate-files.ts'
+import { GamePorts } from './origins/game-ports.ts'
+import { openLocalAuthority } from './origins/local-authority.ts'
+import { Origins } from './origins/origins.ts'
+import { PlainHttp } from './origins/tls.ts'
+import { loadBrowserFiles } from './pages/browser-files.ts'
+import { renderErrorPage, type Site } from './pages/index.ts'
+import { KeptPages } from './pages/kept-pages.ts'
+import { type Plugin, sortByDependencies } from './plugin.ts'
 
-/** Something that whoever starts the program should see: a set-up link, a warning. Null when there is nothing to say. */
-export interface Announcement {
-  label: string
-  text(): Promise<string | null>
-  /** A picture in characters, shown below everything else on a terminal only. */
-  picture?(): Promise<string>
-}
-
-/** A program that is one file. */
-export interface Program {
-  path: string
-  version: string
-}
-
-/** What a program is put together from; see bin/serve.ts. */
+/** The parts of a program; see bin/serve.ts. */
 export interface KernelParts {
   plugins: Plugin[]
   /** The driver that the configuration chose for each family, with its part of the configuration. */
@@ -74,195 +58,125 @@ export interface KernelParts {
   program?: Program | null
   clock?: Clock
   log?: Logger
-  /** What keeps the last lines of that log. */
+  /** Keeps the last lines of that log. */
   logTail?: LogTail
   /** The configuration as it is in force, as text, secrets masked. */
   describeConfig?: () => string
   /** Traces, where they are wanted; ends with the app. */
   telemetry?: Telemetry | null
-}
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    config: Config
-    browserFiles: BrowserFiles
-    clock: Clock
-    /** What nodes share; for events use `events`. */
-    bus: Bus
-    db: Database
-    events: Events
-    keys: Keys
-    jobs: Jobs
-    health: Health
-    origins: Origins
-    gamePorts: GamePorts
-    site: Site
-    /** The authority that signs for this LAN; null without https of our own. */
-    localAuthority: LocalAuthority | null
-    plainHttp: PlainHttp
-    plainRedirects: PlainRedirects
-    program: Program | null
-    overview: Overview
-    /** Spans for what takes time. */
-    tracing: Tracing
-    /** Version of the program. */
-    programVersion: string
-    /** What the configuration chose, by family. */
-    driverNames: Readonly<Record<string, string>>
-    /** The configuration as it is in force, as text, secrets masked; null where the program did not say. */
-    describeConfig: (() => string) | null
-    /** Shown once the server listens; plugins add theirs. */
-    announcements: Announcement[]
-  }
+  /**
+   * Asked once nothing else can refuse the start: whether this process alone serves from the data folder. What it gives
+   * ends with the app, after everything else.
+   */
+  takeDataFolder?: () => Promise<DataLock | null>
+  /** Asked once the database answers, before anything is written to it: what it throws ends the start. */
+  refuse?: (database: Pick<DatabaseDriver, 'query'>) => Promise<void>
 }
 
 /**
- * Starts the platform up to, but not including, listening. What follows is the order of the start; each step is a file
- * of its own. Whatever breaks a contract stops it with a `StartupError`.
+ * Starts the platform up to, but not including, listening. This file is the order of the start; each step is a call
+ * into a room. Whatever breaks a contract stops it with a `StartupError`.
  */
 export async function createKernel(config: Config, parts: KernelParts): Promise<FastifyInstance> {
-  const opened = new Opened()
+  const cleanups = new CleanupStack()
   try {
-    return await assemble(config, parts, opened)
+    return await start(config, parts, cleanups)
   } catch (error) {
     // A start that fails midway leaves nothing open that would keep the process alive.
-    await opened.abandon()
+    await cleanups.abandon()
     throw error
   }
 }
 
-async function assemble(config: Config, parts: KernelParts, opened: Opened): Promise<FastifyInstance> {
-  const { drivers, clock = systemClock, log = createLog(config.log.level), telemetry = null } = parts
+async function start(config: Config, parts: KernelParts, cleanups: CleanupStack): Promise<FastifyInstance> {
+  const { drivers, version, clock = systemClock, log = createLog(config.log.level), telemetry = null } = parts
   const tracing = telemetry ?? noTracing
-  opened.add(() => telemetry?.close())
+  let dataLock: DataLock | null | undefined
+  cleanups.add(() => dataLock?.release())
+  cleanups.add(() => telemetry?.close())
 
   // 1. The plugins' manifests: names, dependencies, tables.
-  const plugins = arrange(parts.plugins)
+  const plugins = sortByDependencies(parts.plugins)
 
-  // 2. The ground: keys, then drivers, then the database with its migrations.
+  // 2. What can refuse the start without having written anything.
   const origins = new Origins(config)
+  const browserFiles = await loadBrowserFiles(parts.browserFiles)
+  const files = config.listen.tls.cert ? await CertificateFiles.open(config.listen.tls, { log, clock }) : null
+  cleanups.add(() => files?.close())
+
+  // 3. Storage: the data folder, the keys, then the drivers, then the database, to which nothing is written yet.
+  dataLock = await parts.takeDataFolder?.()
   await openDataFolder(config.dataDir)
-  // A clock that was passed in is nobody's machine's.
-  if (clock === systemClock) await refuseClockBehind(config.dataDir, clock)
+  // Only the system's clock is compared with others; a clock that was passed in belongs to a test.
+  if (clock === systemClock) await assertClockNotBehind(config.dataDir, clock)
   const keys = await Keys.open(config)
-  const instances: Record<string, unknown> = {}
-  for (const [family, { driver, config: options }] of Object.entries(drivers)) {
-    const instance = (await driver.create(options as never, {
-      dataDir: config.dataDir,
-      portalUrl: config.portal.url,
-      clock,
-      log: log.child({ driver: `${family}/${driver.name}` }),
-      secret: (purpose) => keys.derive(`drivers/${purpose}`),
-    })) as Closable
-    opened.add(() => instance.close?.())
-    // The capability of that name is the plugin's, if there is one.
-    instances[plugins.some(({ name }) => name === family) ? `${family}Driver` : family] = instance
-  }
-  const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<string, Closable>
-  if (database.shared && !config.secret) {
-    throw new StartupError(
-      'Several machines can share this database, so each needs the same `secret` in its configuration.',
-    )
-  }
-  const db = await openDatabase(database, plugins, { log, clock, tracing })
-  if (clock === systemClock && database.now) refuseClockApart(await database.now(), clock)
+  const { database, bus, families } = await openDrivers(drivers, { config, keys, plugins, clock, log }, cleanups)
   const events = new Events(bus, log, randomText(9))
   await events.start()
+  const refuse = async () => {
+    if (clock === systemClock && database.now) assertClocksAgree(await database.now(), clock)
+    await parts.refuse?.(database)
+  }
+  const beforeMigration = () =>
+    backUpBeforeMigration({ driver: database, dataDir: config.dataDir, version, clock, log })
+  const db = await connectDatabase(database, plugins, { log, clock, tracing, version, refuse, beforeMigration })
   const jobs = new Jobs({ db, clock, log, events, tracing })
-  opened.add(() => jobs.stop())
+  jobs.every('jobs/forget', 24 * 3600, ({ signal }) => jobs.forgetFailed(signal))
+  cleanups.add(() => jobs.stop())
 
-  // 3. The app, and what plugins find on it.
+  // 4. The server: which connections it takes, with which certificate.
   const requests = new RequestMetrics()
   const plainHttp = new PlainHttp(origins, { lan: config.lan.enabled })
   const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock) : null
-  const files = config.listen.tls.cert ? await CertificateFiles.open(config.listen.tls, { log, clock }) : null
   const certificate = files?.current ?? local?.certificate
-  const firstLooks = new FirstLooks(log, requests, certificate ? { certificate, plain: plainHttp } : null)
-  const app = Fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }), // core/request-rules.ts writes one line
-    trustProxy: config.trustProxy,
-    genReqId: requestIds(),
-    requestIdHeader: false,
-    bodyLimit: config.limits.requestBodyBytes,
-    forceCloseConnections: 'idle',
-    pluginTimeout: SLOWEST_START_MS,
-    serverFactory: (handler) => firstLooks.createServer(handler),
-    childLoggerFactory: (parent, bindings, options) => new RequestLog(parent, bindings, options),
-    frameworkErrors: (error, request, reply) => refuseAddress(app, error, request, reply),
-    clientErrorHandler: answerClientError,
-    ...PARSER_OPTIONS,
-    routerOptions: { constraints: { origin: origins.constraint() } as never, maxParamLength: 1024 },
-  }) as unknown as FastifyInstance
-  // Before the plugins add theirs: Fastify runs these hooks in reverse, and what plugins close still needs the ground.
-  app.addHook('onClose', () => opened.close())
-  opened.app = app
-  app.setValidatorCompiler(validatorCompiler)
-  app.setSerializerCompiler(serializerCompiler)
-  app.decorateRequest('principal', null)
+  const connections = new Connections(config.limits, { countAddresses: config.trustProxy === false })
+  const fastPath = new FastPath(
+    { log, metrics: requests, connections },
+    certificate ? { certificate, plain: plainHttp } : null,
+  )
+  const app = createApp(config, { log, origins, connections, fastPath })
+  // Before the plugins add theirs: Fastify runs these hooks in reverse, and plugins still use these while they close.
+  app.addHook('onClose', () => cleanups.close())
+  cleanups.app = app
   const health = new Health()
-  files?.watch(health, (renewed) => firstLooks.renew(renewed))
-  opened.add(() => files?.close())
-  const browserFiles = await loadBrowserFiles(parts.browserFiles)
+  files?.watch(health, (renewed) => fastPath.renew(renewed))
+
+  // 5. What plugins find on the app; boot/decorators.ts has the types.
   const decorators = {
-    ...{ config, clock, bus, db, events, keys, jobs, health, origins, firstLooks, plainHttp },
+    keyRings: new KeyRings({ db, clock, keys, events }),
+    ...{ config, clock, bus, db, events, keys, jobs, health, origins, connections, fastPath, plainHttp },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
     site: { name: config.portal.name, portalUrl: origins.portal, navigation: [], links: [], card: null } as Site,
-    announcements: [],
+    announcements: [] as Announcement[],
     localAuthority: local?.authority ?? null,
     program: parts.program ?? null,
-    overview: new Overview(),
+    hostDashboard: new HostDashboard(),
     eventStreams: new EventStreams(),
     tracing,
-    programVersion: parts.version,
+    programVersion: version,
     driverNames: Object.fromEntries(Object.entries(drivers).map(([family, { driver }]) => [family, driver.name])),
     logTail: parts.logTail ?? new LogTail(),
     describeConfig: parts.describeConfig ?? null,
     browserFiles,
+    keptPages: new KeptPages({ browserFiles, origins }),
+    renderErrorPage,
     workerPrograms: new WorkerPrograms(parts.browserFiles),
     ...families,
   }
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
-
   app.decorate('gamePorts', new GamePorts(app, origins))
-  app.decorate('plainRedirects', new PlainRedirects(app, plainHttp))
+  app.decorate('httpsRedirects', new HttpsRedirects(app, plainHttp))
 
-  // 4. What holds for every route, then the kernel's own routes.
-  if (telemetry) await app.register(telemetry.plugin)
-  installRouteContract(app)
-  installRequestRules(app)
-  installIdempotency(app)
-  await app.register(cookie)
-  await app.register(formbody)
-  installSecurityHeaders(app, origins, { lan: config.lan.enabled })
-  await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
-  await collectOpenapi(app, { version: parts.version, url: origins.portal })
-  installErrorHandlers(app)
-  registerHealth(app, health)
-  registerMetrics(app, requests, config.metrics.token)
-  browserFileRoutes(app, { files: browserFiles, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
-  registerReference(app)
-  if (config.portal.designPage) registerDesign(app)
-  registerSiteFiles(app)
-  registerSitemap(app)
-  health.add('database', () => db.ping())
-  // Without it each node goes on for itself; were it vital, its outage would take every node off the load balancer.
-  health.add('bus', () => bus.ping(), { vital: false })
-  for (const [family, instance] of Object.entries(families)) {
-    if (instance.ping) health.add(family, () => Promise.resolve(instance.ping?.()))
-  }
+  // 6. The rules of every route, the kernel's own routes, then the plugins in the order of their dependencies.
+  await installRules(app, telemetry)
+  registerKernelRoutes(app, requests)
+  addHealthChecks(app, families)
+  await registerPlugins(app, plugins, config)
 
-  // 5. The plugins, in the order of their dependencies.
-  for (const plugin of plugins) {
-    await app.register(
-      fastifyPlugin(async (scope) => plugin.register(scope, ...settingsOf(plugin, config)), {
-        name: plugin.name,
-        dependencies: plugin.dependencies,
-      }),
-    )
-  }
+  // 7. The tables, now that no plugin has broken its contract; then all that starts with `onReady`.
+  await db.migrate()
 
-  // 6. The end: requests first, then the plugins, then what was opened, in reverse.
+  // 8. The end: requests first, then the plugins, then what was opened, in reverse.
   app.addHook('onReady', () => jobs.start())
   app.addHook('preClose', async () => app.eventStreams.close())
   installShutdown(app, health, config.limits.shutdownSeconds)
@@ -270,52 +184,8 @@ async function assemble(config: Config, parts: KernelParts, opened: Opened): Pro
   return app
 }
 
-/** For one plugin, and for what happens once all are ready. Fastify's own 10 s are few for a small, busy machine. */
-const SLOWEST_START_MS = 120_000
-
-/** Whom a certificate of this LAN is for: the address first. */
+/** The hosts that a certificate of this LAN names: the address first. */
 const lanHosts = ({ dataDir, listen, lan }: Config) => ({
   dataDir,
   hosts: [...new Set([listen.host, `${lan.name}.local`, 'localhost', '127.0.0.1'])],
 })
-
-const settingsOf = (plugin: Plugin, config: Config) =>
-  [configOf(plugin, config), limitsOf(plugin, config), sectionsOf(plugin, config)] as const
-
-/** The database with every table of kernel and plugins, migrated: also for commands that need no more than that. */
-export const openDatabase = (
-  driver: DatabaseDriver,
-  plugins: Plugin[],
-  context: { log: FastifyBaseLogger; clock: Clock; tracing?: Tracing },
-): Promise<Database> =>
-  Database.open(driver, {
-    entities: [BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],
-    migrations: [...jobMigrations, ...idempotencyMigrations, ...plugins.flatMap((plugin) => plugin.migrations)],
-    ...context,
-  })
-
-/** What a start has opened so far, and how to end it: the other way round, each thing once. */
-class Opened {
-  /** Once there is an app, its `onClose` ends the rest. */
-  app: FastifyInstance | null = null
-  readonly #ends: (() => unknown)[] = []
-
-  add(end: () => unknown): void {
-    this.#ends.push(end)
-  }
-
-  async close(): Promise<void> {
-    for (const end of this.#ends.splice(0).reverse()) await end()
-  }
-
-  /** After a start that failed. */
-  async abandon(): Promise<void> {
-    if (this.app) await this.app.close()
-    else await this.close()
-  }
-}
-
-interface Closable {
-  ping?(): Promise<void>
-  close?(): Promise<void>
-}

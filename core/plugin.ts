@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Static, TObject, TProperties } from 'typebox'
 import Type from 'typebox'
 import type { Config } from './config.ts'
+import type { Migration } from './data/migrations.ts'
 import { StartupError } from './errors.ts'
-import type { Migration } from './migrations.ts'
 
 export interface PluginManifest<Schema extends TObject, Limits extends TProperties, Sections extends SectionSchemas> {
   /** Lower-case words joined by `-`; unique in the program. */
@@ -41,7 +41,7 @@ export type PluginRegister<
   sections: { [Name in keyof Sections]: Static<Sections[Name]> },
 ) => Promise<void>
 
-/** What the kernel keeps of a plugin. */
+/** The kernel's record of a plugin. */
 export interface Plugin extends Required<PluginManifest<TObject, TProperties, SectionSchemas>> {
   register: PluginRegister<TObject, TProperties, SectionSchemas>
 }
@@ -50,8 +50,9 @@ export interface Plugin extends Required<PluginManifest<TObject, TProperties, Se
  * The contract of a plugin, whole.
  *
  * A plugin is one capability. The kernel reads the manifest of every plugin before anything runs: it checks that the
- * names and tables are unique, that dependencies are there and go one way, gives each its part of the configuration,
- * and migrates the database. Then it calls `register` in dependency order, once.
+ * names and tables are unique, that dependencies are there and go one way, and gives each its part of the configuration.
+ * Then it calls `register` in dependency order, once, and, when all has gone well, migrates the database: a plugin that
+ * breaks its contract leaves it as it was. So `register` finds no tables; what needs them hangs on Fastify's `onReady`.
  *
  * `register` decorates the app with one service (the plugin's whole public face beside its schemas and events) and
  * registers its routes with `app.register(routes)`, which gives them a scope of their own. Every route declares
@@ -81,7 +82,7 @@ export function definePlugin<
  *
  * @throws StartupError naming the plugin that breaks the contract, and the fix
  */
-export function arrange(plugins: Plugin[]): Plugin[] {
+export function sortByDependencies(plugins: Plugin[]): Plugin[] {
   const byName = new Map<string, Plugin>()
   const owners = new Map<string, string>()
   const claim = (thing: string, plugin: Plugin) => {

@@ -1,7 +1,6 @@
 // While nodes are replaced one at a time, the version before runs on a database that the new one has migrated.
 import t from 'tap'
-import { idempotencyMigrations } from '../core/idempotency.ts'
-import { jobMigrations } from '../core/jobs.ts'
+import { migrationsOf } from '../core/boot/database.ts'
 import { plugins } from '../plugins/index.ts'
 
 /** Begins a statement about a table that is there, whatever quotes it uses. */
@@ -74,7 +73,7 @@ const textLengths = (statements: readonly string[]) =>
   )
 
 t.test('migrations only add', async (t) => {
-  const all = [...jobMigrations, ...idempotencyMigrations, ...plugins.flatMap((plugin) => plugin.migrations)]
+  const all = migrationsOf(plugins)
   t.ok(all.length > 10)
   const plain = plainIndexes(all.flatMap(({ sqlite }) => sqlite))
   const lengths = textLengths(all.flatMap(({ postgres }) => postgres))

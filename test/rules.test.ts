@@ -1,6 +1,6 @@
 // The rules of the house that a reader can't see from one file: which way imports run, and what may not be there.
 import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import t from 'tap'
 import { plugins } from '../plugins/index.ts'
@@ -18,12 +18,29 @@ function importsOf(text: string, file: string): string[] {
   return specifiers.map((specifier) => relative(root, resolve(root, dirname(file), specifier)))
 }
 
+/** The kernel's rooms; each imports those before it. */
+const ROOMS = ['observe', 'data', 'jobs', 'origins', 'http', 'pages', 'openapi', 'boot']
+/** Files of the kernel that every room may import. */
+const CONTRACTS = ['clock', 'config', 'driver', 'errors', 'events', 'ids'].map((name) => `core/${name}.ts`)
+
+/** Whether a file of the kernel may import another: contracts below the rooms, `plugin.ts` and `kernel.ts` above. */
+function mayImport(from: string, to: string): boolean {
+  if (CONTRACTS.includes(to)) return true
+  if (to === 'core/plugin.ts') return from.startsWith('core/boot/') || from === 'core/kernel.ts'
+  if (CONTRACTS.includes(from)) return false
+  const [own, other] = [from, to].map((file) => ROOMS.indexOf(file.split('/')[1] ?? '')) as [number, number]
+  if (own === -1) return true
+  return other !== -1 && other <= own
+}
+
 /** The sentence that a forbidden import earns, or null. */
 function verdict(from: string, to: string): string | null {
   const [top = '', name = ''] = from.split('/')
   const [toTop = '', toName = ''] = to.split('/')
   const may = (...tops: string[]) =>
     tops.includes(toTop) ? null : `${from} imports ${to}: ${top} does not know ${toTop}`
+  if (top === 'core' && toTop === 'core')
+    return mayImport(from, to) ? null : `${from} imports ${to}: the kernel's rooms import each other one way`
   if (top === 'core') return may('core')
   if (top === 'config') return may('config', 'core')
   if (top === 'clients') return may('clients')
@@ -61,6 +78,9 @@ t.test('the rules catch what they forbid', async (t) => {
     ['core/kernel.ts', 'plugins/games/index.ts'],
     ['core/kernel.ts', 'drivers/storage/local.ts'],
     ['core/pages/shell.ts', 'config/load.ts'],
+    ['core/data/database.ts', 'core/http/auth.ts'],
+    ['core/http/auth.ts', 'core/kernel.ts'],
+    ['core/errors.ts', 'core/data/keys.ts'],
     ['config/load.ts', 'plugins/index.ts'],
     ['drivers/storage/s3.ts', 'plugins/games/index.ts'],
     ['drivers/storage/s3.ts', 'drivers/bus/redis.ts'],
@@ -79,7 +99,12 @@ t.test('the linter holds the same rules while one writes', async (t) => {
   // Beside a copy of the settings, so that nothing is written into the tree.
   const folder = t.testdir({
     'biome.json': readFileSync(join(root, 'biome.json'), 'utf8'),
-    core: { 'x.ts': "import '../plugins/games/index.ts'\n" },
+    core: {
+      'x.ts': "import '../plugins/games/index.ts'\n",
+      data: { 'x.ts': "import '../http/auth.ts'\n" },
+      http: { 'x.ts': "import '../kernel.ts'\n", inner: { 'x.ts': "import '../../pages/html.ts'\n" } },
+      'errors.ts': "import './data/keys.ts'\n",
+    },
     drivers: { storage: { 'x.ts': "import '../../plugins/games/index.ts'\n" } },
     plugins: {
       games: { 'x.ts': "import '../../config/load.ts'\n", 'y.ts': "import './z.ts'\n", 'z.ts': "import './y.ts'\n" },
@@ -102,6 +127,9 @@ t.test('the linter holds the same rules while one writes', async (t) => {
   for (const top of ['core', 'drivers/storage', 'plugins/games', 'config', 'clients']) {
     t.ok(broken('noRestrictedImports', `${top}/x.ts`), top)
   }
+  for (const file of ['core/data/x.ts', 'core/http/x.ts', 'core/http/inner/x.ts', 'core/errors.ts']) {
+    t.ok(broken('noRestrictedImports', file), file)
+  }
   t.ok(broken('noImportCycles', 'plugins/games/y.ts'), 'a circle')
 })
 
@@ -110,4 +138,46 @@ t.test('there is no junk drawer, and no file that is two ideas', async (t) => {
     t.notMatch(file, /(^|\/)(utils?|helpers?|misc|common)(\.|\/)/, file)
     t.ok(readFileSync(join(root, file), 'utf8').split('\n').length <= 401, `${file} has 400 lines or fewer`)
   }
+})
+
+/** One circle of imports, as a chain of files, or null. */
+function circleIn(graph: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const done = new Set<string>()
+  const visit = (file: string, path: string[]): string[] | null => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return null
+    for (const next of graph.get(file) ?? []) {
+      const circle = visit(next, [...path, file])
+      if (circle) return circle
+    }
+    done.add(file)
+    return null
+  }
+  for (const file of graph.keys()) {
+    const circle = visit(file, [])
+    if (circle) return circle
+  }
+  return null
+}
+
+t.test('no files import each other in a circle, not even for a type', (t) => {
+  const graph = new Map(sources.map((file) => [file, importsOf(readFileSync(join(root, file), 'utf8'), file)]))
+  t.equal(circleIn(graph)?.join(' -> ') ?? null, null)
+  const types = importsOf("import type { B } from './b.ts'", 'core/a.ts')
+  t.same(circleIn(new Map(Object.entries({ 'core/a.ts': types, 'core/b.ts': ['core/a.ts'] }))), [
+    'core/a.ts',
+    'core/b.ts',
+    'core/a.ts',
+  ])
+  t.end()
+})
+
+t.test('every room of the kernel is known to the rule, and none has more than 20 files of code', (t) => {
+  const folders = readdirSync(join(root, 'core'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  t.same(folders.map(({ name }) => name).sort(), [...ROOMS].sort())
+  for (const room of ROOMS) {
+    const files = globSync('*.ts', { cwd: join(root, 'core', room) })
+    t.ok(files.length > 0 && files.length <= 20, `${room} has ${files.length} files`)
+  }
+  t.end()
 })

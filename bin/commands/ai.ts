@@ -30,9 +30,7 @@ interface Credits {
 }
 
 export function configure(ai: Command, installation: Installation): void {
-  ai.description(
-    'Text, objects and pictures made by AI, paid in credits. Nothing is paid unless it succeeds.',
-  ).addHelpText(
+  ai.description('Generates text, objects and pictures with AI, for credits. A failure costs nothing.').addHelpText(
     'after',
     `
 Examples:
@@ -43,13 +41,13 @@ Examples:
   )
   withClientOptions(ai.command('generate'))
     .summary('make a text, an object or a picture')
-    .description('Makes something from a prompt. Text and objects go to standard output, a picture into a file.')
+    .description('Generates from a prompt. Text and objects go to standard output, a picture into a file.')
     .argument('<prompt>', 'what to make; - reads it from standard input')
     .addOption(new Option('--type <type>', 'default: text; object with --schema').choices(['text', 'object', 'image']))
     .option('--system <text>', 'how to behave')
     .option('--schema <file>', 'JSON Schema of the object')
     .option('--model <name>', "one of the platform's models")
-    .option('--game <game>', 'the game that this counts for: slug or id')
+    .option('--game <game>', 'the game for its statistics: slug or id')
     .addOption(new Option('--max-output-tokens <number>', 'at most 16384; default 4096').argParser(positive))
     .addOption(new Option('--temperature <number>', '0 to 2').argParser(number))
     .option('--aspect-ratio <ratio>', 'of a picture, such as 16:9')
@@ -59,7 +57,7 @@ Examples:
       runClient(options, installation, (client) => generate(client, prompt, options)),
     )
   withClientOptions(ai.command('credits'))
-    .summary('show your credits, and what they went for')
+    .summary('show your credits and the ledger')
     .action((options: ClientOptions) => runClient(options, installation, credits))
 }
 

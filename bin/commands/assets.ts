@@ -20,14 +20,25 @@ interface Asset {
   tags: string[]
   files: { path: string; size: number }[]
   variants: { source: { size: number; triangles: number | null }; lod?: { size: number; triangles: number | null } }
+  lodReason: string | null
   rigged: boolean
   animations: string[]
+}
+
+/** Why a model has no lighter form, in words. */
+const LOD_REASONS: Record<string, string> = {
+  few_triangles: 'none: it has few triangles already',
+  shape_would_change: 'none: its shape would change',
+  not_smaller: 'none: it would not be clearly smaller',
+  unreadable: 'none: this model can’t be processed',
 }
 
 interface UploadOptions extends ClientOptions {
   title?: string
   description?: string
   visibility?: string
+  public?: true
+  private?: true
   license?: string
   tag?: string[]
 }
@@ -40,9 +51,10 @@ export function configure(assets: Command, installation: Installation): void {
     `
 Examples:
   gameyard assets list --mine
-  gameyard assets upload knight.glb --title Knight --license CC0-1.0 --tag medieval
+  gameyard assets upload knight.glb --title Knight --license CC0-1.0 --tag medieval --public
   gameyard assets download knight --variant lod --output public/knight.glb
-  gameyard assets animate knight walk --output public/walk.glb`,
+  gameyard assets animate knight walk --output public/walk.glb
+  gameyard assets animate knight --from moves --clip Walking_A`,
   )
 
   withClientOptions(assets.command('list'))
@@ -63,11 +75,13 @@ Examples:
 
   withClientOptions(assets.command('upload'))
     .summary('upload a file')
-    .description('Uploads a model (GLB), a pack (ZIP), a picture or a sound. Models are validated on the way in.')
+    .description('Uploads a model (GLB), a pack (ZIP), a picture or a sound. The platform validates models.')
     .argument('<file>', 'what to upload')
     .option('--title <text>', 'its name (default: that of the file)')
     .option('--description <text>', 'what it is')
-    .addOption(new Option('--visibility <who>', 'who sees it').choices(['public', 'private']))
+    .addOption(new Option('--visibility <who>', 'who sees it (default: private)').choices(['public', 'private']))
+    .addOption(new Option('--public', 'the same as --visibility public').conflicts(['visibility', 'private']))
+    .addOption(new Option('--private', 'the same as --visibility private').conflicts(['visibility', 'public']))
     .option('--license <spdx>', 'such as CC0-1.0 or CC-BY-4.0')
     .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
     .action((file, options) => run(options, (client) => upload(client, file, options)))
@@ -83,11 +97,16 @@ Examples:
 
   withClientOptions(assets.command('animate'))
     .summary('give a rigged model a clip')
-    .description('Makes an animated copy of a rigged humanoid model, and downloads it as GLB.')
+    .description(
+      'Makes an animated copy of a rigged model, and downloads it as GLB: a humanoid with one of the presets, or any model with a clip of another asset, such as a library of clips. That one stays with the model until --remove takes it off.',
+    )
     .argument('<asset>', 'slug or id')
-    .argument('<preset>', PRESETS.join(', '))
+    .argument('[preset]', PRESETS.join(', '))
+    .option('--from <asset>', 'the asset whose clip it is')
+    .option('--clip <name>', 'the name of the clip there')
+    .option('--remove', 'take that clip off the model')
     .option('-o, --output <file>', 'where to; a folder, or - for standard output')
-    .action((asset, preset, options) => run(options, (client) => animate(client, asset, preset, options)))
+    .action((asset, preset, options) => run(options, (client) => animate(client, asset, { ...options, preset })))
 
   for (const [name, summary] of [
     ['publish', 'let everybody see it'],
@@ -103,8 +122,8 @@ Examples:
 
 /** The API, and which origin of it has the assets. */
 async function studio(client: Client): Promise<{ api: Api; origin: string }> {
-  const [api, { studioOf }] = await Promise.all([client.api(), import('../../clients/cli/studio.ts')])
-  return { api, origin: await studioOf(api, client.env) }
+  const [api, { studioUrl }] = await Promise.all([client.api(), import('../../clients/cli/studio-url.ts')])
+  return { api, origin: await studioUrl(api, client.env) }
 }
 
 const pathOf = (asset: string, rest = ''): string => `/api/assets/${encodeURIComponent(asset)}${rest}`
@@ -157,6 +176,7 @@ function describe(terminal: Terminal, asset: Asset, formatBytes: (bytes: number)
     ['License', asset.license ?? 'not said'],
     ['Source', shape(source)],
     ...(lod ? ([['LOD', shape(lod)]] as [string, string][]) : []),
+    ...(asset.lodReason ? ([['LOD', LOD_REASONS[asset.lodReason] ?? 'none']] as [string, string][]) : []),
     ['Tags', asset.tags.join(', ') || 'none'],
     ['Clips', asset.animations.join(', ') || 'none'],
   ]
@@ -179,12 +199,12 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
   })
   if (!found.isFile()) throw usageError(`${file} is no file; a pack is uploaded as a ZIP.`)
   const { api, origin } = await studio(client)
-  const { title, description, visibility, license, tag } = options
+  const { title, description, license, tag } = options
   const name = basename(file)
   const fields = {
     title: title ?? name.replace(/\.[^.]+$/, ''),
     description,
-    visibility,
+    visibility: options.public ? 'public' : options.private ? 'private' : options.visibility,
     license,
     tags: tag?.join(','),
   }
@@ -219,27 +239,52 @@ async function download(
   })
 }
 
-async function animate(client: Client, asset: string, preset: string, { output }: { output?: string }): Promise<void> {
-  if (!PRESETS.includes(preset)) {
-    const [{ usageError }, { closest }] = await Promise.all([
-      import('../../clients/cli/errors.ts'),
-      import('../../clients/cli/games.ts'),
-    ])
-    const near = await closest(preset, PRESETS)
-    throw usageError(
-      `There is no clip ${preset}.`,
-      near ? `Did you mean ${near}?` : `There are: ${PRESETS.join(', ')}.`,
-    )
-  }
+interface AnimateOptions {
+  preset?: string | undefined
+  from?: string
+  clip?: string
+  remove?: true
+  output?: string
+}
+
+async function animate(client: Client, asset: string, options: AnimateOptions): Promise<void> {
+  const choice = await clipOf(options)
   const place = await studio(client)
   const { api, origin } = place
   const found = await api.get<Asset>(pathOf(asset), { origin })
-  await api.post(pathOf(found.id, '/animations'), { preset }, { origin, repeatable: true, idleMs: 120_000 })
-  await fetchFile(client, place, pathOf(found.id, `/animation/${preset}`), {
-    query: {},
-    output,
-    name: () => `${found.slug}-${preset}.glb`,
+  const query = 'from' in choice ? { from: choice.from } : {}
+  if ('from' in choice && options.remove) {
+    await api.delete(pathOf(found.id, '/animations'), { origin, query: { ...choice } })
+    return client.terminal.result({ removed: choice }, () => `${choice.clip} is off ${found.title}.`)
+  }
+  await api.post(pathOf(found.id, '/animations'), choice, { origin, repeatable: true, idleMs: 120_000 })
+  const name = 'from' in choice ? choice.clip : choice.preset
+  await fetchFile(client, place, pathOf(found.id, `/animation/${encodeURIComponent(name)}`), {
+    query,
+    output: options.output,
+    name: () => `${found.slug}-${name.replace(/[^\p{L}\p{N}._-]+/gu, '-')}.glb`,
   })
+}
+
+/** The requested animation. @throws UsageError */
+async function clipOf({
+  preset,
+  from,
+  clip,
+  remove,
+}: AnimateOptions): Promise<{ preset: string } | { from: string; clip: string }> {
+  if (from !== undefined && clip !== undefined && preset === undefined) return { from, clip }
+  const [{ usageError }, { closest }] = await Promise.all([
+    import('../../clients/cli/errors.ts'),
+    import('../../clients/cli/games.ts'),
+  ])
+  const choices = `There are: ${PRESETS.join(', ')}.`
+  if (from !== undefined || clip !== undefined || remove || preset === undefined) {
+    throw usageError('Say which clip: a preset, or --from ASSET --clip NAME.', choices)
+  }
+  if (PRESETS.includes(preset)) return { preset }
+  const near = await closest(preset, PRESETS)
+  throw usageError(`There is no clip ${preset}.`, near ? `Did you mean ${near}?` : choices)
 }
 
 async function fetchFile(

@@ -2,7 +2,7 @@ import { access, link, mkdtemp, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { LoadedConfig } from '../../config/load.ts'
-import type { DatabaseDriver } from '../../core/database.ts'
+import type { DatabaseDriver } from '../../core/data/database.ts'
 import { StartupError } from '../../core/errors.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
@@ -13,7 +13,7 @@ export function configure(command: Command): void {
   withConfigOptions(command)
     .description('Copies the database, the blobs and the keys into one new file, also while the platform runs.')
     .argument('<file>', 'the file to write; it must not exist')
-    .option('--verify', 'restore it into a scratch folder beside it and read all of it before it counts')
+    .option('--verify', 'test the backup: restore it into a scratch folder beside it and read all of it')
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExample:\n  gameyard backup /backups/gameyard-$(date +%F).tar')
     .action(backup)
@@ -21,8 +21,8 @@ export function configure(command: Command): void {
 
 async function backup(file: string, options: Options): Promise<void> {
   const [{ writeBackup }, { openDriver, describeBackup }] = await Promise.all([
-    import('../../core/backup.ts'),
-    import('../standalone.ts'),
+    import('../../core/data/backups/backup.ts'),
+    import('../open-driver.ts'),
   ])
   const loaded = await loadProgramConfig(options)
   const { dataDir } = loaded.config
@@ -34,7 +34,7 @@ async function backup(file: string, options: Options): Promise<void> {
   try {
     const target = options.verify ? `${file}.unverified` : file
     if (options.verify) await rm(target, { force: true }) // what a run that was cut off left
-    const summary = await writeBackup({ driver, storage, dataDir }, target)
+    const summary = await writeBackup({ driver, storage, dataDir, config: loaded.config }, target)
     if (options.verify) await verify(loaded, target, file)
     console.log(options.json ? JSON.stringify({ file, ...summary }) : `Wrote ${file}: ${describeBackup(summary)}.`)
   } finally {
@@ -45,15 +45,17 @@ async function backup(file: string, options: Options): Promise<void> {
 
 /** Restores a backup as one would in need, reads the whole database, and gives the file its name only if all is well. */
 async function verify(loaded: LoadedConfig, unverified: string, file: string): Promise<void> {
-  const [{ BackupError }, { restoreBackup }, { openDriver }] = await Promise.all([
-    import('../../core/backup-archive.ts'),
-    import('../../core/backup.ts'),
-    import('../standalone.ts'),
+  const [{ BackupError }, { restoreBackup }, { openDriver, databaseFileOf }] = await Promise.all([
+    import('../../core/data/backups/archive.ts'),
+    import('../../core/data/backups/backup.ts'),
+    import('../open-driver.ts'),
   ])
   const scratch = await mkdtemp(join(dirname(resolve(file)), `.${basename(file)}-`))
   try {
     const dataDir = join(scratch, 'data')
-    await restoreBackup(unverified, dataDir, (folder) => openDriver<Storage>(loaded, 'storage', folder))
+    const databaseFile = databaseFileOf(loaded)
+    const openStorage = (folder: string) => openDriver<Storage>(loaded, 'storage', folder)
+    await restoreBackup(unverified, { dataDir, openStorage, databaseFile, secret: loaded.config.secret })
     const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
     const damage = await driver.findDamage?.()
     await driver.close()

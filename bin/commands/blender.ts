@@ -27,7 +27,7 @@ export function configure(blender: Command, installation: Installation): void {
       .option('--param <name=value>', 'a parameter; once for each', collect)
       .option('--wait', 'wait until it is done, and fail if it fails')
   blender
-    .description("Models made by Blender on the platform's machines. What is made becomes an asset of yours.")
+    .description("Blender on the platform's machines makes models. The results become assets of yours.")
     .addHelpText(
       'after',
       `
@@ -59,12 +59,12 @@ Examples:
 
   withClientOptions(blender.command('watch'))
     .summary('follow a job to its end')
-    .argument('<job>', 'its id, or that of what a prompt makes')
+    .argument('<job>', 'its id, or the id of a generation from a prompt')
     .action((job, options) => run(options, (client) => watch(client, job)))
 
   withWork(blender.command('revise'))
     .summary('go on from a completed job')
-    .description('Revises, renders, inspects or exports what a completed job made, as a job of its own.')
+    .description('Revises, renders, inspects or exports the result of a completed job, in a new job.')
     .argument('<job>', 'its id')
     .addOption(
       new Option('--action <action>', 'what to do')
@@ -80,7 +80,7 @@ Examples:
     .action((job, options) => run(options, (client) => cancel(client, job)))
 
   withClientOptions(blender.command('artifacts'))
-    .summary('list or download what a job made')
+    .summary('list or download the results of a job')
     .argument('<job>', 'its id')
     .argument('[name]', 'model.glb, preview.png, inspection.json or scene.blend')
     .option('-o, --output <file>', 'where to; a folder, or - for standard output')
@@ -106,8 +106,8 @@ interface Place {
 }
 
 async function studio(client: Client): Promise<Place> {
-  const [api, { studioOf }] = await Promise.all([client.api(), import('../../clients/cli/studio.ts')])
-  return { api, origin: await studioOf(api, client.env) }
+  const [api, { studioUrl }] = await Promise.all([client.api(), import('../../clients/cli/studio-url.ts')])
+  return { api, origin: await studioUrl(api, client.env) }
 }
 
 async function workOf({ script, param }: Work): Promise<{ script?: string; parameters?: Record<string, unknown> }> {
@@ -221,7 +221,7 @@ async function unfinished(what: string, { status, error }: Pick<Job, 'status' | 
   const how = status === 'cancelled' ? 'was cancelled' : `failed: ${error?.message ?? 'no reason was given'}`
   return new CliError(`The ${what} ${how}`, {
     code: error?.code ?? status,
-    ...(status === 'failed' ? { hint: 'Mend the script or the parameters, and submit it again.' } : {}),
+    ...(status === 'failed' ? { hint: 'Correct the script or the parameters, and submit it again.' } : {}),
   })
 }
 

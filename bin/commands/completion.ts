@@ -6,7 +6,7 @@ type Shell = (typeof SHELLS)[number]
 
 export function configure(command: Command, _installation: Installation, everything: () => Promise<Command>): void {
   command
-    .description('Prints what makes the Tab key complete commands and options.')
+    .description('Prints a script for the shell, which completes commands and options with the Tab key.')
     .argument('<shell>', SHELLS.join(', '))
     .addOption(new Option('--json', 'as JSON'))
     .addHelpText(

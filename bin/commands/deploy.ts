@@ -17,15 +17,15 @@ type Options = ClientOptions & {
 export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
     .description(
-      'Publishes a build, all of it at once: players see the version before, or this one. Only what changed is sent; ' +
-        'cut off in the middle, the same command goes on from there.',
+      'Publishes a build atomically: players see the previous version or this one. It uploads changed files only; ' +
+        'after an interruption the same command continues.',
     )
     .argument('[dir]', 'the finished build, with index.html in it (default: that of gameyard.json)')
     .option('--game <game>', 'slug or id (default: that of gameyard.json)')
     .option('--create', 'make the game if there is none yet, and write gameyard.json')
     .option('--title <text>', 'what --create calls it (default: the title of index.html)')
-    .option('--message <text>', 'what is new, for the history')
-    .option('--preview', 'publish at an address of its own; the live version stays')
+    .option('--message <text>', 'a note for the history')
+    .option('--preview', 'publish at a preview address; the live version stays')
     .addHelpText(
       'after',
       `

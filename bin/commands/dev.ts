@@ -9,7 +9,7 @@ type Options = ClientOptions & { game?: string; port: number; open?: true; offli
 export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
     .description(
-      'Serves a folder on this machine and loads the page again when a file changes. Sign-in, session, rooms and ' +
+      'Serves a folder on this machine, and reloads the page when a file changes. Sign-in, session, rooms and ' +
         'scripts of the platform are those of the deployed game.',
     )
     .argument('[dir]', 'the folder with index.html (default: that of gameyard.json, or this one)')

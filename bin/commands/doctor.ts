@@ -34,7 +34,7 @@ async function run(client: Client, options: Options, { version }: Installation):
       message: `gameyard ${version} on Node ${process.versions.node}, ${process.platform}`,
     },
   ]
-  for await (const check of await examinationOf(client, options)) checks.push(check)
+  for await (const check of await examinationOf(client, options, version)) checks.push(check)
   const healthy = checks.every(({ status }) => status !== 'failed')
   if (!healthy) process.exitCode = 1
   const marks = {
@@ -53,13 +53,13 @@ async function run(client: Client, options: Options, { version }: Installation):
 }
 
 /** Of the platform that lives here, or of one that is used from here. */
-async function examinationOf(client: Client, options: Options): Promise<AsyncGenerator<Check>> {
+async function examinationOf(client: Client, options: Options, version: string): Promise<AsyncGenerator<Check>> {
   const here = options.config ?? options.data ?? client.env.SERVICE_CONFIG ?? (existsSync('gameyard.yaml') || undefined)
   if (here !== undefined && options.url === undefined) {
-    const { examineServer } = await import('../doctor/server.ts')
-    return examineServer(await loadProgramConfig(options))
+    const { diagnoseServer } = await import('../doctor/server.ts')
+    return diagnoseServer(await loadProgramConfig(options), version)
   }
   const { credentials, env, project, baseUrl, userAgent } = client
-  const { examine } = await import('../../clients/cli/doctor.ts')
-  return examine({ credentials, env, url: options.url, project, baseUrl, userAgent })
+  const { diagnose } = await import('../../clients/cli/doctor.ts')
+  return diagnose({ credentials, env, url: options.url, project, baseUrl, userAgent })
 }

@@ -33,26 +33,28 @@ Examples:
     runClient(options, installation, async (client) => work(client, (await chosen(client, options.game)).game.id))
   const named = 'such as play.example.com'
 
-  command('list', 'list the domains of a game', 'Lists the domains of a game, and what each still needs.').action(
-    (options: Options) => run(options, list),
-  )
+  command(
+    'list',
+    'list the domains of a game',
+    'Lists the domains of a game, and the missing DNS records of each.',
+  ).action((options: Options) => run(options, list))
   command('add', 'ask for a domain', 'Asks for a domain and shows the records that its DNS needs.')
     .argument('<domain>', named)
     .action((name: string, options: Options) => run(options, (client, game) => add(client, game, name)))
   command(
     'verify',
-    'look at the DNS now',
-    'Has the platform look at the DNS now. Exit code 1 while it is not verified.',
+    'check the DNS now',
+    'Lets the platform check the DNS now. Exit code 1 while the domain is not verified.',
   )
     .argument('<domain>', named)
     .action((name: string, options: Options) => run(options, (client, game) => verify(client, game, name)))
-  command('primary', 'make it the main address', 'Lets all other addresses of the game lead to this domain.')
+  command('primary', 'make it the main address', 'Redirects all other addresses of the game to this domain.')
     .argument('<domain>', named)
-    .option('--off', 'let every address show the game itself again')
+    .option('--off', 'end the redirects to this domain')
     .action((name: string, options: Options & { off?: boolean }) =>
       run(options, (client, game) => setPrimary(client, game, name, !options.off)),
     )
-  command('remove', 'give a domain up', 'Gives a domain up: the game is not served there any more.')
+  command('remove', 'give a domain up', 'Removes a domain: it no longer serves the game.')
     .argument('<domain>', named)
     .action((name: string, options: Options) => run(options, (client, game) => remove(client, game, name)))
 }
@@ -86,7 +88,7 @@ async function add(client: Client, gameId: string, name: string): Promise<void> 
       '',
       recordsOf(client.terminal, domain),
       '',
-      `They are looked for again and again. To look now: gameyard games domains verify ${domain.name}`,
+      `The platform checks them repeatedly. To check now: gameyard games domains verify ${domain.name}`,
     ].join('\n'),
   )
 }

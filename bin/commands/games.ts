@@ -53,10 +53,10 @@ Examples:
 
   withFields(withClientOptions(games.command('update')), false)
     .summary('change a game')
-    .description('Changes what is named, and leaves the rest as it is.')
+    .description('Changes the given fields only.')
     .argument('[game]', 'slug or id; default: that of gameyard.json')
     .option('--slug <slug>', 'another address; the old one leads to it for 90 days')
-    .option('--playable', 'let it be played on its page of the platform')
+    .option('--playable', 'show the game on its page of the platform, in a frame')
     .option('--no-playable', 'take it off that page')
     .option('--isolated', 'serve it cross-origin isolated, for threads')
     .option('--no-isolated', 'serve it as usual')
@@ -89,7 +89,7 @@ const withFields = (command: Command, required: boolean): Command => {
     .addOption(text('--title <text>', 'its name, up to 120 characters'))
     .addOption(text('--description <text>', 'what it is'))
     .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
-    .option('--home <address>', 'where it lives, when it is not hosted here')
+    .option('--home <address>', 'its address, when another server hosts it')
     .addOption(new Option('--visibility <who>', 'who sees it').choices(['public', 'private']))
 }
 
@@ -138,6 +138,7 @@ async function show(client: Client, named: string | undefined): Promise<void> {
 }
 
 function describe(terminal: Terminal, game: Game): string {
+  const { authWidget, crossOriginIsolated } = game.settings
   const facts: [string, string][] = [
     ['Id', game.id],
     ['Address', game.url],
@@ -147,12 +148,20 @@ function describe(terminal: Terminal, game: Game): string {
     ['Tags', game.tags.join(', ') || 'none'],
     ['Live', game.liveDeployId ?? 'nothing deployed yet'],
     ['Plays', String(game.stats.plays)],
+    ['Isolated', isolationOf(crossOriginIsolated)],
+    ['Sign-in', authWidget === 'on' ? 'a button on its pages' : 'left to the game (gameyard games update --widget)'],
   ]
   return [
     `${terminal.style('bold', game.title)}${game.playable ? '' : ' (closed)'}`,
     ...facts.map(([name, value]) => `  ${terminal.style('dim', name.padEnd(8))} ${value}`),
   ].join('\n')
 }
+
+/** Explains cross-origin isolation: its benefit and its conditions. */
+const isolationOf = (isolated: boolean): string =>
+  isolated
+    ? 'yes: threads and SharedArrayBuffer work; what it loads from elsewhere must allow that (CORP or CORS)'
+    : 'no: it has no threads and no SharedArrayBuffer (gameyard games update --isolated)'
 
 async function create(client: Client, options: Fields): Promise<void> {
   const { terminal } = client

@@ -12,7 +12,7 @@ export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
     .description(
       "Writes an annotated configuration file for a platform; with --game, a game's gameyard.json, so that " +
-        '`gameyard deploy` knows what to deploy and where. What is there already stays as it is.',
+        '`gameyard deploy` finds the folder and the game in gameyard.json. Existing files are not changed.',
     )
     .argument('[file]', 'where to (default: gameyard.yaml)')
     .addOption(new Option('--preset <name>', 'start from a ready-made configuration').choices(PRESETS))

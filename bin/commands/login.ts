@@ -8,7 +8,7 @@ type Options = ClientOptions & { withToken?: true; browser: boolean; label?: str
 export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
     .description(
-      'Signs in by your approval in a browser, and keeps a token of full access for this machine. One sign-in a platform.',
+      'Signs in with your approval in a browser, and stores a token of full access for this machine. One sign-in a platform.',
     )
     .option('--with-token', 'read a token from standard input instead, such as one of your settings')
     .option('--no-browser', 'only print the address, for another device')
@@ -28,13 +28,16 @@ In scripts and CI set SERVICE_API_TOKEN and SERVICE_BASE_URL instead; nothing is
 
 async function login(client: Client, options: Options): Promise<void> {
   const { terminal, credentials, env, userAgent } = client
-  const { homeOf, keepToken } = await import('../../clients/cli/login.ts')
+  const [{ keepToken }, { homeOf }] = await Promise.all([
+    import('../../clients/cli/login.ts'),
+    import('../../clients/cli/platform.ts'),
+  ])
   const baseUrl = await homeOf(await client.baseUrl(), userAgent)
   // Before anybody is sent to a browser for nothing.
   await credentials.mustBeWritable()
   const token = options.withToken ? await tokenFromInput() : await approve(client, baseUrl, options)
   const account = await keepToken(credentials, { baseUrl, token, userAgent }, { revocable: !options.withToken })
-  if (env.SERVICE_API_TOKEN) terminal.note('SERVICE_API_TOKEN is set here, and goes before this sign-in.')
+  if (env.SERVICE_API_TOKEN) terminal.note('SERVICE_API_TOKEN is set here, and takes precedence over this sign-in.')
   terminal.result(
     { baseUrl, user: account.user, tokenLabel: account.label, file: credentials.file },
     () =>

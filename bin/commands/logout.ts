@@ -4,7 +4,7 @@ import type { Installation } from '../installation.ts'
 
 export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
-    .description('Signs out: revokes the token of this machine at the platform, and forgets it here.')
+    .description('Signs out: revokes the token of this machine at the platform, and deletes it here.')
     .addHelpText('after', '\nExamples:\n  gameyard logout\n  gameyard logout --url https://yard.example.org')
     .action((options: ClientOptions) => runClient(options, installation, logout))
 }
@@ -20,7 +20,7 @@ async function logout(client: Client): Promise<void> {
   if (!account) {
     throw new CliError(`You are not signed in to ${baseUrl}.`, {
       code: 'not_signed_in',
-      hint: 'SERVICE_API_TOKEN, if it is set, is yours to take away: gameyard tokens revoke',
+      hint: 'This does not change SERVICE_API_TOKEN; to revoke that token: gameyard tokens revoke',
     })
   }
   const revoked = await revoke(baseUrl, account, userAgent)

@@ -1,27 +1,145 @@
+import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Override } from '../../config/environment.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { SourcePlatform } from '../../core/data/backups/backup.ts'
+import { StartupError } from '../../core/errors.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
 
-type Options = ConfigOptions & { json?: true }
+type Options = ConfigOptions & { json?: true; database?: string; url?: string; games?: string }
 
 export function configure(command: Command): void {
   withConfigOptions(command)
-    .description('Makes the data folder from a backup, after verifying the whole of it. The folder must not exist yet.')
-    .argument('<file>', 'what `gameyard backup` wrote')
+    .description(
+      'Makes the data folder from a backup, after verifying the whole of it. The folder must not exist yet. With --url the platform gets another address, on another machine for instance: the configuration is changed accordingly, and what leads to the address that it had goes on to work. Or, with --database, goes back to the copy of the database that an upgrade made.',
+    )
+    .argument('[file]', 'what `gameyard backup` wrote')
+    .option('--url <address>', 'the address of the portal from now on')
+    .option('--games <domain>', 'with --url: what games live below from now on (games.domain)')
+    .option('--database <copy>', 'a file of backups/ in the data folder; the database there now is kept beside it')
     .option('--json', 'as JSON')
-    .addHelpText('after', '\nExample:\n  gameyard restore /backups/gameyard-2026-11-21.tar --data ./data')
-    .action(restore)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard restore /backups/gameyard-2026-11-21.tar --data ./data
+  gameyard restore gameyard.tar --url https://yard.example.org --games example-games.net
+  gameyard restore --database ./data/backups/before-0.2.0-from-0.1.0-20261121T120000Z.db --data ./data`,
+    )
+    .action((file: string | undefined, options: Options) => {
+      if ((file === undefined) === (options.database === undefined))
+        command.error('error: name a backup, or a copy of the database with --database', { exitCode: 2 })
+      if (options.url === undefined && options.games !== undefined)
+        command.error('error: --games goes with --url', { exitCode: 2 })
+      if (options.database !== undefined && options.url !== undefined)
+        command.error('error: --url goes with a backup; for a database alone, change the configuration', {
+          exitCode: 2,
+        })
+      return file === undefined ? goBack(options) : restore(file, options)
+    })
 }
 
-async function restore(file: string, options: Options): Promise<void> {
-  const [{ restoreBackup }, { openDriver, describeBackup }] = await Promise.all([
-    import('../../core/backup.ts'),
-    import('../standalone.ts'),
+async function restore(file: string, { url, games, json, ...options }: Options): Promise<void> {
+  const [{ restoreBackup }, { openDriver, databaseFileOf, describeBackup }] = await Promise.all([
+    import('../../core/data/backups/backup.ts'),
+    import('../open-driver.ts'),
   ])
-  const loaded = await loadProgramConfig(options)
-  const { dataDir } = loaded.config
-  const summary = await restoreBackup(file, dataDir, (folder) => openDriver<Storage>(loaded, 'storage', folder))
-  console.log(
-    options.json ? JSON.stringify({ dataDir, ...summary }) : `Restored ${describeBackup(summary)} into ${dataDir}.`,
+  // Asked first, so that an address that would be refused leaves everything as it is.
+  const loaded = await loadProgramConfig(options, addressesOf(url, games))
+  const { config } = loaded
+  if (url !== undefined && config.portal.url !== url)
+    throw new StartupError(`In the LAN mode the portal is at ${config.portal.url}: turn that off, or leave out --url.`)
+  const { dataDir } = config
+  const notes: string[] = []
+  const summary = await restoreBackup(file, {
+    dataDir,
+    openStorage: (folder) => openDriver<Storage>(loaded, 'storage', folder),
+    databaseFile: databaseFileOf(loaded),
+    secret: config.secret,
+    ready: async (yard) => {
+      if (url !== undefined) notes.push(await moveTo(loaded, { url, games, yard }))
+      else if (yard && yard.portal !== config.portal.url)
+        notes.push(
+          `It was at ${yard.portal}, and is at ${config.portal.url} now: list what it was under portal.formerUrls, and ${yard.gamesDomain} under games.formerDomains.`,
+        )
+    },
+  })
+  if (json) console.log(JSON.stringify({ dataDir, ...summary, portalUrl: config.portal.url }))
+  else console.log([`Restored ${describeBackup(summary)} into ${dataDir}.`, ...notes].join('\n'))
+  if (url === undefined) return
+  // Without the command line's part: what a start will read.
+  const { portal } = (await loadProgramConfig(options)).config
+  if (portal.url !== config.portal.url)
+    console.error(
+      `The environment or the LAN mode says that the portal is at ${portal.url}: take SERVICE_PORTAL__URL away.`,
+    )
+}
+
+/** The new addresses as the command line's part of the configuration. */
+function addressesOf(url: string | undefined, games: string | undefined): Override[] {
+  if (url === undefined) return []
+  const overrides: Override[] = [{ source: '--url', path: ['portal', 'url'], value: url }]
+  if (games !== undefined) overrides.push({ source: '--games', path: ['games', 'domain'], value: games })
+  return overrides
+}
+
+/** Writes the new addresses into the configuration, and those of before as former ones. @returns what was done */
+async function moveTo(
+  { config, file, configDir }: LoadedConfig,
+  { url, games, yard }: { url: string; games: string | undefined; yard: SourcePlatform | null },
+): Promise<string> {
+  const { editConfig } = await import('../../config/edit.ts')
+  const others = (former: string[], now: string[]) => [...new Set(former)].filter((one) => !now.includes(one))
+  // A Studio that was the portal still is, whatever address of it stands there; one of its own stays where it is.
+  const studioMoves = yard !== null && yard.studio === yard.portal && config.studio.url === yard.studio
+  const studio = studioMoves ? url : config.studio.url
+  const present = [url, studio]
+  const formerUrls = others(
+    [...config.portal.formerUrls, ...(yard ? [...yard.formerUrls, yard.portal, yard.studio] : [])],
+    present,
   )
+  const formerDomains = others(
+    [...config.games.formerDomains, ...(yard ? [...yard.formerDomains, yard.gamesDomain] : [])],
+    [config.games.domain],
+  )
+  const target = resolve(configDir, file === null ? 'gameyard.yaml' : basename(file))
+  await editConfig(target, [
+    { path: ['portal', 'url'], value: url },
+    { path: ['portal', 'formerUrls'], value: formerUrls },
+    ...(studioMoves ? [{ path: ['studio', 'url'], value: url }] : []),
+    ...(games === undefined ? [] : [{ path: ['games', 'domain'], value: games }]),
+    { path: ['games', 'formerDomains'], value: formerDomains },
+  ])
+  const former = [...formerUrls, ...formerDomains].join(', ')
+  return `${target} has portal.url: ${url}${games === undefined ? '' : ` and games.domain: ${games}`} now${former && `; what leads to ${former} goes on to work where those names still reach this machine`}.`
+}
+
+/** To the database as it was before an upgrade. No server may use the folder meanwhile. */
+async function goBack({ database: copy = '', json, ...options }: Options): Promise<void> {
+  const [{ restoreDatabaseCopy }, { DataLock }, { systemClock: clock }] = await Promise.all([
+    import('../../core/data/backups/migration-backup.ts'),
+    import('../../core/data/data-lock.ts'),
+    import('../../core/clock.ts'),
+  ])
+  const { config } = await loadProgramConfig(options)
+  const { dataDir, portal } = config
+  const { driver, file } = config.database as { driver: string; file?: string }
+  if (driver !== 'sqlite' || file === undefined || file === ':memory:')
+    throw new StartupError('--database is for SQLite in the data folder; restore a dump of another with pg_restore.')
+  const lock = await DataLock.acquire(dataDir, {
+    address: portal.url,
+    clock,
+    warn: (message) => console.error(message),
+  })
+  try {
+    const database = resolve(dataDir, file)
+    const replaced = await restoreDatabaseCopy(resolve(copy), { database, dataDir, clock })
+    const kept = replaced === null ? '' : ` The one that was there is ${replaced}.`
+    console.log(
+      json ? JSON.stringify({ database, replaced }) : `${database} is as it was in ${resolve(copy)} again.${kept}`,
+    )
+  } finally {
+    lock.release()
+  }
 }

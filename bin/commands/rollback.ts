@@ -16,7 +16,9 @@ interface Deploy {
 
 export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
-    .description('Puts an earlier deploy live again, at once and without an upload: the one before, or the one named.')
+    .description(
+      'Puts an earlier deploy live again, at once and without an upload: the previous one, or the given one.',
+    )
     .argument('[deploy]', 'its id, as --list shows it; also that of a preview')
     .option('--game <game>', 'slug or id (default: that of gameyard.json)')
     .option('--list', 'show the history instead')

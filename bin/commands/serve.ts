@@ -6,7 +6,7 @@ export function configure(command: Command, installation: Installation): void {
   withConfigOptions(command)
     .option('--lan [address]', 'for a jam in one room: on the address of this machine in its network, or on this one')
     .option('--https', "with --lan: https by this platform's own certificate authority")
-    .description('Runs the platform until SIGTERM or Ctrl-C; a second one stops it at once.')
+    .description('Runs the platform until SIGTERM or Ctrl-C. A second signal stops it at once.')
     .addHelpText(
       'after',
       `

@@ -7,8 +7,8 @@ export function configure(tokens: Command, installation: Installation): void {
     runClient(options, installation, work)
   tokens
     .description(
-      'The tokens of this machine. A token never lists, makes or revokes others, so that a stolen one stays alone: ' +
-        'that is done in your settings, in a browser, and `create` opens them.',
+      'The tokens of this machine. A token can not list, create or revoke other tokens, which limits a theft: ' +
+        'your settings in a browser do that, and `create` opens them.',
     )
     .addHelpText(
       'after',
@@ -23,7 +23,7 @@ Examples:
     .action((options: ClientOptions) => run(options, list))
   withClientOptions(tokens.command('create'))
     .summary('open the page where tokens are made')
-    .description('Opens the page of your settings where tokens are made and revoked. It needs you, not a token.')
+    .description('Opens the page of your settings for tokens. It needs a browser session, not a token.')
     .action((options: ClientOptions) => run(options, create))
   withClientOptions(tokens.command('revoke'))
     .summary('revoke the token in use')
@@ -31,7 +31,7 @@ Examples:
     .action((options: ClientOptions) => run(options, revoke))
 }
 
-/** What may be shown of a token: what the platform's settings show too. */
+/** The visible part of a token: the same as in the platform's settings. */
 const PREFIX_LENGTH = 12
 
 async function list(client: Client): Promise<void> {
@@ -62,7 +62,7 @@ async function list(client: Client): Promise<void> {
               label,
             ]),
           ),
-      ...(fromEnvironment ? [`SERVICE_API_TOKEN is set (${fromEnvironment}…), and goes before these.`] : []),
+      ...(fromEnvironment ? [`SERVICE_API_TOKEN is set (${fromEnvironment}…), and takes precedence over these.`] : []),
     ].join('\n'),
   )
 }

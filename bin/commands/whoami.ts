@@ -4,7 +4,7 @@ import type { Installation } from '../installation.ts'
 
 export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
-    .description('Shows whose token is used, where it comes from, and which platform it is for.')
+    .description('Shows the owner of the token in use, its source, and its platform.')
     .addHelpText('after', '\nExamples:\n  gameyard whoami\n  gameyard whoami --json | jq -r .user.id')
     .action((options: ClientOptions) => runClient(options, installation, show))
 }

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
 import type { Check } from '../../clients/cli/doctor.ts'
 import type { LoadedConfig } from '../../config/load.ts'
-import type { DatabaseDriver } from '../../core/database.ts'
-import { openDriver } from '../standalone.ts'
+import type { DatabaseDriver } from '../../core/data/database.ts'
+import { openDriver } from '../open-driver.ts'
 
 const NAME = 'Domains'
 
@@ -36,7 +36,7 @@ function findingOf({ name, address, failing_since }: Row): Check[] {
   if (failing_since !== null)
     return warning(
       `the proof of ${name} has gone from the DNS`,
-      'Its owner was told. Without it, its game leaves the domain within days: /admin/domains',
+      'Its owner got a notice. Without the record, the domain stops working within days: /admin/domains',
     )
   if (address === 'missing' || address === 'elsewhere')
     return warning(

@@ -5,8 +5,8 @@ import { isIP } from 'node:net'
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import type { Check } from '../../clients/cli/doctor.ts'
-import { checkPair, daysLeft, EXPIRY_WARNING_DAYS, endsIn, readPair } from '../../core/certificate-files.ts'
 import type { Config } from '../../core/config.ts'
+import { checkPair, daysLeft, EXPIRY_WARNING_DAYS, endsIn, readPair } from '../../core/origins/certificate-files.ts'
 
 const PATIENCE_MS = 10_000
 const DAY_MS = 86_400_000
@@ -73,7 +73,7 @@ export async function plainHttp({ portal: { url }, listen }: Config): Promise<Ch
   const message = answer
     ? `another program answers on port ${redirectPort}`
     : `nothing answers on port ${redirectPort} of ${host}`
-  const hint = answer ? 'End it, or name another listen.tls.redirectPort.' : 'Start it: gameyard serve.'
+  const hint = answer ? 'Stop that program, or choose another listen.tls.redirectPort.' : 'Start it: gameyard serve.'
   return [{ name, status: 'warning', message, hint }]
 }
 
@@ -94,7 +94,7 @@ export async function portal({ portal: { url }, listen }: Config): Promise<Check
         message: body.checks
           ? `it runs, but is not ready: ${broken.map(([name, state]) => `${name} ${state}`).join(', ')}`
           : `${url} answers with ${answer.status}, and not as Gameyard does`,
-        hint: body.checks ? 'Its log says more.' : 'Check where the proxy passes requests on to.',
+        hint: body.checks ? 'Its log says more.' : 'Check the target of the proxy.',
       })
   } catch {
     checks.push({
@@ -131,7 +131,7 @@ function certificateOf(host: string, port: number): Promise<PeerCertificate> {
 }
 
 /** Whether the system sets its clock from the network; null where nothing says so. */
-export async function synchronised(): Promise<boolean | null> {
+export async function isClockSynchronised(): Promise<boolean | null> {
   try {
     const { stdout } = await promisify(execFile)('timedatectl', ['show', '-p', 'NTPSynchronized', '--value'], {
       timeout: PATIENCE_MS,

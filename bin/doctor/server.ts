@@ -3,16 +3,20 @@ import { join } from 'node:path'
 import type { Check } from '../../clients/cli/doctor.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { formatProblem } from '../../config/problems.ts'
+import { migrationsOf } from '../../core/boot/database.ts'
 import { systemClock } from '../../core/clock.ts'
-import { refuseClockApart, refuseClockBehind } from '../../core/data-folder.ts'
-import type { DatabaseDriver } from '../../core/database.ts'
+import { missingRoom } from '../../core/data/backups/migration-backup.ts'
+import { assertClockNotBehind, assertClocksAgree } from '../../core/data/data-folder.ts'
+import type { DatabaseDriver } from '../../core/data/database.ts'
+import { compareMigrations } from '../../core/data/migrations.ts'
+import { lastVersion } from '../../core/data/program-versions.ts'
 import type { Bus } from '../../core/events.ts'
 import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
 import type { Mail } from '../../drivers/mail/interface.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
-import { openDriver } from '../standalone.ts'
+import { openDriver } from '../open-driver.ts'
 import { gameDomains } from './domains.ts'
-import { certificateFiles, names, plainHttp, portal, synchronised } from './network.ts'
+import { certificateFiles, isClockSynchronised, names, plainHttp, portal } from './network.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -21,8 +25,10 @@ type Finding = Check | Check[]
 /**
  * Looks at everything that a platform stands on, in the order in which it would be needed: a finding each, and a fix
  * beside what is wrong. Changes nothing, and may run beside the platform.
+ *
+ * @param version of this program
  */
-export async function* examineServer(loaded: LoadedConfig): AsyncGenerator<Check> {
+export async function* diagnoseServer(loaded: LoadedConfig, version: string): AsyncGenerator<Check> {
   const { config } = loaded
   yield configuration(loaded)
   // Each with the fix for what it did not expect.
@@ -30,7 +36,7 @@ export async function* examineServer(loaded: LoadedConfig): AsyncGenerator<Check
     ['Data folder', () => dataFolder(config.dataDir), 'Check dataDir.'],
     ['Disk', () => disk(config.dataDir), 'Check dataDir.'],
     ['Clock', () => clock(config.dataDir), 'Let the system set its clock from the network.'],
-    ['Database', () => database(loaded), 'Check `database` in the configuration, and that its server runs.'],
+    ['Database', () => database(loaded, version), 'Check `database` in the configuration, and that its server runs.'],
     ['Storage', () => storage(loaded), 'Check `storage` in the configuration, and that its server runs.'],
     ['Bus', () => bus(loaded), 'Check `bus` in the configuration, and that its server runs.'],
     ['Mail', () => mail(loaded), 'Check `mail` in the configuration.'],
@@ -62,7 +68,7 @@ function configuration({ file, problems }: LoadedConfig): Check {
   return ok('Configuration', file ?? 'no file; defaults and environment')
 }
 
-/** What others on this machine may do with the folder: nothing. */
+/** Checks the folder's mode: other users of this machine must have no access. */
 async function dataFolder(dataDir: string): Promise<Finding> {
   const name = 'Data folder'
   const folder = await stat(dataDir).catch(() => null)
@@ -102,14 +108,14 @@ async function existing(folder: string): Promise<string> {
 }
 
 async function clock(dataDir: string): Promise<Check> {
-  await refuseClockBehind(await existing(dataDir), systemClock)
-  const state = await synchronised()
+  await assertClockNotBehind(await existing(dataDir), systemClock)
+  const state = await isClockSynchronised()
   if (state !== false) return ok('Clock', state ? 'set from the network' : 'agrees with the data folder')
   const hint = 'Sign-ins and signed addresses depend on it: timedatectl set-ntp true'
   return warning('Clock', 'it is not set from the network', hint)
 }
 
-async function database(loaded: LoadedConfig): Promise<Check> {
+async function database(loaded: LoadedConfig, version: string): Promise<Finding> {
   const { dataDir } = loaded.config
   const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
   if (!driver.shared && !(await stat(dataDir).catch(() => null)))
@@ -122,11 +128,30 @@ async function database(loaded: LoadedConfig): Promise<Check> {
   try {
     await driver.open([])
     await driver.query('select 1', [])
-    if (driver.now) refuseClockApart(await driver.now(), systemClock)
-    return ok('Database', driver.shared ? 'answers' : 'whole')
+    if (driver.now) assertClocksAgree(await driver.now(), systemClock)
+    return [ok('Database', driver.shared ? 'answers' : 'whole'), ...(await update(loaded, driver, version))]
   } finally {
     await driver.close()
   }
+}
+
+/** The migrations that a start of this program would run. */
+async function update({ config, plugins }: LoadedConfig, driver: DatabaseDriver, version: string): Promise<Check[]> {
+  const { lacking, unknown } = await compareMigrations(driver, migrationsOf(plugins))
+  const name = 'Update'
+  if (unknown.length > 0) {
+    const newer = `the database holds ${unknown.at(-1)}, which this program does not know`
+    return [failed(name, newer, 'Start the version that wrote it, or go back: gameyard restore --database FILE')]
+  }
+  if (lacking.length === 0) return [ok(name, 'the database is up to date')]
+  const from = await lastVersion(driver)
+  const way = `${from === null ? '' : `from ${from} `}to ${version}`
+  const steps = `a start brings the database ${way}, by ${lacking.length} ${lacking.length === 1 ? 'step' : 'steps'}`
+  if (driver.shared)
+    return [warning(name, steps, `Make a dump first: pg_dump --format=custom --file=before-${version}.dump`)]
+  const trouble = await missingRoom(driver, config.dataDir)
+  const copy = `${steps}, after a copy into ${join(config.dataDir, 'backups')}`
+  return [trouble === null ? ok(name, copy) : failed(name, trouble, 'Make room there before the update.')]
 }
 
 async function storage(loaded: LoadedConfig): Promise<Check> {
@@ -157,7 +182,7 @@ async function bus(loaded: LoadedConfig): Promise<Check> {
 async function mail(loaded: LoadedConfig): Promise<Check> {
   const { driver } = loaded.config.mail as { driver: string }
   if (driver === 'log') {
-    const hint = 'Players can then not choose a new password by themselves. Set mail: { driver: smtp, url, from }.'
+    const hint = 'Then players can not reset a password by themselves. Set mail: { driver: smtp, url, from }.'
     return warning('Mail', 'messages are only written to the log', hint)
   }
   const instance = await openDriver<Mail>(loaded, 'mail', loaded.config.dataDir)
@@ -177,7 +202,15 @@ async function blender(loaded: LoadedConfig): Promise<Check> {
   const executor = await openDriver<BlenderExecutor>(loaded, 'blender', loaded.config.dataDir)
   try {
     const found = await executor.check()
-    if (found.available) return ok('Blender', `${found.blenderVersion}, contained by ${executor.name}`)
+    if (found.available) {
+      if (!found.missing) return ok('Blender', `${found.blenderVersion}, contained by ${executor.name}`)
+      const [what, fix] = found.missing.split('; ')
+      return warning(
+        'Blender',
+        `${found.blenderVersion}: ${what}`,
+        `${fix?.replace(/^./, (letter) => letter.toUpperCase())}`,
+      )
+    }
     return warning(
       'Blender',
       sentence(found.reason),
@@ -198,7 +231,7 @@ function proxy({ portal: { url }, trustProxy, listen }: LoadedConfig['config']):
   if (listen.tls.cert)
     return ok('Proxy', trustProxy === false ? 'none; https by itself' : `trusts ${[trustProxy].flat().join(', ')}`)
   if (url.startsWith('https:') && trustProxy === false) {
-    const hint = 'Name its address, or everyone seems to be one visitor: trustProxy: [127.0.0.1]'
+    const hint = 'Without its address all visitors look like one: trustProxy: [127.0.0.1]'
     return warning('Proxy', 'https comes from a proxy that is not trusted', hint)
   }
   if (url.startsWith('https:') && listen.host === '0.0.0.0')

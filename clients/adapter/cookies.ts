@@ -1,4 +1,4 @@
-/** What decides a cookie's form. */
+/** The inputs for a cookie's attributes. */
 export interface CookieSite {
   /** The game is reached over https. */
   secure: boolean

@@ -7,7 +7,7 @@ export type { AuthSettings, GameSession, Player } from './index.ts'
 
 export interface AuthMiddleware {
   (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): Promise<void>
-  /** Who is signed in, for the game's own routes. */
+  /** The session, for the game's own routes. */
   getSession: Auth['getSession']
 }
 

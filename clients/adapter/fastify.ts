@@ -20,7 +20,7 @@ export async function gameAuth(app: FastifyInstance, settings: AuthSettings = {}
   const auth = createAuth(settings)
   app.decorate('gameAuth', { getSession: auth.getSession })
   await app.register(async (routes) => {
-    // Whatever a form or a script sends along, sign-in does not read it.
+    // Sign-in ignores the bodies of requests.
     routes.removeAllContentTypeParsers()
     routes.addContentTypeParser('*', (_request, payload, done) => {
       payload.resume()

@@ -1,9 +1,9 @@
 import { clearCookie, cookieName, cookieSite, cookieValues, setCookie } from './cookies.ts'
 import { returnPath } from './return-to.ts'
-import { SealedTokens } from './sealed.ts'
+import { SealedTokens } from './sealed-tokens.ts'
 import type { Player, ResolvedSettings, Tokens } from './settings.ts'
 
-/** What the state cookie remembers between start and callback. */
+/** The content of the state cookie, between start and callback. */
 interface Flow {
   state: string
   verifier: string
@@ -23,7 +23,7 @@ const TIMEOUT_MS = 15_000
 export interface Step {
   location: string
   cookies: string[]
-  /** Who has signed in, when somebody has. */
+  /** The player, after a sign-in. */
   signedIn?: { player: Player; tokens: Tokens }
 }
 
@@ -83,8 +83,22 @@ export class SignInFlow {
     return { location: location.href, cookies }
   }
 
-  /** Ends: redeems the code. @throws SignInFailed when the state is not this browser's, or the code is not good */
+  /**
+   * Ends: redeems the code. In a frame whatever goes wrong ends at the game, signed out: many browsers keep no cookie
+   * there, and nobody reads an error in a game's place.
+   *
+   * @throws SignInFailed when the state is not this browser's, or the code is not good
+   */
   async finish(headers: Headers, query: URLSearchParams): Promise<Step> {
+    try {
+      return await this.#finish(headers, query)
+    } catch (error) {
+      if (!(error instanceof SignInFailed) || headers.get('sec-fetch-dest') !== 'iframe') throw error
+      return { location: '/', cookies: [] }
+    }
+  }
+
+  async #finish(headers: Headers, query: URLSearchParams): Promise<Step> {
     const { origin, baseUrl, now } = this.#settings
     const state = query.get('state') ?? ''
     const site = cookieSite(origin, headers)
@@ -92,10 +106,10 @@ export class SignInFlow {
     const sealed = STATE.test(state) ? cookieValues(headers, cookieName(name, site.secure)) : []
     const flow = sealed.length === 1 ? await this.#states.open<Flow>(sealed[0] as string, now()) : null
     if (!flow || flow.state !== state) {
-      throw new SignInFailed('This sign-in was not begun in this browser, or too long ago.')
+      throw new SignInFailed('This sign-in began in another browser, or too long ago.')
     }
     const issuer = query.get('iss')
-    if (issuer !== null && issuer !== baseUrl) throw new SignInFailed('This answer is not from our portal.')
+    if (issuer !== null && issuer !== baseUrl) throw new SignInFailed('This answer is not from the portal.')
     const cookies = clearCookie(site, name)
     const error = query.get('error')
     if (error !== null) {

@@ -3,14 +3,14 @@ import { type Auth, type AuthSettings, createAuth as createCore } from './index.
 
 export type { AuthSettings, GameSession, Player } from './index.ts'
 
-/** What is needed of Hono's context. */
+/** The used part of Hono's context. */
 interface Context {
   req: { raw: Request }
 }
 
 export interface HonoAuth {
   (context: Context, next: () => Promise<void>): Promise<Response | undefined>
-  /** Who is signed in, for the game's own routes: `getSession(context.req.raw)`. */
+  /** The session, for the game's own routes: `getSession(context.req.raw)`. */
   getSession: Auth['getSession']
 }
 

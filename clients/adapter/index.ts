@@ -16,7 +16,7 @@ export type WithHeaders = Headers | { headers: Headers | Record<string, string |
 export interface Auth {
   /** Answers the four routes below `/auth/service/`; null for any other path, which is the game's own. */
   handle(request: Request): Promise<Response | null>
-  /** Who is signed in, for the game's own routes. */
+  /** The session, for the game's own routes. */
   getSession(request: WithHeaders): Promise<GameSession>
 }
 

@@ -6,7 +6,7 @@ export type { AuthSettings, GameSession, Player } from './index.ts'
 export interface NextAuth {
   GET(request: Request): Promise<Response>
   POST(request: Request): Promise<Response>
-  /** Who is signed in. Without an argument: of the request that is being answered, in pages, actions and routes. */
+  /** The session. Without an argument: of the current request, in pages, actions and routes. */
   getSession(request?: WithHeaders): Promise<GameSession>
 }
 

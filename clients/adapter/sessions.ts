@@ -1,8 +1,8 @@
 import { clearCookie, cookieName, cookieSite, cookieValues, setCookie } from './cookies.ts'
-import { SealedTokens } from './sealed.ts'
+import { SealedTokens } from './sealed-tokens.ts'
 import type { Player, ResolvedSettings } from './settings.ts'
 
-/** Who is signed in to the game, as `/auth/service/session` answers it. */
+/** The session of the game, as in the answer of `/auth/service/session`. */
 export type GameSession =
   | { signedIn: false }
   | {
@@ -14,7 +14,7 @@ export type GameSession =
       expiresAt: string
     }
 
-/** What the cookie holds. */
+/** The content of the cookie. */
 interface Claims {
   sub: string
   name: string
@@ -58,7 +58,7 @@ export class Sessions {
     return clearCookie(cookieSite(this.#settings.origin, headers), NAME)
   }
 
-  /** What a request's cookie says. More than one cookie of the name: signed out. */
+  /** The session in a request's cookie. More than one cookie of the name: signed out. */
   async read(headers: Headers): Promise<GameSession> {
     const values = cookieValues(headers, this.#cookie)
     const [token] = values

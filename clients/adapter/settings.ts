@@ -1,6 +1,6 @@
 import { parseAddress } from './address.ts'
 
-/** What a game's server says of itself. What is left out comes from the environment variable beside it. */
+/** The settings of a game's server. Absent ones come from the environment variable beside them. */
 export interface AuthSettings {
   /** Public id of the game's OAuth application. `SERVICE_CLIENT_ID` */
   clientId?: string | undefined
@@ -12,7 +12,7 @@ export interface AuthSettings {
   redirectUri?: string | undefined
   /** Origin of the portal. `SERVICE_BASE_URL`; by default `http://localhost:8080` for a game on this machine. */
   baseUrl?: string | undefined
-  /** What the game wants to know, space-separated: `profile`, `email`. Default: `profile` */
+  /** The requested scopes, space-separated: `profile`, `email`. Default: `profile` */
   scope?: string | undefined
   /** How long a player stays signed in, in seconds. Default: seven days */
   sessionSeconds?: number | undefined
@@ -24,7 +24,7 @@ export interface AuthSettings {
   now?: (() => Date) | undefined
 }
 
-/** Who plays. */
+/** The player. */
 export interface Player {
   /** Stable: saved games are keyed on it. */
   id: string
@@ -34,7 +34,7 @@ export interface Player {
   email?: string
 }
 
-/** What the portal gave for this player. They are not kept; `onSignIn` may keep them on the server. */
+/** The portal's tokens for this player. They are not kept; `onSignIn` may keep them on the server. */
 export interface Tokens {
   accessToken: string
   /** Seconds from now. */

@@ -8,6 +8,7 @@
  * and learns who plays from the event `service:session` on `window`, whose `detail` is the session.
  */
 
+import { FRAME_SESSION_CHANGED } from './frame/hook.ts'
 import { adoptStyle, framed, playerChip, STYLE, signInButton } from './player/chip.ts'
 import { readSession, startUrl } from './player/session.ts'
 
@@ -29,6 +30,7 @@ class AuthWidget extends HTMLElement {
     void this.#refresh()
     // Signed in or out in another tab meanwhile, or brought back by the back button.
     addEventListener('pageshow', (event) => event.persisted && void this.#refresh())
+    addEventListener(FRAME_SESSION_CHANGED, () => void this.#refresh())
     document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && void this.#refresh())
   }
 

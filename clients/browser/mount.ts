@@ -8,14 +8,14 @@
  * It stands on the game's own routes below `/auth/service/`: those of a hosted game, or of the server adapter. Custom
  * properties restyle it: --auth-widget-background, -color, -accent, -accent-color, -font, -radius.
  */
-import { type Mounted, placePlayer } from './player/place.ts'
+import { type Mounted, mountPlayer } from './player/mount-player.ts'
 import { readSession, type Session, startUrl } from './player/session.ts'
 
-export type { Mounted } from './player/place.ts'
+export type { Mounted } from './player/mount-player.ts'
 export { readSession, type Session } from './player/session.ts'
 
 export interface MountOptions {
-  /** What the game is called: screen readers say what one signs in to. */
+  /** The game's name, for screen readers. */
   gameName: string
   /** Told at once, and whenever somebody signs in or out. */
   onSession?: ((session: Session) => void) | undefined
@@ -23,7 +23,7 @@ export interface MountOptions {
 
 /** Resolves when the session is known. @throws when no element matches the selector */
 export function mount(selector: string | HTMLElement, { gameName, onSession }: MountOptions): Promise<Mounted> {
-  return placePlayer(selector, {
+  return mountPlayer(selector, {
     gameName,
     onSession,
     signInUrl: startUrl,

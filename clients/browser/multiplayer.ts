@@ -11,6 +11,7 @@
  * workers.
  */
 
+import { frameSession } from './frame/hook.ts'
 import { ServerClock } from './multiplayer/clock.ts'
 import {
   type JoinOptions,
@@ -18,8 +19,8 @@ import {
   type Player,
   type RoomError,
   type RoomEvents,
+  refusalReason,
   type SharedState,
-  whyRefused,
 } from './multiplayer/types.ts'
 
 export {
@@ -41,13 +42,9 @@ export async function join(roomId: string, options: JoinOptions = {}): Promise<R
 const OPEN = Symbol('open')
 /** Close codes after which nobody comes back, and what they mean. */
 const FINAL: Record<number, string> = {
-  1002: 'closed',
-  1003: 'closed',
-  1007: 'closed',
-  1008: 'closed',
-  1009: 'closed',
+  ...Object.fromEntries([1002, 1003, 1007, 1008, 1009, 4002].map((code) => [code, 'closed'])),
   4001: 'kicked',
-  4002: 'closed',
+  4011: 'suspended',
 }
 const PING_MS = 10_000
 const SILENCE_MS = 25_000
@@ -72,7 +69,7 @@ export class Room {
   #resume: string | null = null
   /** Number of the last frame that belongs to the room's order. */
   #sequence = 0
-  /** What was said while away. */
+  /** The messages while away. */
   #queue: (string | ArrayBuffer)[] = []
   readonly #clock = new ServerClock()
   /** What `presence` said last, to be said again where a room begins anew. */
@@ -133,7 +130,7 @@ export class Room {
     this.#push(bytes instanceof Uint8Array ? (bytes.slice().buffer as ArrayBuffer) : bytes)
   }
 
-  /** What the others see as this player's `data`. */
+  /** This player's `data`, visible to the others. */
   presence(data: unknown): void {
     this.#presence = data
     this.#say({ t: 'presence', data })
@@ -180,6 +177,8 @@ export class Room {
     const url = new URL(`/mp/rooms/${encodeURIComponent(this.id)}`, this.#origin)
     const address = new URL(url)
     address.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+    // In a frame the page may still be finding out who plays; its sockets carry that from then on.
+    await frameSession()?.ready
     if (this.#resume) address.search = `?resume=${this.#resume}&received=${this.#sequence}`
     const socket = new WebSocket(address)
     socket.binaryType = 'arraybuffer'
@@ -199,7 +198,7 @@ export class Room {
         resolve(true)
       }
     })
-    if (!welcomed && !this.#ended) throw await whyRefused(url)
+    if (!welcomed && !this.#ended) throw await refusalReason(url)
   }
 
   /** The socket is gone. Another one is tried for, unless that is no use. */

@@ -4,7 +4,7 @@
  *   <script src="https://yard.example/widget.js"></script>
  *   <script>serviceWidget.mount('#sign-in', { clientId, redirectUri, gameName })</script>
  */
-import type { Mounted } from './player/place.ts'
+import type { Mounted } from './player/mount-player.ts'
 import { mountWidget, type WidgetOptions } from './widget/sign-in.ts'
 
 declare global {

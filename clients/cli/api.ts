@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { CliError } from './errors.ts'
 import { ConnectionError, type HttpAnswer, type HttpRequest, send, textOf, unreachable } from './http.ts'
+import { homeOf } from './platform.ts'
 
 /** Where to ask, and as whom. */
 export interface Connection {
@@ -11,6 +12,8 @@ export interface Connection {
   tokenFrom: 'environment' | 'login'
   userAgent: string
   signal?: AbortSignal
+  /** Told when the platform turns out to have another address than the one that was asked. */
+  moved?: (from: string, to: string) => Promise<void>
 }
 
 export interface ApiOptions {
@@ -29,6 +32,8 @@ const ATTEMPTS = 4
 /** The platform's HTTP API with one token. Its errors become sentences with a way out. */
 export class Api {
   readonly connection: Connection
+  /** Where the platform was before it was followed; once is enough. */
+  #formerUrl: string | null = null
 
   constructor(connection: Connection) {
     this.connection = connection
@@ -80,14 +85,18 @@ export class Api {
     path: string,
     { body, query, headers, origin, repeatable, idleMs }: ApiOptions = {},
   ): Promise<HttpAnswer> {
-    const { baseUrl, token, userAgent, signal } = this.connection
-    const url = new URL(path, origin ?? baseUrl)
-    for (const [name, value] of Object.entries(query ?? {}))
-      if (value !== undefined) url.searchParams.set(name, String(value))
+    const { token, userAgent, signal } = this.connection
+    const addressAt = (base: string) => {
+      const url = new URL(path, base)
+      for (const [name, value] of Object.entries(query ?? {}))
+        if (value !== undefined) url.searchParams.set(name, String(value))
+      return url.href
+    }
+    let asked = origin ?? this.baseUrl
     const stream = typeof (body as { open?: unknown } | undefined)?.open === 'function'
     const request: HttpRequest = {
       method,
-      url: url.href,
+      url: addressAt(asked),
       headers: {
         authorization: `Bearer ${token}`,
         'user-agent': userAgent,
@@ -106,16 +115,34 @@ export class Api {
       try {
         const answer = await send(request)
         if (answer.status < 300) return answer
+        if ((answer.status === 308 || answer.status === 421) && (await this.#follow(asked))) {
+          answer.body.resume()
+          asked = this.baseUrl
+          request.url = addressAt(asked)
+          continue
+        }
         const error = await this.#errorOf(answer)
         if (attempt >= attempts || !isPassing(answer.status, error.code)) throw error
         await wait(retryAfter(answer) ?? backOff(attempt), undefined, { signal })
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error
         // Refused is an answer; a cut connection may be one that was kept open for too long.
-        if (attempt >= attempts || error.code !== 'ECONNRESET') throw unreachable(origin ?? baseUrl, error)
+        if (attempt >= attempts || error.code !== 'ECONNRESET') throw unreachable(asked, error)
         await wait(backOff(attempt), undefined, { signal })
       }
     }
+  }
+
+  /** Goes along with a platform that has moved, once. @returns whether the request is to be sent again, to `baseUrl` */
+  async #follow(asked: string): Promise<boolean> {
+    if (asked === this.#formerUrl) return true
+    if (asked !== this.baseUrl || this.#formerUrl !== null) return false
+    const home = await homeOf(asked, this.connection.userAgent)
+    if (home === asked) return false
+    this.#formerUrl = asked
+    this.connection.baseUrl = home
+    await this.connection.moved?.(asked, home)
+    return true
   }
 
   async #errorOf(answer: HttpAnswer): Promise<CliError> {
@@ -151,9 +178,9 @@ export class Api {
         ? `It was revoked, has expired, or is mistyped. Put another into SERVICE_API_TOKEN: ${baseUrl}/settings/tokens`
         : 'It was revoked, has expired, or is mistyped. Sign in again: gameyard login'
     }
-    // What an address says that no plugin has taken.
+    // The platform's answer at an address without a route.
     if (status === 404 && message === 'There is no such address.') {
-      return 'This platform does not have what you asked for: it is turned off there, or older than this program.'
+      return 'The platform does not support this: it is turned off, or the platform is older than this program.'
     }
     if (code === 'missing_scope') {
       return `Make a token that has it at ${baseUrl}/settings/tokens, or sign in with full access: gameyard login`
@@ -169,7 +196,7 @@ export class Api {
       code: 'unexpected_answer',
       hint:
         answer.status >= 500
-          ? 'Something before the platform answers in its place, so it may be starting or stopped. Try again in a moment.'
+          ? 'A proxy answers instead of the platform, which may be starting or stopped. Try again in a moment.'
           : 'Check the address: --url, SERVICE_BASE_URL, or the one you signed in to.',
     })
   }

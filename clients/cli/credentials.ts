@@ -7,7 +7,7 @@ import { CliError, fileReason } from './errors.ts'
 export interface Account {
   token: string
   user: { id: string; name: string; email?: string }
-  /** What the platform calls the token in its settings. */
+  /** The token's name in the platform's settings. */
   label: string
   savedAt: string
 }
@@ -51,6 +51,15 @@ export class Credentials {
   async save(baseUrl: string, account: Account): Promise<void> {
     const { platforms } = await this.read()
     await this.#write({ current: baseUrl, platforms: { ...platforms, [baseUrl]: account } })
+  }
+
+  /** Keeps a sign-in under the address that its platform has now; what still names the old one goes on to work. */
+  async follow(from: string, to: string): Promise<void> {
+    const { current, platforms } = await this.read()
+    const account = platforms[from]
+    if (!account) return
+    const known = { ...platforms, [to]: platforms[to] ?? account }
+    await this.#write({ current: current === from ? to : current, platforms: known })
   }
 
   async remove(baseUrl: string): Promise<void> {

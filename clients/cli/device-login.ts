@@ -6,7 +6,7 @@ import { ConnectionError, send, textOf, unreachable } from './http.ts'
 const CLIENT_ID = 'gameyard-cli'
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** What a person needs to approve the sign-in. */
+/** The data that a person needs to approve the sign-in. */
 export interface Invitation {
   userCode: string
   /** Where the code is typed in. */

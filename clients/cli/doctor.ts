@@ -5,7 +5,7 @@ import type { Credentials } from './credentials.ts'
 import { CliError, fileReason } from './errors.ts'
 import { send, textOf, unreachable } from './http.ts'
 import { whoami } from './login.ts'
-import { choosePlatform, type Surroundings } from './platform.ts'
+import { type BaseUrlSources, choosePlatform } from './platform.ts'
 import type { FoundProject } from './project.ts'
 
 /** One thing that was looked at. */
@@ -29,7 +29,7 @@ export interface DoctorOptions {
 const CLOCK_OFF_MS = 60_000
 
 /** Looks at everything that a client command stands on, in the order in which it would be needed. */
-export async function* examine(options: DoctorOptions): AsyncGenerator<Check> {
+export async function* diagnose(options: DoctorOptions): AsyncGenerator<Check> {
   const { credentials, env, url, userAgent } = options
   yield await settings(credentials)
   yield await attempt('gameyard.json', async () => projectCheck(await options.project()))
@@ -41,7 +41,7 @@ export async function* examine(options: DoctorOptions): AsyncGenerator<Check> {
   if (answer.check.status === 'failed') return
   yield await attempt('Platform', () => readiness(baseUrl, userAgent))
   const projectUrl = (await options.project().catch(() => null))?.baseUrl
-  const surroundings: Surroundings = { url, env, projectUrl }
+  const surroundings: BaseUrlSources = { url, env, projectUrl }
   yield await attempt('Token', async () => {
     const chosen = await choosePlatform(surroundings, credentials)
     const { user, tokenLabel } = await whoami(new Api({ ...chosen, userAgent }))
@@ -143,6 +143,6 @@ async function readiness(baseUrl: string, userAgent: string): Promise<Check> {
     name: 'Platform',
     status: 'failed',
     message: 'its database or storage does not answer',
-    hint: `Its host sees more at ${baseUrl}/readyz and in the log.`,
+    hint: `Its administrator finds more at ${baseUrl}/readyz and in the log.`,
   }
 }

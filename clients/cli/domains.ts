@@ -23,7 +23,7 @@ export const listDomains = (api: Api, gameId: string): Promise<Domain[]> => api.
 export const addDomain = (api: Api, gameId: string, name: string): Promise<Domain> =>
   api.post<Domain>(pathOf(gameId), { name })
 
-/** Has the platform look at the DNS now. */
+/** Has the platform check the DNS now. */
 export const verifyDomain = (api: Api, gameId: string, name: string): Promise<Domain> =>
   api.post<Domain>(`${pathOf(gameId, name)}/verify`, undefined, { repeatable: true })
 
@@ -32,13 +32,13 @@ export const setPrimaryDomain = (api: Api, gameId: string, name: string, primary
 
 export const removeDomain = (api: Api, gameId: string, name: string): Promise<void> => api.delete(pathOf(gameId, name))
 
-/** What is still to do, in a sentence; null when all is well. */
+/** The next step, in a sentence; null when there is none. */
 export function todoOf({ state, proof, address, offAt }: Domain): string | null {
   if (proof === 'unreachable') return 'the name servers of the domain gave no answer'
   if (proof === 'taken') return 'another game has it, and its proof is in the DNS as well'
   if (state === 'failing') return `its TXT record has gone; served until ${offAt}`
   if (state === 'pending')
     return proof === 'wrong' ? 'its TXT record has another text' : 'its TXT record is not there yet'
-  if (address === 'missing') return 'it leads nowhere yet: add the second record'
+  if (address === 'missing') return 'it has no address yet: add the second record'
   return address === 'elsewhere' ? 'it leads to another server, which is right only for a proxy of your own' : null
 }

@@ -1,8 +1,8 @@
-/** What can be told beside the sentence. */
+/** Additions to the message. */
 export interface ErrorExtras {
   /** For programs, snake_case: the platform's own code where it said one. */
   code?: string
-  /** What to do about it: one or two sentences, or a command to type. */
+  /** The fix: one or two sentences, or a command. */
   hint?: string
   /** 1 failed, 2 wrong usage, 130 stopped from the keyboard. */
   exitCode?: number

@@ -117,7 +117,7 @@ const UNREACHABLE: Record<string, string> = {
   EAI_AGAIN: 'names can not be looked up; is this machine online?',
 }
 
-/** What a failed connection means to the person at the terminal. */
+/** Explains a failed connection to the person at the terminal. */
 export function unreachable(baseUrl: string, error: ConnectionError): CliError {
   const { code } = error
   if (code === 'ENOTFOUND') {

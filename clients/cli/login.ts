@@ -1,7 +1,6 @@
 import { Api } from './api.ts'
 import type { Account, Credentials } from './credentials.ts'
 import { CliError } from './errors.ts'
-import { ConnectionError, send } from './http.ts'
 
 /** `GET /api/cli/whoami`. */
 export interface Whoami {
@@ -37,27 +36,6 @@ export async function keepToken(
     return account
   } catch (error) {
     if (revocable) await api.delete('/api/cli/tokens').catch(() => {})
-    throw error
-  }
-}
-
-/**
- * The address that a platform itself goes by: another name for it, such as `gameyard.local` on a LAN, leads there. Asked
- * before there is a token, which from then on goes to that address only. Never from https to http.
- *
- * @returns `baseUrl` when it leads nowhere else, or nobody answers: what comes next says so better
- */
-export async function homeOf(baseUrl: string, userAgent: string): Promise<string> {
-  const path = '/.well-known/oauth-authorization-server'
-  try {
-    const headers = { 'user-agent': userAgent }
-    const { status, headers: answer, body } = await send({ method: 'GET', url: baseUrl + path, headers })
-    body.resume()
-    const url = status === 302 && URL.canParse(answer.location ?? '') ? new URL(answer.location ?? '') : null
-    if (url?.pathname !== path || (baseUrl.startsWith('https:') && url.protocol !== 'https:')) return baseUrl
-    return url.origin
-  } catch (error) {
-    if (error instanceof ConnectionError) return baseUrl
     throw error
   }
 }

@@ -1,10 +1,11 @@
 import type { Credentials } from './credentials.ts'
 import { CliError, usageError } from './errors.ts'
+import { ConnectionError, send } from './http.ts'
 
 /** The address when nothing names one: a platform on this machine with its defaults. */
 export const DEFAULT_BASE_URL = 'http://localhost:8080'
 
-export interface Surroundings {
+export interface BaseUrlSources {
   /** `--url`. */
   url?: string | undefined
   env: NodeJS.ProcessEnv
@@ -31,11 +32,36 @@ export function originOf(text: string, from: string): string {
 }
 
 /** Which platform is meant: the flag, the environment, gameyard.json, the last sign-in, or the one on this machine. */
-export async function chooseBaseUrl({ url, env, projectUrl }: Surroundings, credentials: Credentials): Promise<string> {
+export async function chooseBaseUrl(
+  { url, env, projectUrl }: BaseUrlSources,
+  credentials: Credentials,
+): Promise<string> {
   if (url !== undefined) return originOf(url, '--url')
   if (env.SERVICE_BASE_URL) return originOf(env.SERVICE_BASE_URL, 'SERVICE_BASE_URL')
   if (projectUrl) return projectUrl
   return (await credentials.read()).current ?? DEFAULT_BASE_URL
+}
+
+/**
+ * The address that a platform itself goes by: another name for it, such as `gameyard.local` on a LAN, leads there, and
+ * so does one that it had before. Asked without a token, which goes to that address only. Never from https to http.
+ *
+ * @returns `baseUrl` when it leads nowhere else, or nobody answers: what comes next says so better
+ */
+export async function homeOf(baseUrl: string, userAgent: string): Promise<string> {
+  const path = '/.well-known/oauth-authorization-server'
+  try {
+    const headers = { 'user-agent': userAgent }
+    const { status, headers: answer, body } = await send({ method: 'GET', url: baseUrl + path, headers })
+    body.resume()
+    const url =
+      (status === 302 || status === 308) && URL.canParse(answer.location ?? '') ? new URL(answer.location ?? '') : null
+    if (url?.pathname !== path || (baseUrl.startsWith('https:') && url.protocol !== 'https:')) return baseUrl
+    return url.origin
+  } catch (error) {
+    if (error instanceof ConnectionError) return baseUrl
+    throw error
+  }
 }
 
 export interface Chosen {
@@ -50,7 +76,7 @@ export interface Chosen {
  * @throws CliError when there is no token; when gameyard.json, which may be a stranger's, would have the token of the
  *   environment sent somewhere that the environment does not name
  */
-export async function choosePlatform(surroundings: Surroundings, credentials: Credentials): Promise<Chosen> {
+export async function choosePlatform(surroundings: BaseUrlSources, credentials: Credentials): Promise<Chosen> {
   const { url, env, projectUrl } = surroundings
   const baseUrl = await chooseBaseUrl(surroundings, credentials)
   const token = env.SERVICE_API_TOKEN?.trim()

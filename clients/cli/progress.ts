@@ -37,7 +37,7 @@ export class ProgressBar {
     this.#draw()
   }
 
-  /** What stands behind the bar, such as `12 of 40 files`. */
+  /** The text behind the bar, such as `12 of 40 files`. */
   suffix(text: string): void {
     this.#suffix = text
     this.#draw()

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { CliError, fileReason } from './errors.ts'
 
-/** What gameyard.json says: which game a folder builds, and where the build comes out. */
+/** The content of gameyard.json: the game of a folder, and the folder of its build. */
 export interface Project {
   gameId: string
   /** The build, relative to the file. */

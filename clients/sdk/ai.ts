@@ -8,7 +8,7 @@ interface Shared extends CallOptions {
   /** At most 8,000 characters. */
   prompt: string
   model?: string | undefined
-  /** What it is for, in the game's figures. */
+  /** The game for the statistics. */
   gameId?: string | undefined
 }
 
@@ -30,7 +30,7 @@ export interface ImageRequest extends Shared {
   imageSize?: '1K' | '2K' | undefined
 }
 
-/** What was made, by which model, and what it cost. */
+/** The result, its model, and its cost. */
 export interface Generated<Result> {
   id: string
   type: 'text' | 'object' | 'image'

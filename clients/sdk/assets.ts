@@ -4,6 +4,7 @@ import type { Answer, Query } from './types.ts'
 
 export type Asset = Answer<'/api/assets/{id}', 'get'>
 export type AssetManifest = Answer<'/api/assets/{id}/manifest', 'get'>
+export type AssetClip = Answer<'/api/assets/{id}/animations', 'post'>
 export type AssetQuery = Query<'/api/assets', 'get'>
 
 /** Which form of a file, and which file of a pack. */
@@ -42,9 +43,51 @@ export function assetUrl(
   return url.href
 }
 
-/** Where the asset with one of the animation presets is, as a GLB: `idle`, `walk`, `run` … */
-export const animationUrl = ({ studioUrl }: Pick<Connection, 'studioUrl'>, idOrSlug: string, preset: string): string =>
-  new URL(`${at(idOrSlug)}/animation/${encodeURIComponent(preset)}`, studioUrl).href
+/**
+ * Where the asset with a clip is, as a GLB: with one of the presets (`idle`, `walk`, `run` …), or, with `from`, with a
+ * clip of that asset which `animateAsset` has put on it.
+ */
+export function animationUrl(
+  { studioUrl }: Pick<Connection, 'studioUrl'>,
+  idOrSlug: string,
+  clip: string,
+  { from }: { from?: string | undefined } = {},
+): string {
+  const url = new URL(`${at(idOrSlug)}/animation/${encodeURIComponent(clip)}`, studioUrl)
+  if (from !== undefined) url.searchParams.set('from', from)
+  return url.href
+}
+
+/** A preset, or a clip of another asset by its name there. */
+export type ClipChoice = { preset: string } | ClipOf
+export interface ClipOf {
+  /** The id or slug of an asset with clips. */
+  from: string
+  clip: string
+}
+
+/** Gives a rigged model of yours a clip; the answer says where it is. Needs `assets:write`. */
+export const animateAsset = (
+  connection: Connection,
+  idOrSlug: string,
+  choice: ClipChoice,
+  options?: CallOptions,
+): Promise<AssetClip> =>
+  connection.json('POST', `${at(idOrSlug)}/animations`, {
+    body: choice,
+    origin: 'studio',
+    timeoutMs: 180_000,
+    ...options,
+  })
+
+/** Takes a clip of another asset off a model of yours. Needs `assets:write`. */
+export const removeAssetClip = (
+  connection: Connection,
+  idOrSlug: string,
+  { from, clip }: ClipOf,
+  options?: CallOptions,
+): Promise<void> =>
+  connection.json('DELETE', `${at(idOrSlug)}/animations`, { query: { from, clip }, origin: 'studio', ...options })
 
 /** The file itself; its body streams. The header `x-service-variant` says which variant came. */
 export const getAssetFile = (

@@ -86,7 +86,7 @@ export const getBlenderArtifact = (
 export const getBlenderHealth = (connection: Connection, options?: CallOptions): Promise<BlenderHealth> =>
   connection.json('GET', '/api/blender/health', { ...studio, ...options })
 
-/** What jobs may do here: actions, inputs, limits. */
+/** The abilities of jobs on this platform: actions, inputs, limits. */
 export const getBlenderCapabilities = (connection: Connection, options?: CallOptions): Promise<BlenderCapabilities> =>
   connection.json('GET', '/api/blender/v1/capabilities', { ...studio, ...options })
 

@@ -17,7 +17,7 @@ export interface ClientOptions {
   fetch?: typeof fetch | undefined
 }
 
-/** What every call takes besides. */
+/** The options of every call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined
 }
@@ -42,7 +42,7 @@ export interface RequestOptions extends CallOptions {
 export interface Connection {
   readonly baseUrl: string
   readonly studioUrl: string
-  /** Whatever the answer is, once it is 2xx. @throws ApiError, ConnectionError, or the signal's reason */
+  /** The answer of any type, once it is 2xx. @throws ApiError, ConnectionError, or the signal's reason */
   send(method: string, path: string, options?: RequestOptions): Promise<Response>
   /** The same, read as JSON. */
   json<Answer>(method: string, path: string, options?: RequestOptions): Promise<Answer>

@@ -21,7 +21,7 @@ export class ApiError extends GameyardError {
   readonly status: number
   /** Names the request in the platform's log. */
   readonly requestId: string | null
-  /** What is wrong, field by field or file by file. */
+  /** The problems, by field or by file. */
   readonly details: readonly { path: string; message: string }[]
 
   constructor(status: number, code: string, message: string, { requestId, details }: ErrorContext) {

@@ -51,6 +51,6 @@ export const listCatalog = (
   { signal, ...query }: CallOptions & CatalogQuery = {},
 ): List<CatalogGame> => list(connection, '/api/catalog/games', 'games', { query, signal })
 
-/** Who the token speaks for. */
+/** The owner of the token. */
 export const whoami = (connection: Connection, options?: CallOptions): Promise<Caller> =>
   connection.json('GET', '/api/cli/whoami', options)

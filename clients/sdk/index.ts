@@ -57,7 +57,9 @@ export interface Client {
   uploadAsset: Bound<typeof assets.uploadAsset>
   deleteAsset: Bound<typeof assets.deleteAsset>
   assetUrl(idOrSlug: string, choice?: assets.FileChoice): string
-  animationUrl(idOrSlug: string, preset: string): string
+  animationUrl(idOrSlug: string, clip: string, options?: { from?: string }): string
+  animateAsset: Bound<typeof assets.animateAsset>
+  removeAssetClip: Bound<typeof assets.removeAssetClip>
 
   generateText: Bound<typeof ai.generateText>
   generateImage: Bound<typeof ai.generateImage>
@@ -113,6 +115,8 @@ export function createClient(options: ClientOptions): Client {
     deleteAsset: bind(assets.deleteAsset),
     assetUrl: bind(assets.assetUrl),
     animationUrl: bind(assets.animationUrl),
+    animateAsset: bind(assets.animateAsset),
+    removeAssetClip: bind(assets.removeAssetClip),
     generateText: bind(ai.generateText),
     generateImage: bind(ai.generateImage),
     generateObject: (request) => ai.generateObject(connection, request),

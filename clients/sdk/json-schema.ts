@@ -21,7 +21,7 @@ type Properties<Fields, Required extends string> = {
 
 type Simplify<Type> = { [Name in keyof Type]: Type[Name] }
 
-/** What a value has that holds to a schema, read from the schema as it was written. */
+/** The type of values that fit a schema, read from the schema. */
 export type FromSchema<Schema> = Schema extends { const: infer Value }
   ? Value
   : Schema extends { enum: readonly (infer Value)[] }

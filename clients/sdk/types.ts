@@ -12,11 +12,11 @@ type JsonOf<Responses> = {
     : never
 }[keyof Responses]
 
-/** What an operation of the platform answers with. */
+/** The answer of an operation. */
 export type Answer<Path extends keyof paths, Method> =
   Operation<Path, Method> extends { responses: infer Responses } ? JsonOf<Responses> : never
 
-/** What it takes as its body. */
+/** The body of an operation. */
 export type Body<Path extends keyof paths, Method> =
   Operation<Path, Method> extends { requestBody?: infer Request }
     ? NonNullable<Request> extends { content: { 'application/json': infer Fields } }
@@ -24,6 +24,6 @@ export type Body<Path extends keyof paths, Method> =
       : never
     : never
 
-/** What it takes as its query, but for the cursor, which lists keep to themselves. */
+/** The query of an operation without the cursor, which lists handle themselves. */
 export type Query<Path extends keyof paths, Method> =
   Operation<Path, Method> extends { parameters: { query?: infer Fields } } ? Omit<NonNullable<Fields>, 'cursor'> : never

@@ -3,11 +3,11 @@ import { type Content, html, type View } from './html.ts'
 const number = new Intl.NumberFormat('en')
 
 export interface BarChartProps {
-  /** What is counted: "Plays". */
+  /** The counted quantity: "Plays". */
   title: string
   /** In place of the title, the number that sums the points up. */
   total: number
-  /** What that number is: "in 30 days", "on the best day". */
+  /** The meaning of that number: "in 30 days", "on the best day". */
   totalLabel: string
   points: readonly { label: string; value: number }[]
   /** `line` for a level over time, `bars` for counts; default `bars`. */
@@ -62,7 +62,7 @@ type HeightOf = (value: number) => number
 
 const bars = (points: Points, heightOf: HeightOf): Content =>
   points.map(({ label, value }, index) => {
-    // What is there at all is to be seen.
+    // A value above zero must be visible.
     const height = value > 0 ? Math.max(1.5, heightOf(value)) : 0
     return html`<g class="chart-point"><rect class="chart-hit" x=${index * STEP} y="0" width=${STEP} height=${HEIGHT} /><rect class="chart-bar" x=${index * STEP + 1.5} y=${HEIGHT - height} width=${STEP - 3} height=${height} /><title>${label}: ${number.format(value)}</title></g>`
   })

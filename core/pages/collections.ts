@@ -1,4 +1,4 @@
-import { coverSvg } from './covers.ts'
+import { coverSvg } from './covers/covers.ts'
 import { type Content, classes, html, type View } from './html.ts'
 import { Icon } from './icons.ts'
 import { Chip } from './messages.ts'
@@ -16,7 +16,7 @@ export interface Column<Row> {
 }
 
 export interface TableProps<Row> {
-  /** What the rows are, for screen readers: "Deploys of Rooftop Relay". */
+  /** The name of the rows, for screen readers: "Deploys of Rooftop Relay". */
   caption: string
   columns: Column<Row>[]
   rows: Row[]
@@ -60,7 +60,7 @@ export interface PaginationProps {
   next?: string | null | undefined
   /** Address of the first page, when this is not it. */
   first?: string | null | undefined
-  /** What is listed, for screen readers: "Deploys". */
+  /** The name of the list, for screen readers: "Deploys". */
   label: string
 }
 
@@ -93,7 +93,7 @@ export function Avatar({ name, imageUrl, size = 'm' }: AvatarProps): View {
 }
 
 /** Several people, overlapping, at most five and how many more; names them for screen readers. */
-export const Faces = ({ people }: { people: { name: string; imageUrl?: string | null }[] }): View => html`
+export const AvatarGroup = ({ people }: { people: { name: string; imageUrl?: string | null }[] }): View => html`
   <span class="faces" role="img" aria-label=${people.map((person) => person.name).join(', ')}>
     ${people.slice(0, 5).map((person) => html`<${Avatar} ...${person} size="s" />`)}
     ${people.length > 5 && html`<span class="avatar s more" aria-hidden="true">+${people.length - 5}</span>`}
@@ -136,16 +136,32 @@ export interface PlayFrameProps {
   title: string
   /** The game asks for SharedArrayBuffer; its play page is served isolated too. */
   isolated?: boolean
+  /**
+   * The viewer is to be signed in there: the path that gives a ticket, which the page's script posts into the frame, and
+   * where the frame leads without scripts.
+   */
+  signIn?: { ticket: string; plain: string } | undefined
 }
 
 const granted = 'autoplay; fullscreen; gamepad; clipboard-write; screen-wake-lock; xr-spatial-tracking'
 
-/** A game, running, in a frame that fills the page; for a page rendered `wide`. What follows goes into `UnderPlay`. */
-export const PlayFrame = ({ src, title, isolated }: PlayFrameProps): View => html`
-  <div class="play"><p class="play-wait" role="status" hidden data-waiting>Starting <bdi>${title}</bdi>…</p><iframe src=${src} title=${title} allow=${isolated ? `${granted}; cross-origin-isolated` : granted}></iframe></div>`
+/** A game, running, in a frame that fills the page; for a page rendered `wide`. What follows goes into `PlayFrameDetails`. */
+export function PlayFrame({ src, title, isolated, signIn }: PlayFrameProps): View {
+  const allow = isolated ? `${granted}; cross-origin-isolated` : granted
+  const waiting = html`<p class="play-wait" role="status" hidden data-waiting>Starting <bdi>${title}</bdi>…</p>`
+  // The names tell the game's frame what to expect of this page (clients/browser/frame/play-page.ts).
+  if (!signIn) {
+    return html`<div class="play">${waiting}<iframe src=${src} name="service-visitor" title=${title} allow=${allow}></iframe></div>`
+  }
+  return html`
+    <div class="play" data-ticket=${signIn.ticket} data-src=${src} data-title=${title} data-allow=${allow}>
+      ${waiting}<noscript><iframe src=${signIn.plain} title=${title} allow=${allow}></iframe></noscript>
+    </div>`
+}
 
-/** What stands under the game on its play page, at the width of other pages. */
-export const UnderPlay = ({ children }: { children?: Content }): View => html`<div class="under-play">${children}</div>`
+/** The content below the game on its play page, at the width of other pages. */
+export const PlayFrameDetails = ({ children }: { children?: Content }): View =>
+  html`<div class="under-play">${children}</div>`
 
 export interface HeroProps {
   /** The `<h1>`; may hold line breaks. */
@@ -167,7 +183,7 @@ export const Hero = ({ title, lede, actions, feature }: HeroProps): View => html
         <span class="feature-foot">
           <span class="feature-text"><span class="game-title"><bdi>${feature.game.title}</bdi></span>${feature.meta && html`<span class="game-meta">${feature.meta}</span>`}</span>
           ${feature.playing ? html`<${Chip} live>${feature.playing} playing now<//>` : null}
-          ${feature.people && feature.people.length > 0 && html`<${Faces} people=${feature.people} />`}
+          ${feature.people && feature.people.length > 0 && html`<${AvatarGroup} people=${feature.people} />`}
         </span>
       </a>`
     }

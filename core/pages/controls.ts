@@ -36,19 +36,19 @@ export interface FormProps {
   /** For file uploads: `multipart/form-data`. */
   multipart?: boolean
   id?: string | undefined
-  /** What went wrong with the whole of it; a field's own trouble goes to the field. */
+  /** The problem of the whole form; problems of a field belong to the field. */
   error?: Content
   /** Text of the button. Without it the children bring their own. */
   submit?: string | undefined
   /** Kind of that button; default `act`. */
   kind?: ButtonProps['kind']
-  /** What stands beside that button: a second button, a link. */
+  /** Elements beside that button: a second button, a link. */
   beside?: Content
   /** All on one line, for a single field and its button. */
   inline?: boolean
-  /** Its outcome is certain and can be undone: the name of the `AtOnce` parts that show it when it is sent. */
-  atOnce?: string | undefined
-  /** With `atOnce`: what is said then. */
+  /** Its outcome is certain and can be undone: the name of the `OptimisticToggle` parts that show it when it is sent. */
+  optimistic?: string | undefined
+  /** With `optimistic`: what is said then. */
   said?: string | undefined
   children?: Content
 }
@@ -56,26 +56,26 @@ export interface FormProps {
 /** A form that works without a script: fields, then one line of buttons. */
 export function Form(props: FormProps): View {
   const { action, method = 'post', multipart, id, error, submit, kind = 'act', beside, inline, children } = props
-  const { atOnce, said } = props
+  const { optimistic, said } = props
   return html`
     <form class=${classes('form', inline && 'inline')} action=${action} method=${method} id=${id}
-      enctype=${multipart ? 'multipart/form-data' : undefined} data-at-once=${atOnce} data-said=${said}>
+      enctype=${multipart ? 'multipart/form-data' : undefined} data-optimistic=${optimistic} data-said=${said}>
       ${error && html`<${Notice} tone="error">${error}<//>`}
       ${children}
       ${submit && html`<div class="form-actions"><${Button} kind=${kind}>${submit}<//>${beside}</div>`}
     </form>`
 }
 
-/** What every kind of field has. */
+/** The properties of every kind of field. */
 export interface FieldProps {
   label: string
   name: string
   /** Default `text`. `textarea` takes `rows`, `select` takes `options`. */
   type?: 'text' | 'email' | 'password' | 'url' | 'search' | 'number' | 'date' | 'file' | 'textarea' | 'select'
   value?: string | number | null | undefined
-  /** What to enter, in a few words, below the label. */
+  /** The expected input, in a few words, below the label. */
   hint?: Content
-  /** What is wrong with what was entered and how to mend it. Marks the field invalid. */
+  /** The problem of the input and how to correct it. Marks the field invalid. */
   error?: Content
   required?: boolean
   disabled?: boolean
@@ -92,7 +92,7 @@ export interface FieldProps {
   inputmode?: string | undefined
   accept?: string | undefined
   multiple?: boolean
-  /** What is typed is code, an address or a key: monospace, no spelling check. */
+  /** The input is code, an address or a key: monospace, no spelling check. */
   mono?: boolean
   rows?: number
   options?: { value: string; label: string }[]
@@ -213,9 +213,9 @@ export interface ConfirmProps {
   kind?: 'danger' | 'plain'
   /** Open from the start: its form was refused. */
   open?: boolean
-  /** What went wrong with the whole of it. */
+  /** The problem of the whole form. */
   error?: Content
-  /** What will happen, and whether it can be undone; may hold fields. */
+  /** The consequences, and whether they can be undone; may contain fields. */
   children?: Content
 }
 

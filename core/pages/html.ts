@@ -6,10 +6,10 @@ export { html }
 /** A piece of a page: what an `html` template gives, and what a component returns. */
 export type View = VNode
 
-/** What may stand inside a piece of a page: pieces, text, numbers, lists of them, or nothing. */
+/** The possible content of a piece of a page: pieces, text, numbers, lists of them, or nothing. */
 export type Content = ComponentChildren
 
-/** What a coloured notice or chip says: nothing special, good, look here, or failed. */
+/** The tone of a notice or chip: neutral, success, attention, or failure. */
 export type Tone = 'info' | 'success' | 'warn' | 'error'
 
 /** Joins class names, leaving out what is not set. */
@@ -22,6 +22,10 @@ const Level = createContext(2)
 export const Heading = ({ children }: { children?: Content }): View =>
   html`<${Level.Consumer}>${(level: number) => h(`h${Math.min(level, 6)}`, { class: 'h3' }, children)}<//>`
 
-/** What stands under a heading: the headings in it are one level lower. */
-export const Under = ({ children }: { children?: Content }): View =>
+/** The content under a heading: the headings in it are one level lower. */
+export const Subsection = ({ children }: { children?: Content }): View =>
   html`<${Level.Consumer}>${(level: number) => html`<${Level.Provider} value=${level + 1}>${children}<//>`}<//>`
+
+/** Text with `code` in backquotes. */
+export const inlineCode = (text: string): Content =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))

@@ -1,4 +1,4 @@
-import { type Content, classes, Heading, html, Under, type View } from './html.ts'
+import { type Content, classes, Heading, html, Subsection, type View } from './html.ts'
 
 export interface PageHeaderProps {
   title: string
@@ -52,7 +52,7 @@ export interface SectionProps {
 export const Section = ({ title, id, description, action, layout = 'stack', children }: SectionProps): View => html`
   <section class=${classes('section', layout)} id=${id}>
     <div class="section-head"><div><h2>${title}</h2>${description && html`<p>${description}</p>`}</div>${action}</div>
-    <div class="section-body"><${Under}>${children}<//></div>
+    <div class="section-body"><${Subsection}>${children}<//></div>
   </section>`
 
 export interface CardProps {
@@ -71,7 +71,7 @@ export interface CardProps {
 export const Card = ({ title, description, footer, flush, children }: CardProps): View => html`
   <div class=${classes('card', flush && 'flush')}>
     ${title && html`<div class="card-head"><${Heading}>${title}<//>${description && html`<p>${description}</p>`}</div>`}
-    ${title ? html`<${Under}>${children}<//>` : children}
+    ${title ? html`<${Subsection}>${children}<//>` : children}
     ${footer && html`<div class="card-foot">${footer}</div>`}
   </div>`
 
@@ -93,7 +93,7 @@ export const Note = ({ ends, children }: { ends?: boolean; children?: Content })
   html`<p class=${classes('note', ends && 'ends')}>${children}</p>`
 
 export interface TabsProps {
-  /** What they are the parts of, for screen readers: the game's title. */
+  /** The whole that the parts belong to, for screen readers: the game's title. */
   label: string
   tabs: { label: string; href: string }[]
   /** `href` of the open one. */
@@ -127,10 +127,10 @@ export const Stats = ({ items }: { items: Stat[] }): View => html`
   )}</dl>`
 
 /** Names and values of one thing: client id, redirect URI, created. */
-export const Facts = ({ items }: { items: { term: string; detail: Content }[] }): View => html`
+export const DescriptionList = ({ items }: { items: { term: string; detail: Content }[] }): View => html`
   <dl class="facts">${items.map(({ term, detail }) => html`<div><dt>${term}</dt><dd>${detail}</dd></div>`)}</dl>`
 
-/** What to do, one after the other, numbered. */
+/** Steps, numbered. */
 export const Steps = ({ items }: { items: { title: string; body: Content; done?: boolean }[] }): View => html`
   <ol class="steps">${items.map(
     ({ title, body, done }) =>

@@ -39,8 +39,8 @@ export const MediaShelf = ({
     </li>`,
   )}</ul>`
 
-export interface TrailProps {
-  /** What the steps lead to, for screen readers: "Publish a game". */
+export interface StepIndicatorProps {
+  /** The goal of the steps, for screen readers: "Publish a game". */
   label: string
   steps: readonly string[]
   /** Index of the step that is being done. */
@@ -48,7 +48,7 @@ export interface TrailProps {
 }
 
 /** Where one is in something of a few pages. */
-export const Trail = ({ label, steps, current }: TrailProps): View => html`
+export const StepIndicator = ({ label, steps, current }: StepIndicatorProps): View => html`
   <ol class="trail" aria-label=${label}>${steps.map(
     (step, index) =>
       html`<li class=${index < current ? 'done' : undefined} aria-current=${index === current ? 'step' : undefined}>${step}${index < current && html`<span class="visually-hidden"> (done)</span>`}</li>`,

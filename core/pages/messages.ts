@@ -38,7 +38,7 @@ export const FenceArt = (): View => html`
   </svg>`
 
 export interface EmptyStateProps {
-  /** What will be here: "No tokens yet". */
+  /** The missing content: "No tokens yet". */
   title: string
   /** Why one would want it, and the first step, in a sentence or two. */
   children?: Content
@@ -60,7 +60,7 @@ export const EmptyState = ({ title, children, command, action }: EmptyStateProps
 
 export interface CodeBlockProps {
   code: string
-  /** What it is: a file name, a language, "Terminal". */
+  /** The kind: a file name, a language, "Terminal". */
   title?: string | undefined
   /** Offers to copy it (where scripts run); default true. */
   copy?: boolean
@@ -89,7 +89,7 @@ const shown = new Intl.DateTimeFormat('en-GB', {
 
 const shownDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 
-export interface WhenProps {
+export interface TimestampProps {
   /** The instant; null or undefined shows `never`. */
   at: Date | string | number | null | undefined
   /** The day alone, for narrow columns; the whole instant is in its title. */
@@ -99,7 +99,7 @@ export interface WhenProps {
 }
 
 /** An instant: written in UTC by the server, turned into the reader's own time zone by a script where there is one. */
-export function When({ at, day, never = 'never' }: WhenProps): View {
+export function Timestamp({ at, day, never = 'never' }: TimestampProps): View {
   if (at === null || at === undefined) return html`<span class="soft">${never}</span>`
   const instant = new Date(at)
   if (day) return html`<time datetime=${instant.toISOString()} data-when="day">${shownDay.format(instant)}</time>`

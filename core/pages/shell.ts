@@ -1,20 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import type { BrowserFiles } from '../browser-files.ts'
+import type { BrowserFiles } from './browser-files.ts'
 import { type Content, classes, html, type Tone, type View } from './html.ts'
 import { Icon } from './icons.ts'
 import { Notice } from './messages.ts'
 import { entryFor, Navigation, type NavigationEntry } from './navigation.ts'
 
-/** Who looks at a page. */
+/** The viewer of a page. */
 export interface Viewer {
   name: string
   imageUrl: string | null
   isAdmin: boolean
 }
 
-/** What every page says about the place it belongs to. The kernel decorates the app with it, as `app.site`. */
+/** The data of the site that every page shows. The kernel decorates the app with it, as `app.site`. */
 export interface Site {
   /** From the configuration, `portal.name`. */
   name: string
@@ -37,13 +37,13 @@ export interface HeadLink {
   title?: string
 }
 
-/** What is shown of a page where somebody shares its address. */
+/** The preview of a page in shared links. */
 export interface Share {
   /** The one path of the page, without what is only for this visit. */
   path: string
   /** Address of a picture of 1200 by 630; by default the site's own. */
   image?: string | undefined
-  /** What that picture shows. */
+  /** The description of that picture. */
   imageAlt?: string | undefined
 }
 
@@ -54,7 +54,7 @@ export interface PageOptions {
   description?: string | undefined
   /** `href` of the navigation entry that the page belongs to; by default the one that its path begins with. */
   current?: string | undefined
-  /** Who is looking at it; null or absent when nobody is signed in. */
+  /** The viewer; null or absent when nobody is signed in. */
   user?: Viewer | null | undefined
   /** Everything between header and footer; begins with a `PageHeader`, or has an `<h1>` of its own. */
   body: View | View[]
@@ -70,7 +70,7 @@ export interface PageOptions {
   wide?: boolean
   /** One column in the middle: sign-in, consent, a single question. */
   narrow?: boolean
-  /** What the last step did, shown once on top; default tone `success`. */
+  /** The result of the last step, shown once on top; default tone `success`. */
   flash?: { tone?: Tone; message: Content } | null | undefined
 }
 

@@ -4,7 +4,7 @@ import type { Protocol } from './conformance/protocols.ts'
 import { type AiServer, json, PNG, type Script, startAiServer } from './conformance/server.ts'
 import { type AiProvider, ProviderError, type ProviderFault } from './interface.ts'
 
-/** What the suite needs of a driver. */
+/** The parts of a driver that the suite needs. */
 export interface AiSubject {
   /** The driver's name, shown in the results. */
   name: string

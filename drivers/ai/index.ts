@@ -10,7 +10,7 @@ const builtins: Record<string, Loader> = {
   google: () => import('./google.ts'),
 }
 
-/** What generates: `ai: { driver: openai-compatible, baseUrl, models: { text, object, image } }`. */
+/** The AI providers: `ai: { driver: openai-compatible, baseUrl, models: { text, object, image } }`. */
 export const ai: DriverFamily = { name: 'ai', default: 'none', builtins }
 
 /** The same drivers under another word of the configuration; with `none` there, the driver of `ai` does it. */

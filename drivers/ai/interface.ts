@@ -1,10 +1,9 @@
 import Type, { type Static } from 'typebox'
-import { Secret } from '../../core/config.ts'
 import { defineError } from '../../core/errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What generates; `aiObject` and `aiImage` do their type where they have models for it. */
+    /** The AI provider; `aiObject` and `aiImage` replace it for their type where they have models for it. */
     aiDriver: AiProvider
     aiObject: AiProvider
     aiImage: AiProvider
@@ -18,7 +17,7 @@ interface Prompted {
   /** One of `models` of the type. */
   model: string
   prompt: string
-  /** What the model is told before the prompt. */
+  /** Instructions for the model, before the prompt. */
   system?: string | undefined
 }
 
@@ -56,7 +55,7 @@ export interface Generated {
 export interface AiProvider {
   /** By type, the model that is used by default first; empty when it can't do that type. */
   readonly models: Readonly<Record<GenerationType, readonly string[]>>
-  /** What a model costs, in place of the usual prices. */
+  /** The price of a model, in place of the default prices. */
   readonly pricing: Pricing
   /** @throws ProviderError also when the text is empty */
   text(request: TextRequest, signal: AbortSignal): Promise<Generated & { text: string }>
@@ -69,7 +68,7 @@ export interface AiProvider {
   close(): Promise<void>
 }
 
-/** What a provider did wrong. `details` are for the log; the message is for the caller. */
+/** A failure of a provider. `reason` and `status` are for the log; the message is for the caller. */
 export class ProviderError extends defineError('upstream_error', 502, '%s') {
   readonly reason: ProviderFault
   /** The status of its answer, if there was one. */
@@ -111,7 +110,7 @@ const ModelPrice = Type.Object(
 )
 export type Pricing = Readonly<Record<string, Static<typeof ModelPrice>>>
 
-/** What the configuration of every provider has. */
+/** The configuration that every provider has. */
 export const providerConfig = {
   models: Type.Object(
     { text: Type.Optional(Models), object: Type.Optional(Models), image: Type.Optional(Models) },
@@ -127,23 +126,6 @@ export const providerConfig = {
     description:
       'Prices by model, in credits; by default 1 a started 1,000 output tokens, an image 10 (1K) or 20 (2K).',
   }),
-}
-
-/**
- * The configuration of a provider with one public address, whose customers have a key each.
- *
- * @param baseUrl its address; another one is for gateways that speak the same
- * @param keyOf where keys come from: "An API key of {keyOf}."
- */
-export function hostedConfig(baseUrl: string, keyOf: string) {
-  return Type.Object(
-    {
-      apiKey: Secret({ description: `An API key of ${keyOf}.`, minLength: 1 }),
-      baseUrl: Type.String({ default: baseUrl, pattern: '^https?://[^\\s?#]+$', description: 'Address of the API.' }),
-      ...providerConfig,
-    },
-    { additionalProperties: false },
-  )
 }
 
 type ModelsConfig = Static<typeof providerConfig.models>

@@ -1,32 +1,25 @@
-import { defineDriver } from '../../core/driver.ts'
-import { fetchFrom } from './fetch.ts'
-import { type AiProvider, hostedConfig, type ImageRequest, modelsOf, ProviderError } from './interface.ts'
-import { createProvider } from './provider.ts'
+import { defineHostedProvider } from './hosted.ts'
+import { type ImageRequest, ProviderError } from './interface.ts'
 import { pixelsOf } from './size.ts'
 
 /** OpenAI itself. */
-export default defineDriver({
-  family: 'ai',
+export default defineHostedProvider({
   name: 'openai',
-  config: hostedConfig('https://api.openai.com/v1', 'the OpenAI platform'),
+  baseUrl: 'https://api.openai.com/v1',
+  keySource: 'the OpenAI platform',
+  types: ['text', 'object', 'image'],
 
-  async create({ apiKey, baseUrl, models, pricing }): Promise<AiProvider> {
-    return createProvider({
-      models: modelsOf(models),
-      pricing,
-      async load() {
-        const { createOpenAI } = await import('@ai-sdk/openai')
-        const provider = createOpenAI({ apiKey, baseURL: baseUrl, fetch: fetchFrom(baseUrl) })
-        return {
-          // Chat Completions rather than Responses: those are stored over there unless one asks for the opposite.
-          language: (model) => provider.chat(model),
-          // A strict schema would have to be of the few that OpenAI takes as such; what comes is checked here anyway.
-          languageOptions: { openai: { strictJsonSchema: false } },
-          image: (model) => provider.image(model),
-          imageOptions: (request) => ({ size: sizeOf(request) }),
-        }
-      },
-    })
+  async load(options) {
+    const { createOpenAI } = await import('@ai-sdk/openai')
+    const provider = createOpenAI(options)
+    return {
+      // Chat Completions rather than Responses: OpenAI stores those unless one asks for the opposite.
+      language: (model) => provider.chat(model),
+      // A strict schema would have to be of the few that OpenAI takes as such; what comes is checked here anyway.
+      languageOptions: { openai: { strictJsonSchema: false } },
+      image: (model) => provider.image(model),
+      imageOptions: (request) => ({ size: sizeOf(request) }),
+    }
   },
 })
 

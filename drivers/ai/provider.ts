@@ -1,6 +1,5 @@
 import type { ImageModelV4, LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { contentTypeOf } from './content-type.ts'
-import { faultOf, isCatalogued, withRetries } from './faults.ts'
 import {
   type AiProvider,
   type GenerationType,
@@ -10,8 +9,9 @@ import {
   ProviderError,
   type TextRequest,
 } from './interface.ts'
+import { faultOf, isCatalogued, withRetries } from './provider-errors.ts'
 
-/** What differs between providers on the Vercel AI SDK. */
+/** The differences between providers on the Vercel AI SDK. */
 export interface Vendor {
   language(model: string): LanguageModelV4
   /** Sent along with each text and object. */

@@ -13,7 +13,7 @@ def attempt(work):
         return ['refused', type(error).__name__ + ': ' + str(error)[:200]]
 `
 
-/** What a well-behaved run does. */
+/** A run that keeps the rules. */
 export const HONEST = `${START}
 import bpy
 print('first line', flush=True)

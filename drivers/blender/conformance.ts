@@ -9,13 +9,13 @@ import t, { type Test } from 'tap'
 import * as scripts from './conformance-scripts.ts'
 import type { BlenderExecutor, BlenderRun, InputFile, RunEnd } from './interface.ts'
 
-/** What the suite needs of a driver. */
+/** The parts of a driver that the suite needs. */
 export interface BlenderSubject {
   /** The driver's name, shown in the results. */
   name: string
   /** An executor with room for two runs, 1 GiB of memory, 64 MiB of disk and 64 processes a run. */
   create(): Promise<BlenderExecutor>
-  /** What is there of runs, apart from processes: folders, containers, volumes; empty when there is nothing. */
+  /** The remains of runs, apart from processes: folders, containers, volumes; empty when there are none. */
   leftovers(): Promise<string[]>
   /** Lines of `/proc/self/mounts` where runs mount, when that is not here. */
   mounts?(): string[]
@@ -50,9 +50,9 @@ export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts 
       t.same(newMounts(), [], 'no mount is left')
     }
 
-    await t.test('check says which Blender it is', async (t) => {
+    await t.test('check says which Blender it is, and that it lacks nothing', async (t) => {
       const found = await executor.check()
-      t.match(found, { available: true, blenderVersion: /^\d+\.\d+/ })
+      t.match(found, { available: true, blenderVersion: /^\d+\.\d+/, missing: null })
     })
 
     await t.test('a run reads its files, prints lines, and leaves the artifacts asked for', async (t) => {

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Container, default as Docker } from 'dockerode'
 import { packFiles, RefusedArtifact, unpackArtifacts } from './archive.ts'
 import { type ContainerOptions, createContainer, removeContainer } from './container.ts'
-import { type BlenderRun, blenderArguments, type RunEnd, watchLines, whenAborted } from './interface.ts'
+import type { BlenderRun, RunEnd } from './interface.ts'
+import { blenderArguments, watchLines, whenAborted } from './run.ts'
 import { WAITING } from './supervisor.ts'
 
 /** Begins the line by which the supervisor says that Blender has ended. A script that writes it ends its run early. */
@@ -11,7 +12,7 @@ const MARKER = '@gameyard-ended'
 /** How long the engine may take to let go of a container after files went in or out. */
 const LETTING_GO_MS = 5000
 
-/** What a run does in its container, and how it is told that the run is over. */
+/** The program of a run in its container, and the signal for its end. */
 interface Work {
   exceeded(what: string): void
   over: AbortSignal
@@ -47,7 +48,7 @@ export async function runContainer(
   const moving: Promise<unknown>[] = []
   let events: Readable | null = null
   try {
-    // Whatever the work still waits for ends when the container does.
+    // Everything that the work still waits for ends with the container.
     const exceeded = (what: string) => early.resolve({ ending: 'limit_exceeded', what })
     events = await outOfMemory(docker, container, () => exceeded('memory'))
     const moves = (files: Promise<unknown>) => void moving.push(files.catch(() => {}))
@@ -112,7 +113,7 @@ async function perform(container: Container, run: BlenderRun, work: Work): Promi
 /** Puts a run's files into its container. Settles when the engine is done with them, also when it is cut short. */
 async function send(container: Container, run: BlenderRun, over: AbortSignal): Promise<void> {
   const archive = new PassThrough()
-  // What is cut short is ended, so that the engine answers, where a broken request would leave it to itself.
+  // A shortened upload is ended properly, so that the engine answers; a broken request would get no answer.
   const body = new PassThrough()
   archive.pipe(body)
   archive.once('close', () => body.end())

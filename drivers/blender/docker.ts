@@ -3,7 +3,9 @@ import Type from 'typebox'
 import { defineDriver } from '../../core/driver.ts'
 import { createContainer, nodeLabel, removeContainer, sweepContainers } from './container.ts'
 import { runContainer } from './container-run.ts'
-import { type Availability, assertRun, type BlenderExecutor, ExecutorUnavailable, versionIn } from './interface.ts'
+import { type Availability, type BlenderExecutor, ExecutorUnavailable } from './interface.ts'
+import { Probe } from './probe.ts'
+import { assertRun } from './run.ts'
 
 /**
  * Blender in containers of a Docker engine, on this machine or another: files go in and out by the engine's archive API,
@@ -27,12 +29,13 @@ export default defineDriver({
       memoryBytes: Type.Integer({
         default: 4 * 1024 ** 3,
         minimum: 512 * 1024 ** 2,
-        description: 'Of one job, what it writes included.',
+        description: 'Memory of one job, including its files.',
       }),
       diskBytes: Type.Integer({
         default: 1024 ** 3,
         minimum: 64 * 1024 ** 2,
-        description: 'What one job may write, in memory: its input and output, and half of it again for scratch files.',
+        description:
+          'Space in memory for the input and output of one job; it gets half of that again for scratch files.',
       }),
       processes: Type.Integer({ default: 128, minimum: 24, description: 'Processes and threads of one job.' }),
       threads: Type.Integer({ default: 2, minimum: 1, maximum: 64, description: 'Cores that one job may use.' }),
@@ -63,30 +66,34 @@ export default defineDriver({
       return engine
     }
 
+    let asked = 0
+    /** What Blender in a container prints when it is asked. */
+    const ask = async (...questions: string[]): Promise<string> => {
+      const program = ['/bin/sh', '-c', 'read -r go; exec "$@"', 'sh', config.command, ...questions]
+      const name = `gameyard-check-${node}-${process.pid}-${Date.now().toString(36)}-${++asked}`
+      const engine = await docker()
+      const container = await createContainer(engine, config, { name, node, program, artifactBytes: 65_536 })
+      try {
+        const stream = await container.attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true })
+        let text = ''
+        stream.on('data', (chunk) => {
+          text += chunk
+        })
+        await container.start()
+        stream.write('go\n')
+        await container.wait()
+        return text
+      } finally {
+        await removeContainer(engine, name)
+      }
+    }
+
+    const probe = new Probe()
     const check = async (): Promise<Availability> => {
       try {
-        const program = ['/bin/sh', '-c', 'read -r go; exec "$@"', 'sh', config.command, '--version']
-        const name = `gameyard-check-${node}-${process.pid}-${Date.now().toString(36)}`
-        const engine = await docker()
-        const container = await createContainer(engine, config, { name, node, program, artifactBytes: 65_536 })
-        try {
-          const stream = await container.attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true })
-          let text = ''
-          stream.on('data', (chunk) => {
-            text += chunk
-          })
-          await container.start()
-          stream.write('go\n')
-          await container.wait()
-          const blenderVersion = versionIn(text)
-          if (blenderVersion) return { available: true, blenderVersion }
-          return {
-            available: false,
-            reason: `${config.command} in ${config.image} does not say which version of Blender it is.`,
-          }
-        } finally {
-          await removeContainer(engine, name)
-        }
+        const found = await probe.check(ask)
+        const reason = `${config.command} in ${config.image} does not say which version of Blender it is.`
+        return found ?? { available: false, reason }
       } catch (error) {
         return { available: false, reason: reasonOf(error, config) }
       }
@@ -113,7 +120,7 @@ export default defineDriver({
       },
       async sweep() {
         await sweepContainers(await docker(), node, isAlive).catch((error) =>
-          log.warn({ err: error }, 'containers of earlier runs could not be looked for'),
+          log.warn({ err: error }, 'looking for containers of earlier runs failed'),
         )
       },
       async close() {

@@ -1,6 +1,6 @@
 import type { DriverFamily } from '../../core/driver.ts'
 
-/** What runs Blender: `blender: { driver: subprocess, command: blender, capacity: 1 }`. */
+/** The executors of Blender: `blender: { driver: subprocess, command: blender, capacity: 1 }`. */
 export const blender: DriverFamily = {
   name: 'blender',
   default: 'subprocess',

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { defineError } from '../../core/errors.ts'
 
 declare module 'fastify' {
@@ -14,12 +13,12 @@ export interface InputFile {
   content: Buffer | string | { file: string; size: number }
 }
 
-/** What a run may use up. Whoever goes over one of them is ended, all of it. */
+/** The limits of a run. A run that exceeds one of them is ended completely. */
 export interface RunLimits {
   timeoutSeconds: number
   /** One artifact. */
   artifactBytes: number
-  /** What it prints, all together. */
+  /** Its whole output. */
   logBytes: number
 }
 
@@ -52,7 +51,14 @@ export type RunEnd =
   | { ending: 'cancelled' }
 
 /** Whether runs are possible on this machine now. */
-export type Availability = { available: true; blenderVersion: string } | { available: false; reason: string }
+export type Availability =
+  | {
+      available: true
+      blenderVersion: string
+      /** The missing part of this Blender for glTF, and its package, as one sentence; null when it is complete. */
+      missing: string | null
+    }
+  | { available: false; reason: string }
 
 /**
  * Runs Blender on other people's scripts. The family `blender`.
@@ -78,53 +84,3 @@ export interface BlenderExecutor {
 }
 
 export const ExecutorUnavailable = defineError('blender_unavailable', 503, 'Blender can not be run: %s')
-
-/** Blender's own arguments, before the file to run and its two folders. */
-export const blenderArguments = (threads: number): string[] => [
-  ...['--background', '--factory-startup', '--python-exit-code', '1'],
-  ...['-noaudio', '--threads', String(threads), '--python'],
-]
-
-/** The version from the first line that `blender --version` prints. */
-export const versionIn = (text: string): string | null => /\bBlender (\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1] ?? null
-
-/** What every driver checks before it begins. */
-export function assertRun({ id, files, main, artifacts }: BlenderRun): void {
-  const name = /^[A-Za-z0-9_-]{1,80}$/
-  const path = /^(?!\.)[A-Za-z0-9._-]+(\/(?!\.)[A-Za-z0-9._-]+)*$/
-  const paths = files.map((file) => file.path)
-  const wrong = [...paths, ...artifacts].find((candidate) => !path.test(candidate))
-  if (!name.test(id) || wrong !== undefined)
-    throw new TypeError(`${JSON.stringify(wrong ?? id)} is no name for a file or a run.`)
-  if (!paths.includes(main)) throw new TypeError(`${main} is not among the files of the run.`)
-}
-
-/** Calls back for each line of a stream; counts its bytes, and says once when there are more than allowed. */
-export function watchLines(
-  stream: Readable,
-  { logBytes, onLine, onExcess }: { logBytes: number; onLine(line: string): void; onExcess(): void },
-): void {
-  let seen = 0
-  let rest = ''
-  const decoder = new TextDecoder()
-  stream.on('data', (chunk: Buffer) => {
-    seen += chunk.length
-    if (seen > logBytes) {
-      if (seen - chunk.length <= logBytes) onExcess()
-      return
-    }
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = (lines.pop() ?? '').slice(0, 4096)
-    for (const line of lines) onLine(line.slice(0, 4096))
-  })
-  stream.on('end', () => {
-    if (rest) onLine(rest)
-  })
-}
-
-/** Calls back when a signal is aborted; at once when it has been, which a listener alone would miss. @returns ends it */
-export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
-  signal.addEventListener('abort', callback)
-  if (signal.aborted) callback()
-  return () => signal.removeEventListener('abort', callback)
-}

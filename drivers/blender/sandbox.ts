@@ -75,13 +75,13 @@ export async function sandboxCommand(
   return { command, args, spawn: { ...user, cwd: '/', env: {} } }
 }
 
-/** What lies below /usr without belonging to the system, unless Blender itself does. */
+/** Folders below /usr that do not belong to the system, unless Blender itself is in them. */
 const hidden = (blender: string): string[] =>
   ['/usr/local', '/usr/src'].flatMap((folder) =>
     existsSync(folder) && !blender.startsWith(`${folder}/`) ? ['--tmpfs', folder, '--remount-ro', folder] : [],
   )
 
-/** What bounds the processes in the sandbox, one by one; together they are watched from outside. */
+/** The limits of each process in the sandbox; their sum is watched from outside. */
 export const limitCommand = (
   { memoryBytes, processes, threads }: SandboxOptions,
   { artifactBytes, timeoutSeconds }: { artifactBytes: number; timeoutSeconds: number },

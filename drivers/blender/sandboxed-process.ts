@@ -2,15 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { packFiles, RefusedArtifact, unpackArtifacts } from './archive.ts'
-import {
-  type BlenderRun,
-  blenderArguments,
-  ExecutorUnavailable,
-  type RunEnd,
-  watchLines,
-  whenAborted,
-} from './interface.ts'
+import { type BlenderRun, ExecutorUnavailable, type RunEnd } from './interface.ts'
 import { memoryOf } from './process-tree.ts'
+import { blenderArguments, watchLines, whenAborted } from './run.ts'
 import { limitCommand, type SandboxOptions, sandboxCommand } from './sandbox.ts'
 import { STREAMING } from './supervisor.ts'
 

@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import Type from 'typebox'
 import { defineDriver } from '../../core/driver.ts'
-import { type Availability, assertRun, type BlenderExecutor, ExecutorUnavailable, versionIn } from './interface.ts'
+import { type Availability, type BlenderExecutor, ExecutorUnavailable } from './interface.ts'
+import { Probe } from './probe.ts'
+import { assertRun } from './run.ts'
 import { findProgram, SandboxMissing, type SandboxOptions, sandboxCommand } from './sandbox.ts'
 import { runProcess, Slots } from './sandboxed-process.ts'
-import { runUncontained, sweepUncontained } from './uncontained.ts'
+import { runUnsandboxed, sweepUnsandboxed } from './unsandboxed.ts'
 
 const run = promisify(execFile)
 
@@ -29,7 +31,8 @@ export default defineDriver({
       diskBytes: Type.Integer({
         default: 1024 ** 3,
         minimum: 64 * 1024 ** 2,
-        description: 'What one job may write, in memory: its input and output, and half of it again for scratch files.',
+        description:
+          'Space in memory for the input and output of one job; it gets half of that again for scratch files.',
       }),
       processes: Type.Integer({ default: 128, minimum: 24, description: 'Processes and threads of one job.' }),
       threads: Type.Integer({ default: 2, minimum: 1, maximum: 64, description: 'Cores that one job may use.' }),
@@ -47,6 +50,7 @@ export default defineDriver({
     const slots = new Slots()
     if (config.unsafe) log.warn('blender.unsafe is on: Blender jobs run without containment')
 
+    const probe = new Probe()
     const options = async (): Promise<SandboxOptions> => ({ ...config, blender: await findProgram(config.command) })
     const check = async (): Promise<Availability> => {
       try {
@@ -55,10 +59,10 @@ export default defineDriver({
           ? { command: found.blender, args: [], spawn: {} }
           : await sandboxCommand(found, slots.peek())
         const blender = config.unsafe ? [] : [found.blender]
-        const { stdout } = await run(command, [...args, ...blender, '--version'], { ...spawn, timeout: 30_000 })
-        const blenderVersion = versionIn(stdout)
-        if (blenderVersion) return { available: true, blenderVersion }
-        return { available: false, reason: `${config.command} does not say which version of Blender it is.` }
+        const ask = async (...questions: string[]) =>
+          (await run(command, [...args, ...blender, ...questions], { ...spawn, timeout: 30_000 })).stdout
+        const reason = `${config.command} does not say which version of Blender it is.`
+        return (await probe.check(ask)) ?? { available: false, reason }
       } catch (error) {
         return { available: false, reason: reasonOf(error) }
       }
@@ -74,14 +78,14 @@ export default defineDriver({
         const signal = AbortSignal.any([job.signal, closing.signal])
         try {
           const found = await options()
-          if (config.unsafe) return await runUncontained({ ...job, signal }, { ...found, dataDir })
+          if (config.unsafe) return await runUnsandboxed({ ...job, signal }, { ...found, dataDir })
           return await slots.use((slot) => runProcess({ ...job, signal }, found, slot))
         } catch (error) {
           if (error instanceof SandboxMissing) throw new ExecutorUnavailable(error.message)
           throw error
         }
       },
-      sweep: () => sweepUncontained(dataDir),
+      sweep: () => sweepUnsandboxed(dataDir),
       async close() {
         closing.abort()
         await slots.idle()

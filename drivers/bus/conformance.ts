@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Bus } from './interface.ts'
 
-/** What the suite needs of a driver. */
+/** The parts of a driver that the suite needs. */
 export interface BusSubject {
   /** The driver's name, shown in the results. */
   name: string
@@ -11,7 +11,7 @@ export interface BusSubject {
   /** Undoes what `create` leaves outside the process; called once, at the end. */
   destroy?(): Promise<void>
   supports: {
-    /** What the driver's `shared` says: whether two buses made by `create` meet. Otherwise they must share nothing. */
+    /** The driver's `shared`: whether two buses made by `create` are connected. Otherwise they must share nothing. */
     shared: boolean
   }
 }

@@ -1,6 +1,6 @@
 import type { DriverFamily } from '../../core/driver.ts'
 
-/** What several nodes share beyond the database: `bus: { driver: redis, url }`. */
+/** The message buses between nodes: `bus: { driver: redis, url }`. */
 export const bus: DriverFamily = {
   name: 'bus',
   default: 'local',

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { Counters } from '../../core/counters.ts'
+import { Counters } from '../../core/data/counters.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { type Bus, BusUnavailable, type Lease } from './interface.ts'
 

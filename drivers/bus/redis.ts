@@ -115,12 +115,12 @@ export default defineDriver({
       client.on('error', (error) => {
         if (!open || away) return
         away = true // one line an outage, not one an attempt
-        log.error({ err: error, connection: role }, 'the Redis bus is away')
+        log.error({ err: error, connection: role }, 'the Redis bus is unavailable')
       })
       client.on('ready', () => {
         if (!away) return
         away = false
-        log.info({ connection: role }, 'the Redis bus is back')
+        log.info({ connection: role }, 'the Redis bus is available again')
       })
       await client.connect()
       return client

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
-import type { Migration } from '../../core/migrations.ts'
+import type { Migration } from '../../core/data/migrations.ts'
 
 const AccountSchema = defineEntity({
   name: 'ConformanceAccount',

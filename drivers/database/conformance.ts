@@ -10,14 +10,14 @@ import {
 } from '@mikro-orm/core'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../core/clock.ts'
-import { consumeOnce, markOnce } from '../../core/consume-once.ts'
-import { Database } from '../../core/database.ts'
-import { createLog } from '../../core/log.ts'
-import type { Migration } from '../../core/migrations.ts'
+import { consumeOnce, markOnce } from '../../core/data/consume-once.ts'
+import { Database } from '../../core/data/database.ts'
+import type { Migration } from '../../core/data/migrations.ts'
+import { createLog } from '../../core/observe/log.ts'
 import { Account, entities, Item, migrations } from './conformance-entities.ts'
 import type { DatabaseDriver } from './interface.ts'
 
-/** What the suite needs of a driver. */
+/** The parts of a driver that the suite needs. */
 export interface DatabaseSubject {
   /** The driver's name, shown in the results. */
   name: string
@@ -37,7 +37,7 @@ export interface DatabaseSubject {
 const PATIENCE_MS = 10_000
 
 /**
- * The promise of core/database.ts's `DatabaseDriver`, as tests (for tap): a driver that passes them can carry the
+ * The promise of core/data/database.ts's `DatabaseDriver`, as tests (for tap): a driver that passes them can carry the
  * platform. Configure the longest wait for another transaction to a second or less, where there is such a setting.
  *
  *     testDatabaseDriver({ name: 'libsql', create: async () => () => libsql.create(config, context), supports: … })

@@ -7,7 +7,7 @@ export {
   type Entity,
   type Parameter,
   type Statements,
-} from '../../core/database.ts'
+} from '../../core/data/database.ts'
 
 export const DatabaseUnavailable = defineError('database_unavailable', 503, 'The database does not answer.')
 

@@ -7,7 +7,7 @@ import { DatabaseUnavailable, type Parameter, type Statements } from './interfac
 /** Node's and PostgreSQL's codes for "the server can't be reached, or is going away". */
 const UNAVAILABLE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|08|57P0|53300|53400)/
 
-/** What node-postgres says without a code. */
+/** Errors of node-postgres without a code. */
 const UNAVAILABLE_TEXT = /^(Connection terminated|timeout expired|timeout exceeded|Client has encountered a connection)/
 
 /** How long a request waits for a server that has just gone, in ms: a restart takes a second or two. */
@@ -19,7 +19,7 @@ const ATTEMPT_MS = 100
  * Connections to a server that may restart: for the first moments of its absence whoever needs one waits, which is
  * safe, since nothing has been sent yet. Once it has been away for longer everybody fails at once.
  */
-export class PatientPool extends pg.Pool {
+export class RetryingPool extends pg.Pool {
   #wasThere = false
   #awaySince: number | null = null
 
@@ -43,7 +43,7 @@ export class PatientPool extends pg.Pool {
         this.#awaySince = null
         return client
       } catch (error) {
-        // What took its time to fail has been waited for already.
+        // A slow failure has used up its waiting time already.
         const gone = UNAVAILABLE.test((error as { code?: string }).code ?? '')
         if (!gone || !this.#wasThere || this.ending) throw error
         const now = performance.now()

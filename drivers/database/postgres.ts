@@ -7,7 +7,7 @@ import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError } from '../../core/errors.ts'
 import { BackupUnsupported, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
-import { entityTypes, PatientPool, PreparedStatements, TranslatingDialect } from './postgres-pool.ts'
+import { entityTypes, PreparedStatements, RetryingPool, TranslatingDialect } from './postgres-pool.ts'
 
 const PostgresConfig = Type.Object(
   {
@@ -50,7 +50,7 @@ class PostgresDatabase implements DatabaseDriver {
     const { host, pathname, username } = parsed(url)
     this.#address = host + pathname
     this.#database = decodeURIComponent(pathname.slice(1) || username)
-    this.#pool = new PatientPool({
+    this.#pool = new RetryingPool({
       connectionString: url,
       max: poolSize,
       application_name: 'gameyard',

@@ -29,7 +29,7 @@ export class GuardedSqliteDialect extends SqliteDialect {
   }
 }
 
-/** Who waits for whom is decided in `SqliteConnections`, not by Kysely's mutex. */
+/** `SqliteConnections` decides the order of waiting callers, not Kysely's mutex. */
 class QueuelessAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
@@ -96,7 +96,7 @@ class GuardedDriver implements Driver {
   }
 }
 
-/** What one caller of Kysely holds: nothing, until it begins a transaction. */
+/** The connection of one caller of Kysely: none until it begins a transaction. */
 class Connection implements DatabaseConnection {
   readonly #connections: SqliteConnections
   inside = false

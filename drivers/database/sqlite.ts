@@ -1,12 +1,7 @@
 import { access, constants, mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import {
-  type AbstractSqlDriver,
-  type DriverException,
-  MikroORM,
-  type SqlEntityManager,
-  SqliteDriver,
-} from '@mikro-orm/sql'
+import { type AbstractSqlDriver, type DriverException, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
+import { SqliteDriver } from '@mikro-orm/sqlite'
 import Type, { type Static } from 'typebox'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError, StorageFull } from '../../core/errors.ts'

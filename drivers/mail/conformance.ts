@@ -9,12 +9,12 @@ export interface ReceivedMessage {
   text: string
 }
 
-/** What the suite needs of a driver. */
+/** The parts of a driver that the suite needs. */
 export interface MailSubject {
   /** The driver's name, shown in the results. */
   name: string
   create(): Promise<Mail>
-  /** What has come out so far, from the beginning of the suite. */
+  /** The messages so far, from the beginning of the suite. */
   received(): ReceivedMessage[]
   /** Undoes what `create` leaves behind; called once, at the end. */
   destroy?(): Promise<void>

@@ -42,7 +42,7 @@ export interface Mail {
 export const MailRefused = defineError('mail_refused', 502, 'The message was refused: %s')
 export const MailUnavailable = defineError('mail_unavailable', 503, 'The mail server does not answer.')
 
-/** What every driver checks before it sends. @throws MailRefused */
+/** Checks a message before it is sent. @throws MailRefused */
 export function assertMessage({ to, subject }: Message): void {
   if (to.length > 254 || !/^[^\s@"(),:;<>[\]\\\p{C}]+@[^\s@"(),:;<>[\]\\\p{C}]+$/u.test(to))
     throw new MailRefused('this is not one address.')

@@ -18,7 +18,7 @@ export default defineDriver({
         assertMessage(message)
         if (closed) throw new MailUnavailable()
         const { to, subject, text } = message
-        log.info({ to, subject, text }, 'a message that is not sent, since mail.driver is log')
+        log.info({ to, subject, text }, 'message not sent, because mail.driver is log')
       },
       async close() {
         closed = true

@@ -54,7 +54,7 @@ export default defineDriver({
           await transport.sendMail({ from, to: { name: '', address: to }, subject, text })
         } catch (error) {
           const { responseCode = 0, response, code, message: reason } = error as SmtpError
-          log.warn({ code, responseCode, reason }, 'the mail server did not take a message')
+          log.warn({ code, responseCode, reason }, 'the mail server refused a message')
           // 5xx is for good (RFC 5321 section 4.2.1), unless it was about our password: that is ours to mend.
           if (responseCode >= 500 && code !== 'EAUTH') throw new MailRefused(response ?? reason)
           throw new MailUnavailable({ cause: error })

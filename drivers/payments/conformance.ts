@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
 import { BadSignature, type Payments } from './interface.ts'
 
-/** What the suite needs of a driver. */
+/** The parts of a driver that the suite needs. */
 export interface PaymentsSubject {
   /** The driver's name, shown in the results. */
   name: string
   /** A driver whose processor is the suite's caller, and that sells the pack `small`. */
   create(): Promise<Payments>
-  /** What the processor was asked for last, and makes it fail from now on or no more. */
+  /** The last request to the processor, and a switch that makes it fail. */
   processor: {
     asked(): { purchaseId: string; amount: number; currency: string; successUrl: string; cancelUrl: string } | null
     fail(failing: boolean): void

@@ -24,9 +24,9 @@ const Pack = Type.Object(
 )
 export type Pack = Static<typeof Pack>
 
-/** What the configuration of every processor has. */
+/** The configuration that every processor has. */
 export const paymentsConfig = {
-  packs: Type.Array(Pack, { default: [], maxItems: 20, description: 'What is sold, in the order of the page.' }),
+  packs: Type.Array(Pack, { default: [], maxItems: 20, description: 'The packs for sale, in the order of the page.' }),
 }
 
 /** A sale, before anything is paid. */
@@ -39,7 +39,7 @@ export interface Purchase {
   cancelUrl: string
 }
 
-/** What a processor tells, verified. An event is told at least once, in any order. */
+/** A verified event of a processor. Each event arrives at least once, in any order. */
 export type PaymentEvent =
   | {
       kind: 'paid'
@@ -49,7 +49,7 @@ export type PaymentEvent =
       purchaseId: string | null
       /** Of the payment, by which refunds refer to it. */
       paymentId: string
-      /** What was paid, in the smallest unit. */
+      /** The paid amount, in the smallest unit. */
       amount: number
       currency: string
     }
@@ -64,7 +64,7 @@ export type PaymentEvent =
 
 /** A payment processor. The family `payments`. */
 export interface Payments {
-  /** What is sold; empty: nothing is. */
+  /** The packs for sale; empty: none. */
   readonly packs: readonly Pack[]
   /**
    * Prepares the page where a purchase is paid; the same one for the same purchase.

@@ -68,7 +68,7 @@ export default defineDriver({
           return { url: session.url }
         } catch (error) {
           const { type, code, statusCode } = error as { type?: string; code?: string; statusCode?: number }
-          log.error({ type, reason: code, status: statusCode }, 'the payment processor made no checkout')
+          log.error({ type, reason: code, status: statusCode }, 'the payment processor refused to create a checkout')
           throw new PaymentsUnavailable()
         }
       },
@@ -133,7 +133,7 @@ const Refunded = Type.Object({
   data: Type.Object({ object: Type.Object({ payment_intent: IdOrObject, amount: Amount, amount_refunded: Amount }) }),
 })
 
-/** What an event says, if it is one of those that matter; a session that is not paid yet is told again once it is. */
+/** The relevant content of an event; an unpaid session is reported again once it is paid. */
 function eventOf(event: unknown): PaymentEvent | null {
   const idOf = (value: string | { id: string }) => (typeof value === 'string' ? value : value.id)
   if (Value.Check(Paid, event)) {

@@ -9,7 +9,7 @@ import { testPresigned } from './conformance/presigned.ts'
 import { testRefusals } from './conformance/refusals.ts'
 import { type Storage, StorageUnavailable } from './interface.ts'
 
-/** What the suite must know of a driver. */
+/** The facts about a driver that the suite needs. */
 export interface StorageSuite {
   /** Stands before the name of every test. */
   name: string
@@ -17,7 +17,7 @@ export interface StorageSuite {
   create(): Promise<Storage>
   /** Takes away what `create` made, after the storage was closed. */
   destroy?(storage: Storage): Promise<void>
-  /** What the driver, or the server that it is tested with, can't do. Everything is expected by default. */
+  /** Missing abilities of the driver or its test server. By default everything is expected. */
   supports?: {
     /** false: presigned requests are let through with a wrong signature, too late or with another size. */
     verifiesSignatures?: boolean

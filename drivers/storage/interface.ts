@@ -10,7 +10,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a blob must turn out to be: hex SHA-256 and size in bytes. */
+/** The expected content of a blob: hex SHA-256 and size in bytes. */
 export interface Expected {
   sha256: string
   size: number
@@ -73,7 +73,7 @@ export interface Storage {
    * @throws BlobNotFound
    */
   openFile?(key: string): Promise<FileHandle>
-  /** What is known of a blob without reading it, or null when there is none. */
+  /** The metadata of a blob, or null when there is none. */
   head(key: string): Promise<{ size: number } | null>
   /**
    * Makes a blob available under a second key, without the bytes passing through the platform where the storage can do

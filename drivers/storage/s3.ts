@@ -98,7 +98,7 @@ class S3Storage implements Storage {
   readonly remote = true
   readonly #sdk: Sdk
   readonly #client: aws.S3Client
-  /** What presigns. */
+  /** The presigning client. */
   readonly #signer: aws.S3Client
   readonly #bucket: string
   readonly #prefix: string

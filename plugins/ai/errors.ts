@@ -3,5 +3,5 @@ import { defineError } from '../../core/errors.ts'
 export const AiNotConfigured = defineError(
   'ai_not_configured',
   503,
-  'Nothing generates %s here: whoever runs this server has set up no AI for it.',
+  'This server generates no %s: its administrator has not set up AI for it.',
 )

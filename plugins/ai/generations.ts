@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Statements } from '../../core/database.ts'
+import type { Statements } from '../../core/data/database.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { type AiProvider, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
@@ -13,7 +13,7 @@ import type { AiLimits, GenerateRequest, Generation } from './schemas.ts'
 /** Beyond the longest generation: by then its hold is settled or released, or its process is dead. */
 const MARGIN_MS = 30_000
 
-/** Who pays: a player, and the application whose token was used, if it was one's. */
+/** The payer: a player, and the application whose token was used, if any. */
 export interface Payer {
   playerId: string
   clientId?: string | undefined
@@ -61,7 +61,7 @@ export class Generations {
     return this.#parts.providers[type].models[type]
   }
 
-  /** What a request costs at the most, in credits. */
+  /** The highest possible cost of a request, in credits. */
   worstPrice(request: GenerateRequest): number {
     const { pricing } = this.#parts.providers[request.type]
     return worstPrice(request, this.#model(request), pricing)

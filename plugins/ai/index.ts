@@ -38,8 +38,8 @@ export default definePlugin(
     }
     const { db, clock, log, credits, games, identity, tracing } = app
     app.decorate('ai', new Generations({ db, clock, log, credits, games, identity, tracing, providers, limits }))
-    // What it cost stays with the game.
-    identity.removal.clearings.push((em, playerId) => em.nativeUpdate(GenerationRow, { playerId }, { playerId: '' }))
+    // Its costs stay with the game.
+    identity.deletion.cleanups.push((em, playerId) => em.nativeUpdate(GenerationRow, { playerId }, { playerId: '' }))
     app.games.dashboard.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })
     app.site.navigation.push({ label: 'AI playground', href: '/playground', place: 'make', order: 50 })
     contributeSpending(app)

@@ -1,6 +1,6 @@
 import type { Ajv2020 as Ajv, ValidateFunction } from 'ajv/dist/2020.js'
 import { InvalidRequest } from '../../core/errors.ts'
-import { isLate, withinTime } from '../../core/time-limit.ts'
+import { isTimeout, runWithTimeout } from '../../core/jobs/sync-timeout.ts'
 
 /** How long a schema of a caller may keep everybody waiting, in ms: patterns and nesting can take for ever. */
 const LONGEST_MS = 250
@@ -33,9 +33,9 @@ export class ObjectSchema {
     // Drafts differ in what nobody uses here; by whatever name, it is read as 2020-12.
     const { $schema: _draft, $id: _id, ...rules } = schema
     try {
-      return new ObjectSchema(withinTime(LONGEST_MS, () => compiler.compile(rules)))
+      return new ObjectSchema(runWithTimeout(LONGEST_MS, () => compiler.compile(rules)))
     } catch (error) {
-      throw invalid(isLate(error) ? 'is too complex' : (error as Error).message.replace(/^schema is invalid: /, ''))
+      throw invalid(isTimeout(error) ? 'is too complex' : (error as Error).message.replace(/^schema is invalid: /, ''))
     } finally {
       compiler.removeSchema(rules)
       forget()
@@ -45,9 +45,9 @@ export class ObjectSchema {
   /** Whether a value matches; one that can't be decided in time does not. */
   matches(value: unknown): boolean {
     try {
-      return withinTime(LONGEST_MS, () => this.#validate(value)) === true
+      return runWithTimeout(LONGEST_MS, () => this.#validate(value)) === true
     } catch (error) {
-      if (isLate(error)) return false
+      if (isTimeout(error)) return false
       throw error
     }
   }

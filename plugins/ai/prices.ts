@@ -5,12 +5,12 @@ const USUAL = { outputTokens: 1, '1K': 10, '2K': 20 }
 
 type Priced = Pick<GenerateRequest, 'type' | 'maxOutputTokens' | 'imageSize'>
 
-/** What a generation may cost at the most, in credits. */
+/** The highest possible cost of a generation, in credits. */
 export const worstPrice = (request: Priced, model: string, pricing: Pricing): number =>
   priceOf(request, model, pricing, request.maxOutputTokens)
 
 /**
- * What a generation costs, in credits: never more than the worst case.
+ * The cost of a generation, in credits: never more than the worst case.
  *
  * @param outputTokens what was generated; of an image it does not matter
  */

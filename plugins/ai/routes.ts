@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { callerOf } from '../../core/auth.ts'
-import { allowAnyOrigin } from '../../core/cors.ts'
 import { isPlatformError } from '../../core/errors.ts'
-import type { Replay } from '../../core/idempotency.ts'
-import type { Routes } from '../../core/routes.ts'
+import { callerOf } from '../../core/http/auth.ts'
+import { allowAnyOrigin } from '../../core/http/cors.ts'
+import type { Replay } from '../../core/http/idempotency.ts'
+import { callerAddress } from '../../core/http/rate-limit.ts'
+import type { Routes } from '../../core/http/routes.ts'
+import { abortOnDisconnect } from './abort-on-disconnect.ts'
 import { type AiLimits, CreditsView, GenerateRequest, Generation } from './schemas.ts'
-import { whileListening } from './while-listening.ts'
 
 const constraints = { origin: 'portal' } as const
 // Never a session: any page on the web may call these, and only a token is something that it was given.
@@ -30,7 +31,7 @@ export const routes =
           rateLimit: {
             max: limits.aiRequestsPerMinute,
             timeWindow: 60_000,
-            keyGenerator: (request: FastifyRequest) => request.principal?.playerId ?? request.ip,
+            keyGenerator: (request: FastifyRequest) => request.principal?.playerId ?? callerAddress(request),
           },
         },
         constraints,
@@ -43,7 +44,7 @@ export const routes =
       },
       async (request, reply) => {
         const { playerId, clientId } = callerOf(request)
-        const signal = whileListening(reply)
+        const signal = abortOnDisconnect(reply)
         reply.header('cache-control', 'no-store')
         if (!request.body.stream) {
           return app.ai.generate({ playerId, clientId }, request.body, signal, (statements, generation) =>
@@ -67,7 +68,7 @@ export const routes =
         config: { auth },
         constraints,
         schema: {
-          summary: 'Your credits and what became of them; the first call brings the sign-up credits',
+          summary: 'Your credits and their ledger; the first call grants the sign-up credits',
           tags: ['ai'],
           response: { 200: CreditsView },
         },
@@ -106,7 +107,7 @@ const EVENT_STREAM = 'text/event-stream'
 const deltaEvent = (delta: string) => `data: ${JSON.stringify({ delta })}\n\n`
 const doneEvent = (generation: string) => `event: done\ndata: ${generation}\n\n`
 
-/** Who asked for a stream gets one again: all of the text as one piece, then the answer. */
+/** A repeated request for a stream gets a stream: the whole text as one piece, then the answer. */
 const replay: Replay = (answer, { body }) =>
   (body as GenerateRequest).stream
     ? { type: EVENT_STREAM, payload: deltaEvent(JSON.parse(answer).result) + doneEvent(answer) }

@@ -4,7 +4,7 @@ import { LedgerEntry } from '../billing/index.ts'
 /** The plugin's numbers under `limits`. */
 export const AiLimits = {
   aiRequestsPerMinute: Type.Integer({ default: 30, minimum: 1, description: 'Generations a minute, by caller.' }),
-  // Less than two minutes: by then an Idempotency-Key counts as abandoned (core/idempotency.ts).
+  // Less than two minutes: by then an Idempotency-Key counts as abandoned (core/http/idempotency.ts).
   aiSeconds: Type.Integer({ default: 90, minimum: 1, maximum: 110, description: 'Longest time of one generation.' }),
   aiSchemaBytes: Type.Integer({ default: 32_768, minimum: 256, description: 'Largest JSON Schema of an object.' }),
 }
@@ -15,13 +15,18 @@ const GenerationType = Type.Union([Type.Literal('text'), Type.Literal('object'),
 export const GenerateRequest = Type.Object({
   type: GenerationType,
   prompt: Type.String({ minLength: 1, maxLength: 8000 }),
-  system: Type.Optional(Type.String({ maxLength: 32_000, description: 'What the model is told before the prompt.' })),
+  system: Type.Optional(
+    Type.String({ maxLength: 32_000, description: 'Instructions for the model, before the prompt.' }),
+  ),
   schema: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the object; only with type object.' }),
   ),
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Default: the first of its type.' })),
   gameId: Type.Optional(
-    Type.String({ maxLength: 63, description: 'The game that it counts for: its id or slug; yours, or the token’s.' }),
+    Type.String({
+      maxLength: 63,
+      description: 'The game for its statistics: id or slug of a game of yours, or of the token’s.',
+    }),
   ),
   maxOutputTokens: Type.Integer({ minimum: 1, maximum: 16_384, default: 4096 }),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),

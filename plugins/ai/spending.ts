@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 const DAYS = 30
 const number = new Intl.NumberFormat('en')
 
-/** What the owner's pages say of AI: the credits that each game, and all of them together, used in 30 days. */
+/** AI on the owner's pages: the credits that each game, and all together, used in 30 days. */
 export function contributeSpending({ games, db, clock }: Pick<FastifyInstance, 'games' | 'db' | 'clock'>): void {
   const since = () => new Date(clock.now().getTime() - DAYS * 86_400_000).toISOString().slice(0, 10)
   games.dashboard.columns.push({
@@ -18,7 +18,7 @@ export function contributeSpending({ games, db, clock }: Pick<FastifyInstance, '
       return new Map(rows.map(({ game_id, credits }) => [game_id, number.format(Number(credits))]))
     },
   })
-  games.dashboard.figures.push({
+  games.dashboard.stats.push({
     label: 'AI credits in 30 days',
     order: 40,
     async value(ownerId) {

@@ -1,8 +1,8 @@
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/data/database.ts'
 
 const DAY_MS = 86_400_000
 
-/** What a game's players and makers generated. */
+/** The generations of a game's players and makers. */
 export interface Usage {
   /** Oldest first, those without anything included. */
   days: { date: string; generations: number; credits: number }[]

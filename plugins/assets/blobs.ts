@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { type Blobs, type Digested, DiskCache } from '../../core/disk-cache.ts'
+import { type Blobs, type Digested, DiskCache } from '../../core/data/disk-cache.ts'
 import { blobKey } from './record.ts'
 import type { AssetsConfig } from './schemas.ts'
 

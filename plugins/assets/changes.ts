@@ -1,11 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { Conflict, NotFound } from '../../core/errors.ts'
-import type { Assets, AssetsParts } from './assets.ts'
-import { AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
+import type { AssetStore, AssetsParts } from './asset-store.ts'
+import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
 import { CuratedAsset } from './errors.ts'
 import { type AssetRecord, BLOB_PREFIX } from './record.ts'
 import type { AssetChanges } from './schemas.ts'
-import { indexAsset } from './search.ts'
+import { indexAsset } from './search-index.ts'
 import { isFree } from './slugs.ts'
 
 /** Uploads that are stored and not yet written down are not older than this. */
@@ -15,12 +15,12 @@ export const FORGET = 'assets/forget'
 /** So many assets at once: a statement has room for so many values. */
 const MANY = 500
 
-/** What happens to assets after they were made. */
+/** Changes of existing assets. */
 export class Changes {
   readonly #parts: AssetsParts
-  readonly #assets: Assets
+  readonly #assets: AssetStore
 
-  constructor(parts: AssetsParts, assets: Assets) {
+  constructor(parts: AssetsParts, assets: AssetStore) {
     this.#parts = parts
     this.#assets = assets
   }
@@ -90,6 +90,7 @@ export class Changes {
       )
       await em.nativeDelete(AssetTerm, { assetId: { $in: assetIds } })
       await em.nativeDelete(AssetClip, { assetId: { $in: assetIds } })
+      await em.nativeDelete(AppliedClip, { assetId: { $in: assetIds } })
       await em.nativeDelete(AssetRow, { id: { $in: assetIds } })
       await this.#parts.jobs.enqueue(em, { name: FORGET, key: assetIds[0] as string, payload: { assetIds } })
     }
@@ -119,7 +120,12 @@ export class Changes {
       }
       if (!kept.has(sha256) && modifiedAt.getTime() < before) await storage.delete(key)
     }
-    await db.execute('delete from asset_clips where asset_id not in (select id from assets)')
+    for (const table of ['asset_clips', 'asset_applied_clips']) {
+      const orphaned = await db.query<{ id: string }>(
+        `select distinct asset_id as id from ${table} where asset_id not in (select id from assets) limit ${MANY}`,
+      )
+      for (const { id } of orphaned) await db.execute(`delete from ${table} where asset_id = ?`, [id])
+    }
   }
 
   async #digestsOf(assetId: string): Promise<Set<string>> {
@@ -127,7 +133,8 @@ export class Changes {
     const row = await db.em().findOne(AssetRow, { id: assetId })
     if (!row) return new Set()
     const clips = await db.em().find(AssetClip, { assetId })
-    const digests = [...row.files, ...clips].map(({ sha256 }) => sha256)
+    const applied = await db.em().find(AppliedClip, { assetId })
+    const digests = [...row.files, ...clips, ...applied].map(({ sha256 }) => sha256)
     return new Set([...digests, row.lodSha256 ?? '', row.thumbnailSha256 ?? ''])
   }
 
@@ -154,6 +161,7 @@ export class Changes {
       await rest(em, row)
       await em.nativeDelete(AssetTerm, { assetId: id })
       await em.nativeDelete(AssetClip, { assetId: id })
+      await em.nativeDelete(AppliedClip, { assetId: id })
       await em.nativeDelete(AssetRow, { id })
     })
     await events.emit('asset.deleted', { assetId: id })

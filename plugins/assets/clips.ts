@@ -1,12 +1,15 @@
 import { createReadStream } from 'node:fs'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import { NotFound } from '../../core/errors.ts'
-import type { Assets, AssetsParts } from './assets.ts'
-import { AssetClip, AssetRow } from './entities.ts'
-import { NotRigged } from './errors.ts'
-import { digestFile } from './files.ts'
+import { isId } from '../../core/ids.ts'
+import type { AssetStore, AssetsParts } from './asset-store.ts'
+import { AppliedClip, AssetClip, AssetRow } from './entities.ts'
+import { ClipDoesNotFit, NotRigged, TooManyClips } from './errors.ts'
 import { PRESETS, type PresetName } from './models/humanoid/presets.ts'
+import type { ModelTask } from './models/tasks.ts'
 import { type AssetRecord, blobKey } from './record.ts'
-import type { Piece } from './serving/delivery.ts'
+import type { AssetBlobRef } from './serving/delivery.ts'
+import { digestFile, type FileDigest } from './upload/local-file.ts'
 
 /** Grows when the clips change, so that those made before are made anew. */
 const VERSION = 1
@@ -14,13 +17,24 @@ const VERSION = 1
 /** Names of the clips that a humanoid can be given. */
 export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[]
 
+/** A clip of another asset that a model was given. */
+export interface Applied {
+  /** The id of that asset. */
+  from: string
+  clip: string
+  size: number
+}
+
+type Made = Pick<FileDigest, 'sha256' | 'size'>
+type Wanted = Extract<ModelTask, { task: 'animate' }>['clip']
+
 /** Clips for rigged models, made when they are first asked for. A model never changes, so each is made once. */
 export class Clips {
   readonly #parts: AssetsParts
-  readonly #assets: Assets
-  readonly #making = new Map<string, Promise<Piece>>()
+  readonly #assets: AssetStore
+  readonly #making = new Map<string, Promise<Made>>()
 
-  constructor(parts: AssetsParts, assets: Assets) {
+  constructor(parts: AssetsParts, assets: AssetStore) {
     this.#parts = parts
     this.#assets = assets
   }
@@ -30,46 +44,119 @@ export class Clips {
    *
    * @throws NotFound for an unknown preset; NotRigged for what has no humanoid rig
    */
-  async get(asset: AssetRecord, preset: string): Promise<Piece> {
+  async get(asset: AssetRecord, preset: string): Promise<AssetBlobRef> {
     if (!isPreset(preset))
       throw new NotFound('animation preset').with({ details: [{ path: 'preset', message: CHOICE }] })
-    if (asset.kind !== 'model' || !asset.rigged) throw new NotRigged('This asset has no rig that could be animated.')
+    assertRigged(asset)
     if (!asset.humanoid) throw new NotRigged(NO_HUMANOID)
     const version = `${preset}@${VERSION}`
-    const [row] = await this.#parts.db.query<{ sha256: string; size: number }>(
+    const [row] = await this.#parts.db.query<Made>(
       'select sha256, size from asset_clips where asset_id = ? and preset = ?',
       [asset.id, version],
     )
-    if (row) return pieceOf(asset, preset, row)
-    const key = `${asset.id} ${version}`
-    const making = this.#making.get(key) ?? this.#make(asset, preset, version).finally(() => this.#making.delete(key))
+    const keep = (em: SqlEntityManager, made: Made) =>
+      em.upsert(AssetClip, { assetId: asset.id, preset: version, sha256: made.sha256, size: made.size })
+    const made = row ?? (await this.#once(`${asset.id} ${version}`, () => this.#make(asset, { preset }, keep)))
+    return pieceOf(asset, preset, made)
+  }
+
+  /**
+   * Puts a clip of another asset on a model, for good.
+   *
+   * @param source an asset that the model's owner may see
+   * @throws NotRigged, ClipDoesNotFit, TooManyClips; NotFound when it has no clip of that name
+   */
+  async apply(asset: AssetRecord, source: AssetRecord, clip: string): Promise<Applied> {
+    assertRigged(asset)
+    const [file] = source.files
+    if (!file || !source.animations.includes(clip)) throw noSuchClip(source)
+    const { db, spool } = this.#parts
+    const there = await db.em().findOne(AppliedClip, { assetId: asset.id, fromId: source.id, clip })
+    if (there?.madeBy === VERSION) return { from: source.id, clip, size: there.size }
+    const made = await this.#once(`${asset.id} ${source.id} ${clip}`, async () => {
+      await this.#assertRoom(db.em(), asset.id, there ? 1 : 0)
+      const from = await spool.take(await this.#assets.read(source.id, file.sha256))
+      try {
+        return await this.#make(asset, { from, name: clip }, async (em, { sha256, size }) => {
+          const key = { assetId: asset.id, fromId: source.id, clip }
+          await this.#assertRoom(em, asset.id, await em.count(AppliedClip, key))
+          await em.upsert(AppliedClip, { ...key, madeBy: VERSION, sha256, size })
+        })
+      } finally {
+        await spool.remove(from)
+      }
+    })
+    return { from: source.id, clip, size: made.size }
+  }
+
+  /** The model with a clip that was put on it. @param from the id or slug of the other asset  @throws NotFound */
+  async applied(asset: AssetRecord, from: string, clip: string): Promise<AssetBlobRef> {
+    const row = await this.#parts.db.em().findOne(AppliedClip, await this.#keyOf(asset, from, clip))
+    if (!row) throw new NotFound('animation')
+    return pieceOf(asset, clip, row)
+  }
+
+  /** Takes a clip of another asset off a model. @throws NotFound */
+  async remove(asset: AssetRecord, from: string, clip: string): Promise<void> {
+    const { db, storage } = this.#parts
+    const key = await this.#keyOf(asset, from, clip)
+    const row = await db.em().findOne(AppliedClip, key)
+    if (!row || (await db.em().nativeDelete(AppliedClip, key)) === 0) throw new NotFound('animation')
+    await storage.delete(blobKey(asset.id, row.sha256))
+  }
+
+  /** The clips of others that a model has, by name. */
+  async of(assetId: string): Promise<Applied[]> {
+    const rows = await this.#parts.db.em().find(AppliedClip, { assetId }, { orderBy: { clip: 'asc', fromId: 'asc' } })
+    return rows.map(({ fromId, clip, size }) => ({ from: fromId, clip, size }))
+  }
+
+  async #keyOf({ id }: AssetRecord, from: string, clip: string) {
+    return { assetId: id, fromId: isId('ast', from) ? from : (await this.#assets.get(from)).id, clip }
+  }
+
+  async #assertRoom(em: SqlEntityManager, assetId: string, replaced: number): Promise<void> {
+    const { assetClips } = this.#parts.limits
+    if ((await em.count(AppliedClip, { assetId })) - replaced >= assetClips) throw new TooManyClips(assetClips)
+  }
+
+  /** Simultaneous requests wait for the same work. */
+  #once(key: string, make: () => Promise<Made>): Promise<Made> {
+    const making = this.#making.get(key) ?? make().finally(() => this.#making.delete(key))
     this.#making.set(key, making)
     return making
   }
 
-  async #make(asset: AssetRecord, preset: PresetName, version: string): Promise<Piece> {
+  /** @param keep writes the clip down, where it can be found again */
+  async #make(
+    asset: AssetRecord,
+    clip: Wanted,
+    keep: (em: SqlEntityManager, made: Made) => Promise<unknown>,
+  ): Promise<Made> {
     const { spool, models, storage, db } = this.#parts
     const [source] = asset.files
     if (!source) throw new NotFound('asset')
     const path = await spool.take(await this.#assets.read(asset.id, source.sha256))
     const out = spool.reserve()
     try {
-      const animated = await models.run({ task: 'animate', path, out, preset })
-      if (!animated) throw new NotRigged(NO_HUMANOID)
+      const done = await models.run({ task: 'animate', path, out, clip })
+      if (done === 'no_humanoid') throw new NotRigged(NO_HUMANOID)
+      if (done === 'no_clip') throw new NotFound('clip')
+      if (done !== 'animated') throw new ClipDoesNotFit(REASONS[done])
       const { sha256, size } = await digestFile(out)
       const body = createReadStream(out)
       await storage.put(blobKey(asset.id, sha256), body, { sha256, size }).finally(() => body.destroy())
       const kept = await db.transaction(async (em) => {
         // Deleted meanwhile: then nothing would ever remove it.
         if (!(await em.count(AssetRow, { id: asset.id }))) return false
-        await em.upsert(AssetClip, { assetId: asset.id, preset: version, sha256, size })
+        await keep(em, { sha256, size })
         return true
       })
       if (!kept) {
         await this.#assets.removeBlobs(asset.id)
         throw new NotFound('asset')
       }
-      return pieceOf(asset, preset, { sha256, size })
+      return { sha256, size }
     } finally {
       await spool.remove(path)
       await spool.remove(out)
@@ -80,9 +167,25 @@ export class Clips {
 const CHOICE = `must be one of ${PRESET_NAMES.join(', ')}`
 const NO_HUMANOID =
   'The rig of this model is no humanoid whose bones are named as in Mixamo, VRM, Rigify, Unreal or Ready Player Me.'
+const REASONS = {
+  does_not_fit:
+    'This clip does not fit the model: they are not both humanoids, nor do their bones have the same names.',
+  too_long: 'This clip is longer than 10 minutes.',
+} as const
 
 const isPreset = (name: string): name is PresetName => Object.hasOwn(PRESETS, name)
 
-const pieceOf = (asset: AssetRecord, preset: string, { sha256, size }: { sha256: string; size: number }): Piece => ({
-  ...{ sha256, size, contentType: 'model/gltf-binary', name: `${asset.slug}-${preset}.glb`, variant: null },
+/** @throws NotRigged */
+function assertRigged({ kind, rigged }: AssetRecord): void {
+  if (kind !== 'model' || !rigged) throw new NotRigged('This asset has no rig that could be animated.')
+}
+
+function noSuchClip({ animations }: AssetRecord) {
+  const message = animations.length > 0 ? `must be one of ${animations.join(', ')}` : 'is of an asset without clips'
+  return new NotFound('clip').with({ details: [{ path: 'clip', message: message.slice(0, 2000) }] })
+}
+
+const pieceOf = (asset: AssetRecord, clip: string, { sha256, size }: Made): AssetBlobRef => ({
+  ...{ sha256, size, contentType: 'model/gltf-binary', variant: null },
+  name: `${asset.slug}-${clip.replace(/[^\p{L}\p{N}._-]+/gu, '-')}.glb`,
 })

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 import type { StoredFile } from './record.ts'
-import type { AssetSource, Kind, Visibility } from './schemas.ts'
+import type { AssetSource, Kind, LodReason, Visibility } from './schemas.ts'
 
 const AssetRowSchema = defineEntity({
   name: 'AssetRow',
@@ -29,6 +29,10 @@ const AssetRowSchema = defineEntity({
     lodSha256: p.string().length(64).nullable(),
     lodSize: p.integer().nullable(),
     lodTriangles: p.integer().nullable(),
+    /** Why a model has none. */
+    lodReason: p.string().length(20).$type<LodReason>().nullable(),
+    /** Version of the program that made what is made of a model; null before that, and of what was made long ago. */
+    preparedBy: p.integer().nullable(),
     /** Digest of the rendered picture; null shows a drawn one. */
     thumbnailSha256: p.string().length(64).nullable(),
     sourceKind: p.string().length(10).$type<AssetSource['kind']>(),
@@ -47,7 +51,7 @@ const AssetRowSchema = defineEntity({
 export class AssetRow extends AssetRowSchema.class {}
 AssetRowSchema.setClass(AssetRow)
 
-/** What an asset is found by: every beginning of every word of its title, and its tags as `#tag`. */
+/** The search terms of an asset: every beginning of every word of its title, and its tags as `#tag`. */
 const AssetTermSchema = defineEntity({
   name: 'AssetTerm',
   tableName: 'asset_terms',
@@ -91,3 +95,22 @@ const AssetClipSchema = defineEntity({
 
 export class AssetClip extends AssetClipSchema.class {}
 AssetClipSchema.setClass(AssetClip)
+
+/** A clip of another asset that was put on a model. It stays when that asset goes. */
+const AppliedClipSchema = defineEntity({
+  name: 'AppliedClip',
+  tableName: 'asset_applied_clips',
+  properties: {
+    assetId: p.string().length(30).primary(),
+    /** The asset whose clip it is. */
+    fromId: p.string().length(30).primary(),
+    clip: p.string().length(200).primary(),
+    /** Version of the program that made it. */
+    madeBy: p.integer(),
+    sha256: p.string().length(64),
+    size: p.integer(),
+  },
+})
+
+export class AppliedClip extends AppliedClipSchema.class {}
+AppliedClipSchema.setClass(AppliedClip)

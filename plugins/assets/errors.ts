@@ -4,4 +4,10 @@ export const AssetRefused = defineError('asset_refused', 415, '%s')
 /** `details` say what is wrong, and where. */
 export const InvalidModel = defineError('invalid_model', 400, 'This is not a valid glTF binary: %s')
 export const NotRigged = defineError('not_rigged', 422, '%s')
+export const ClipDoesNotFit = defineError('clip_does_not_fit', 422, '%s')
+export const TooManyClips = defineError(
+  'too_many_clips',
+  409,
+  'A model has at most %s clips of others; remove one first.',
+)
 export const CuratedAsset = defineError('asset_curated', 409, 'Games rely on a curated asset; %s')

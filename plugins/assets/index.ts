@@ -1,22 +1,23 @@
 import { join } from 'node:path'
+import { Spool } from '../../core/data/spool.ts'
 import { definePlugin } from '../../core/plugin.ts'
-import { Spool } from '../../core/spool.ts'
 import { Assets } from './assets.ts'
 import { blobsOf } from './blobs.ts'
-import { registerChores } from './chores.ts'
-import { AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
+import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
 import { migration } from './migrations/2026_11_21_assets.ts'
+import { migration as appliedClips } from './migrations/2026_11_23_applied_clips.ts'
 import { Models } from './models/models.ts'
 import { pages } from './pages/routes.ts'
 import { routes } from './routes.ts'
+import { registerScheduledTasks } from './scheduled-tasks.ts'
 import { AssetLimits, AssetsConfig } from './schemas.ts'
 import { fileRoutes } from './serving/routes.ts'
 
-export type { LocalFile } from './intake.ts'
 export { modelStage, STAGE_SCRIPT, VIEWER_POLICY } from './pages/stage.ts'
 export type { Asset, NewAsset } from './schemas.ts'
+export { fastPathHandler as firstLookAtAssets } from './serving/fast-path.ts'
 export { CORS, PREFLIGHT } from './serving/headers.ts'
-export { firstLook as firstLookAtAssets } from './serving/look.ts'
+export type { LocalFile } from './upload/ingest.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -31,8 +32,8 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'tokens'],
     config: AssetsConfig,
     limits: AssetLimits,
-    entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip],
-    migrations: [migration],
+    entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip, AppliedClip],
+    migrations: [migration, appliedClips],
   },
   async (app, config, limits) => {
     const models = new Models(app.workerPrograms)
@@ -46,7 +47,7 @@ export default definePlugin(
         ...{ origins: app.origins, log: app.log, models, limits, spool, blobs: await blobsOf(app, config) },
       }),
     )
-    registerChores(app)
+    registerScheduledTasks(app)
     await app.register(routes({ spool, limits }))
     await app.register(fileRoutes)
     await app.register(pages({ spool, limits }))

@@ -1,8 +1,8 @@
-import type { Parameter } from '../../core/database.ts'
-import { cutPage } from '../../core/pagination.ts'
-import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/search-terms.ts'
+import type { Parameter } from '../../core/data/database.ts'
+import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/data/search-terms.ts'
+import { cutPage } from '../../core/http/pagination.ts'
+import { type AssetReader, readAssets } from './read-assets.ts'
 import type { AssetRecord } from './record.ts'
-import { type AssetReader, readAssets } from './rows.ts'
 import type { AssetQuery } from './schemas.ts'
 
 const FOUND_BY = 'a.id in (select t.asset_id from asset_terms t where t.term = ?)'
@@ -42,10 +42,10 @@ export class Library {
     return { assets: page, nextCursor }
   }
 
-  /** What a player takes along of their assets: all that is said of them, and where their files are. */
+  /** The export of a player's assets: their metadata, and the addresses of their files. */
   async export(ownerId: string): Promise<unknown[]> {
     const assets = await readAssets(this.#parts, { where: 'a.owner_id = ?', values: [ownerId], limit: 1_000_000 })
-    return assets.map(({ lodSha256: _, thumbnailSha256: __, humanoid: ____, files, ...asset }) => ({
+    return assets.map(({ lodSha256: _, thumbnailSha256: __, humanoid: ____, preparedBy: _____, files, ...asset }) => ({
       ...asset,
       files: files.map(({ crc32: ___, ...file }) => file),
     }))

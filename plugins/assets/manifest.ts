@@ -1,9 +1,9 @@
-import { PRESET_NAMES } from './clips.ts'
+import { type Applied, PRESET_NAMES } from './clips.ts'
 import type { AssetRecord } from './record.ts'
 import type { AssetManifest } from './schemas.ts'
 
-/** What a program loads an asset by: every address it can ask for. */
-export function manifestOf(asset: AssetRecord): AssetManifest {
+/** The manifest of an asset for programs: every address of it. */
+export function manifestOf(asset: AssetRecord, clips: readonly Applied[]): AssetManifest {
   const { fileUrl: url, variants, files, kind } = asset
   const of = (variant: string) => `${url}?variant=${variant}`
   return {
@@ -18,9 +18,14 @@ export function manifestOf(asset: AssetRecord): AssetManifest {
       url: kind === 'pack' ? `${url}?path=${encodeURIComponent(path)}` : of('source'),
     })),
     presets: asset.humanoid ? PRESET_NAMES.map((preset) => ({ preset, url: clipUrl(asset, preset) })) : [],
+    clips: clips.map((applied) => ({ ...applied, url: clipUrl(asset, applied.clip, applied.from) })),
   }
 }
 
-/** Where a model with a clip is asked for. */
-export const clipUrl = ({ fileUrl }: AssetRecord, preset: string): string =>
-  `${fileUrl.slice(0, -'/file'.length)}/animation/${preset}`
+/** Where a model with a clip is asked for. @param from the id of the asset whose clip it is; absent, it is a preset */
+export const clipUrl = ({ fileUrl }: AssetRecord, clip: string, from?: string): string =>
+  `${fileUrl.slice(0, -'/file'.length)}${clipPath(clip, from)}`
+
+/** The same, below an asset's address. */
+export const clipPath = (clip: string, from?: string): string =>
+  `/animation/${encodeURIComponent(clip)}${from === undefined ? '' : `?from=${from}`}`

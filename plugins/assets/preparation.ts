@@ -1,11 +1,16 @@
 import { createReadStream } from 'node:fs'
 import { NotFound } from '../../core/errors.ts'
-import type { Assets, AssetsParts } from './assets.ts'
+import type { AssetStore, AssetsParts } from './asset-store.ts'
 import { AssetRow } from './entities.ts'
 import { InvalidModel } from './errors.ts'
-import { GLB } from './file-type.ts'
-import { digestFile, type FileDigest } from './files.ts'
 import { type AssetRecord, blobKey, type StoredFile } from './record.ts'
+import { GLB } from './upload/file-type.ts'
+import { digestFile, type FileDigest } from './upload/local-file.ts'
+
+/** Grows when more is found in models, or made of them: then those of before get it too. */
+const VERSION = 1
+/** Models of before at once. */
+const RENEWED = 1000
 
 /**
  * What is made of an asset after it was taken in: a picture of it and, of a model, a simplified form. A durable job: each part is
@@ -14,9 +19,9 @@ import { type AssetRecord, blobKey, type StoredFile } from './record.ts'
  */
 export class Preparation {
   readonly #parts: AssetsParts
-  readonly #assets: Assets
+  readonly #assets: AssetStore
 
-  constructor(parts: AssetsParts, assets: Assets) {
+  constructor(parts: AssetsParts, assets: AssetStore) {
     this.#parts = parts
     this.#assets = assets
   }
@@ -32,7 +37,7 @@ export class Preparation {
         if (asset.thumbnailSha256 === null) {
           await this.#picture(asset, { task: face.contentType === GLB.contentType ? 'draw' : 'shrink', path }, signal)
         }
-        if (asset.kind === 'model' && asset.lodSha256 === null) await this.#simplify(asset, path, signal)
+        if (asset.kind === 'model') await this.#prepareModel(asset, path, signal)
       } finally {
         await spool.remove(path)
       }
@@ -40,6 +45,29 @@ export class Preparation {
       // Deleted meanwhile.
       if (!(error instanceof NotFound)) throw error
     }
+  }
+
+  /** Looks at the models again that an earlier version of the program has prepared. */
+  async renew(): Promise<void> {
+    const { db, jobs } = this.#parts
+    const rows = await db.query<{ id: string }>(
+      `select id from assets where kind = 'model' and (prepared_by is null or prepared_by < ?) order by id limit ?`,
+      [VERSION, RENEWED],
+    )
+    await db.transaction(async (em) => {
+      for (const { id } of rows) await jobs.enqueue(em, { name: PREPARE, key: id, payload: { assetId: id } })
+    })
+  }
+
+  async #prepareModel(asset: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
+    const { models, db, events } = this.#parts
+    const { id, rigged, humanoid, preparedBy } = asset
+    if (asset.lodSha256 === null) await this.#simplify(asset, path, signal)
+    if (preparedBy === VERSION) return
+    const again = rigged && !humanoid
+    const facts = again ? await models.run({ task: 'inspect', path }, signal).catch(unlessInvalid) : null
+    await db.em().nativeUpdate(AssetRow, { id }, { preparedBy: VERSION, ...(facts && { humanoid: facts.humanoid }) })
+    if (facts?.humanoid) await events.emit('asset.changed', { assetId: id })
   }
 
   async #picture(
@@ -68,10 +96,15 @@ export class Preparation {
     const { models, spool, db, events } = this.#parts
     const out = spool.reserve()
     try {
-      const made = await models.run({ task: 'simplify', path, out }, signal).catch(unlessInvalid)
-      if (!made) return
+      const task = { task: 'simplify', path, out } as const
+      const made = (await models.run(task, signal).catch(unlessInvalid)) ?? ({ reason: 'unreadable' } as const)
+      if ('reason' in made) {
+        await db.em().nativeUpdate(AssetRow, { id }, { lodReason: made.reason })
+        await events.emit('asset.changed', { assetId: id })
+        return
+      }
       const { sha256, size } = await this.#store(id, out)
-      const lod = { lodSha256: sha256, lodSize: size, lodTriangles: made.triangles }
+      const lod = { lodSha256: sha256, lodSize: size, lodTriangles: made.triangles, lodReason: null }
       const rows = await db.em().nativeUpdate(AssetRow, { id }, lod)
       if (rows === 0) await this.#assets.removeBlobs(id)
       else await events.emit('asset.changed', { assetId: id })
@@ -87,6 +120,9 @@ export class Preparation {
     return digest
   }
 }
+
+/** The background job that prepares an asset. */
+export const PREPARE = 'assets/prepare'
 
 /** Beside a pack's models: what its maker took for its cover. */
 const COVER = /(?:^|\/)(?:cover|preview|thumbnail|sample)[^/]*\.(?:png|jpe?g)$/i

@@ -1,5 +1,5 @@
-import type { Origins } from '../../core/origins.ts'
-import type { Asset, AssetSource, Kind, Visibility } from './schemas.ts'
+import type { Origins } from '../../core/origins/origins.ts'
+import type { Asset, AssetSource, Kind, LodReason, Visibility } from './schemas.ts'
 
 /** A file of an asset, as its row keeps it. */
 export interface StoredFile {
@@ -14,7 +14,7 @@ export interface StoredFile {
 /** The columns that make an asset, for `app.db.query`. */
 export const COLUMNS = `a.id, a.owner_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
   a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
-  a.lod_triangles, a.thumbnail_sha256, a.source_kind, a.source_job_id, a.created_at, a.updated_at`
+  a.lod_triangles, a.lod_reason, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id, a.created_at, a.updated_at`
 
 /** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainAsset {
@@ -37,6 +37,8 @@ export interface PlainAsset {
   lod_sha256: string | null
   lod_size: number | null
   lod_triangles: number | null
+  lod_reason: LodReason | null
+  prepared_by: number | null
   thumbnail_sha256: string | null
   source_kind: AssetSource['kind']
   source_job_id: string | null
@@ -49,6 +51,7 @@ export interface AssetRecord extends Omit<Asset, 'files'> {
   files: StoredFile[]
   humanoid: boolean
   lodSha256: string | null
+  preparedBy: number | null
   thumbnailSha256: string | null
 }
 
@@ -70,6 +73,7 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
       source: { size: Number(row.size), triangles: row.triangles },
       ...(size === null ? {} : { lod: { size, triangles } }),
     },
+    lodReason: row.lod_reason,
     rigged: Boolean(row.rigged),
     animations: JSON.parse(row.animations) as string[],
     thumbnailUrl: `${origins.studio}/api/assets/${row.id}/thumbnail`,
@@ -79,6 +83,7 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
     updatedAt: new Date(row.updated_at).toISOString(),
     humanoid: Boolean(row.humanoid),
     lodSha256: row.lod_sha256,
+    preparedBy: row.prepared_by,
     thumbnailSha256: row.thumbnail_sha256,
   }
 }

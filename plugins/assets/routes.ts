@@ -1,24 +1,34 @@
 import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
-import { MissingScope, NotFound, Unauthorized } from '../../core/errors.ts'
-import { cacheControl } from '../../core/http.ts'
-import { readOut } from '../../core/read-out.ts'
-import type { Routes } from '../../core/routes.ts'
-import type { Spool } from '../../core/spool.ts'
+import type { Spool } from '../../core/data/spool.ts'
+import { InvalidRequest, MissingScope, NotFound, Unauthorized } from '../../core/errors.ts'
+import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import { drainBody } from '../../core/http/drain-body.ts'
+import { cacheControl } from '../../core/http/headers.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import type { Limits } from './limits.ts'
 import { clipUrl, manifestOf } from './manifest.ts'
-import { Asset, AssetChanges, AssetList, AssetManifest, AssetParams, AssetQuery, Clip, NewClip } from './schemas.ts'
+import {
+  Asset,
+  AssetChanges,
+  AssetList,
+  AssetManifest,
+  AssetParams,
+  AssetQuery,
+  Clip,
+  ClipOf,
+  NewClip,
+} from './schemas.ts'
 import { CORS } from './serving/headers.ts'
 import { viewerOf } from './serving/routes.ts'
-import { uploadForms } from './upload/limits.ts'
+import { uploadForms, uploadRule } from './upload/limits.ts'
 import { checkLength, receive } from './upload/receive.ts'
 import { titleOf } from './upload/title.ts'
 
 const constraints = { origin: 'studio' } as const
 // The portal's own pages call these too, with the browser session, where Studio and portal are one origin.
-const writes = { auth: { scope: 'assets:write', accepts: ['api-token', 'cli-token', 'session'] } } as const
+const writes = { auth: { scope: 'assets:write', accepts: TOKENS_AND_SESSION } } as const
 
 /** Assets by API: list, upload, read, change, publish, delete. */
 export const routes =
@@ -75,7 +85,7 @@ export const routes =
     app.post(
       '/api/assets',
       {
-        config: { ...writes, upload: true },
+        config: { ...writes, upload: uploadRule(limits) },
         constraints,
         onRequest: async (request) => checkLength(request, limits),
         schema: {
@@ -92,7 +102,7 @@ export const routes =
         const made = await receive(request, { spool, limits }, (fields, file) =>
           app.assets.create(playerId, { ...fields, title: titleOf(fields, file.name) }, file),
         ).catch(async (error: unknown) => {
-          await readOut(request.raw)
+          await drainBody(request.raw)
           throw error
         })
         reply.code(201).header('cache-control', 'no-store')
@@ -118,14 +128,15 @@ export const routes =
         config: { auth: 'optional', ownSecurityHeaders: true },
         constraints,
         schema: {
-          summary: 'What a program loads an asset by: addresses, sizes and digests of its variants, files and clips',
+          summary: 'The manifest of an asset: addresses, sizes and digests of its variants, files and clips',
           tags: ['assets'],
           params: AssetParams,
           response: { 200: AssetManifest },
         },
       },
       async (request, reply) => {
-        return manifestOf(await found(request, reply))
+        const asset = await found(request, reply)
+        return manifestOf(asset, await app.assets.clips.of(asset.id))
       },
     )
 
@@ -136,7 +147,7 @@ export const routes =
         constraints,
         onRequest: owned,
         schema: {
-          summary: 'Change what is said of an asset; its files never change',
+          summary: 'Change the metadata of an asset; its files never change',
           tags: ['assets'],
           params: AssetParams,
           body: AssetChanges,
@@ -157,7 +168,7 @@ export const routes =
           constraints,
           onRequest: owned,
           schema: {
-            summary: visibility === 'public' ? 'Let everybody have an asset' : 'Keep an asset to yourself',
+            summary: visibility === 'public' ? 'Publish an asset' : 'Make an asset private',
             tags: ['assets'],
             params: AssetParams,
             response: { 200: Asset },
@@ -174,7 +185,9 @@ export const routes =
         constraints,
         onRequest: owned,
         schema: {
-          summary: 'Make a clip for a rigged model, so that it is there when it is first asked for',
+          summary: 'Give a rigged model a clip: a preset, or a clip of another asset',
+          description:
+            'With `preset`, the server makes the clip now rather than at its first request. With `from` and `clip`, a clip of an asset that you may see is put on the model, whatever its bones are called: a humanoid’s on any humanoid, another’s where the bones have the same names. It stays with the model.',
           tags: ['assets'],
           params: AssetParams,
           body: NewClip,
@@ -182,11 +195,40 @@ export const routes =
         },
       },
       async (request, reply) => {
-        const { preset } = request.body
-        const asset = await app.assets.mustOwn(callerOf(request).playerId, request.params.id)
-        const { size } = await app.assets.clips.get(asset, preset)
+        const { playerId } = callerOf(request)
+        const asset = await app.assets.mustOwn(playerId, request.params.id)
+        const wanted = clipOf(request.body)
         reply.code(201)
-        return { preset, size, url: clipUrl(asset, preset) }
+        if ('preset' in wanted) {
+          const { size } = await app.assets.clips.get(asset, wanted.preset)
+          return { ...wanted, size, url: clipUrl(asset, wanted.preset) }
+        }
+        const source = await app.assets.find(wanted.from, playerId)
+        if (!source) throw new NotFound('asset').with({ details: [{ path: 'from', message: 'is no asset' }] })
+        const made = await app.assets.clips.apply(asset, source, wanted.clip)
+        return { ...made, url: clipUrl(asset, made.clip, made.from) }
+      },
+    )
+
+    app.delete(
+      '/api/assets/:id/animations',
+      {
+        config: writes,
+        constraints,
+        onRequest: owned,
+        schema: {
+          summary: 'Remove a clip of another asset from a model',
+          tags: ['assets'],
+          params: AssetParams,
+          querystring: ClipOf,
+          response: { 204: Type.Null() },
+        },
+      },
+      async (request, reply) => {
+        const { from, clip } = request.query
+        const asset = await app.assets.mustOwn(callerOf(request).playerId, request.params.id)
+        await app.assets.clips.remove(asset, from, clip)
+        return reply.code(204).send(null)
       },
     )
 
@@ -209,3 +251,10 @@ export const routes =
       },
     )
   }
+
+/** Which clip is asked for. @throws InvalidRequest */
+function clipOf({ preset, from, clip }: NewClip): { preset: string } | { from: string; clip: string } {
+  if (preset !== undefined && from === undefined && clip === undefined) return { preset }
+  if (preset === undefined && from !== undefined && clip !== undefined) return { from, clip }
+  throw new InvalidRequest('Send `preset`, or `from` and `clip`: an asset with clips, and the name of one of them.')
+}

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { PageQuery, pageOf } from '../../core/pagination.ts'
+import { PageQuery, pageOf } from '../../core/http/pagination.ts'
 
 export const KINDS = ['model', 'pack', 'image', 'audio', 'animation'] as const
 export type Kind = (typeof KINDS)[number]
@@ -13,6 +13,13 @@ export type Visibility = 'public' | 'private'
 export const VARIANTS = ['auto', 'source', 'lod'] as const
 export const Variant = Type.Enum(VARIANTS)
 export type Variant = (typeof VARIANTS)[number]
+
+/**
+ * Why a model has no simplified form: it is simple already, its shape would change, it would not become clearly smaller,
+ * or it can't be worked on.
+ */
+export const LOD_REASONS = ['few_triangles', 'shape_would_change', 'not_smaller', 'unreadable'] as const
+export type LodReason = (typeof LOD_REASONS)[number]
 
 const Nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
@@ -58,6 +65,9 @@ export const Asset = Type.Object({
   ownerId: Type.String(),
   files: Type.Array(AssetFile),
   variants: Type.Object({ source: VariantSize, lod: Type.Optional(VariantSize) }),
+  lodReason: Type.Union([Type.Enum(LOD_REASONS), Type.Null()], {
+    description: 'Why a model has no simplified form; null while it has one, or is waiting for it.',
+  }),
   rigged: Type.Boolean(),
   animations: Type.Array(Type.String()),
   thumbnailUrl: Type.String(),
@@ -68,7 +78,7 @@ export const Asset = Type.Object({
 })
 export type Asset = Static<typeof Asset>
 
-/** What comes beside the file of an upload. */
+/** The fields beside the file of an upload. */
 export interface NewAsset {
   title: string
   description?: string
@@ -125,7 +135,7 @@ export type AssetQuery = Static<typeof AssetQuery>
 
 export const AssetList = pageOf('assets', Asset)
 
-/** What a program loads an asset by. */
+/** The manifest of an asset for programs. */
 export const AssetManifest = Type.Object({
   id: Type.String(),
   slug: Type.String(),
@@ -140,12 +150,59 @@ export const AssetManifest = Type.Object({
   }),
   files: Type.Array(Type.Object({ ...AssetFile.properties, url: Type.String() })),
   presets: Type.Array(Type.Object({ preset: Type.String(), url: Type.String() })),
+  clips: Type.Array(
+    Type.Object({
+      from: Type.String({ description: 'The asset whose clip it is.' }),
+      clip: Type.String(),
+      size: Size,
+      url: Type.String(),
+    }),
+    { description: 'Clips of other assets that its owner has put on it.' },
+  ),
   thumbnailUrl: Type.String(),
 })
 export type AssetManifest = Static<typeof AssetManifest>
 
-export const NewClip = Type.Object({ preset: Type.String({ maxLength: 20 }) })
-export const Clip = Type.Object({ preset: Type.String(), size: Size, url: Type.String() })
+/** Longer names of clips are no names. */
+export const CLIP_NAME = 200
+const ClipName = Type.String({ minLength: 1, maxLength: CLIP_NAME })
+
+export const NewClip = Type.Object(
+  {
+    preset: Type.Optional(
+      Type.String({ maxLength: 20, description: 'One of the presets; else send `from` and `clip`.' }),
+    ),
+    from: Type.Optional(
+      Type.String({
+        maxLength: 63,
+        description: 'The id or slug of an asset with clips, such as one of the kind animation.',
+      }),
+    ),
+    clip: Type.Optional(Type.String({ ...ClipName, description: 'One of its `animations`.' })),
+  },
+  { additionalProperties: false },
+)
+export type NewClip = Static<typeof NewClip>
+export const Clip = Type.Object({
+  preset: Type.Optional(Type.String()),
+  from: Type.Optional(Type.String({ description: 'The id of the asset whose clip it is.' })),
+  clip: Type.Optional(Type.String()),
+  size: Size,
+  url: Type.String(),
+})
+export const ClipParams = Type.Object({
+  ...AssetParams.properties,
+  preset: Type.String({
+    maxLength: CLIP_NAME,
+    description: 'A preset; with `from`, the name of a clip of that asset.',
+  }),
+})
+export const ClipQuery = Type.Object({
+  from: Type.Optional(
+    Type.String({ maxLength: 63, description: 'The id or slug of the asset whose clip was put on the model.' }),
+  ),
+})
+export const ClipOf = Type.Object({ from: Type.String({ maxLength: 63 }), clip: ClipName })
 
 /** The plugin's part of the configuration. */
 export const AssetsConfig = Type.Object(
@@ -172,6 +229,12 @@ export const AssetLimits = {
     minimum: 1,
     maximum: 4_000_000_000,
     description: 'The files of an asset pack together, in bytes.',
+  }),
+  assetClips: Type.Integer({
+    default: 100,
+    minimum: 0,
+    maximum: 10_000,
+    description: 'Clips of other assets that one model may be given; each is a copy of the model.',
   }),
   assetPackFiles: Type.Integer({ default: 1000, minimum: 1, maximum: 10_000, description: 'Files of an asset pack.' }),
 }

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import { randomText } from '../../core/ids.ts'
+import { randomText, slugWords } from '../../core/ids.ts'
 import { AssetRow, FormerAssetSlug } from './entities.ts'
 
 /** `-<number>` must fit into 63 characters too. */
@@ -10,13 +10,9 @@ const NUMBERS = 20
 
 /** A slug from a title: accents off, `[a-z0-9]` words joined by single hyphens; `asset` when nothing is left. */
 export function slugFrom(title: string): string {
-  const words = title
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/['’]/g, '')
-    .replace(/[^a-z0-9]+/g, '-')
-  const slug = words.slice(0, LONGEST_MADE).replace(/^-+|-+$/g, '')
+  const slug = slugWords(title)
+    .slice(0, LONGEST_MADE)
+    .replace(/^-+|-+$/g, '')
   if (!slug) return 'asset'
   return RESERVED.has(slug) ? `${slug}-asset` : slug
 }

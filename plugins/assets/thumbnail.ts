@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AssetRecord } from './record.ts'
 
-/** What stands for a kind until there is a picture: paths in a square of 64. */
+/** The icon of a kind until there is a picture: paths in a square of 64. */
 const SHAPES: Record<AssetRecord['kind'], string> = {
   model: 'M32 10 52 21v22L32 54 12 43V21zM12 21l20 11 20-11M32 32v22',
   pack: 'M10 22h44v30H10zM10 22l6-10h32l6 10M24 22v10h16V22',

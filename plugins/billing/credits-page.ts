@@ -11,9 +11,9 @@ import {
   Section,
   Stats,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../core/pages.ts'
+} from '../../core/pages/index.ts'
 import type { Pack } from '../../drivers/payments/interface.ts'
 import type { Balance, LedgerEntry } from './schemas.ts'
 
@@ -30,27 +30,27 @@ export interface CreditsPageProps {
 
 /** /credits: what a player has, what became of it, and how to get more. */
 export const CreditsPage = ({ balance, packs, purchase, cancelled, ...list }: CreditsPageProps): View => html`
-  <${PageHeader} title="Credits" lede="Games and your own programs spend them on AI generation, with a token that you give them." />
+  <${PageHeader} title="Credits" lede="You spend them on AI generation, in games and with your own tokens." />
   ${purchase && html`<${PurchaseNotice} purchase=${purchase} />`}
   ${cancelled && html`<${Notice}>The purchase was cancelled. Nothing was paid.<//>`}
   <${Section} title="Your balance">
     <${Stats} items=${[
       { label: 'Available', value: balance.available },
-      ...(balance.held > 0 ? [{ label: 'Held for what is under way', value: balance.held }] : []),
+      ...(balance.held > 0 ? [{ label: 'Reserved for open generations', value: balance.held }] : []),
     ]} />
   <//>
   ${packs.length > 0 && html`<${Packs} packs=${packs} />`}
-  <${Section} title="What became of them"><${Ledger} ...${list} /><//>`
+  <${Section} title="Ledger"><${Ledger} ...${list} /><//>`
 
 const PurchaseNotice = ({ purchase }: { purchase: NonNullable<CreditsPageProps['purchase']> }): View =>
   purchase.paid
     ? html`<${Notice} tone="success" title="Thank you">${purchase.credits} credits are on your account.<//>`
     : html`<div class="stack" data-await-purchase=${purchase.id} role="status"><${Notice} title="Waiting for the payment">
-        The payment processor has not told us yet; it takes a few seconds. <a href=${`/credits?purchase=${purchase.id}`}>Look again</a>
+        The payment processor has not confirmed the payment yet. That takes a few seconds. <a href=${`/credits?purchase=${purchase.id}`}>Look again</a>
       <//></div>`
 
 const Packs = ({ packs }: { packs: readonly Pack[] }): View => html`
-  <${Section} title="Buy credits" description="Paid at our payment processor; your card’s number never comes here.">
+  <${Section} title="Buy credits" description="You pay at the payment processor. This server never sees your card’s number.">
     <${Grid}>${packs.map(
       (pack) => html`<${Card} title=${`${number.format(pack.credits)} credits`}>
         <p>${priceOf(pack)}</p>
@@ -72,10 +72,10 @@ const Ledger = ({
     rows: entries,
     columns: [
       { label: 'What', cell: ({ description }: LedgerEntry) => description },
-      { label: 'When', cell: ({ createdAt }: LedgerEntry) => html`<${When} at=${createdAt} />` },
+      { label: 'When', cell: ({ createdAt }: LedgerEntry) => html`<${Timestamp} at=${createdAt} />` },
       { label: 'Credits', align: 'end', cell: ({ amount }: LedgerEntry) => signed.format(amount) },
     ],
-    empty: html`<${EmptyState} title="Nothing yet">Whatever comes in and goes out is listed here.<//>`,
+    empty: html`<${EmptyState} title="Nothing yet">The list shows all credits that you get and spend.<//>`,
   }} />
   <${Pagination} label="Credits" next=${nextCursor && `/credits?cursor=${nextCursor}`} first=${cursor && '/credits'} />`
 

@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import type { Parameter, Statements } from '../../core/database.ts'
+import type { Parameter, Statements } from '../../core/data/database.ts'
+import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId } from '../../core/ids.ts'
-import { cutPage, type PageQuery } from '../../core/pagination.ts'
 import { HoldGone, InsufficientCredits } from './errors.ts'
 import * as ledger from './ledger.ts'
 import type { Balance, BillingConfig, EntryKind, LedgerEntry } from './schemas.ts'
@@ -14,18 +14,21 @@ const SWEEP = 500
  * What players have, and what became of it. At every instant, on every node, and after a crash at any instant:
  * the balance is the sum of the ledger, and what is held is never more than the balance.
  *
- * Whoever spends what is priced afterwards first holds the worst case, then settles the actual price or releases all.
+ * Spending with a price known afterwards first holds the worst case, then settles the actual price or releases all.
  */
 export class Credits {
   readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'log'>
   readonly #signUpCredits: number
+  readonly #holder: string
 
-  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'log'>, { signUpCredits }: BillingConfig) {
+  /** @param holder this process, as its holds name it */
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'log'>, { signUpCredits }: BillingConfig, holder: string) {
     this.#parts = parts
     this.#signUpCredits = signUpCredits
+    this.#holder = holder
   }
 
-  /** What a player has; the first look brings the sign-up credits, once whatever the concurrency. */
+  /** The credits of a player; the first call grants the sign-up credits, once whatever the concurrency. */
   async balance(playerId: string): Promise<Balance> {
     const { db } = this.#parts
     const account = await ledger.read(db, playerId)
@@ -47,7 +50,7 @@ export class Credits {
   async hold(playerId: string, amount: number, options: { key: string; expiresAt: Date }): Promise<string> {
     const { db, clock } = this.#parts
     if (!Number.isSafeInteger(amount) || amount < 1) throw new Error(`A hold of ${amount} credits is none.`)
-    const hold = { id: newId('hld', clock.now()), playerId, amount, ...options }
+    const hold = { id: newId('hld', clock.now()), playerId, amount, holder: this.#holder, ...options }
     const attempt = () =>
       db.groupCommit(async (statements) => {
         if (await ledger.hold(statements, hold)) return null
@@ -56,7 +59,7 @@ export class Credits {
         return plain(await ledger.read(statements, playerId))
       })
     let short = await attempt()
-    // What a dead process left held is not to stand in the way until the next sweep.
+    // Holds of a dead process must not block this one until the next sweep.
     if (short && short.held > 0 && (await this.#releaseExpiredOf(playerId))) short = await attempt()
     if (short) {
       const body = { balance: short.available, required: amount }
@@ -140,6 +143,14 @@ export class Credits {
     await ledger.part(execute, playerId, newId('end', this.#parts.clock.now()))
   }
 
+  /** Gives back all that a process holds, which is dead or ends. @returns how many holds that were */
+  async releaseHeldBy(holder: string): Promise<number> {
+    const { db } = this.#parts
+    const held = await db.query<{ id: string }>('select id from credit_holds where holder = ?', [holder])
+    for (const { id } of held) await db.groupCommit((statements) => ledger.endHold(statements, id))
+    return held.length
+  }
+
   /** Gives back what dead processes left held; called every few seconds. */
   async releaseExpired(): Promise<void> {
     const { db, clock, log } = this.#parts
@@ -148,11 +159,11 @@ export class Credits {
       SWEEP,
     ])
     await this.#endExpired(expired)
-    if (expired.length > 0) log.warn({ holds: expired.length }, 'credits held by processes that died were given back')
+    if (expired.length > 0) log.warn({ holds: expired.length }, 'released credits that dead processes had reserved')
   }
 
   async #welcome(statements: Statements, playerId: string): Promise<void> {
-    if (!(await ledger.claimWelcome(statements, playerId)) || this.#signUpCredits === 0) return
+    if (!(await ledger.claimSignUpCredits(statements, playerId)) || this.#signUpCredits === 0) return
     const entry = { playerId, amount: this.#signUpCredits, kind: 'signup', key: `signup/${playerId}` } as const
     await ledger.enter(statements, { ...entry, description: 'Welcome' }, this.#parts.clock.now())
   }

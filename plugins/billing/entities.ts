@@ -13,7 +13,7 @@ const CreditAccountSchema = defineEntity({
     /** Whether the sign-up credits were given. */
     welcomed: p.boolean(),
   },
-  // Whatever a program above gets wrong: nobody spends what is not there.
+  // Even after a mistake in the code above, nobody can spend more than the balance.
   checks: [
     { name: 'credit_accounts_balance_check', expression: 'balance >= 0' },
     { name: 'credit_accounts_held_check', expression: 'held >= 0 and held <= balance' },
@@ -31,7 +31,7 @@ const CreditEntrySchema = defineEntity({
     amount: p.bigint('number'),
     kind: p.string().length(10).$type<EntryKind>(),
     description: p.string().length(200),
-    /** What it is for: the same is never entered twice. */
+    /** The reference: no two entries have the same. */
     key: p.string().length(200).unique(),
     createdAt: p.datetime(3),
   },
@@ -50,6 +50,8 @@ const CreditHoldSchema = defineEntity({
     key: p.string().length(200).unique(),
     /** By then its process has settled or released it, or died. */
     expiresAt: p.datetime(3).index(),
+    /** The process that holds it (holders.ts); null of before. */
+    holder: p.string().length(30).nullable().index(),
   },
   checks: [{ name: 'credit_holds_amount_check', expression: 'amount > 0' }],
 })
@@ -64,14 +66,14 @@ const CreditPurchaseSchema = defineEntity({
     playerId: p.string().length(30).index(),
     packId: p.string().length(40),
     credits: p.integer(),
-    /** What is to be paid, in the smallest unit of the currency. */
+    /** The price, in the smallest unit of the currency. */
     price: p.integer(),
     currency: p.string().length(3),
     paidAt: p.datetime(3).nullable(),
     createdAt: p.datetime(3),
   },
 })
-/** What a player set out to buy, at the price of that moment. */
+/** A purchase that a player began, at the price of that moment. */
 export class CreditPurchase extends CreditPurchaseSchema.class {}
 CreditPurchaseSchema.setClass(CreditPurchase)
 

@@ -1,4 +1,4 @@
-import { Card, Field, Form, html, PageHeader, Section, type View } from '../../core/pages.ts'
+import { Card, Field, Form, html, PageHeader, Section, type View } from '../../core/pages/index.ts'
 
 export interface GrantForm {
   player: string
@@ -9,8 +9,8 @@ export interface GrantForm {
 
 /** /admin/credits: whoever runs the server gives credits, or takes them. */
 export const GrantPage = ({ form, key }: { form: GrantForm; key: string }): View => html`
-  <${PageHeader} title="Grant credits" lede="Given at once, and seen by the player among their credits." />
-  <${Section} layout="side" title="To whom, and how many" description="A negative number takes credits away.">
+  <${PageHeader} title="Grant credits" lede="The player gets them at once, and sees the entry in their ledger." />
+  <${Section} layout="side" title="Player and amount" description="A negative number takes credits away.">
     <${Card}>
       <${Form} action="/admin/credits" submit="Grant">
         <input type="hidden" name="key" value=${key} />
@@ -18,7 +18,7 @@ export const GrantPage = ({ form, key }: { form: GrantForm; key: string }): View
           autocomplete="off" hint="Their email address or player id." />
         <${Field} label="Credits" name="amount" type="number" value=${form.amount} error=${form.problems.amount} required
           min=${-1_000_000} max=${1_000_000} />
-        <${Field} label="What for" name="description" value=${form.description} error=${form.problems.description}
+        <${Field} label="Reason" name="description" value=${form.description} error=${form.problems.description}
           maxlength=${200} required autocomplete="off" hint="The player reads it." />
       <//>
     <//>

@@ -3,7 +3,9 @@ import type {} from '../../drivers/payments/interface.ts'
 import type {} from '../oauth-idp/index.ts'
 import { Credits } from './credits.ts'
 import { CreditAccount, CreditEntry, CreditHold, CreditPayment, CreditPurchase, PaymentEventRow } from './entities.ts'
+import { Holders } from './holders.ts'
 import { migration } from './migrations/2026_11_21_credits.ts'
+import { migration as holdersMigration } from './migrations/2026_11_23_holders.ts'
 import { pages } from './pages.ts'
 import { Purchases } from './purchases.ts'
 import { routes } from './routes.ts'
@@ -26,18 +28,21 @@ export default definePlugin(
     dependencies: ['oauth-idp'],
     config: BillingConfig,
     entities: [CreditAccount, CreditEntry, CreditHold, CreditPurchase, CreditPayment, PaymentEventRow],
-    migrations: [migration],
+    migrations: [migration, holdersMigration],
   },
   async (app, config) => {
-    app.decorate('credits', new Credits(app, config))
+    const holders = new Holders(app.config.dataDir, app)
+    app.decorate('credits', new Credits(app, config, holders.id))
+    app.addHook('onReady', () => holders.start((holder) => app.credits.releaseHeldBy(holder)))
+    app.addHook('onClose', () => holders.stop())
     app.decorate('purchases', new Purchases(app))
     app.jobs.every('billing/holds', 10, () => app.credits.releaseExpired())
     app.jobs.every('billing/refunds', 60, () => app.purchases.collect())
-    app.identity.removal.parts.set('credits', async (playerId) => ({
+    app.identity.deletion.exporters.set('credits', async (playerId) => ({
       ...(await app.credits.balance(playerId)),
       ...(await app.credits.ledger(playerId, { limit: 100 })),
     }))
-    app.identity.removal.clearings.push((em, playerId) => app.credits.forget(em, playerId))
+    app.identity.deletion.cleanups.push((em, playerId) => app.credits.forget(em, playerId))
     app.site.navigation.push(
       { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },
       { label: 'Credits', href: '/admin/credits', place: 'host', order: 30 },

@@ -1,4 +1,4 @@
-import type { Statements } from '../../core/database.ts'
+import type { Statements } from '../../core/data/database.ts'
 import { newId } from '../../core/ids.ts'
 import type { Balance, EntryKind } from './schemas.ts'
 
@@ -47,7 +47,7 @@ export async function open(statements: Statements, playerId: string): Promise<vo
  *
  * @returns whether it was still to be had
  */
-export async function claimWelcome(statements: Statements, playerId: string): Promise<boolean> {
+export async function claimSignUpCredits(statements: Statements, playerId: string): Promise<boolean> {
   await open(statements, playerId)
   const sql = 'update credit_accounts set welcomed = ? where player_id = ? and welcomed = ?'
   return (await statements.execute(sql, [true, playerId, false])) === 1
@@ -93,7 +93,8 @@ export async function hold(
     amount,
     key,
     expiresAt,
-  }: { id: string; playerId: string; amount: number; key: string; expiresAt: Date },
+    holder,
+  }: { id: string; playerId: string; amount: number; key: string; expiresAt: Date; holder: string },
 ): Promise<boolean> {
   const rows = await statements.execute(
     'update credit_accounts set held = held + ? where player_id = ? and welcomed = ? and balance - held >= ?',
@@ -101,8 +102,8 @@ export async function hold(
   )
   if (rows === 0) return false
   await statements.execute(
-    `insert into credit_holds (id, player_id, amount, ${KEY}, expires_at) values (?, ?, ?, ?, ?)`,
-    [id, playerId, amount, key, expiresAt],
+    `insert into credit_holds (id, player_id, amount, ${KEY}, expires_at, holder) values (?, ?, ?, ?, ?, ?)`,
+    [id, playerId, amount, key, expiresAt, holder],
   )
   return true
 }

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf, mustBeAdmin } from '../../core/auth.ts'
 import { isPlatformError } from '../../core/errors.ts'
+import { callerOf, requireAdmin } from '../../core/http/auth.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import { randomText } from '../../core/ids.ts'
-import { renderPage } from '../../core/pages.ts'
-import type { Routes } from '../../core/routes.ts'
+import { renderPage } from '../../core/pages/index.ts'
 import { CreditsPage } from './credits-page.ts'
 import { type GrantForm, GrantPage } from './grant-page.ts'
 
@@ -53,7 +53,7 @@ export const pages: Routes = async (app) => {
     return reply.redirect(url, 303)
   })
 
-  const admin = { ...own, onRequest: mustBeAdmin }
+  const admin = { ...own, onRequest: requireAdmin }
 
   app.get(
     '/admin/credits',
@@ -85,7 +85,7 @@ export const pages: Routes = async (app) => {
         await app.credits.grant(found.id, credits, { kind, description: description.trim(), key: once })
       } catch (error) {
         if (!isPlatformError(error) || error.statusCode !== 402) throw error
-        return grantPage(request, reply, { ...form, problems: { amount: 'They do not have as many.' } })
+        return grantPage(request, reply, { ...form, problems: { amount: 'The player does not have that many.' } })
       }
       request.log.info(
         { subject: found.id, credits, by: callerOf(request).playerId },

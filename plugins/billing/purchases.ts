@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Statements } from '../../core/database.ts'
+import type { Statements } from '../../core/data/database.ts'
 import { InvalidRequest } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Pack, PaymentEvent } from '../../drivers/payments/interface.ts'
@@ -70,7 +70,7 @@ export class Purchases {
       return event.kind === 'paid' ? this.#complete(statements, event) : this.#refund(statements, event)
     })
     const level = outcome === 'price differs' || outcome === 'not ours' ? 'error' : 'info'
-    log[level]({ event: event.id, kind: event.kind, outcome }, 'the payment processor told something')
+    log[level]({ event: event.id, kind: event.kind, outcome }, 'received an event of the payment processor')
   }
 
   /** Takes back what refunds could not take yet; called every minute. */

@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
 import { NotFound } from '../../core/errors.ts'
-import type { Routes } from '../../core/routes.ts'
+import { callerOf } from '../../core/http/auth.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import { Checkout, NewCheckout, PackList, PurchaseState } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -23,7 +23,7 @@ export const routes: Routes = async (app) => {
       config: { auth: 'session' },
       constraints,
       schema: {
-        summary: 'Begin to buy a pack: where to send the browser',
+        summary: 'Begin to buy a pack; the answer has the address of the checkout',
         tags: ['credits'],
         body: NewCheckout,
         response: { 200: Checkout },
@@ -63,12 +63,13 @@ const webhook: Routes = async (app) => {
   app.post(
     '/api/payments/webhook',
     {
-      // Whoever can sign is let in; a processor has few addresses and, at times, many events.
+      // The signature is the credential; a processor has few addresses and, at times, many events.
       config: { auth: 'none', rateLimit: false },
       constraints,
       schema: {
-        summary: 'What the payment processor tells',
-        description: 'Signed by the header `payment-signature` or `stripe-signature`; an event is dealt with once.',
+        summary: 'Webhook of the payment processor',
+        description:
+          'The header `payment-signature` or `stripe-signature` has the signature. The server handles each event once.',
         tags: ['credits'],
         response: { 200: Type.Object({ received: Type.Literal(true) }) },
       },

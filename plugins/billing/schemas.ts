@@ -8,7 +8,8 @@ export const BillingConfig = Section(
       default: 100,
       minimum: 0,
       maximum: 1_000_000,
-      description: 'Credits that a player is given once, at the first look at the balance or the first generation.',
+      description:
+        'Credits that each player gets once, with the first request for the balance or the first generation.',
     }),
   },
   { description: 'The credit ledger.', default: {} },
@@ -27,20 +28,20 @@ export type EntryKind = Static<typeof EntryKind>
 
 export const LedgerEntry = Type.Object({
   id: Type.String(),
-  amount: Type.Integer({ description: 'What came in; negative for what went out.' }),
+  amount: Type.Integer({ description: 'Positive for credits that come in, negative for credits that go out.' }),
   kind: EntryKind,
   description: Type.String(),
   createdAt: Type.String({ format: 'date-time' }),
 })
 export type LedgerEntry = Static<typeof LedgerEntry>
 
-/** What an account holds, in whole credits. */
+/** The credits of an account, in whole numbers. */
 export interface Balance {
   /** The sum of the ledger. */
   balance: number
   /** Set aside for what is under way. */
   held: number
-  /** What can be spent now; answers call this the balance. */
+  /** The available credits; answers call this the balance. */
   available: number
 }
 

@@ -7,7 +7,7 @@ const JobRowSchema = defineEntity({
   properties: {
     id: p.string().length(30).primary(),
     ownerId: p.string().length(30),
-    /** What it is for: a player's own job, one that becomes an asset, or the picture of an asset. */
+    /** The purpose: a player's own job, a job for an asset, or the picture of an asset. */
     purpose: p.string().length(12).$type<'job' | 'generation' | 'thumbnail'>(),
     name: p.string().length(120),
     action: p.string().length(10).$type<JobAction>(),
@@ -32,7 +32,7 @@ const JobRowSchema = defineEntity({
     errorCode: p.string().length(40).nullable(),
     errorMessage: p.text().nullable(),
     artifacts: p.json<Artifact[]>(),
-    /** What came of it, or what the picture is of. */
+    /** The resulting asset, or the asset of the picture. */
     assetId: p.string().length(30).nullable(),
     /** The generation it belongs to. */
     generationId: p.string().length(30).nullable(),
@@ -47,7 +47,7 @@ const JobRowSchema = defineEntity({
 export class JobRow extends JobRowSchema.class {}
 JobRowSchema.setClass(JobRow)
 
-/** What is long in a job, apart from it, so that lists and claims do not read it. */
+/** The long fields of a job in a table of their own, so that lists and claims do not read them. */
 const JobTextSchema = defineEntity({
   name: 'BlenderJobText',
   tableName: 'blender_job_texts',
@@ -75,7 +75,7 @@ const TurnSchema = defineEntity({
 export class Turn extends TurnSchema.class {}
 TurnSchema.setClass(Turn)
 
-/** Who runs jobs: one row a process that lives. */
+/** Workers: one row for each living process. */
 const WorkerRowSchema = defineEntity({
   name: 'BlenderWorkerRow',
   tableName: 'blender_workers',

@@ -1,18 +1,15 @@
 import { defineError } from '../../core/errors.ts'
 
-export const BlenderNotConfigured = defineError('blender_not_configured', 503, 'No Blender runs jobs here: %s')
-export const QueueFull = defineError('queue_full', 409, 'You have %s jobs waiting already; wait until one has begun.')
-export const NotCompleted = defineError(
-  'conflict',
-  409,
-  'This job has not completed, so there is nothing to go on from.',
-)
+export const BlenderNotConfigured = defineError('blender_not_configured', 503, 'This server runs no Blender jobs: %s')
+export const BlenderIncomplete = defineError('blender_incomplete', 503, '%s')
+export const QueueFull = defineError('queue_full', 409, 'You already have %s waiting jobs; wait until one has begun.')
+export const NotCompleted = defineError('conflict', 409, 'This job has not completed, so it can not be continued.')
 export const NotCancellable = defineError('conflict', 409, 'This job is over: %s.')
 
 export const UnsupportedProvider = defineError(
   'unsupported_provider',
   400,
-  'Only the provider blender makes assets here, not %s.',
+  'Only the provider blender makes assets, not %s.',
 )
 
 /** Why a job failed: `error.code` of a job, and what to say when nobody knows better. */
@@ -22,10 +19,12 @@ export const FAILURES = {
   export_error: 'Blender could not write the result.',
   empty_scene: 'There is no mesh with a face in the scene.',
   face_limit: 'The scene has more triangles than its limit.',
-  timeout: 'The job took longer than it may.',
-  limit_exceeded: 'The job used more than it may.',
-  invalid_artifact: 'A file of the result is not what its name says.',
-  crashed: 'Blender ended before it was done.',
+  timeout: 'The job exceeded its time limit.',
+  limit_exceeded: 'The job exceeded one of its limits.',
+  invalid_artifact: 'A file of the result does not have the type of its name.',
+  blender_incomplete:
+    'Blender on this server can’t write glTF: its Python has no numpy. The administrator of the server can install the package python3-numpy.',
+  crashed: 'Blender ended before the job was done.',
   worker_lost: 'The worker was lost twice while it ran this job.',
 } as const
 export type FailureCode = keyof typeof FAILURES

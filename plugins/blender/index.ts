@@ -3,19 +3,20 @@ import type {} from '../../drivers/blender/interface.ts'
 import type {} from '../../drivers/storage/interface.ts'
 import type {} from '../ai/index.ts'
 import type {} from '../assets/index.ts'
+import { Library } from './catalog/starters.ts'
+import { Templates } from './catalog/templates.ts'
 import { GenerationRow, JobRow, JobText, Turn, WorkerRow } from './entities.ts'
-import { ADVANCE, GeneratedAssets } from './generations.ts'
-import { BlenderJobs } from './jobs.ts'
-import { Library } from './library.ts'
+import { ADVANCE, GeneratedAssets } from './generations/generations.ts'
+import { BlenderJobs } from './jobs/jobs.ts'
+import { Queue } from './jobs/queue.ts'
+import { REMOVE_FILES, Retention, SWEEP } from './jobs/retention.ts'
 import { migration } from './migrations/2026_11_21_blender_jobs.ts'
-import { pages } from './pages.ts'
-import { Queue } from './queue.ts'
+import { noteBlender } from './note.ts'
+import { pages } from './pages/routes.ts'
 import { routes } from './routes.ts'
 import { BlenderLimits } from './schemas.ts'
-import { Templates } from './templates.ts'
 import { Thumbnails } from './thumbnails.ts'
-import { REMOVE_FILES, SWEEP, Tidying } from './tidying.ts'
-import { LEASES, scratchFolder, Worker } from './worker.ts'
+import { LEASES, scratchFolder, Worker } from './worker/worker.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -42,7 +43,10 @@ export default definePlugin(
     })
     const folder = await scratchFolder(app.config.dataDir)
     const parts = { db, clock, events, log, storage, queue, limits }
-    const worker = new Worker({ ...parts, executor, folder, changed: (job) => app.blender.changed(job) })
+    const worker = new Worker({
+      ...{ ...parts, executor, folder, changed: (job) => app.blender.changed(job) },
+      found: (availability) => noteBlender(app, availability),
+    })
     events.on('blender.job', ({ jobId }) => app.eventStreams.wake(jobId))
     const blender = new BlenderJobs({
       ...{
@@ -70,13 +74,13 @@ export default definePlugin(
     app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, signal }) => generated.advance(payload.id, signal))
     new Thumbnails(app, { executor, worker, folder }).start()
     app.jobs.every(LEASES, 10, () => worker.recover())
-    const tidying = new Tidying(app, limits.blenderKeepDays)
+    const retention = new Retention(app, limits.blenderKeepDays)
     app.jobs.handle<{ jobIds: string[] }>(REMOVE_FILES, ({ payload, signal }) =>
-      tidying.removeFiles(payload.jobIds, signal),
+      retention.removeFiles(payload.jobIds, signal),
     )
-    app.jobs.every(SWEEP, 24 * 3600, ({ signal }) => tidying.sweep(signal))
-    app.identity.removal.clearings.push(async (em, ownerId) => {
-      await tidying.clearOwner(em, ownerId)
+    app.jobs.every(SWEEP, 24 * 3600, ({ signal }) => retention.sweep(signal))
+    app.identity.deletion.cleanups.push(async (em, ownerId) => {
+      await retention.clearOwner(em, ownerId)
       await em.nativeDelete(GenerationRow, { ownerId })
     })
     app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'make', order: 40, key: 'b' })

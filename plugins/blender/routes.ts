@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
-import type { Routes } from '../../core/routes.ts'
-import { StarterList } from './library.ts'
+import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import type { Routes } from '../../core/http/routes.ts'
+import { StarterList } from './catalog/starters.ts'
+import { sendArtifact } from './jobs/send-artifact.ts'
 import {
   ACTIONS,
   ARTIFACTS,
@@ -20,11 +21,10 @@ import {
   NewJob,
   TemplateList,
 } from './schemas.ts'
-import { sendArtifact } from './send-artifact.ts'
 
 const constraints = { origin: 'studio' } as const
 // The pages call these too, with the browser session.
-const accepts = ['api-token', 'cli-token', 'session'] as const
+const accepts = TOKENS_AND_SESSION
 const reads = { auth: { scope: 'assets:read', accepts } } as const
 const submits = { auth: { scope: 'assets:generate', accepts } } as const
 const cancels = { auth: { scope: 'assets:write', accepts } } as const
@@ -53,7 +53,7 @@ export const routes: Routes = async (app) => {
     {
       config: reads,
       constraints,
-      schema: { summary: 'What a job may ask for', tags, response: { 200: Capabilities } },
+      schema: { summary: 'The options and limits of jobs', tags, response: { 200: Capabilities } },
     },
     async (): Promise<Capabilities> => {
       const { executor, blenderVersion } = await blender.health()
@@ -174,7 +174,7 @@ export const routes: Routes = async (app) => {
       schema: {
         summary: 'A job as server-sent events, until it is over',
         description:
-          'A stream ends after two minutes at most: ask again with the same credential, as EventSource does. Whoever has twenty open is refused with 429 `too_many_streams` until one is closed.',
+          'A stream ends after two minutes. Reconnect with the same credential, as EventSource does. A caller with twenty open streams gets 429 `too_many_streams` until one is closed.',
         tags,
         params: JobParams,
       },

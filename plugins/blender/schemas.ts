@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { PageQuery, pageOf } from '../../core/pagination.ts'
+import { PageQuery, pageOf } from '../../core/http/pagination.ts'
 
 /** The plugin's numbers under `limits`. */
 export const BlenderLimits = {
@@ -17,18 +17,19 @@ export const BlenderLimits = {
     default: 30,
     minimum: 2,
     maximum: 600,
-    description: 'How long a worker that died keeps its job from others.',
+    description: 'How long the lease of a worker that died keeps its job from other workers.',
   }),
   blenderKeepDays: Type.Integer({
     default: 30,
     minimum: 1,
     maximum: 36_500,
-    description: 'How long a job that is over is kept, with its files. Assets made of it stay.',
+    description: 'How long a finished job and its files are kept. Assets made from it stay.',
   }),
 }
 export type BlenderLimits = { [Name in keyof typeof BlenderLimits]: number }
 
-const OneOf = <const Names extends readonly string[]>(names: Names) => Type.Unsafe<Names[number]>(Type.Enum([...names]))
+const OneOf = <const Names extends readonly string[]>(names: Names, options: { description?: string } = {}) =>
+  Type.Unsafe<Names[number]>(Type.Enum([...names], options))
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const Time = Type.String({ format: 'date-time' })
 
@@ -83,7 +84,7 @@ export const Job = Type.Object({
   action: JobAction,
   status: JobStatus,
   progress: Type.Number({ minimum: 0, maximum: 1 }),
-  stage: Nullable(Type.String({ description: 'What it is doing, in a word or two.' })),
+  stage: Nullable(Type.String({ description: 'The current step, in a word or two.' })),
   queuePosition: Nullable(Type.Integer({ description: '1 is next; null when it does not wait.' })),
   template: Nullable(Type.String()),
   parameters: Type.Record(Type.String(), Type.Unknown()),
@@ -134,7 +135,9 @@ export type Capabilities = Static<typeof Capabilities>
 
 export const Health = Type.Object({
   executor: Type.String(),
-  status: OneOf(['ok', 'unavailable']),
+  status: OneOf(['ok', 'incomplete', 'unavailable'], {
+    description: 'incomplete: Blender runs, but can not read and write glTF.',
+  }),
   reason: Type.Optional(Type.String()),
   blenderVersion: Nullable(Type.String()),
   capacity: Type.Integer({ description: 'Jobs at once, of all workers together.' }),
@@ -151,7 +154,7 @@ export const Template = Type.Object({
   description: Type.String(),
   parameters: Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema.' }),
   recommendedStarters: Type.Array(Type.String()),
-  guidance: Type.String({ description: 'For whoever writes a script on top of it.' }),
+  guidance: Type.String({ description: 'For authors of scripts on top of it.' }),
   preview: Nullable(Type.String()),
 })
 export type Template = Static<typeof Template>
@@ -168,7 +171,7 @@ export const NewGeneration = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 4000,
-      description: 'What to make: a model writes the script, paid with credits.',
+      description: 'A description of the model: an AI model writes the script, paid with credits.',
     }),
   ),
   visibility: Type.Optional(OneOf(['public', 'private'])),

@@ -6,12 +6,12 @@ import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
-import { refuse } from './artifacts.ts'
-import { harnessFiles } from './harness-files.ts'
-import type { Worker } from './worker.ts'
+import { refuse } from './jobs/artifacts.ts'
+import { harnessFiles } from './worker/harness-files.ts'
+import type { Worker } from './worker/worker.ts'
 
 const RENDER = 'blender/thumbnail'
-/** What is larger keeps the picture that assets draw by themselves. */
+/** Larger models keep the picture that assets draw by themselves. */
 const LARGEST_BYTES = 64 * 1024 ** 2
 const LIMITS = { timeoutSeconds: 60, artifactBytes: 4 * 1024 ** 2, logBytes: 1024 ** 2 }
 const PICTURE = 'preview.png'
@@ -63,7 +63,8 @@ export class Thumbnails {
     const { assets } = this.#app
     const { worker, folder } = this.#parts
     signal.throwIfAborted()
-    if (!(await worker.availability()).available) return
+    const found = await worker.availability()
+    if (!found.available || found.missing) return
     const scratch = await mkdtemp(join(await made(folder), 'thumbnail-'))
     try {
       const asset = await assets.get(assetId)

@@ -1,28 +1,19 @@
-import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { isPlatformError, NotFound } from '../../core/errors.ts'
+import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { isId, newId } from '../../core/ids.ts'
-import { cutPage, type PageQuery } from '../../core/pagination.ts'
-import { BlobNotFound, DigestMismatch, type Storage } from '../../drivers/storage/interface.ts'
+import type { Storage } from '../../drivers/storage/interface.ts'
 import type { Game } from '../games/index.ts'
-import { blobKey, ownedBy, reserve, uploadKey } from './blobs.ts'
-import { checkFiles } from './check-files.ts'
-import { forEach } from './concurrently.ts'
+import { blobKey, ownedBy, reserve } from './blobs/blobs.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
-import { DeployClosed, DeployExpired, DeployIsLive, IncompleteDeploy, NoPreviews, NotRestorable } from './errors.ts'
-import { goLive, keepAside } from './go-live.ts'
-import { type Contents, type Manifest, Manifests, serialize } from './manifests.ts'
+import { DeployIsLive, NoPreviews, NotRestorable } from './errors.ts'
+import { finalizePreview, goLive } from './go-live.ts'
+import { checkFiles } from './manifest/check-files.ts'
+import { type Contents, type Manifest, Manifests, serialize } from './manifest/manifests.ts'
 import { previewId, previewUrl } from './previews.ts'
-import type {
-  Deploy,
-  DeployLimits,
-  DeployState,
-  FinalizedDeploy,
-  NewDeploy,
-  NewFile,
-  StartedDeploy,
-} from './schemas.ts'
-import { UploadLog } from './upload-log.ts'
+import { removeDeploy } from './retention.ts'
+import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, NewFile, StartedDeploy } from './schemas.ts'
+import { isFinalized, Uploads } from './uploads/uploads.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
@@ -35,10 +26,6 @@ declare module '../../core/events.ts' {
 
 /** How long a deploy takes uploads. */
 const UPLOADS_END_MS = 24 * 60 * 60 * 1000
-/** Uploads that are verified side by side. */
-const CONCURRENCY = 16
-/** Missing files that an answer lists. */
-const SHOWN = 100
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' | 'origins'> & { storage: Storage }
 
@@ -48,15 +35,16 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' 
  */
 export class Deploys {
   readonly manifests: Manifests
+  /** The bytes of deploys that are begun. */
+  readonly uploads: Uploads
   readonly #parts: Parts
   readonly #limits: DeployLimits
-  readonly #uploads: UploadLog
 
   constructor(parts: Parts, limits: DeployLimits) {
     this.#parts = parts
     this.#limits = limits
     this.manifests = new Manifests(parts.db)
-    this.#uploads = new UploadLog(parts.db)
+    this.uploads = new Uploads(parts)
     parts.events.on('deploy.compressed', ({ deployId }) => this.manifests.forget(deployId))
     parts.events.on('deploy.removed', ({ deployId }) => this.manifests.forget(deployId))
   }
@@ -70,11 +58,11 @@ export class Deploys {
    */
   async start(ownerId: string, deploy: NewDeploy): Promise<StartedDeploy> {
     const { deployId, wanted, expiresAt, unchanged } = await this.begin(ownerId, deploy)
-    const uploads = await Promise.all(wanted.map((file) => this.#presign(deployId, file, expiresAt)))
+    const uploads = await Promise.all(wanted.map((file) => this.uploads.presign(deployId, file, expiresAt)))
     return { deployId, uploads, expiresAt: expiresAt.toISOString(), unchanged }
   }
 
-  /** As `start`, for those who bring the bytes themselves, by `store`. */
+  /** As `start`, for those who bring the bytes themselves, by `uploads.store`. */
   async begin(
     ownerId: string,
     { gameId, files, message }: NewDeploy,
@@ -117,15 +105,6 @@ export class Deploys {
     }
   }
 
-  async #presign(deployId: string, file: NewFile, expiresAt: Date) {
-    const { storage, origins } = this.#parts
-    const { url, method, headers } = await storage.presignPut(uploadKey(deployId, file.sha256), file, {
-      expiresAt,
-      relay: `${origins.portal}/api/deploy/${deployId}/files/${file.sha256}`,
-    })
-    return { path: file.path, uploadUrl: url, method, headers }
-  }
-
   /**
    * Sees that every file is there and puts the build live: who asks the game's origin afterwards gets the new build,
    * and nobody ever a mixture. Repeating it gives the same answer and changes nothing.
@@ -146,13 +125,13 @@ export class Deploys {
     if (previewAt === null) throw new NoPreviews()
     const answer = (game: Game) => ({ ...this.#answer(game), ...(previewAt ? { previewUrl: previewAt } : {}) })
     if (isFinalized(deploy)) return answer(game)
-    this.#mustTakeFiles(deploy)
+    this.uploads.mustBeOpen(deploy)
     const { db, clock } = this.#parts
     await db.em().nativeUpdate(DeployRow, { id: deployId, state: 'uploading' }, { state: 'finalizing' })
     try {
-      await this.#collectUploads(deploy, (await this.manifests.contentsOf(deployId)) as Contents)
+      await this.uploads.verify(deploy, (await this.manifests.contentsOf(deployId)) as Contents)
       const from = ['uploading', 'finalizing'] as const
-      if (preview) await keepAside(this.#parts, { deployId, from })
+      if (preview) await finalizePreview(this.#parts, { deployId, from })
       else if (await goLive(this.#parts, { deployId, gameId: game.id, from, now: clock.now() }))
         await this.#announce(deploy, game)
     } catch (error) {
@@ -164,87 +143,8 @@ export class Deploys {
     }
     // Another call may have been first, and another deploy may be live since: the answer is the same.
     const after = await this.#mustOwn(playerId, deployId)
-    if (!isFinalized(after.deploy)) this.#mustTakeFiles(after.deploy)
+    if (!isFinalized(after.deploy)) this.uploads.mustBeOpen(after.deploy)
     return answer(after.game)
-  }
-
-  /**
-   * Verifies the bytes of a deploy that no earlier one brought. Those of earlier ones were verified then, and nothing
-   * that a deploy of today names is ever removed.
-   */
-  async #collectUploads(deploy: DeployRow, contents: Contents): Promise<void> {
-    const { db, storage } = this.#parts
-    const received = await db.query<{ sha256: string }>('select sha256 from deploy_uploads where deploy_id = ?', [
-      deploy.id,
-    ])
-    const relayed = new Set(received.map((row) => row.sha256))
-    const owned = await ownedBy(db, deploy.ownerId, [...contents.keys()])
-    const missing: { path: string; message: string }[] = []
-    await forEach(CONCURRENCY, [...contents], async ([sha256, { size, path }]) => {
-      if (owned.has(sha256)) return
-      try {
-        if (relayed.has(sha256)) await storage.commitPut(blobKey(sha256), { sha256, size })
-        else await this.#adopt(deploy.id, { sha256, size })
-      } catch (error) {
-        if (error instanceof BlobNotFound) {
-          // Another finalize of the same deploy may have been faster: it notes what it took over before it deletes it.
-          const sql = 'select 1 as one from deploy_uploads where deploy_id = ? and sha256 = ?'
-          if ((await db.query(sql, [deploy.id, sha256])).length > 0) return
-          if ((await ownedBy(db, deploy.ownerId, [sha256])).has(sha256)) return
-          missing.push({ path, message: 'has not been uploaded' })
-        } else if (error instanceof DigestMismatch) missing.push({ path, message: 'was uploaded with other bytes' })
-        else throw error
-      }
-    })
-    if (missing.length === 0) return
-    missing.sort((a, b) => (a.path < b.path ? -1 : 1))
-    throw new IncompleteDeploy(
-      `${missing[0]?.path} ${missing[0]?.message}${missing.length > 1 ? `, and ${missing.length - 1} more` : ''}`,
-    ).with({ details: missing.slice(0, SHOWN) })
-  }
-
-  /** Takes over what a client sent straight to the storage. @throws BlobNotFound, DigestMismatch */
-  async #adopt(deployId: string, expected: { sha256: string; size: number }): Promise<void> {
-    const { storage } = this.#parts
-    const from = uploadKey(deployId, expected.sha256)
-    await storage.commitPut(from, expected)
-    await storage.copy(from, blobKey(expected.sha256), expected)
-    await this.recordUpload(deployId, expected.sha256)
-    await storage.delete(from)
-  }
-
-  /**
-   * Takes bytes of a deploy that is begun.
-   *
-   * @throws DigestMismatch, StorageFull: nothing is kept. DeployClosed, DeployExpired
-   */
-  async store(deployId: string, expected: { sha256: string; size: number }, body: Readable): Promise<void> {
-    await this.#parts.storage.put(blobKey(expected.sha256), body, expected)
-    await this.recordUpload(deployId, expected.sha256)
-  }
-
-  /**
-   * Notes that the bytes of a deploy have come. It counts for this deploy alone until that is finalized.
-   *
-   * @throws DeployExpired when the deploy takes no more files
-   */
-  async recordUpload(deployId: string, sha256: string): Promise<void> {
-    if (!(await this.#uploads.add(deployId, sha256))) this.#mustTakeFiles(await this.row(deployId))
-  }
-
-  /** @throws NotFound, DeployExpired unless it takes files */
-  async mustTakeFiles(deployId: string): Promise<void> {
-    const [row] = await this.#parts.db.query<{ state: DeployState; expiresAt: number }>(
-      'select state, expires_at as "expiresAt" from deploys where id = ?',
-      [deployId],
-    )
-    if (!row) throw new NotFound('deploy')
-    this.#mustTakeFiles({ state: row.state, expiresAt: new Date(row.expiresAt) })
-  }
-
-  #mustTakeFiles({ state, expiresAt }: Pick<DeployRow, 'state' | 'expiresAt'>): void {
-    if (state === 'failed' || isFinalized({ state })) throw new DeployClosed()
-    if (state === 'expired' || expiresAt <= this.#parts.clock.now()) throw new DeployExpired()
   }
 
   /**
@@ -271,17 +171,9 @@ export class Deploys {
    */
   async remove(playerId: string, deployId: string): Promise<void> {
     const { game } = await this.#mustOwn(playerId, deployId)
-    const { db, events } = this.#parts
-    await db.transaction(async (em) => {
-      const removed = await em.nativeDelete(DeployRow, { id: deployId, state: { $ne: 'live' } })
-      if (removed === 0) {
-        if (await em.findOne(DeployRow, { id: deployId })) throw new DeployIsLive()
-        throw new NotFound('deploy')
-      }
-      await em.nativeDelete(ManifestRow, { deployId })
-      await em.nativeDelete(DeployUpload, { deployId })
-    })
-    await events.emit('deploy.removed', { gameId: game.id, deployId, slug: game.slug })
+    if (await removeDeploy(this.#parts, game.id, deployId)) return
+    if (await this.#parts.db.em().findOne(DeployRow, { id: deployId })) throw new DeployIsLive()
+    throw new NotFound('deploy')
   }
 
   /** Ends a deploy that nobody can go on with, and says why. One that is over already stays as it is. */
@@ -394,5 +286,3 @@ export class Deploys {
     }
   }
 }
-
-const isFinalized = ({ state }: Pick<DeployRow, 'state'>) => state === 'live' || state === 'superseded'

@@ -66,7 +66,7 @@ const BlobRowSchema = defineEntity({
 export class BlobRow extends BlobRowSchema.class {}
 BlobRowSchema.setClass(BlobRow)
 
-/** Who has proved to have which bytes, by a deploy of theirs that was finalized. */
+/** The bytes that each owner has proved to have, by a finalized deploy. */
 const OwnerBlobSchema = defineEntity({
   name: 'OwnerBlob',
   tableName: 'owner_blobs',
@@ -80,7 +80,7 @@ const OwnerBlobSchema = defineEntity({
 export class OwnerBlob extends OwnerBlobSchema.class {}
 OwnerBlobSchema.setClass(OwnerBlob)
 
-/** What was uploaded to a deploy that is not finalized yet; counts for that deploy only. */
+/** Uploads of a deploy that is not finalized yet; they count for that deploy only. */
 const DeployUploadSchema = defineEntity({
   name: 'DeployUpload',
   tableName: 'deploy_uploads',

@@ -2,24 +2,24 @@ import { defineError } from '../../core/errors.ts'
 
 export const IncompleteDeploy = defineError('incomplete_deploy', 409, 'Files of this deploy are missing: %s.')
 export const DeployExpired = defineError('deploy_expired', 410, 'This deploy has expired; start another one.')
-export const DeployClosed = defineError('conflict', 409, 'This deploy takes no more files; start another one.')
-export const NotRestorable = defineError('conflict', 409, 'Only a deploy that was live before can be brought back.')
+export const DeployClosed = defineError('conflict', 409, 'This deploy accepts no more files; start another one.')
+export const NotRestorable = defineError('conflict', 409, 'Only a deploy that was live before can be restored.')
 export const NoPreviews = defineError(
   'conflict',
   409,
-  'There are no previews of this game: games have ports instead of names here, or its address is too long.',
+  'This game has no previews: games have ports instead of names on this server, or its address is too long.',
 )
 export const UploadRefused = defineError(
   'forbidden',
   403,
-  'This upload address does not hold: it was changed, has expired, or belongs to another deploy.',
+  'This upload URL is not valid: it was changed, has expired, or belongs to another deploy.',
 )
 export const LengthRequired = defineError('invalid_request', 411, 'Send the size of the file as Content-Length.')
 export const SizeMismatch = defineError('digest_mismatch', 422, 'The file %s was announced with %s bytes, not %s.')
 export const BlobBusy = defineError(
   'blob_busy',
   503,
-  'Some of these bytes are being tidied away this very moment; try again.',
+  'The server is deleting some of these bytes right now; try again.',
 )
 export const DeployIsLive = defineError(
   'conflict',

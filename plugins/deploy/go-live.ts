@@ -6,7 +6,7 @@ import type { DeployState } from './schemas.ts'
 /** The job that a game gets when something goes live; see `Compression`. */
 export const COMPRESS = 'deploy/compress'
 
-export interface Flip {
+export interface Activation {
   deployId: string
   gameId: string
   /** The states that it can go live from. */
@@ -22,7 +22,7 @@ export interface Flip {
  */
 export async function goLive(
   { db, games, jobs }: Pick<FastifyInstance, 'db' | 'games' | 'jobs'>,
-  { deployId, gameId, from, now }: Flip,
+  { deployId, gameId, from, now }: Activation,
 ): Promise<boolean> {
   return db
     .transaction(async (em) => {
@@ -54,9 +54,9 @@ export async function goLive(
  *
  * @returns false when the deploy was in none of the states `from`: then nothing has changed
  */
-export async function keepAside(
+export async function finalizePreview(
   { db }: Pick<FastifyInstance, 'db'>,
-  { deployId, from }: Pick<Flip, 'deployId' | 'from'>,
+  { deployId, from }: Pick<Activation, 'deployId' | 'from'>,
 ): Promise<boolean> {
   return db.transaction(async (em) => {
     const kept = await em.nativeUpdate(

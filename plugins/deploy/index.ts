@@ -1,22 +1,23 @@
+import type {} from '../../core/jobs/worker-programs.ts'
 import { definePlugin } from '../../core/plugin.ts'
-import type {} from '../../core/worker-programs.ts'
 import type {} from '../../drivers/storage/interface.ts'
-import { Collector } from './collector.ts'
-import { Compression } from './compression.ts'
+import { GarbageCollector } from './blobs/garbage-collector.ts'
+import { Compression } from './compression/compression.ts'
+import { deleteGameData } from './delete-game-data.ts'
 import { Deploys } from './deploys.ts'
 import { BlobRow, BlobVariant, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
-import { forgetGame } from './forget-game.ts'
 import { COMPRESS } from './go-live.ts'
-import { lastDeploys } from './last-deploys.ts'
 import { migration } from './migrations/2026_11_21_deploys.ts'
 import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
-import { pages } from './pages.ts'
+import { lastDeploys } from './pages/last-deploy-column.ts'
+import { pages } from './pages/routes.ts'
+import { Retention } from './retention.ts'
 import { routes } from './routes.ts'
-import { ArchiveLimits, DeployLimits } from './schemas.ts'
+import { ArchiveLimits, DeployLimits, HistoryLimits } from './schemas.ts'
 import { zipRoutes } from './zip/routes.ts'
 
-export type { FileEncoding, Manifest, ManifestFile } from './manifests.ts'
-export { mediaTypeOf } from './media-type.ts'
+export type { FileEncoding, Manifest, ManifestFile } from './manifest/manifests.ts'
+export { mediaTypeOf } from './manifest/media-type.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -29,19 +30,22 @@ export default definePlugin(
   {
     name: 'deploy',
     dependencies: ['oauth-idp', 'games'],
-    limits: { ...DeployLimits, ...ArchiveLimits },
+    limits: { ...DeployLimits, ...HistoryLimits, ...ArchiveLimits },
     entities: [DeployRow, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
     migrations: [migration, variantsMigration],
   },
   async (app, _config, limits) => {
     app.decorate('deploys', new Deploys(app, limits))
-    const collector = new Collector(app)
+    app.games.hasPreview = async (gameId, short) => (await app.deploys.byPreview(gameId, short)) !== null
+    const collector = new GarbageCollector(app)
     app.jobs.every('deploy/tidy', 60, ({ signal }) => collector.tidy(signal))
+    const retention = new Retention(app, limits.deploysKept)
+    app.jobs.every('deploy/forget', 24 * 3600, ({ signal }) => retention.sweep(signal))
     const compression = new Compression(app)
     app.jobs.handle<{ gameId: string }>(COMPRESS, ({ payload, signal }) => compression.run(payload.gameId, signal))
     app.addHook('onClose', () => compression.close())
-    app.games.removals.clearings.push(forgetGame)
-    app.identity.removal.clearings.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))
+    app.games.deletion.cleanups.push(deleteGameData)
+    app.identity.deletion.cleanups.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))
     app.games.dashboard.tabs.push({ label: 'Deploys', order: 20, href: (game) => `/games/${game.slug}/deploys` })
     app.games.dashboard.columns.push(lastDeploys(app))
     await app.register(routes(limits))

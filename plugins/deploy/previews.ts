@@ -1,5 +1,5 @@
-import type { Database } from '../../core/database.ts'
-import type { Origins } from '../../core/origins.ts'
+import type { Database } from '../../core/data/database.ts'
+import type { Origins } from '../../core/origins/origins.ts'
 
 /** Of a deploy's id, what its preview's name has: nobody guesses it, and every slug leaves room for it. */
 const LENGTH = 10

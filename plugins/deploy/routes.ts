@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
-import { PageQuery } from '../../core/pagination.ts'
-import type { Routes } from '../../core/routes.ts'
-import { receive } from './receive.ts'
+import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import { PageQuery } from '../../core/http/pagination.ts'
+import type { Routes } from '../../core/http/routes.ts'
+import type { UploadRule } from '../../core/http/uploads.ts'
 import {
   Deploy,
   type DeployLimits,
@@ -16,19 +16,24 @@ import {
   StartedDeploy,
   UploadParams,
 } from './schemas.ts'
+import { receive } from './uploads/receive-file.ts'
 
 const constraints = { origin: 'portal' } as const
-// The portal's own pages call these too, with the browser session.
-const accepts = ['api-token', 'cli-token', 'session'] as const
+const accepts = TOKENS_AND_SESSION
 const publishes = { auth: { scope: 'deployments:write', accepts } } as const
 const reads = { auth: { scope: 'games:read', accepts } } as const
 
 /** Room for one file in the body that starts a deploy; most take a quarter of it. */
 const BYTES_PER_FILE = 800
+/** Most deploys announce themselves in less, some thousand files, and one after the other takes no place. */
+const SHORT_ANNOUNCEMENT = 1_000_000
+/** Files of one deploy that may come side by side; the CLI sends eight. */
+const UPLOADS_AT_ONCE = 32
 
 export const routes =
   (limits: DeployLimits): Routes =>
   async (app) => {
+    const announcementBytes = 65_536 + BYTES_PER_FILE * limits.filesPerDeploy
     /** Another's deploy is none, whatever the body says: so before it is read. */
     const owned = async (request: FastifyRequest) => {
       await app.deploys.get(callerOf(request).playerId, (request.params as { deployId: string }).deployId)
@@ -37,11 +42,15 @@ export const routes =
     app.post(
       '/api/deploy',
       {
-        config: { ...publishes, idempotent: true },
+        config: {
+          ...publishes,
+          idempotent: true,
+          upload: { maxBytes: announcementBytes, shortBytes: SHORT_ANNOUNCEMENT },
+        },
         constraints,
-        bodyLimit: 65_536 + BYTES_PER_FILE * limits.filesPerDeploy,
+        bodyLimit: announcementBytes,
         schema: {
-          summary: 'Begin a deploy: announce its files, learn which bytes are wanted',
+          summary: 'Begin a deploy: announce its files; the answer lists the required uploads',
           tags: ['deploys'],
           body: NewDeploy,
           response: { 200: StartedDeploy },
@@ -57,7 +66,7 @@ export const routes =
         constraints,
         onRequest: owned,
         schema: {
-          summary: 'Put a deploy live, all of it at once, or open its preview',
+          summary: 'Put all files of a deploy live at once, or open its preview',
           tags: ['deploys'],
           params: DeployParams,
           querystring: FinalizeQuery,
@@ -74,7 +83,7 @@ export const routes =
         constraints,
         onRequest: owned,
         schema: {
-          summary: 'Put a deploy live that was live before, or a preview',
+          summary: 'Put an earlier deploy or a preview live',
           tags: ['deploys'],
           params: DeployParams,
           response: { 200: FinalizedDeploy },
@@ -137,15 +146,20 @@ const relay =
   async (app) => {
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    const upload: UploadRule = {
+      maxBytes: limits.deployFileBytes,
+      atOnce: UPLOADS_AT_ONCE,
+      countedBy: ({ params }) => `deploy/${(params as { deployId: string }).deployId}`,
+    }
 
     app.put(
       '/api/deploy/:deployId/files/:sha256',
       {
         // The address itself is signed; a build has more files than a caller may make requests.
-        config: { auth: 'none', rateLimit: false, quiet: true, upload: true },
+        config: { auth: 'none', rateLimit: false, quiet: true, upload },
         constraints,
         schema: {
-          summary: 'Upload a file to an address that the start of a deploy gave',
+          summary: 'Upload a file to a signed URL of a deploy',
           tags: ['deploys'],
           params: UploadParams,
           response: { 204: Type.Null() },

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { pageOf } from '../../core/pagination.ts'
+import { pageOf } from '../../core/http/pagination.ts'
 
 /** The plugin's numbers under `limits`. */
 export const DeployLimits = {
@@ -9,11 +9,21 @@ export const DeployLimits = {
 }
 export type DeployLimits = { [Name in keyof typeof DeployLimits]: number }
 
+export const HistoryLimits = {
+  deploysKept: Type.Integer({
+    default: 20,
+    minimum: 1,
+    maximum: 100_000,
+    description:
+      'Deploys of a game that were live before and can be put live again; older ones go by themselves, previews after 30 days.',
+  }),
+}
+
 export const ArchiveLimits = {
   archivesAtOnce: Type.Integer({
     default: 8,
     minimum: 1,
-    description: 'Zip archives taken in at a time, by one node.',
+    description: 'Zip archives unpacked at a time, by one node; the others wait.',
   }),
   archivesAtOncePerPlayer: Type.Integer({ default: 2, minimum: 1, description: 'The same for one player.' }),
 }
@@ -45,7 +55,7 @@ export const NewDeploy = Type.Object({
     ),
     { minItems: 1 },
   ),
-  message: Type.Optional(Type.String({ maxLength: 500, description: 'What is new, for the history.' })),
+  message: Type.Optional(Type.String({ maxLength: 500, description: 'A note for the history.' })),
 })
 export type NewDeploy = Static<typeof NewDeploy>
 export type NewFile = NewDeploy['files'][number]
@@ -59,10 +69,10 @@ export const StartedDeploy = Type.Object({
       method: Type.Literal('PUT'),
       headers: Type.Record(Type.String(), Type.String()),
     }),
-    { description: 'The files whose bytes are wanted; each content once.' },
+    { description: 'The required uploads; each content once.' },
   ),
   expiresAt: Type.String({ format: 'date-time' }),
-  unchanged: Type.Integer({ description: 'Files that earlier deploys brought already.' }),
+  unchanged: Type.Integer({ description: 'Files of earlier deploys, which need no upload.' }),
 })
 export type StartedDeploy = Static<typeof StartedDeploy>
 
@@ -105,7 +115,7 @@ export const UploadParams = Type.Object({ deployId: Type.String({ maxLength: 30 
 export const FinalizeQuery = Type.Object({
   preview: Type.Boolean({
     default: false,
-    description: 'Publish at a preview address only. What is live stays; `rollback` puts the preview live.',
+    description: 'Publish at a preview address only. The live version stays; `rollback` puts the preview live.',
   }),
 })
 export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })

@@ -1,4 +1,4 @@
-import { arrange } from './order.ts'
+import { groupGuides } from './guide-order.ts'
 import type { RenderedGuide } from './render.ts'
 import { type Found, SearchIndex } from './search.ts'
 import type { GuideSource } from './source.ts'
@@ -56,7 +56,7 @@ export class Guides {
   async #read(): Promise<Shelf> {
     const { renderGuide } = await import('./render.ts')
     const groups: Shelf['groups'] = []
-    for (const { title, names } of arrange(await this.#source.names())) {
+    for (const { title, names } of groupGuides(await this.#source.names())) {
       const read = async (name: string): Promise<Guide> => ({ name, ...renderGuide(await this.#source.text(name)) })
       groups.push({ title, guides: await Promise.all(names.map(read)) })
     }

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
-import { renderPage } from '../../core/pages.ts'
-import type { Routes } from '../../core/routes.ts'
-import { guidePage, overviewPage } from './page.ts'
+import type { Routes } from '../../core/http/routes.ts'
+import { renderPage } from '../../core/pages/index.ts'
+import { guidePage, overviewPage } from './guide-page.ts'
 import type { ReaderGame } from './placeholders.ts'
 
 const open = { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' } } as const
@@ -38,16 +38,18 @@ export const pages: Routes = async (app) => {
   app.get('/docs/:name', { ...open, schema: { params: Name, querystring: Filled } }, async (request, reply) => {
     const found = await app.guides.find(request.params.name)
     if (!found) throw new NotFound('guide')
-    const games = await gamesOf(request)
-    const game = games.find(({ slug }) => slug === request.query.game) ?? games[0] ?? null
-    return renderPage(reply, {
-      title: found.guide.title,
-      description: found.guide.summary,
-      share: { path: `/docs/${found.guide.name}` },
-      current: '/docs',
-      user: request.principal?.viewer,
-      scripts: ['guide-search.js'],
-      body: guidePage({ ...found, groups: await app.guides.groups(), games, game, origins: app.origins }),
+    return app.keptPages.send(request, reply, async () => {
+      const games = await gamesOf(request)
+      const game = games.find(({ slug }) => slug === request.query.game) ?? games[0] ?? null
+      return renderPage(reply, {
+        title: found.guide.title,
+        description: found.guide.summary,
+        share: { path: `/docs/${found.guide.name}` },
+        current: '/docs',
+        user: request.principal?.viewer,
+        scripts: ['guide-search.js'],
+        body: guidePage({ ...found, groups: await app.guides.groups(), games, game, origins: app.origins }),
+      })
     })
   })
 }

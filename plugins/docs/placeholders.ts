@@ -1,4 +1,4 @@
-import type { Origins } from '../../core/origins.ts'
+import type { Origins } from '../../core/origins/origins.ts'
 
 /** The game that a reader's snippets speak of. */
 export interface ReaderGame {

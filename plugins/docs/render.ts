@@ -93,7 +93,7 @@ const renderer = {
   },
 }
 
-/** What a block without a file name is called. */
+/** The caption of a block without a file name. */
 const TITLES: Record<string, string> = {
   bash: 'Terminal',
   html: 'HTML',

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Routes } from '../../core/routes.ts'
+import type { Routes } from '../../core/http/routes.ts'
 
 const Found = Type.Object({
   href: Type.String({ description: 'Path of the section on the portal.' }),

@@ -95,7 +95,7 @@ export class SearchIndex {
   }
 }
 
-/** What is in both, with the sum of its scores. */
+/** The results in both, with the sum of their scores. */
 const both = (first: Map<number, number>, second: Map<number, number>): Map<number, number> =>
   new Map([...first].flatMap(([at, score]) => (second.has(at) ? [[at, score + (second.get(at) ?? 0)]] : [])))
 

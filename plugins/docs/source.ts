@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getAsset, getAssetKeys, isSea } from 'node:sea'
+import { NOT_GUIDES } from './guide-order.ts'
 
 /** Where the guides are read from. */
 export interface GuideSource {
@@ -21,7 +22,10 @@ export const guideSource: GuideSource = {
           .filter((key) => key.startsWith(prefix))
           .map((key) => key.slice(prefix.length))
       : await readdir(folder)
-    return files.filter((file) => file.endsWith('.md')).map((file) => file.slice(0, -3))
+    return files
+      .filter((file) => file.endsWith('.md'))
+      .map((file) => file.slice(0, -3))
+      .filter((name) => !NOT_GUIDES.includes(name))
   },
   text: async (name) =>
     isSea() ? getAsset(`${prefix}${name}.md`, 'utf8') : readFile(join(folder, `${name}.md`), 'utf8'),

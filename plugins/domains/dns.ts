@@ -10,10 +10,10 @@ export const proofValue = (token: string): string => `gameyard-verification=${to
 
 const TIMEOUT_MS = 4000
 const TRIES = 2
-/** What the DNS says of a name, or of a kind of record, that is not there. */
+/** The DNS answers for a missing name or record. */
 const NONE = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** What the DNS says about domains, asked anew each time. */
+/** DNS look-ups about domains, without a cache. */
 export class DomainDns {
   readonly #servers: readonly string[]
 

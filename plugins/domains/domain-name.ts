@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { InvalidRequest } from '../../core/errors.ts'
-import type { Origins } from '../../core/origins.ts'
+import type { Origins } from '../../core/origins/origins.ts'
 import { DomainReserved } from './errors.ts'
 
 /** A domain as it is kept: lower case, in ASCII (RFC 5890), without the dot at the end. */

@@ -1,11 +1,9 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core'
-import type { SqlEntityManager } from '@mikro-orm/sql'
-import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../core/errors.ts'
+import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId, randomText } from '../../core/ids.ts'
-import { cutPage, type PageQuery } from '../../core/pagination.ts'
 import type { Game } from '../games/index.ts'
-import { Checks } from './checks.ts'
+import { DnsChecks, type DomainsParts } from './dns-checks.ts'
 import { type DomainName, plainName, readDomainName } from './domain-name.ts'
 import { GameDomain } from './entities.ts'
 import {
@@ -18,12 +16,7 @@ import {
 } from './errors.ts'
 import { toDomain } from './record.ts'
 import type { Domain, DomainsConfig } from './schemas.ts'
-import { ServedDomains } from './served.ts'
-
-export type DomainsParts = Pick<
-  FastifyInstance,
-  'db' | 'clock' | 'config' | 'events' | 'games' | 'identity' | 'log' | 'origins' | 'rateLimiter'
->
+import { ServedDomains } from './served-domains.ts'
 
 /** Looks at the DNS that somebody may ask for, a minute and domain. */
 const CHECKS_A_MINUTE = 10
@@ -37,7 +30,7 @@ const CHECKS_A_MINUTE = 10
 export class Domains {
   /** Which domain is which game, as this node knows it. */
   readonly served: ServedDomains
-  readonly checks: Checks
+  readonly checks: DnsChecks
   readonly #parts: DomainsParts
   readonly #perGame: number
   readonly #graceMs: number
@@ -47,7 +40,7 @@ export class Domains {
     this.#perGame = perGame
     this.#graceMs = graceDays * 86_400_000
     this.served = new ServedDomains(parts)
-    this.checks = new Checks(parts, { served: this.served, resolvers, graceMs: this.#graceMs })
+    this.checks = new DnsChecks(parts, { served: this.served, resolvers, graceMs: this.#graceMs })
   }
 
   /** Whether games have names here at all. */
@@ -155,12 +148,6 @@ export class Domains {
     if (!row) throw new NotFound('domain')
     await this.checks.remove(row)
     return row.name
-  }
-
-  /** The origins of a game's verified domains, for its sign-in. */
-  async originsOf(em: SqlEntityManager, gameId: string): Promise<string[]> {
-    const rows = await em.find(GameDomain, { gameId, provedName: { $ne: null } }, { orderBy: { id: 'asc' } })
-    return rows.map(({ name }) => this.#parts.origins.domainOrigin(name))
   }
 
   #newRow(game: Game, { name, isApex }: DomainName) {

@@ -12,12 +12,12 @@ const GameDomainSchema = defineEntity({
     name: p.string().length(253),
     /** The name again while the game is served there: what is unique decides between two that prove it at once. */
     provedName: p.string().length(253).nullable().unique(),
-    /** What the TXT record has to hold. */
+    /** The required value of the TXT record. */
     token: p.string().length(40),
     /** Registered as such, rather than a name below: it takes no CNAME. */
     isApex: p.boolean(),
     isPrimary: p.boolean(),
-    /** What the last look at the DNS has found; null before the first. */
+    /** The result of the last DNS check; null before the first. */
     proof: p.string().length(12).$type<ProofFound | 'taken'>().nullable(),
     address: p.string().length(12).$type<AddressFound>().nullable(),
     checkedAt: p.datetime(3).nullable(),

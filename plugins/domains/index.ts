@@ -28,16 +28,15 @@ export default definePlugin(
   async (app, config, { domainsPerGame }) => {
     const domains = new Domains(app, config, domainsPerGame)
     app.decorate('domains', domains)
-    app.games.origins.push((em, gameId) => domains.originsOf(em, gameId))
-    app.games.removals.clearings.push((em, gameId) => em.nativeDelete(GameDomain, { gameId }))
+    app.games.deletion.cleanups.push((em, gameId) => em.nativeDelete(GameDomain, { gameId }))
     if (domains.possible) {
-      await domains.served.read()
+      app.addHook('onReady', () => domains.served.read())
       app.addHook('onClose', async () => stop())
       const stop = domains.served.watch()
       app.jobs.every('domains/check', CHECK_SECONDS, ({ signal }) => domains.checks.run(signal))
       app.games.dashboard.settings.push({
         title: 'A domain of your own',
-        description: 'Players reach the game at a name that you bring, such as play.example.com.',
+        description: 'Players reach the game at a domain of your own, such as play.example.com.',
         label: 'Domains',
         href: (game) => `/games/${game.slug}/settings/domains`,
         shown: (game) => game.hosted,

@@ -1,6 +1,6 @@
 import type { Game } from '../games/index.ts'
 
-/** What the owner of a game is told by mail about one of its domains. */
+/** Mails to the owner of a game about one of its domains. */
 export interface Notice {
   subject: string
   text: string

@@ -1,4 +1,4 @@
-import type { Origins } from '../../core/origins.ts'
+import type { Origins } from '../../core/origins/origins.ts'
 import type { Game } from '../games/index.ts'
 import { proofName, proofValue } from './dns.ts'
 import type { GameDomain } from './entities.ts'

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
-import type { Routes } from '../../core/routes.ts'
+import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import { Domain, DomainChanges, DomainList, NewDomain } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
-const accepts = ['api-token', 'cli-token', 'session'] as const
+const accepts = TOKENS_AND_SESSION
 const reads = { auth: { scope: 'games:read', accepts } } as const
 const writes = { auth: { scope: 'games:write', accepts } } as const
 
@@ -62,7 +62,7 @@ export const routes: Routes = async (app) => {
       constraints,
       onRequest: owned,
       schema: {
-        summary: 'Look at the DNS now; the game is at the domain at once when its proof is there',
+        summary: 'Check the DNS now; if the record is there, the domain works at once',
         tags,
         params: DomainParams,
         response: { 200: Domain },
@@ -78,7 +78,7 @@ export const routes: Routes = async (app) => {
       constraints,
       onRequest: owned,
       schema: {
-        summary: 'Choose a domain as the main address, to which all others of the game lead, or end that',
+        summary: 'Choose a domain as the main address, to which all others redirect, or undo that',
         tags,
         params: DomainParams,
         body: DomainChanges,

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { pageOf } from '../../core/pagination.ts'
+import { pageOf } from '../../core/http/pagination.ts'
 
 /** The plugin's part of the configuration. */
 export const DomainsConfig = Type.Object(
@@ -11,7 +11,7 @@ export const DomainsConfig = Type.Object(
     graceDays: Type.Integer({
       default: 7,
       minimum: 0,
-      description: 'For how many days a game stays at a domain whose proof has gone from the DNS.',
+      description: 'For how many days a domain works after its TXT record is gone.',
     }),
   },
   { default: {}, description: "Games at domains of their owners' own." },
@@ -39,10 +39,10 @@ export const Domain = Type.Object({
   name: Type.String({ description: 'Lower case, in ASCII.' }),
   url: Type.String({ description: 'Where the game is once the domain is verified.' }),
   state: Type.Union([Type.Literal('pending'), Type.Literal('verified'), Type.Literal('failing')], {
-    description: 'failing: the proof has gone from the DNS; the game is served there until `offAt`.',
+    description: 'failing: the TXT record is gone; the domain works until `offAt`.',
   }),
   primary: Type.Boolean({ description: "The game's main address, to which all its others lead." }),
-  records: Type.Array(DnsRecord, { description: 'What the DNS needs: the proof, and the way here.' }),
+  records: Type.Array(DnsRecord, { description: 'The DNS records that the domain needs: the proof, and the address.' }),
   proof: Type.Union([Type.Enum(['found', 'missing', 'wrong', 'taken', 'unreachable']), Type.Null()], {
     description: 'The TXT record as it was last looked up. taken: found, but the domain belongs to another game.',
   }),

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
-import type { Routes } from '../../core/routes.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import { CORS, firstLookAtAssets, PREFLIGHT } from '../assets/index.ts'
 import { refuseServiceWorker } from './edge.ts'
 
@@ -13,7 +13,7 @@ const FileQuery = Type.Object({ variant: Type.Optional(Type.Enum(['auto', 'sourc
  */
 export const assetRoutes: Routes = async (app) => {
   const shared = { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' } } as const
-  app.firstLooks.install('/__service/assets/:file', firstLookAtAssets(app, 'proxy'))
+  app.fastPath.install('/__service/assets/:file', firstLookAtAssets(app, 'proxy'))
   app.addHook('onRequest', refuseServiceWorker)
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(CORS)

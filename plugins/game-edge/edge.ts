@@ -1,36 +1,63 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden, NotFound } from '../../core/errors.ts'
-import type { Game } from '../games/index.ts'
+import { type Game, Suspended } from '../games/index.ts'
+import { EmbeddedSignIn } from './embedded/embedded-sign-in.ts'
 import { PreviewPasses } from './preview-passes.ts'
 import { type GameSession, GameSessions } from './sign-in/sessions.ts'
 
-/** What a game's own origin knows: which game a request is for, and who is signed in to it. */
+/** The context of a game's own origin: the game of a request, and its player. */
 export class Edge {
   readonly sessions: GameSessions
   readonly previews: PreviewPasses
+  readonly embedded: EmbeddedSignIn
   readonly #app: FastifyInstance
 
   constructor(app: FastifyInstance) {
     this.#app = app
     this.sessions = new GameSessions(app)
     this.previews = new PreviewPasses(app)
+    this.embedded = new EmbeddedSignIn(app)
   }
 
   /**
    * The game that a request on a game's origin is for.
    *
    * @throws NotFound when there is none, or it is private and the caller is not signed in as somebody who may see it
+   * @throws Suspended
    */
   async gameOf(request: FastifyRequest): Promise<Game> {
     const game = await this.namedBy(request)
     if (!game || !(await this.mayEnter(request, game))) throw new NotFound('game')
-    return game
+    return unlessSuspended(game)
   }
 
   /** As `gameOf`, for the sign-in itself: whoever may see a private game has to sign in to it first. Null: no game. */
   async namedBy(request: FastifyRequest): Promise<Game | null> {
     const site = this.#app.origins.of(request.raw)
     return site.kind === 'game' && site.preview === null ? this.#app.games.bySlug(site.slug) : null
+  }
+
+  /** As `namedBy`. @throws NotFound when there is none; Suspended */
+  async mustName(request: FastifyRequest): Promise<Game> {
+    const game = await this.namedBy(request)
+    if (!game) throw new NotFound('game')
+    return unlessSuspended(game)
+  }
+
+  /**
+   * The game that players sign in to at the origin of a request. A preview that is there has the sign-in of its game, for
+   * whoever may see it.
+   *
+   * @throws NotFound when there is none
+   * @throws Suspended
+   */
+  async signInGame(request: FastifyRequest): Promise<Game> {
+    const site = this.#app.origins.of(request.raw)
+    if (site.kind !== 'game' || site.preview === null) return this.mustName(request)
+    const game = await this.#app.games.bySlug(site.slug)
+    const isThere = game !== null && (await this.#app.deploys.byPreview(game.id, site.preview)) !== null
+    if (!isThere || !(await this.mayEnter(request, game))) throw new NotFound('game')
+    return unlessSuspended(game)
   }
 
   /** Whether the caller may see the game. Looks at the session only when the game is private. */
@@ -42,7 +69,7 @@ export class Edge {
     return session !== null && this.#app.games.visibleTo(session.player.id, game)
   }
 
-  /** Who is signed in to the game, by the session cookie of exactly this host; null for nobody. */
+  /** The player of the game, by the session cookie or frame token of exactly this host; null for nobody. */
   sessionOf(request: FastifyRequest, game: Game): Promise<GameSession | null> {
     return this.sessions.read(request.raw, this.hostOf(request), game)
   }
@@ -58,12 +85,22 @@ export class Edge {
     return site.kind === 'game' ? this.#app.origins.movesTo(site) : null
   }
 
+  /** Where a script of the platform is on a game's origin, under a name with a digest. */
+  script(name: string): string {
+    return `/__service/${this.#app.browserFiles.get(name).fileName}`
+  }
+
   /** The Host of a request on a game's origin, as its session cookie is bound to: lower case, with its port. */
   hostOf(request: FastifyRequest): string {
     const site = this.#app.origins.of(request.raw)
     if (site.kind !== 'game') throw new NotFound('game')
     return site.host
   }
+}
+
+function unlessSuspended(game: Game): Game {
+  if (game.suspended) throw new Suspended()
+  return game
 }
 
 /**

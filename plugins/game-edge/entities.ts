@@ -14,3 +14,25 @@ const SiteOwnerSchema = defineEntity({
 
 export class SiteOwner extends SiteOwnerSchema.class {}
 SiteOwnerSchema.setClass(SiteOwner)
+
+const FrameTicketSchema = defineEntity({
+  name: 'FrameTicket',
+  tableName: 'frame_tickets',
+  properties: {
+    /** SHA-256 of the ticket. */
+    ticketHash: p.string().length(43).primary(),
+    /** The purpose: a session cookie, or a frame token. */
+    purpose: p.string().length(10).$type<'cookie' | 'token'>(),
+    playerId: p.string().length(30),
+    /** The portal session that it was made in; null where the player signed in to the game in a window of its own. */
+    sessionId: p.string().length(30).nullable(),
+    consentId: p.string().length(30),
+    gameId: p.string().length(30),
+    /** The host, with its port, at which it is taken. */
+    host: p.string().length(260),
+    expiresAt: p.datetime(3).index(),
+  },
+})
+
+export class FrameTicket extends FrameTicketSchema.class {}
+FrameTicketSchema.setClass(FrameTicket)

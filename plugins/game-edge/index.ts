@@ -1,15 +1,18 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { assetRoutes } from './assets.ts'
-import { certificateRoutes } from './certificates.ts'
 import { Edge } from './edge.ts'
-import { SiteOwner } from './entities.ts'
+import { portalRoutes } from './embedded/portal-routes.ts'
+import { embeddedRoutes } from './embedded/routes.ts'
+import { FrameTicket, SiteOwner } from './entities.ts'
 import { blobsOf } from './files/blobs.ts'
 import { fileRoutes } from './files/routes.ts'
 import { migration } from './migrations/2026_11_21_site_owners.ts'
 import { migration as addressesMigration } from './migrations/2026_11_22_site_addresses.ts'
+import { migration as ticketsMigration } from './migrations/2026_11_23_frame_tickets.ts'
+import { certificateRoutes } from './on-demand-tls.ts'
 import { previewRoutes } from './preview-routes.ts'
 import { GameEdgeConfig } from './schemas.ts'
-import { scriptRoutes } from './scripts.ts'
+import { frameWorkerRoute, scriptRoutes } from './scripts.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 
 export { refuseServiceWorker } from './edge.ts'
@@ -28,14 +31,18 @@ export default definePlugin(
     name: 'game-edge',
     dependencies: ['oauth-idp', 'games', 'deploy', 'assets'],
     config: GameEdgeConfig,
-    entities: [SiteOwner],
-    migrations: [migration, addressesMigration],
+    entities: [SiteOwner, FrameTicket],
+    migrations: [migration, addressesMigration, ticketsMigration],
   },
   async (app, config) => {
     app.decorate('edge', new Edge(app))
+    app.jobs.every('game-edge/sweep', 3600, ({ signal }) => app.edge.embedded.tickets.sweep(signal))
     await app.register(signInRoutes)
+    await app.register(embeddedRoutes)
+    await app.register(portalRoutes)
     await app.register(previewRoutes)
     await app.register(scriptRoutes)
+    await app.register(frameWorkerRoute)
     await app.register(assetRoutes)
     await app.register(certificateRoutes)
     await app.register(fileRoutes(await blobsOf(app, config), config.cacheBytes))

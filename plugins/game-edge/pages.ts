@@ -11,32 +11,82 @@ main{max-width:34rem;padding:2rem 1.5rem}h1{font-size:clamp(1.7rem,1.2rem + 2.4v
 p{margin:0 0 1rem;color:var(--soft)}a{color:var(--act);text-underline-offset:.2em}
 a.act{display:inline-block;margin-top:.5rem;padding:.7em 1.3em;border-radius:999px;background:var(--act);color:var(--on-act);font-weight:600;line-height:1.2;text-decoration:none}`
 
-const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'`
+const POLICY = `default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'`
 
-const document = (title: string, body: string) =>
-  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${title}</title><style>${STYLE}</style><main><h1>${title}</h1>${body}</main></html>`
+/** Without an icon of its own a browser would ask for one, and complain that it may not. */
+const NO_ICON = '<link rel="icon" href="data:,">'
 
-const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+/** @param head further elements of the head */
+const document = (title: string, body: string, head = '') =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${title}</title>${NO_ICON}<style>${STYLE}</style>${head}<main><h1>${title}</h1>${body}</main></html>`
+
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
 /** Nobody's address, or a private game to somebody who may not see it: the two look the same. */
-export const noGamePage = (portalUrl: string): string =>
+export const noGamePage = (portalUrl: string, head = ''): string =>
   document(
     'No game lives here',
-    `<p>There is no game at this address, or it is not open to everyone. If it is yours, <a href="/auth/service/start?returnTo=/">sign in</a> to see it.</p><p><a class="act" href="${escapeHtml(portalUrl)}/">Find a game to play</a></p>`,
+    `<p>There is no game at this address, or it is not open to everyone. If it is yours, <a href="/auth/service/start?returnTo=/" target="_top">sign in</a> to see it.</p><p><a class="act" href="${escapeHtml(portalUrl)}/" target="_top">Find a game to play</a></p>`,
+    head,
   )
 
 /** A game that nothing has been deployed for. */
 export const emptyGamePage = (title: string, manageUrl: string): string =>
   document(
     `${escapeHtml(title)} is being set up`,
-    `<p>The game is registered, and its first build has not been published yet. Come back soon.</p><p>Is it yours? <a href="${escapeHtml(manageUrl)}">Publish a build</a>.</p>`,
+    `<p>The game has no published build yet. Come back soon.</p><p>Is it yours? <a href="${escapeHtml(manageUrl)}">Publish a build</a>.</p>`,
   )
 
-/** Sends one of these pages, as a 404 that nobody keeps. */
-export function sendNotFoundPage(reply: FastifyReply, page: string): FastifyReply {
+/** A game that its owner has closed, in its settings. */
+export const closedPage = (title: string, manageUrl: string): string =>
+  document(
+    `${escapeHtml(title)} is closed`,
+    `<p>Its maker has closed it for now. Come back later.</p><p>Is it yours? <a href="${escapeHtml(manageUrl)}" target="_top">Open it in its settings</a>.</p>`,
+  )
+
+/** A game that nobody can play now; its owner reads the reason in the portal. */
+export const suspendedPage = (portalUrl: string): string =>
+  document(
+    'This game is suspended',
+    `<p>The people who look after this platform have taken it offline. Whoever made it finds the reason in its dashboard.</p><p><a class="act" href="${escapeHtml(portalUrl)}/" target="_top">Find another game</a></p>`,
+  )
+
+/** A sign-in that did not end well. */
+export const signInFailedPage = (message: string): string =>
+  document(
+    'You are not signed in',
+    `<p>${escapeHtml(message)} Try it again: it takes a moment.</p><p><a class="act" href="/auth/service/start?returnTo=/">Sign in</a></p><p><a href="/">Play without signing in</a></p>`,
+  )
+
+/** The window in which somebody signs in to a game that stands in a frame; its script does the rest (frame-page.ts). */
+export const signInWindowPage = (script: string): string =>
+  document(
+    'Signing you in',
+    `<p data-step="window">If this window does not close by itself, close it and go back to the game.</p><p><a href="/">Play in this window</a></p>`,
+    `<script type="module" src="${script}"></script>`,
+  )
+
+/** The page of a frame for an instant after a sign-out: its script deletes the frame's token. */
+export const signedOutPage = (script: string, returnTo: string): string =>
+  document(
+    'Signed out',
+    `<p data-step="signed-out" data-return-to="${escapeHtml(returnTo)}"><a href="${escapeHtml(returnTo)}">Back to the game</a></p>`,
+    `<noscript><meta http-equiv="refresh" content="0;url=${escapeHtml(returnTo)}"></noscript><script type="module" src="${script}"></script>`,
+  )
+
+/** Sends one of these pages, which nobody keeps; by default as a 404. */
+export function sendPage(reply: FastifyReply, page: string, status = 404): FastifyReply {
   return reply
-    .code(404)
-    .headers({ 'cache-control': 'no-store', 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff' })
+    .code(status)
+    .headers({
+      'cache-control': 'no-store',
+      'content-security-policy': POLICY,
+      'x-content-type-options': 'nosniff',
+      // A frame of an isolated page shows nothing else.
+      'cross-origin-embedder-policy': 'require-corp',
+      'cross-origin-resource-policy': 'cross-origin',
+    })
     .type('text/html; charset=utf-8')
     .send(page)
 }

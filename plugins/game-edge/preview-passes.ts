@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { cookieValues } from '../../core/http.ts'
+import { cookieValues } from '../../core/http/headers.ts'
 import type { Game } from '../games/index.ts'
 import { cookieName, cookieSite, setCookie } from './sign-in/cookies.ts'
-import { SealedTokens } from './sign-in/sealed.ts'
+import { SealedTokens } from './sign-in/sealed-tokens.ts'
 
 interface Claims {
   sub: string
@@ -18,9 +18,9 @@ const PASS_SECONDS = 60
 const COOKIE_SECONDS = 12 * 3600
 
 /**
- * How the maker of a private game gets to its previews. A preview has no sign-in of its own (its address is in nobody's
- * list of redirect URIs), so the portal, where the maker is signed in, hands a pass to the one address, which keeps it
- * as a cookie. A pass opens what it was made for, to its game's owner, and nothing else.
+ * How the maker of a private game gets to its previews. Whether there is a preview at all is nobody else's business,
+ * its sign-in included, so the portal, where the maker is signed in, hands a pass to the one address, which keeps it as a
+ * cookie. A pass opens what it was made for, to its game's owner, and nothing else.
  */
 export class PreviewPasses {
   readonly #app: FastifyInstance
@@ -29,9 +29,9 @@ export class PreviewPasses {
 
   constructor(app: FastifyInstance) {
     this.#app = app
-    const key = app.keys.derive('game-edge/preview')
-    this.#passes = new SealedTokens(key, 'preview-pass')
-    this.#cookies = new SealedTokens(key, 'preview')
+    const keys = app.keyRings.ring('sessions', 'game-edge/preview', COOKIE_SECONDS * 1000)
+    this.#passes = new SealedTokens(keys, 'preview-pass')
+    this.#cookies = new SealedTokens(keys, 'preview')
   }
 
   /** The address that opens a preview for the owner of its game. @param url of the preview */

@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
 import { NotFound } from '../../core/errors.ts'
-import type { Routes } from '../../core/routes.ts'
+import { callerOf } from '../../core/http/auth.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import { refuseServiceWorker } from './edge.ts'
 
 /** The way to a preview: from the portal, which knows who asks, to the preview's own address. */

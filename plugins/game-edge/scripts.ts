@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import type { BrowserFile } from '../../core/browser-files.ts'
 import { NotFound } from '../../core/errors.ts'
-import { cacheControl } from '../../core/http.ts'
-import type { Routes } from '../../core/routes.ts'
+import { cacheControl } from '../../core/http/headers.ts'
+import type { Routes } from '../../core/http/routes.ts'
+import { Suspended } from '../games/index.ts'
 import { refuseServiceWorker } from './edge.ts'
 
 /** Short, since the address stays the same when the script changes; the entity tag makes asking again cheap. */
 export const SCRIPT_CACHE = 'public, max-age=300, must-revalidate'
 
-/** What games may load, and where on the portal it always is. */
+/** The scripts that games may load, with their permanent addresses on the portal. */
 const PUBLIC = { 'widget.js': '/widget.js', 'mount.js': '/mount.js', 'multiplayer.js': null, 'auth-widget.js': null }
+
+/** Scripts that only the platform's own tags load. */
+const INTERNAL = new Set(['frame-session.js', 'frame-page.js'])
 
 /** Scripts as they are served, for pages that load them from another origin. */
 const Scripts = Type.Object({
@@ -28,6 +32,26 @@ const Scripts = Type.Object({
 })
 
 /**
+ * The one service worker of the platform, which lets the files of private games into frames that keep no cookie. Its
+ * scope is the game: it takes the place of a worker of the game's own there, and goes with the session.
+ */
+export const frameWorkerRoute: Routes = async (app) => {
+  app.get(
+    '/__service/frame-worker.js',
+    { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' }, schema: { hide: true } },
+    async (request, reply) => {
+      reply.headers({
+        'service-worker-allowed': '/',
+        'cross-origin-resource-policy': 'same-origin',
+        'cross-origin-embedder-policy': 'require-corp',
+        'x-content-type-options': 'nosniff',
+      })
+      return app.browserFiles.send(request, reply, 'frame-worker.js', cacheControl.document)
+    },
+  )
+}
+
+/**
  * Scripts of the platform on a game's own origin, `/__service/…`, and those that games elsewhere load from the portal.
  */
 export const scriptRoutes: Routes = async (app) => {
@@ -36,9 +60,13 @@ export const scriptRoutes: Routes = async (app) => {
     config: { auth: 'none', quiet: true },
     constraints: { origin: 'game' },
     schema: { hide: true },
+    // Usually from memory. While the database is away the scripts are served: games that are in memory go on with them.
+    onRequest: async (request: FastifyRequest) => {
+      const game = await app.edge.namedBy(request).catch(() => null)
+      if (game?.suspended) throw new Suspended()
+    },
   } as const
   const onPortal = { config: { auth: 'none' }, constraints: { origin: 'portal' } } as const
-  const isPublic = (file: BrowserFile | undefined): file is BrowserFile => file !== undefined && file.name in PUBLIC
 
   for (const name of ['auth-widget.js', 'mount.js']) {
     app.get(`/__service/${name}`, onGame, async (request, reply) => {
@@ -49,7 +77,7 @@ export const scriptRoutes: Routes = async (app) => {
   }
   app.get('/__service/:file(^[a-z-]+\\.\\w{8}\\.js$)', onGame, async (request, reply) => {
     const file = app.browserFiles.find((request.params as { file: string }).file)
-    if (!isPublic(file)) throw new NotFound('file')
+    if (!file || !(file.name in PUBLIC || INTERNAL.has(file.name))) throw new NotFound('file')
     reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })
     reply.header('x-content-type-options', 'nosniff')
     return app.browserFiles.send(request, reply, file, cacheControl.immutable)

@@ -1,16 +1,21 @@
-import type { Parameter } from '../../core/database.ts'
-import { cutPage, type PageQuery } from '../../core/pagination.ts'
-import { termsOfQuery } from '../../core/search-terms.ts'
-import type { Games } from './games.ts'
-import { type GameReader, readGames } from './rows.ts'
-import type { Game } from './schemas.ts'
+import type { Parameter } from '../../core/data/database.ts'
+import { termsOfQuery } from '../../core/data/search-terms.ts'
+import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
+import { type GameReader, readGames } from './read-games.ts'
+import type { Game, GameChanges } from './schemas.ts'
 
-/** What whoever runs the server does with games. */
+/** The part of `Games` that administration needs; `Games` contains administration. */
+interface ChangeableGames {
+  get(idOrSlug: string): Promise<Game>
+  update(playerId: string, gameId: string, changes: GameChanges): Promise<Game>
+}
+
+/** Actions of the host on games. */
 export class Administration {
   readonly #parts: GameReader
-  readonly #games: Games
+  readonly #games: ChangeableGames
 
-  constructor(parts: GameReader, games: Games) {
+  constructor(parts: GameReader, games: ChangeableGames) {
     this.#parts = parts
     this.#games = games
   }
@@ -33,12 +38,6 @@ export class Administration {
     const query = { where: where.join(' and '), order: 'g.id desc', values, limit: limit + 1 }
     const { page, nextCursor } = cutPage(await readGames(this.#parts, query), limit)
     return { games: page, nextCursor }
-  }
-
-  /** Takes a game off the air for everyone, or puts it back. @throws NotFound */
-  async setPlayable(id: string, playable: boolean): Promise<Game> {
-    const game = await this.#games.get(id)
-    return this.#games.update(game.ownerId, game.id, { playable })
   }
 
   /** How many games there are. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Content } from '../../core/pages.ts'
+import type { Content } from '../../core/pages/index.ts'
 import type { Game } from './schemas.ts'
 
 /** A page of a game's dashboard, contributed by the plugin that has it. */
@@ -22,7 +22,7 @@ export interface SettingsPage {
   shown(game: Game): boolean
 }
 
-/** What the owner's list says of each game, contributed by the plugin that knows it. */
+/** A column of the owner's list, contributed by a plugin. */
 export interface GameColumn {
   label: string
   order: number
@@ -38,20 +38,20 @@ export interface GameColumn {
 export type LoadedColumn = GameColumn & { cells: ReadonlyMap<string, Content> }
 
 /** A number about all games of an owner, contributed likewise. */
-export interface OwnerFigure {
+export interface OwnerStat {
   label: string
   order: number
   live?: boolean
   value(ownerId: string): Promise<number>
 }
 
-/** What the owner's pages consist of beside what the games plugin itself knows. */
+/** The contributions of other plugins to the owner's pages. */
 export class Dashboard {
   /** Seen on every page of the game. */
   readonly tabs: GameTab[] = []
   readonly settings: SettingsPage[] = []
   readonly columns: GameColumn[] = []
-  readonly figures: OwnerFigure[] = []
+  readonly stats: OwnerStat[] = []
 
   /**
    * The columns in their order, each with its cells for these games: as many queries as columns.
@@ -65,12 +65,12 @@ export class Dashboard {
     )
   }
 
-  /** The figures of an owner in their order. @param live only those about this very moment */
+  /** The stats of an owner in their order. @param live only those about this very moment */
   loadFigures(
     ownerId: string,
     { live: only = false } = {},
   ): Promise<{ label: string; value: number; live: boolean }[]> {
-    const sorted = this.figures.filter(({ live }) => live || !only).sort((a, b) => a.order - b.order)
+    const sorted = this.stats.filter(({ live }) => live || !only).sort((a, b) => a.order - b.order)
     return Promise.all(
       sorted.map(async ({ label, live = false, value }) => ({ label, live, value: await value(ownerId) })),
     )
@@ -80,7 +80,7 @@ export class Dashboard {
 const WEEK_MS = 7 * 86_400_000
 const number = new Intl.NumberFormat('en')
 
-/** The columns and figures that the games themselves have: plays, sign-ins, players now. */
+/** The columns and stats that the games themselves have: plays, sign-ins, players now. */
 export function contributeCounts({ games, db, clock }: Pick<FastifyInstance, 'games' | 'db' | 'clock'>): void {
   const since = () => new Date(clock.now().getTime() - WEEK_MS).toISOString().slice(0, 10)
   const week = (field: 'plays' | 'sign_ins') => async (shown: readonly Game[]) => {
@@ -104,7 +104,7 @@ export function contributeCounts({ games, db, clock }: Pick<FastifyInstance, 'ga
   }
   const sumOf = (field: 'plays' | 'sign_ins') => `select sum(d.${field}) as sum from game_days d
     join games g on g.id = d.game_id where g.owner_id = ? and g.deleted_at is null and d.date > ?`
-  dashboard.figures.push(
+  dashboard.stats.push(
     { label: 'plays this week', order: 10, value: (ownerId) => ofOwner(sumOf('plays'), ownerId) },
     { label: 'sign-ins this week', order: 20, value: (ownerId) => ofOwner(sumOf('sign_ins'), ownerId) },
     {

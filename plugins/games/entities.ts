@@ -26,13 +26,18 @@ const GameRowSchema = defineEntity({
     coverId: p.string().length(30).nullable(),
     /** Players whom the owner of a private game let in. */
     invited: p.json().$type<string[]>(),
-    /** What an invitation link ends in; null while there is none. */
+    /** The last part of the invitation link; null while there is none. */
     inviteKey: p.string().length(22).nullable(),
     plays: p.integer(),
     signIns: p.integer(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
     deletedAt: p.datetime(3).nullable(),
+    /** Since when nobody can play it, by whoever looks after the server, and why; see `Suspensions`. */
+    suspendedAt: p.datetime(3).nullable(),
+    suspensionReason: p.string().length(1000).nullable(),
+    /** What its owner answered. */
+    appeal: p.string().length(2000).nullable(),
   },
   // Each list is of games that are not deleted (or of those that are), in the order of ids or plays: an index that has
   // all of that reads just the rows of one page, however many games there are.
@@ -64,7 +69,7 @@ const GameSlugSchema = defineEntity({
 export class GameSlug extends GameSlugSchema.class {}
 GameSlugSchema.setClass(GameSlug)
 
-/** What a game is found by: every beginning of every word of its title, and its tags as `#tag`. */
+/** The search terms of a game: every beginning of every word of its title, and its tags as `#tag`. */
 const GameTermSchema = defineEntity({
   name: 'GameTerm',
   tableName: 'game_terms',
@@ -80,7 +85,7 @@ const GameTermSchema = defineEntity({
 export class GameTerm extends GameTermSchema.class {}
 GameTermSchema.setClass(GameTerm)
 
-/** What happened in a game on a day (UTC). */
+/** The statistics of a game on a day (UTC). */
 const GameDaySchema = defineEntity({
   name: 'GameDay',
   tableName: 'game_days',
@@ -98,7 +103,7 @@ const GameDaySchema = defineEntity({
 export class GameDay extends GameDaySchema.class {}
 GameDaySchema.setClass(GameDay)
 
-/** Who has played on a day, as a hash that nobody can turn back; the rows go when their day is over. */
+/** The visitors of a day, as hashes that can't be reversed; the rows are deleted after the day. */
 const GameVisitorSchema = defineEntity({
   name: 'GameVisitor',
   tableName: 'game_visitors',

@@ -1,15 +1,22 @@
 import { defineError } from '../../core/errors.ts'
 
+export const Suspended = defineError('suspended', 451, 'This game is suspended by whoever looks after this platform.')
+export const NotSuspended = defineError('not_suspended', 409, 'This game is not suspended; there is nothing to answer.')
+export const AppealedAlready = defineError(
+  'appealed_already',
+  409,
+  'This suspension has been answered already; wait until it is decided.',
+)
 export const SlugTaken = defineError('slug_taken', 409, 'The address %s is taken; choose another.')
 export const SlugReserved = defineError(
   'slug_reserved',
   409,
-  'The address %s is kept for the platform; choose another.',
+  'The address %s is reserved for the platform; choose another.',
 )
 export const TooManySlugs = defineError(
   'too_many_slugs',
   409,
-  'This game has had %s addresses lately; wait until one of them is free again.',
+  'This game has had %s addresses recently; wait until one of them is free again.',
 )
 export const MediaRefused = defineError('media_refused', 415, '%s')
 export const TooManyMedia = defineError('too_many_media', 409, 'A game has at most %s pictures and videos; remove one.')

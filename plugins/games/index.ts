@@ -1,15 +1,16 @@
 import { definePlugin } from '../../core/plugin.ts'
+import { adoptAddresses, isOwnAddress, originsOf } from './addresses/own-addresses.ts'
 import { cardRoutes } from './cards/routes.ts'
-import { registerChores } from './chores.ts'
+import { feed } from './catalog/feed.ts'
+import { gamePages, listPages } from './catalog/sitemaps.ts'
 import { contributeCounts } from './dashboard.ts'
 import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
-import { feed } from './feed.ts'
 import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
-import { isOwnAddress } from './own-addresses.ts'
-import { contributeToOverview, hostPages } from './pages/host.ts'
+import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
+import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
 import { overviewPages } from './pages/overview.ts'
 import { ownerPages } from './pages/owner.ts'
@@ -17,10 +18,11 @@ import { playerPages } from './pages/player.ts'
 import { publicPages } from './pages/public.ts'
 import { pathOf } from './record.ts'
 import { routes } from './routes.ts'
-import { gamePages, listPages } from './sitemaps.ts'
+import { registerScheduledTasks } from './scheduled-tasks.ts'
 
-export type { GameColumn, GameTab, OwnerFigure, SettingsPage } from './dashboard.ts'
-export { redirectUriOf } from './games.ts'
+export { portsOfGames } from './addresses/ports.ts'
+export type { GameColumn, GameTab, OwnerStat, SettingsPage } from './dashboard.ts'
+export { Suspended } from './errors.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export type { Game } from './schemas.ts'
@@ -37,17 +39,25 @@ export default definePlugin(
     name: 'games',
     dependencies: ['oauth-idp', 'tokens'],
     entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence],
-    migrations: [migration, listsMigration],
+    migrations: [migration, listsMigration, suspensionMigration],
   },
   async (app) => {
     app.decorate('games', new Games(app))
-    await app.games.start()
     app.identity.apps.checkGamesWith((playerId, gameId) => app.games.mustOwn(playerId, gameId))
-    app.identity.apps.findGamesWith((clientId, address) => isOwnAddress(app.origins, app.games, { clientId, address }))
-    const { removal } = app.identity
-    removal.parts.set('games', (playerId) => app.games.export(playerId))
-    removal.clearings.push((em, playerId) => app.games.removals.removeAllOf(em, playerId))
-    app.events.on('player.deleted', ({ playerId }) => app.games.removals.forget(playerId))
+    app.identity.apps.findGamesWith({
+      serves: (clientId, address) => isOwnAddress(app, app.games, { clientId, address }),
+      originsOf: (clientIds) => originsOf(app, clientIds),
+    })
+    app.addHook('onReady', () => app.games.start())
+    app.addHook('onReady', () => adoptAddresses(app))
+    app.identity.apps.suspendClientsWith(async (clientId) => Boolean((await app.games.byClient(clientId))?.suspended))
+    app.identity.administration.onDisabling((em, playerId, disabled) =>
+      app.games.suspensions.followAccount(em, playerId, disabled),
+    )
+    const { deletion } = app.identity
+    deletion.exporters.set('games', (playerId) => app.games.export(playerId))
+    deletion.cleanups.push((em, playerId) => app.games.deletion.removeAllOf(em, playerId))
+    app.events.on('player.deleted', ({ playerId }) => app.games.deletion.forget(playerId))
     app.games.dashboard.tabs.push(
       { label: 'Overview', order: 10, href: (game) => `${pathOf(game)}/overview` },
       { label: 'Sign-in', order: 30, href: (game) => `${pathOf(game)}/sign-in` },
@@ -62,11 +72,11 @@ export default definePlugin(
       { label: 'My page', href: '/players/me', place: 'account', order: 5 },
     )
     contributeCounts(app)
-    contributeToOverview(app)
+    contributeToHostDashboard(app)
     app.site.links.push({ rel: 'alternate', type: 'application/atom+xml', title: 'New games', href: '/feed.xml' })
     app.site.card = `${app.origins.portal}/card.png?v=${app.games.cards.ofSite().key}`
     app.sitemaps.push(listPages, gamePages(app.db))
-    registerChores(app)
+    registerScheduledTasks(app)
     await app.register(routes)
     await app.register(mediaRoutes)
     await app.register(cardRoutes)

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { GameRow } from './entities.ts'
-import type { Games, GamesParts } from './games.ts'
+import type { GameLookup, GamesParts } from './game-lookup.ts'
 import { pathOf } from './record.ts'
 import type { Game } from './schemas.ts'
 
@@ -14,9 +14,9 @@ export const MOST_INVITED = 100
  */
 export class Invitations {
   readonly #parts: GamesParts
-  readonly #games: Games
+  readonly #games: GameLookup
 
-  constructor(parts: GamesParts, games: Games) {
+  constructor(parts: GamesParts, games: GameLookup) {
     this.#parts = parts
     this.#games = games
   }

@@ -1,11 +1,11 @@
-import type { Origins } from '../../core/origins.ts'
+import type { Origins } from '../../core/origins/origins.ts'
 import { kindOf, mediaPath, type StoredMedia } from './media/record.ts'
 import { DEFAULT_SETTINGS, type Game, type GameSettings } from './schemas.ts'
 
 /** The columns that make a game, for `app.db.query`. */
 export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
   g.external_url, g.client_id, g.live_deploy_id, g.settings, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
-  g.created_at, g.updated_at`
+  g.created_at, g.updated_at, g.suspended_at, g.suspension_reason, g.appeal`
 
 /** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainGame {
@@ -28,6 +28,9 @@ export interface PlainGame {
   sign_ins: number
   created_at: number
   updated_at: number
+  suspended_at: number | null
+  suspension_reason: string | null
+  appeal: string | null
 }
 
 /** A game as the API and the other plugins see it. */
@@ -56,8 +59,13 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     liveDeployId: row.live_deploy_id,
     playUrl: `${origins.portal}${pathOf(row)}`,
     manageUrl: `${origins.portal}${pathOf(row)}/settings`,
-    hosted: row.external_url === null || row.external_url === origins.slugOrigin(row.slug),
+    hosted: row.external_url === null,
     settings: { ...DEFAULT_SETTINGS, ...(JSON.parse(row.settings) as GameSettings) },
+    suspended:
+      row.suspended_at === null
+        ? null
+        : { reason: row.suspension_reason ?? '', at: new Date(row.suspended_at).toISOString() },
+    appeal: row.appeal,
     invitedIds: JSON.parse(row.invited) as string[],
     stats: { plays: row.plays, signIns: row.sign_ins },
     createdAt: new Date(row.created_at).toISOString(),
@@ -72,4 +80,5 @@ export const pathOf = (game: { slug: string }): string => `/games/${game.slug}`
 export const isFramed = (game: Game): boolean => isReady(game) && (game.hosted || game.settings.embedded)
 
 /** Whether there is something to play: a live build here, or an address elsewhere. */
-export const isReady = (game: Game): boolean => game.playable && (game.liveDeployId !== null || !game.hosted)
+export const isReady = (game: Game): boolean =>
+  game.playable && !game.suspended && (game.liveDeployId !== null || !game.hosted)

@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
-import type { Routes } from '../../core/routes.ts'
+import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import {
   Analytics,
   AnalyticsQuery,
+  Appeal,
   CatalogQuery,
   CreatedGame,
   Game,
@@ -17,8 +18,7 @@ import {
 } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
-// The portal's own pages call these too, with the browser session.
-const accepts = ['api-token', 'cli-token', 'session'] as const
+const accepts = TOKENS_AND_SESSION
 const reads = { auth: { scope: 'games:read', accepts } } as const
 const writes = { auth: { scope: 'games:write', accepts } } as const
 
@@ -117,16 +117,16 @@ export const routes: Routes = async (app) => {
       constraints,
       onRequest: async (request) => {
         const { id } = request.params as { id: string }
-        await app.games.removals.mustBeRestorable(callerOf(request).playerId, id)
+        await app.games.deletion.mustBeRestorable(callerOf(request).playerId, id)
       },
       schema: {
-        summary: 'Bring a deleted game back, within 30 days',
+        summary: 'Restore a deleted game, within 30 days',
         tags: ['games'],
         params: GameParams,
         response: { 200: Game },
       },
     },
-    async (request) => app.games.removals.restore(callerOf(request).playerId, request.params.id),
+    async (request) => app.games.deletion.restore(callerOf(request).playerId, request.params.id),
   )
 
   app.post(
@@ -156,6 +156,23 @@ export const routes: Routes = async (app) => {
     },
   )
 
+  app.post(
+    '/api/games/:id/appeal',
+    {
+      config: writes,
+      constraints,
+      onRequest: owned,
+      schema: {
+        summary: 'Answer the suspension of a game, once',
+        tags: ['games'],
+        params: GameParams,
+        body: Appeal,
+        response: { 200: Game },
+      },
+    },
+    async (request) => app.games.suspensions.appeal(callerOf(request).playerId, request.params.id, request.body.text),
+  )
+
   app.get(
     '/api/games/:id/analytics',
     {
@@ -163,7 +180,7 @@ export const routes: Routes = async (app) => {
       constraints,
       onRequest: owned,
       schema: {
-        summary: 'What happened in a game, day by day; the last 30 days by default',
+        summary: 'The statistics of a game by day; the last 30 days by default',
         tags: ['games'],
         params: GameParams,
         querystring: AnalyticsQuery,

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { PageQuery, pageOf } from '../../core/pagination.ts'
+import { PageQuery, pageOf } from '../../core/http/pagination.ts'
 
 export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('private')], {
   description: 'A private game is absent from the catalog and answers 404 to all but its owner.',
@@ -22,7 +22,7 @@ const AuthWidget = Type.Union([Type.Literal('on'), Type.Literal('off')], {
 })
 const Embedded = Type.Boolean({
   description:
-    'For a game that lives elsewhere: whether its page here shows the game itself, in a frame. The game needs the server adapter, or an /auth/service/start of its own.',
+    'For a game that lives elsewhere: whether its page here shows the game itself, in a frame. The game needs the server adapter, or its own /auth/service/start.',
 })
 const Multiplayer = {
   enabled: Type.Boolean(),
@@ -38,7 +38,7 @@ export const GameSettings = Type.Object({
 })
 export type GameSettings = Static<typeof GameSettings>
 
-/** What a new game begins with. */
+/** The settings of a new game. */
 export const DEFAULT_SETTINGS: GameSettings = {
   authWidget: 'on',
   crossOriginIsolated: false,
@@ -83,6 +83,10 @@ export const Game = Type.Object({
   playUrl: Type.String(),
   manageUrl: Type.String(),
   settings: GameSettings,
+  suspended: Type.Union(
+    [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
+    { description: 'Since when nobody can play it, by decision of this platform, and why. Its owner may answer once.' },
+  ),
   stats: Type.Object({ plays: Type.Integer(), signIns: Type.Integer() }),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
@@ -92,6 +96,8 @@ export type Game = Static<typeof Game> & {
   invitedIds: readonly string[]
   /** Whether it is hosted here rather than elsewhere; in no answer either. */
   hosted: boolean
+  /** The owner's answer to a suspension; in no answer either. */
+  appeal: string | null
 }
 
 /** The OAuth application of a new game; the secret is shown this once. */
@@ -136,6 +142,11 @@ export const GameChanges = Type.Partial(
 )
 export type GameChanges = Static<typeof GameChanges>
 export type SettingsChanges = Static<typeof SettingsChanges>
+
+export const Appeal = Type.Object(
+  { text: Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S', description: 'What its owner answers.' }) },
+  { additionalProperties: false },
+)
 
 export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })
 

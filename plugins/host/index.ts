@@ -4,7 +4,7 @@ import { jobPages } from './pages/jobs.ts'
 import { logPages } from './pages/log.ts'
 import { overviewPages } from './pages/overview.ts'
 import { storagePages } from './pages/storage.ts'
-import { StorageUse } from './storage-use.ts'
+import { StorageUse } from './storage-usage.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

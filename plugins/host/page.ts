@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { callerOf } from '../../core/auth.ts'
-import { type PageOptions, renderPage } from '../../core/pages.ts'
+import { callerOf } from '../../core/http/auth.ts'
+import { type PageOptions, renderPage } from '../../core/pages/index.ts'
 
 /** A page that is never kept anywhere: it says how the server is now. */
 export function page(request: FastifyRequest, reply: FastifyReply, options: PageOptions): string {

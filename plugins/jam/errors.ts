@@ -2,12 +2,12 @@ import { defineError } from '../../core/errors.ts'
 
 export const SubmissionsClosed = defineError('submissions_closed', 409, 'Submissions are closed.')
 export const VotingClosed = defineError('voting_closed', 409, 'Voting is closed.')
-export const OwnGame = defineError('own_game', 403, 'Nobody votes for a game of their own.')
+export const OwnGame = defineError('own_game', 403, 'You can not vote for your own game.')
 export const NotPlayable = defineError('not_playable', 409, 'Publish a build first, and make the game public.')
 export const CategoriesFixed = defineError(
   'categories_fixed',
   409,
-  'There are votes in these categories already; start a new jam for others.',
+  'These categories already have votes; start a new jam for other categories.',
 )
 export const StillVoting = defineError('still_voting', 409, 'Close the voting before results are shown.')
 export const ResultsShown = defineError('results_shown', 409, 'Hide the results before people vote again.')

@@ -21,13 +21,13 @@ export default definePlugin(
   },
   async (app) => {
     app.decorate('jams', new Jams(app))
-    app.games.removals.clearings.push(async (em, gameId) => {
+    app.games.deletion.cleanups.push(async (em, gameId) => {
       await em.nativeDelete(JamVoteRow, { gameId })
       await em.nativeDelete(JamEntryRow, { gameId })
     })
-    const { removal } = app.identity
-    removal.clearings.push((em, voterId) => em.nativeDelete(JamVoteRow, { voterId }))
-    removal.parts.set('jamVotes', (voterId) => app.jams.export(voterId))
+    const { deletion } = app.identity
+    deletion.cleanups.push((em, voterId) => em.nativeDelete(JamVoteRow, { voterId }))
+    deletion.exporters.set('jamVotes', (voterId) => app.jams.export(voterId))
     // On a LAN it is what everybody has come for; elsewhere whoever runs the server finds it.
     app.site.navigation.push(
       app.config.lan.enabled

@@ -1,4 +1,5 @@
 import {
+  AvatarGroup,
   Button,
   Card,
   Chip,
@@ -6,7 +7,6 @@ import {
   type Content,
   Cover,
   EmptyState,
-  Faces,
   Field,
   Form,
   html,
@@ -14,7 +14,7 @@ import {
   Section,
   Table,
   type View,
-} from '../../core/pages.ts'
+} from '../../core/pages/index.ts'
 import type { Game } from '../games/index.ts'
 import type { Entry } from './jams.ts'
 import type { Jam, Votes } from './schemas.ts'
@@ -38,7 +38,7 @@ export const NoJamPage = ({ isAdmin }: { isAdmin: boolean }): View =>
         <${Settings} action="/jam" submit="Begin the jam" title="Game jam" theme="" categories=${['Overall', 'Fun', 'Looks']} />`
     : html`
         <${PageHeader} title="Game jam" />
-        <${Card}><${EmptyState} title="No jam yet" action=${{ href: '/catalog', label: 'See all games' }}><p>An administrator begins one here. Until then, play what there is.</p><//><//>`
+        <${Card}><${EmptyState} title="No jam yet" action=${{ href: '/catalog', label: 'See all games' }}><p>An administrator begins a jam here. Until then, play the games of the catalog.</p><//><//>`
 
 /** The jam: what is played, what can be played, and for each their part in it. */
 export const JamPage = (props: JamProps): View => {
@@ -102,7 +102,7 @@ const JamCard = ({ entry, named }: { entry: Entry; named: boolean }): View => ht
     <div class="jam-game-foot">
       ${
         entry.players > 0
-          ? html`<span class="row"><${Chip} live>${entry.players} playing<//>${named && html`<${Faces} people=${entry.people} />`}</span>`
+          ? html`<span class="row"><${Chip} live>${entry.players} playing<//>${named && html`<${AvatarGroup} people=${entry.people} />`}</span>`
           : html`<span class="soft">Nobody in it now</span>`
       }
       <${Button} href=${`/games/${entry.slug}`} label=${`Play ${entry.title}`}>Play<//>
@@ -121,7 +121,7 @@ const Voting = ({ jam, entries, votes, viewer, guests }: JamProps): View => {
     <${Section} title="Vote" id="vote" layout="side" description="One vote in each category, for any game but your own. You can change your mind until voting closes.">
       ${
         viewer
-          ? html`<${Card}><${Form} action="/jam/votes" submit="Save my votes" atOnce="votes" said="Your votes are in. You can change them until voting closes.">
+          ? html`<${Card}><${Form} action="/jam/votes" submit="Save my votes" optimistic="votes" said="Your votes are in. You can change them until voting closes.">
               ${jam.categories.map(
                 ({ id, name }) =>
                   html`<${Field} label=${name} name=${id} id=${`vote-${id}`} type="select" value=${votes[id] ?? ''} options=${options} />`,
@@ -137,7 +137,7 @@ const Submitting = ({ entries, mine, viewer }: JamProps): View => {
   const inIt = mine.filter(({ id }) => taking.has(id))
   const left = mine.filter(({ id }) => !taking.has(id))
   return html`
-    <${Section} title="Your games" id="submit" layout="side" description="A game that is public and has something to play can take part, until submissions close. You can go on deploying to it.">
+    <${Section} title="Your games" id="submit" layout="side" description="A public game with a build can take part, until submissions close. You can still deploy to it.">
       ${!viewer && html`<${Card}><p>Sign in with an account to submit a game.</p><${Button} href="/sign-in?returnTo=/jam">Sign in<//><//>`}
       ${
         inIt.length > 0 &&
@@ -197,7 +197,7 @@ const Organising = ({ jam, entries }: JamProps): View => html`
       ]} />`
     }
     <${Confirm} label="Begin a new jam" action="/jam" submit="Begin it">
-      <p>The jam of now ends; its games stay, its votes are kept but shown no more.</p>
+      <p>The current jam ends. Its games stay. Its votes are kept, but no longer shown.</p>
       <input type="hidden" name="title" value="Game jam" />
     <//>
   <//>`
@@ -219,6 +219,6 @@ interface SettingsProps {
 const Settings = ({ action, submit, title, theme, categories }: SettingsProps): View => html`
   <${Card}><${Form} action=${action} submit=${submit} kind=${action === '/jam' ? 'act' : 'plain'}>
     <${Field} label="Title" name="title" value=${title} required maxlength=${120} />
-    <${Field} label="Theme" name="theme" value=${theme} required=${false} maxlength=${200} hint="What the games are about." />
-    <${Field} label="Categories" name="categories" type="textarea" rows=${4} value=${categories.join('\n')} hint="What is voted on, one a line, eight at most. They stay once somebody has voted." />
+    <${Field} label="Theme" name="theme" value=${theme} required=${false} maxlength=${200} hint="The subject of the games." />
+    <${Field} label="Categories" name="categories" type="textarea" rows=${4} value=${categories.join('\n')} hint="One a line, eight at most. They can't be changed after the first vote." />
   <//><//>`

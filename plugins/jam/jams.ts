@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import { ShortCache } from '../../core/short-cache.ts'
 import type { Game } from '../games/index.ts'
 import type { RoomInfo } from '../multiplayer/index.ts'
 import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
@@ -34,11 +34,11 @@ const ROOMS_MS = 2000
 /** The jam: games that take part, votes, results. There is one at a time; a new one takes the place of the last. */
 export class Jams {
   readonly #parts: Parts
-  readonly #rooms: ShortCache<RoomInfo[]>
+  readonly #rooms: TtlCache<RoomInfo[]>
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#rooms = new ShortCache(parts.clock, { maxAgeMs: ROOMS_MS })
+    this.#rooms = new TtlCache(parts.clock, { maxAgeMs: ROOMS_MS })
   }
 
   /** The jam of now, or null when there never was one. */
@@ -145,7 +145,7 @@ export class Jams {
     const ids = Object.values(choices).filter((id) => id !== null)
     const chosen = new Map((await Promise.all(ids.map((id) => games.get(id)))).map((game, at) => [ids[at], game]))
     await db.transaction(async (em) => {
-      // Whoever closes the voting waits for this vote, or this vote for them.
+      // Closing the voting waits for this vote, or this vote for the closing.
       const jam = await mustBeOn(em, LockMode.PESSIMISTIC_READ)
       if (!jam.votingOpen) throw new VotingClosed()
       const taking = await em.find(JamEntryRow, { jamId: jam.id, gameId: { $in: [...chosen.values()].map(idOf) } })
@@ -164,7 +164,7 @@ export class Jams {
     })
   }
 
-  /** What somebody has voted for, by category. */
+  /** A player's votes, by category. */
   async votesOf(voterId: string, jamId: string): Promise<Votes> {
     const rows = await this.#parts.db.query<{ category_id: string; game_id: string }>(
       'select category_id, game_id from jam_votes where voter_id = ? and jam_id = ?',
@@ -205,7 +205,7 @@ export class Jams {
     return entries.filter((entry) => entry !== null).toSorted((a, b) => b.players - a.players)
   }
 
-  /** What may be known of the results by now. @throws NotFound without a jam */
+  /** The results, as far as they are revealed. @throws NotFound without a jam */
   async results(): Promise<Results> {
     const { jam, ranked } = await this.#ranked()
     const categories = revealedOf(ranked, jam.votingOpen ? 0 : jam.revealed)

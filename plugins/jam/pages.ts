@@ -1,22 +1,22 @@
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
 import { isPlatformError } from '../../core/errors.ts'
-import { renderPage } from '../../core/pages.ts'
-import type { Routes } from '../../core/routes.ts'
+import { callerOf } from '../../core/http/auth.ts'
+import type { Routes } from '../../core/http/routes.ts'
+import { renderPage } from '../../core/pages/index.ts'
 import { JamPage, NoJamPage } from './jam-page.ts'
 import { ResultsPage } from './results-page.ts'
-import { mustOrganise } from './routes.ts'
+import { requireOrganiser } from './routes.ts'
 
 const constraints = { origin: 'portal' } as const
 const open = { config: { auth: 'optional', page: true }, constraints } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
-const organises = { ...own, onRequest: mustOrganise } as const
+const organises = { ...own, onRequest: requireOrganiser } as const
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }))
 const Query = Type.Object({ done: Text, trouble: Text })
 
-/** What the last step did; the address only names it. */
+/** The messages after a step; the address only names the step. */
 const DONE: Record<string, string> = {
   begun: 'The jam has begun. Submissions are open.',
   saved: 'Saved.',

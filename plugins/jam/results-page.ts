@@ -1,4 +1,4 @@
-import { Button, type Content, Cover, html, Row, type View } from '../../core/pages.ts'
+import { Button, type Content, Cover, html, Row, type View } from '../../core/pages/index.ts'
 import type { CategoryResult, Jam, Place, Results } from './schemas.ts'
 
 interface ResultsProps {

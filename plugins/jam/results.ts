@@ -37,7 +37,7 @@ const stepsIn = ({ places }: Ranked): number => Math.max(1, places.length)
 /** How many steps it takes to show everything. */
 export const stepCount = (ranked: readonly Ranked[]): number => ranked.reduce((sum, each) => sum + stepsIn(each), 0)
 
-/** What is shown after so many steps: one category after the other, its last place first. */
+/** The revealed places after a number of steps: one category after the other, its last place first. */
 export function revealedOf(ranked: readonly Ranked[], steps: number): CategoryResult[] {
   let left = steps
   return ranked.map((category) => {

@@ -1,18 +1,18 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
 import { Forbidden, NotFound } from '../../core/errors.ts'
-import type { Routes } from '../../core/routes.ts'
+import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import { GameChoice, Jam, JamAnswer, JamChanges, NewJam, Results, Votes } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
-const accepts = ['api-token', 'cli-token', 'session'] as const
+const accepts = TOKENS_AND_SESSION
 const submits = { auth: { scope: 'games:write', accepts } } as const
 const player = { auth: 'session' } as const
 const tags = ['jam']
 
 /** Before the body is read: who organises is an administrator. */
-export async function mustOrganise(request: FastifyRequest): Promise<void> {
+export async function requireOrganiser(request: FastifyRequest): Promise<void> {
   if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('Only an administrator organises the jam.')
 }
 
@@ -51,7 +51,7 @@ export const routes: Routes = async (app) => {
     {
       config: player,
       constraints,
-      onRequest: mustOrganise,
+      onRequest: requireOrganiser,
       schema: {
         summary: 'Begin a jam, in place of the last one (administrators)',
         tags,
@@ -70,7 +70,7 @@ export const routes: Routes = async (app) => {
     {
       config: player,
       constraints,
-      onRequest: mustOrganise,
+      onRequest: requireOrganiser,
       schema: {
         summary: 'Open and close submissions and voting, reveal results (administrators)',
         tags,
@@ -152,7 +152,7 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'none' },
       constraints,
-      schema: { summary: 'As much of the results as is revealed', tags, response: { 200: Results } },
+      schema: { summary: 'The revealed part of the results', tags, response: { 200: Results } },
     },
     async (_request, reply) => {
       reply.header('cache-control', 'no-cache')

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox'
 
-const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S', description: 'What the jam is called.' })
-const Theme = Type.String({ maxLength: 200, description: 'What its games are about; may be empty.' })
+const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S', description: 'The title of the jam.' })
+const Theme = Type.String({ maxLength: 200, description: 'The subject of its games; may be empty.' })
 const CategoryNames = Type.Array(Type.String({ minLength: 1, maxLength: 60, pattern: '\\S' }), {
   minItems: 1,
   maxItems: 8,
-  description: 'What is voted on, such as Fun and Looks: one vote a player in each.',
+  description: 'Categories to vote in, such as Fun and Looks. Each player has one vote in each.',
 })
 
 export const Category = Type.Object({ id: Type.String(), name: Type.String() })
@@ -77,7 +77,7 @@ export const JamAnswer = Type.Object({
 })
 
 export const Place = Type.Object({
-  rank: Type.Integer({ description: 'Those with as many votes share one.' }),
+  rank: Type.Integer({ description: 'Games with equal votes share a place.' }),
   votes: Type.Integer(),
   games: Type.Array(JamGame),
 })

@@ -1,17 +1,17 @@
-import type { LocalAuthority } from '../../core/local-authority.ts'
+import type { LocalAuthority } from '../../core/origins/local-authority.ts'
 import {
   Button,
   Card,
   CodeBlock,
+  DescriptionList,
   EmptyState,
-  Facts,
   html,
   PageHeader,
   Section,
   Steps,
+  Timestamp,
   type View,
-  When,
-} from '../../core/pages.ts'
+} from '../../core/pages/index.ts'
 
 export const CERTIFICATE_FILE = '/join/certificate/gameyard-lan.crt'
 
@@ -29,20 +29,20 @@ export const CertificatePage = ({ authority, portal, plain }: CertificateProps):
   const file = CERTIFICATE_FILE
   return html`
     <${PageHeader} title="Trust this network's certificate" crumbs=${[{ label: 'Join', href: '/join' }]}
-      lede="Everything here is encrypted by a certificate that was made on this machine, so your device asks once whether you trust it. It can vouch for this local network only, for nothing on the internet."
+      lede="This network uses a certificate that was made on this machine. Your device must trust it once. It is valid for this local network only, not for the internet."
       actions=${html`<${Button} kind="act" href=${file}>Get the certificate<//><${Button} href=${`${portal}/`}>I have it: go on<//>`} />
     <div class="grid wide-grid">
       ${devices(name, plain + file, new URL(portal).host).map(({ title, steps }) => html`<${Section} title=${title}><${Steps} items=${steps} /><//>`)}
     </div>
-    <${Section} title="What you trust" id="what" description="Whoever runs this can read the same fingerprint to you from their screen.">
-      <${Card}><${Facts} items=${[
+    <${Section} title="Fingerprint" id="what" description="The host of this network can read the same fingerprint to you from their screen.">
+      <${Card}><${DescriptionList} items=${[
         { term: 'Name', detail: name },
         { term: 'SHA-256', detail: html`<code>${fingerprint}</code>` },
         {
           term: 'Vouches for',
           detail: 'Addresses of local networks (10.x, 172.16–31.x, 192.168.x), and names that end in .local',
         },
-        { term: 'Until', detail: html`<${When} at=${expiresAt} />` },
+        { term: 'Until', detail: html`<${Timestamp} at=${expiresAt} />` },
         { term: 'Afterwards', detail: `When the jam is over, remove “${name}” where you installed it.` },
       ]} /><//>
     <//>`
@@ -128,5 +128,5 @@ const devices = (name: string, url: string, host: string) => [
 export const NoCertificatePage = ({ secure }: { secure: boolean }): View => html`
   <${PageHeader} title="No certificate needed" crumbs=${[{ label: 'Join', href: '/join' }]} />
   <${Card}><${EmptyState} title="You can go right in" action=${{ href: '/join', label: 'How to join' }}>
-    <p>${secure ? 'Browsers trust this address already.' : html`This network speaks plain http. Whoever runs it can start it with <code>--lan --https</code>.`}</p>
+    <p>${secure ? 'Browsers trust this address already.' : html`This network uses plain http. Its host can start it with <code>--lan --https</code>.`}</p>
   <//><//>`

@@ -3,25 +3,25 @@ import {
   Card,
   CodeBlock,
   CopyValue,
+  DescriptionList,
   EmptyState,
-  Facts,
   html,
   PageHeader,
   Section,
   Steps,
   type View,
-} from '../../core/pages.ts'
+} from '../../core/pages/index.ts'
 import type { Download } from './download.ts'
 
-/** The program that runs here, to take along. */
+/** The program that runs here, as a download. */
 export const DownloadPage = ({ download, portal }: { download: Download; portal: string }): View => {
   const { name, version, system, size, sha256 } = download
   const windows = name.endsWith('.exe')
   const run = windows ? '.\\gameyard.exe' : './gameyard'
   return html`
-    <${PageHeader} title="Take the program along" lede=${`The very file that runs here, for ${system}: the command line that publishes your games, and a platform of your own.`}
+    <${PageHeader} title="Get the program" lede=${`The same program that runs here, for ${system}. It publishes your games, and can serve a platform of your own.`}
       actions=${html`<${Button} kind="act" href=${`/download/${name}`}>Download for ${system.split(',')[0]}<//>`} />
-    <${Card}><${Facts} items=${[
+    <${Card}><${DescriptionList} items=${[
       { term: 'Version', detail: version },
       { term: 'For', detail: system },
       { term: 'Size', detail: `${Math.round(size / 1e6)} MB` },
@@ -43,7 +43,7 @@ export const DownloadPage = ({ download, portal }: { download: Download; portal:
 
 /** Where the program is no single file. */
 export const NoDownloadPage = (): View => html`
-  <${PageHeader} title="Take the program along" />
+  <${PageHeader} title="Get the program" />
   <${Card}><${EmptyState} title="Nothing to download here" action=${{ href: '/games/new', label: 'Publish from the browser' }}>
-    <p>This platform runs from its source code, not as the single program that it could give away. Whoever runs it makes that with <code>npm run build:binary</code>. Games can be published from the browser as well.</p>
+    <p>This platform runs from its source code, so there is no single program to download. Its host can build one with <code>npm run build:binary</code>. You can also publish games from the browser.</p>
   <//><//>`

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import type { Program } from '../../core/kernel.ts'
-import { type Head, headOf } from '../../core/send-file.ts'
+import type { Program } from '../../core/boot/decorators.ts'
+import { type FileHead, fileHead } from '../../core/http/send-file.ts'
 
 /** The running program as something to take along. */
 export interface Download {
@@ -16,7 +16,7 @@ export interface Download {
   size: number
   /** Hexadecimal. */
   sha256: string
-  head: Head
+  head: FileHead
 }
 
 const SYSTEMS: Partial<Record<NodeJS.Platform, string>> = { linux: 'Linux', darwin: 'macOS', win32: 'Windows' }
@@ -31,7 +31,7 @@ export async function describeProgram(
   const sha256 = hash.digest('hex')
   const { size } = await stat(path)
   const name = platform === 'win32' ? 'gameyard.exe' : 'gameyard'
-  const head = headOf({ etag: `"${sha256}"`, size, isDocument: false }, [
+  const head = fileHead({ etag: `"${sha256}"`, size, isDocument: false }, [
     ...['content-type', 'application/octet-stream'],
     ...['content-disposition', `attachment; filename="${name}"`],
     ...['cache-control', 'public, max-age=0, must-revalidate'],

@@ -1,4 +1,4 @@
-import { Button, CodeBlock, Field, Form, html, Section, Steps, type View } from '../../core/pages.ts'
+import { Button, CodeBlock, Field, Form, html, Section, Steps, type View } from '../../core/pages/index.ts'
 
 export interface JoinProps {
   siteName: string
@@ -85,7 +85,7 @@ function making({ address, signedIn, signUpIsOpen }: JoinProps) {
     signedIn || !signUpIsOpen
       ? {
           title: 'Sign in',
-          body: signedIn ? 'Done: you are in.' : 'With the account that whoever runs this made for you.',
+          body: signedIn ? 'Done: you are in.' : 'With the account that the host made for you.',
         }
       : {
           title: 'Make an account',

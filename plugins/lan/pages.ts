@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { NotFound } from '../../core/errors.ts'
-import { renderPage } from '../../core/pages.ts'
-import type { Routes } from '../../core/routes.ts'
-import { planOf } from '../../core/send-file.ts'
+import type { Routes } from '../../core/http/routes.ts'
+import { planResponse } from '../../core/http/send-file.ts'
+import { renderPage } from '../../core/pages/index.ts'
 import { CERTIFICATE_FILE, CertificatePage, NoCertificatePage } from './certificate-page.ts'
 import { type Download, describeProgram } from './download.ts'
 import { DownloadPage, NoDownloadPage } from './download-page.ts'
@@ -84,7 +84,7 @@ export const pages: Routes = async (app) => {
 
   app.get(
     '/download/gameyard.sha256',
-    { ...file, schema: { tags, summary: 'Digest of the program that is handed out' } },
+    { ...file, schema: { tags, summary: 'Digest of the program' } },
     async (_request, reply) => {
       const found = await download()
       if (!found) throw new NotFound('download')
@@ -98,11 +98,11 @@ export const pages: Routes = async (app) => {
       method: ['GET', 'HEAD'],
       url: `/download/${name}`,
       ...file,
-      schema: { tags, summary: 'The program that runs here, to take along' },
+      schema: { tags, summary: 'The program that runs here, as a download' },
       handler: async (request, reply) => {
         const found = await download()
         if (found?.name !== name) throw new NotFound('download')
-        const { status, headers, bytes } = planOf(request.raw, found.head)
+        const { status, headers, bytes } = planResponse(request.raw, found.head)
         reply.code(status)
         for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
         if (bytes === null) return reply.send(null)

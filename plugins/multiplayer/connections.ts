@@ -1,17 +1,31 @@
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { Clock } from '../../core/clock.ts'
-import type { Admission } from './admission.ts'
-import type { Link } from './room/member.ts'
+import type { GameSession } from '../game-edge/index.ts'
+import type { FoundRoom } from './directory.ts'
+import type { DisconnectReason, Membership } from './membership.ts'
+import type { Account, Link } from './room/member.ts'
 import { CLOSE } from './room/room.ts'
-import type { Ending, Seat } from './seat.ts'
 
-/** A client's own, orderly end: closed, left the page, or `close()` without a code. Anything else may come back. */
-const GOODBYES = new Set([1000, 1001, 1005])
+/** The outcome of admission: who enters which room. Decided before the upgrade. */
+export interface Admission {
+  gameId: string
+  account: Account
+  /** The key for limits: the account, or a guest's address. */
+  owner: string
+  /** Null for guests. */
+  session: GameSession | null
+  room: FoundRoom
+  /** `AdmissionRevalidation.changes` when admission began. */
+  changesSeen: number
+}
 
-/** One room socket, from its place in the room to the wire. */
+/** Close codes of a client that leaves in order: closed, left the page, or `close()` without a code. After any other it may resume. */
+const ORDERLY_CLOSES = new Set([1000, 1001, 1005])
+
+/** One room socket. It writes what the room sends, and passes what the client sends to the membership. */
 export class Connection implements Link {
-  /** Whom it counts for: an account, or for guests an address. */
+  /** The key for limits: an account, or a guest's address. */
   readonly owner: string
   readonly sub: string
   readonly gameId: string
@@ -24,13 +38,17 @@ export class Connection implements Link {
   readonly epoch: number | null
   /** The consent that the session rests on; null for guests. */
   readonly consentId: string | null
+  /** The portal session that let the player into the game's frame; null for others. */
+  readonly sessionId: string | null
+  /** The key that sealed the session; null for guests. */
+  readonly keyId: string | null
   /** Whether the client has answered since the last ping. */
   alive = true
   readonly #socket: WebSocket
   /** The raw stream below the socket. */
   readonly #stream: Duplex
   readonly #maxUnsent: number
-  #seat: Seat | null = null
+  #membership: Membership | null = null
   #closed = false
 
   constructor(socket: WebSocket, stream: Duplex, admission: Admission, maxUnsent: number) {
@@ -44,30 +62,32 @@ export class Connection implements Link {
     this.endsAt = admission.session?.expiresAt.getTime() ?? null
     this.epoch = admission.session?.epoch ?? null
     this.consentId = admission.session?.consentId ?? null
+    this.sessionId = admission.session?.sessionId ?? null
+    this.keyId = admission.session?.keyId ?? null
     this.#maxUnsent = maxUnsent
   }
 
-  enter(seat: Seat): void {
-    this.#seat = seat
+  attach(membership: Membership): void {
+    this.#membership = membership
     const socket = this.#socket
     socket.on('message', (data, isBinary) => {
       this.alive = true
       if (this.#closed) return
       // `nodebuffer` is the default: one Buffer a message.
-      if (isBinary) seat.bytes(data as Buffer)
-      else seat.text((data as Buffer).toString())
+      if (isBinary) membership.bytes(data as Buffer)
+      else membership.text((data as Buffer).toString())
     })
     socket.on('pong', () => {
       this.alive = true
     })
     // Answered by ws itself.
-    socket.on('ping', () => seat.ping())
+    socket.on('ping', () => membership.ping())
     // A frame too large, malformed text and the like: ws closes with the right code, and nobody comes back from that.
-    // What the network does to a connection is no such mistake.
+    // Network errors of a connection are no such mistake.
     socket.on('error', (error: NodeJS.ErrnoException) => this.#leave(error.code?.startsWith('WS_') ? 'closed' : 'lost'))
     socket.on('close', (code) => {
       this.#closed = true
-      this.#leave(GOODBYES.has(code) ? 'left' : 'lost')
+      this.#leave(ORDERLY_CLOSES.has(code) ? 'left' : 'lost')
     })
   }
 
@@ -97,15 +117,15 @@ export class Connection implements Link {
     this.alive = false
   }
 
-  /** What it stood on has ended: out, and not back. */
+  /** Its session has ended: the player leaves, and can't resume. */
   end(reason = 'signed out'): void {
-    this.close(CLOSE.policy, reason)
+    this.close(reason === 'suspended' ? CLOSE.suspended : CLOSE.policy, reason)
     this.#leave('closed')
   }
 
-  #leave(ending: Ending): void {
-    this.#seat?.end(ending)
-    this.#seat = null
+  #leave(ending: DisconnectReason): void {
+    this.#membership?.end(ending)
+    this.#membership = null
   }
 }
 
@@ -137,9 +157,9 @@ export class Connections {
   /** Puts a socket into its room. */
   add(socket: WebSocket, stream: Duplex, admission: Admission): void {
     const connection = new Connection(socket, stream, admission, this.#maxUnsent)
-    const seat = admission.place.sit(connection)
-    // Somebody may have taken the last place since it was asked for.
-    if (!seat) {
+    const membership = admission.room.join(connection)
+    // The room may have filled up since admission.
+    if (!membership) {
       socket.close(CLOSE.slow, 'full')
       return
     }
@@ -156,7 +176,7 @@ export class Connections {
       if (left > 0) this.#byOwner.set(owner, left)
       else this.#byOwner.delete(owner)
     })
-    connection.enter(seat)
+    connection.attach(membership)
   }
 
   /** Called every `roomPingSeconds`. */
@@ -189,6 +209,28 @@ export class Connections {
   /** Ends the sockets whose sessions rest on a consent that was taken back. */
   endOf(consentId: string): void {
     for (const connection of this.#open) if (connection.consentId === consentId) connection.end()
+  }
+
+  /** Ends the sockets of framed games whose player has signed out of the portal. */
+  endOfSession(sessionId: string): void {
+    for (const connection of this.#open) if (connection.sessionId === sessionId) connection.end()
+  }
+
+  /** Ends the sockets whose sessions were sealed by keys that are ended. @param isEnded asked for each key once */
+  async endOfKeys(isEnded: (keyId: string) => Promise<boolean>): Promise<void> {
+    const keys = new Set<string | null>()
+    for (const { keyId } of this.#open) keys.add(keyId)
+    for (const key of keys) {
+      if (key === null || !(await isEnded(key))) continue
+      for (const connection of this.#open) if (connection.keyId === key) connection.end()
+    }
+  }
+
+  /** The portal sessions that sockets of an account rest on. */
+  sessionsOf(sub: string): Set<string> {
+    const sessions = new Set<string>()
+    for (const { sub: own, sessionId } of this.#open) if (own === sub && sessionId !== null) sessions.add(sessionId)
+    return sessions
   }
 
   /** Ends the sockets of an account whose session `holds` no more: signed out everywhere, or disabled. */

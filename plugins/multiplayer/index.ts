@@ -1,27 +1,27 @@
 import websocket from '@fastify/websocket'
 import { Gauge } from 'prom-client'
 import { definePlugin } from '../../core/plugin.ts'
+import { AdmissionRevalidation } from './admission/revalidation.ts'
 import { Connections } from './connections.ts'
-import { Delivery } from './delivery.ts'
+import { ClusterDirectory, type RoomDirectory, SingleNodeDirectory } from './directory.ts'
+import { Rooms } from './hosting/rooms.ts'
+import { WriteCoalescer } from './hosting/write-coalescing.ts'
 import { pages } from './pages.ts'
-import { ManyNodes, OneNode, type Places } from './places.ts'
 import { CLOSE } from './room/room.ts'
-import { Rooms } from './rooms.ts'
 import { routes } from './routes.ts'
 import { MultiplayerLimits } from './schemas.ts'
-import { Welcomes } from './welcomes.ts'
 
-export type { RoomInfo } from './rooms.ts'
+export type { RoomInfo } from './hosting/rooms.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Who is playing now. */
-    rooms: Pick<Places, 'list'>
+    /** The current players. */
+    rooms: Pick<RoomDirectory, 'list'>
   }
 }
 
 /** How long clients have to close their side when the server stops. */
-const GOODBYE_MS = 1000
+const CLOSE_GRACE_MS = 1000
 
 /** Of ws. Compression would cost memory for each socket; the others bound what a message may be cut into. */
 const SOCKET_OPTIONS = { perMessageDeflate: false, maxFragments: 128, maxBufferedChunks: 1024, closeTimeout: 5000 }
@@ -34,17 +34,17 @@ export default definePlugin(
     limits: MultiplayerLimits,
   },
   async (app, _config, limits) => {
-    const delivery = new Delivery()
+    const coalescer = new WriteCoalescer()
     const { clock, log } = app
     const count = (gameId: string, players: number) => app.games.count.present(gameId, players)
-    const rooms = new Rooms({ clock, limits, delivery, log, count })
-    const places: Places = app.bus.shared
-      ? new ManyNodes({ bus: app.bus, rooms, log: app.log, clock: app.clock })
-      : new OneNode(rooms)
+    const rooms = new Rooms({ clock, limits, coalescer, log, count })
+    const directory: RoomDirectory = app.bus.shared
+      ? new ClusterDirectory({ bus: app.bus, rooms, log: app.log, clock: app.clock })
+      : new SingleNodeDirectory(rooms)
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
-    const welcomes = new Welcomes(app, connections)
+    const revalidation = new AdmissionRevalidation(app, connections)
 
-    app.decorate('rooms', { list: (gameId) => places.list(gameId) })
+    app.decorate('rooms', { list: (gameId) => directory.list(gameId) })
 
     await app.register(websocket, {
       options: { ...SOCKET_OPTIONS, maxPayload: limits.roomFrameBytes },
@@ -54,13 +54,13 @@ export default definePlugin(
         if (socket.readyState === socket.OPEN) socket.close(1011, 'internal error')
       },
       preClose(done) {
-        void places.stop()
+        void directory.stop()
         const { clients } = this.websocketServer
         for (const client of clients) client.close(CLOSE.restart, 'restarting')
         this.websocketServer.close()
         setTimeout(() => {
           for (const client of clients) client.terminate()
-        }, GOODBYE_MS).unref()
+        }, CLOSE_GRACE_MS).unref()
         done()
       },
     })
@@ -70,28 +70,39 @@ export default definePlugin(
       if (request.raw.headers.upgrade !== undefined) request.raw.socket?.destroy()
       done()
     })
-    await app.register(routes({ places, connections, welcomes, limits }))
-    await app.register(pages(places))
+    await app.register(routes({ directory, connections, revalidation, limits }))
+    await app.register(pages(directory))
     app.games.dashboard.tabs.push({ label: 'Rooms', order: 40, href: (game) => `/games/${game.slug}/rooms` })
 
+    const endOfKeys = () =>
+      connections
+        .endOfKeys((keyId) => app.keyRings.isEnded('sessions', keyId))
+        .catch((error) =>
+          app.log.warn({ err: error }, 'whether keys were ended could not be read; it will be tried again'),
+        )
     const timers = [
-      setInterval(() => void places.tend(), 1000),
+      setInterval(() => void directory.maintain(), 1000),
       setInterval(() => connections.probe(), limits.roomPingSeconds * 1000),
-      setInterval(() => void welcomes.retry(), 1000),
+      setInterval(() => void revalidation.retry(), 1000),
+      setInterval(() => void endOfKeys(), 1000),
     ]
     for (const timer of timers) timer.unref()
-    app.addHook('onReady', () => places.start())
+    app.addHook('onReady', () => directory.start())
     app.addHook('onClose', async () => timers.forEach(clearInterval))
 
     app.events.on('player.changed', async ({ playerId }) => {
       if (!connections.has(playerId)) return
       const standing = await app.identity.players.standing(playerId)
       connections.endUnless(playerId, (epoch) => standing !== null && !standing.disabled && standing.epoch === epoch)
+      for (const sessionId of connections.sessionsOf(playerId)) {
+        if (!(await app.identity.sessions.holds(sessionId))) connections.endOfSession(sessionId)
+      }
     })
+    app.events.on('session.ended', ({ sessionId }) => connections.endOfSession(sessionId))
     app.events.on('consent.revoked', ({ consentId }) => connections.endOf(consentId))
-    app.events.on('game.changed', ({ gameId }) => welcomes.gameChanged(gameId))
-    app.events.on('game.purged', ({ gameId }) => welcomes.gameChanged(gameId))
-    app.events.on('app.changed', ({ clientId }) => welcomes.appChanged(clientId))
+    app.events.on('game.changed', ({ gameId }) => revalidation.gameChanged(gameId))
+    app.events.on('game.purged', ({ gameId }) => revalidation.gameChanged(gameId))
+    app.events.on('app.changed', ({ clientId }) => revalidation.appChanged(clientId))
     new Gauge({
       name: 'gameyard_room_sockets',
       help: 'Room sockets open now.',

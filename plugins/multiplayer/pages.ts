@@ -1,11 +1,12 @@
 import Type from 'typebox'
-import { callerOf } from '../../core/auth.ts'
-import { SESSION_MS } from '../../core/event-streams.ts'
+import { callerOf } from '../../core/http/auth.ts'
+import { SESSION_MS } from '../../core/http/event-streams.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import {
+  AvatarGroup,
   Chip,
   type Content,
   EmptyState,
-  Faces,
   html,
   renderPage,
   renderPart,
@@ -13,18 +14,17 @@ import {
   Stats,
   Table,
   type View,
-} from '../../core/pages.ts'
-import type { Routes } from '../../core/routes.ts'
+} from '../../core/pages/index.ts'
 import { dashboardHeader, type Game } from '../games/index.ts'
-import type { Places } from './places.ts'
-import type { RoomInfo } from './rooms.ts'
+import type { RoomDirectory } from './directory.ts'
+import type { RoomInfo } from './hosting/rooms.ts'
 
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const MOST = 100
 
 /** The rooms of a game now, on its dashboard. */
 export const pages =
-  (places: Places): Routes =>
+  (directory: RoomDirectory): Routes =>
   async (app) => {
     app.get(
       '/games/:slug/rooms',
@@ -37,7 +37,7 @@ export const pages =
           user: viewer,
           body: html`
             ${dashboardHeader(app, game, `/games/${game.slug}/rooms`)}
-            <div data-part=${ROOMS} data-events=${`/live/games/${game.slug}/rooms`}>${roomsOf(game, await places.list(game.id))}</div>
+            <div data-part=${ROOMS} data-events=${`/live/games/${game.slug}/rooms`}>${roomsOf(game, await directory.list(game.id))}</div>
             <noscript><p class="note">Reload the page to look again.</p></noscript>`,
         })
       },
@@ -50,7 +50,7 @@ export const pages =
         const { playerId } = callerOf(request)
         const { id, slug } = await app.games.mustOwn(playerId, request.params.slug)
         const look = async () => {
-          const [game, rooms] = await Promise.all([app.games.mustOwn(playerId, slug), places.list(id)])
+          const [game, rooms] = await Promise.all([app.games.mustOwn(playerId, slug), directory.list(id)])
           return { event: 'parts', data: { [ROOMS]: renderPart(roomsOf(game, rooms)) } }
         }
         const shows = `rooms at ${slug} for ${playerId}`
@@ -78,13 +78,13 @@ function roomsOf(game: Game, rooms: RoomInfo[]): View {
 }
 
 const NOBODY = html`<${EmptyState} title="Nobody is in a room">
-  <p>A room is there while somebody is in it. A game enters one with <code>join('lobby')</code>.</p>
+  <p>A room exists while somebody is in it. A game enters one with <code>join('lobby')</code>.</p>
 <//>`
 
 const COLUMNS = [
   { label: 'Room', cell: (room: RoomInfo) => html`<code>${room.id}</code>` },
   { label: 'Players', align: 'end' as const, cell: (room: RoomInfo) => `${room.players} of ${room.capacity}` },
-  { label: 'Who', cell: (room: RoomInfo) => html`<${Faces} people=${room.people} />` },
+  { label: 'Who', cell: (room: RoomInfo) => html`<${AvatarGroup} people=${room.people} />` },
   { label: 'Messages a second', align: 'end' as const, cell: (room: RoomInfo) => room.rate.toFixed(1) },
   { label: 'State', cell: (room: RoomInfo): Content => stateOf(room) },
 ]

@@ -1,10 +1,11 @@
 import type { WebSocket } from 'ws'
-import { type PageQuery as Page, PageQuery } from '../../core/pagination.ts'
-import type { Routes } from '../../core/routes.ts'
+import { type PageQuery as Page, PageQuery } from '../../core/http/pagination.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import { refuseServiceWorker, SCRIPT_CACHE } from '../game-edge/index.ts'
-import { type Admission, admit, type Gate } from './admission.ts'
+import { type AdmissionContext, admit } from './admission/admission.ts'
+import type { Admission } from './connections.ts'
 import { UpgradeRequired } from './errors.ts'
-import type { RoomInfo } from './rooms.ts'
+import type { RoomInfo } from './hosting/rooms.ts'
 import { Availability, RoomList, type RoomSummary } from './schemas.ts'
 
 declare module 'fastify' {
@@ -18,7 +19,7 @@ const CLIENT = '/__service/multiplayer.js'
 
 /** `/mp…` and the client script, on each game's own origin. */
 export const routes =
-  (gate: Gate): Routes =>
+  (context: AdmissionContext): Routes =>
   async (app) => {
     const shared = { config: { auth: 'none' }, constraints: { origin: 'game' } } as const
     app.decorateRequest('admission', null)
@@ -49,7 +50,7 @@ export const routes =
       async (request, reply) => {
         const game = await app.edge.gameOf(request)
         reply.header('cache-control', 'no-store')
-        return pageOfRooms(await gate.places.list(game.id), request.query)
+        return pageOfRooms(await context.directory.list(game.id), request.query)
       },
     )
 
@@ -61,7 +62,7 @@ export const routes =
       schema: { hide: true },
       onRequest: async (request, reply) => {
         reply.header('cache-control', 'no-store')
-        request.admission = await admit(app, gate, request, { isUpgrade: request.ws })
+        request.admission = await admit(app, context, request, { isUpgrade: request.ws })
       },
       // A browser can't read why an upgrade was refused. The same address, fetched, says so: this, if nothing is wrong.
       handler: async () => {
@@ -69,9 +70,9 @@ export const routes =
       },
       wsHandler: (socket: WebSocket, request) => {
         const admission = request.admission as Admission
-        gate.connections.add(socket, request.raw.socket, admission)
-        // What was heard of meanwhile did not find this socket.
-        if (admission.asOf !== gate.welcomes.changes) void gate.welcomes.look(admission.gameId)
+        context.connections.add(socket, request.raw.socket, admission)
+        // A change during the upgrade did not find this socket.
+        if (admission.changesSeen !== context.revalidation.changes) void context.revalidation.recheck(admission.gameId)
       },
     })
 

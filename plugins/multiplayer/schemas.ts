@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { pageOf } from '../../core/pagination.ts'
+import { pageOf } from '../../core/http/pagination.ts'
 
 const Count = (fallback: number, description: string) => Type.Integer({ default: fallback, minimum: 1, description })
 
@@ -17,7 +17,7 @@ export const MultiplayerLimits = {
   roomStateBytes: Count(256 * 1024, 'Shared state of one room.'),
   roomPresenceBytes: Count(2048, 'Presence of one player.'),
   roomUnsentBytes: Count(1024 * 1024, 'Unsent data of one connection; a slower reader is disconnected.'),
-  roomResumeSeconds: Count(30, 'How long the place of a lost connection is kept.'),
+  roomResumeSeconds: Count(30, 'How long a lost connection may come back.'),
   roomReplayFrames: Count(256, 'Messages repeated to a client that comes back.'),
   roomSocketsPerPlayer: Count(20, 'Room sockets that one player may have open at once, on one node.'),
   roomGuestSocketsPerAddress: Count(200, 'Room sockets of guests from one address, on one node.'),

@@ -12,7 +12,7 @@ const ProviderConfig = Section(
         examples: ['https://login.example.org'],
       }),
     ),
-    label: Type.Optional(Type.String({ minLength: 1, maxLength: 40, description: 'What the button says.' })),
+    label: Type.Optional(Type.String({ minLength: 1, maxLength: 40, description: 'The label of the button.' })),
     scope: Type.Optional(Type.Array(Type.String(), { description: 'Other scopes than the usual ones.' })),
   },
   { description: 'Register <portal>/sign-in/with/<its name here>/callback as redirect URI there.' },
@@ -28,11 +28,11 @@ export const AuthConfig = Section(
     }),
     guests: Type.Boolean({
       default: false,
-      description: 'Whether a name is enough to play: guests, for jams. They can make it an account later.',
+      description: 'Whether guests can play with a name only, for jams. They can turn it into an account later.',
     }),
     verifyEmail: Type.Boolean({
       default: false,
-      description: 'Accounts begin with a link that is sent to the email address. Needs a mail driver that sends.',
+      description: 'A new account must be confirmed with a mailed link. Needs a mail driver that sends.',
     }),
     passwordMinLength: Type.Integer({
       default: 10,
@@ -40,6 +40,22 @@ export const AuthConfig = Section(
       maximum: 256,
       description: 'Shortest password, in characters.',
     }),
+    passwordHashing: Section(
+      {
+        memory: Type.Integer({ default: 19_456, minimum: 8, maximum: 4_194_304, description: 'In KiB.' }),
+        passes: Type.Integer({
+          default: 2,
+          minimum: 1,
+          maximum: 100,
+          description: 'Number of passes over the memory.',
+        }),
+      },
+      {
+        description:
+          'The cost of a password hash (Argon2id). The default is the recommendation of OWASP, about 45 ms. After a change, the next sign-in of a player renews the hash.',
+        default: {},
+      },
+    ),
     providers: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}$' }), ProviderConfig, {
       default: {},
       description: 'Accounts elsewhere that sign in here: github, google, discord, and any other name with its issuer.',
@@ -54,7 +70,7 @@ export const OAuthConfig = Section(
     skipConsentForHostedGames: Type.Boolean({
       default: true,
       description:
-        'Games hosted here learn, at their own addresses, the name and picture of players who sign in without asking them first.',
+        'Hosted games get the name and picture of players who sign in without asking them first, at their own addresses.',
     }),
   },
   { description: 'Sign-in to games.', default: {} },

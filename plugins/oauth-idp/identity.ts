@@ -1,13 +1,15 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import type { Database } from '../../core/database.ts'
+import type { Database } from '../../core/data/database.ts'
 import { Administration } from './admin/administration.ts'
 import { Apps } from './apps/apps.ts'
+import { PageOrigins } from './apps/page-origins.ts'
 import { SignIns } from './apps/sign-ins.ts'
 import type { AuthConfig, AuthLimits, OAuthConfig } from './config.ts'
 import { AccessTokens } from './oauth/access-tokens.ts'
 import { BuiltinClients } from './oauth/builtin-clients.ts'
 import { Codes } from './oauth/codes.ts'
+import { ConsentRules } from './oauth/consent-rules.ts'
 import { Consents } from './oauth/consents.ts'
 import { DeviceCodes } from './oauth/device-codes.ts'
 import { Grants } from './oauth/grants.ts'
@@ -15,29 +17,32 @@ import { IdTokens } from './oauth/id-tokens.ts'
 import { RefreshTokens } from './oauth/refresh-tokens.ts'
 import { SigningKeys } from './oauth/signing-keys.ts'
 import { Passkeys } from './passkeys/passkeys.ts'
+import { AccountDeletion } from './players/account-deletion.ts'
+import { AccountEmails } from './players/account-emails.ts'
 import { AddressChange } from './players/address-change.ts'
 import { Avatars } from './players/avatars.ts'
-import { Letters } from './players/letters.ts'
 import { OneTimeTokens } from './players/one-time-tokens.ts'
+import { PasswordAuthentication } from './players/password-authentication.ts'
+import { PasswordHasher } from './players/passwords.ts'
 import { Players } from './players/players.ts'
 import { Recovery } from './players/recovery.ts'
-import { Removal } from './players/removal.ts'
 import { Setup } from './players/setup.ts'
+import { SignInMethods } from './players/sign-in-methods.ts'
 import { SignUp } from './players/sign-up.ts'
-import { WaysIn } from './players/ways-in.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
 import { Upstream } from './upstream/upstream.ts'
 
-/** Who people are, and who may ask: the one service of this plugin, one field a noun. */
+/** Accounts, sessions and applications: the one service of this plugin, one field a noun. */
 export class Identity {
   readonly config: AuthConfig
   readonly oauth: OAuthConfig
   readonly limits: AuthLimits
   readonly players: Players
+  readonly passwords: PasswordAuthentication
   /** By what a player comes in beside the password; other plugins add theirs. */
-  readonly waysIn: WaysIn
+  readonly signInMethods: SignInMethods
   readonly setup: Setup
   readonly signUp: SignUp
   readonly recovery: Recovery
@@ -45,14 +50,16 @@ export class Identity {
   readonly avatars: Avatars
   readonly passkeys: Passkeys
   readonly upstream: Upstream
-  /** The end of accounts; other plugins add their part of the export to `parts`, what goes with it to `clearings`. */
-  readonly removal: Removal
+  /** The end of accounts; other plugins add an exporter of their data and a cleanup that removes it. */
+  readonly deletion: AccountDeletion
   readonly administration: Administration
   readonly #db: Database
-  readonly #letters: Letters
+  readonly #emails: AccountEmails
+  readonly #portalUrl: string
   readonly #tokens: OneTimeTokens
   readonly sessions: Sessions
   readonly apps: Apps
+  readonly pageOrigins: PageOrigins
   readonly signIns: SignIns
   readonly grants: Grants
   readonly codes: Codes
@@ -63,6 +70,7 @@ export class Identity {
   readonly signingKeys: SigningKeys
   readonly idTokens: IdTokens
   readonly consents: Consents
+  readonly consentRules: ConsentRules
   /** The pages under /settings; other plugins add theirs. */
   readonly settings: SettingsEntry[] = []
 
@@ -71,8 +79,12 @@ export class Identity {
     this.config = config
     this.oauth = oauth
     this.limits = limits
-    const around = { db, clock, events, rateLimiter, portalUrl: origins.portal, ...config, ...limits }
+    const hasher = new PasswordHasher(config.passwordHashing)
+    if (hasher.isWeak)
+      app.log.warn(config.passwordHashing, 'password hashes are cheaper to guess than OWASP recommends')
+    const around = { db, clock, events, rateLimiter, hasher, portalUrl: origins.portal, ...config, ...limits }
     this.players = new Players(around)
+    this.passwords = new PasswordAuthentication({ ...around, players: this.players })
     this.setup = new Setup({
       db,
       players: this.players,
@@ -81,6 +93,7 @@ export class Identity {
     })
     this.sessions = new Sessions({ db, clock, events, secure: origins.secure })
     this.apps = new Apps({ db, clock, events, log: app.log, lan: !origins.secure })
+    this.pageOrigins = new PageOrigins({ db, clock, events })
     this.signIns = new SignIns({ db, clock, log: app.log })
     this.builtins = new BuiltinClients(this.apps)
     const shared = { db, clock, players: this.players }
@@ -89,26 +102,29 @@ export class Identity {
     this.codes = new Codes({ ...shared, grants: this.grants, signIns: this.signIns })
     this.refreshTokens = new RefreshTokens({ ...shared, grants: this.grants })
     this.devices = new DeviceCodes({ db, clock, key: app.keys.derive('oauth-idp/user-codes') })
-    this.signingKeys = new SigningKeys({ db, clock, wrappingKey: app.keys.derive('oauth-idp/signing-keys') })
+    const wrappingKey = app.keys.derive('oauth-idp/signing-keys')
+    this.signingKeys = new SigningKeys({ db, clock, wrappingKey, keyRings: app.keyRings })
     this.idTokens = new IdTokens({ clock, keys: this.signingKeys, issuer: origins.portal })
     this.consents = new Consents({ db, clock, events })
-    const { players, sessions, apps } = this
-    const waysIn = new WaysIn(clock)
-    this.waysIn = waysIn
+    const { players, passwords, sessions, apps, consents } = this
+    this.consentRules = new ConsentRules({ apps, consents, oauth })
+    const signInMethods = new SignInMethods(clock)
+    this.signInMethods = signInMethods
     const tokens = new OneTimeTokens({ db, clock, key: app.keys.derive('oauth-idp/one-time-tokens') })
     this.#tokens = tokens
     const site = { portalUrl: origins.portal, siteName: app.site.name }
-    const letters = new Letters({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
+    const emails = new AccountEmails({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
     this.#db = db
-    this.#letters = letters
-    this.signUp = new SignUp({ ...around, players, waysIn, tokens, letters })
-    this.recovery = new Recovery({ ...around, players, waysIn, tokens, letters })
-    this.addressChange = new AddressChange({ ...around, players, tokens, letters })
+    this.#emails = emails
+    this.#portalUrl = origins.portal
+    this.signUp = new SignUp({ ...around, players, signInMethods, tokens, emails })
+    this.recovery = new Recovery({ ...around, players, passwords, signInMethods, tokens, emails })
+    this.addressChange = new AddressChange({ ...around, players, passwords, tokens, emails })
     this.avatars = new Avatars({ ...around, storage: app.storage })
     this.passkeys = new Passkeys({ ...around, ...site, players, tokens })
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
     this.upstream = new Upstream({ ...around, players, tokens, providers })
-    this.removal = new Removal({ db, events, players, sessions, apps, avatars: this.avatars })
+    this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })
     this.administration = new Administration({ ...around, players, tokens })
   }
 
@@ -124,23 +140,24 @@ export class Identity {
       false,
     ])
     await this.#db.transaction(async (em) => {
-      for (const { id } of admins) await this.#letters.enqueue(em, { kind: 'notice', playerId: id, subject, text })
+      for (const { id } of admins) await this.writeTo(em, id, subject, text)
     })
   }
 
   /** Writes to a player, in the background; in the caller's transaction. @param subject one line */
   writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
-    return this.#letters.enqueue(em, { kind: 'notice', playerId, subject, text })
+    return this.#emails.enqueue(em, { kind: 'notice', playerId, subject, text, portalUrl: this.#portalUrl })
   }
 
   /** Forgets what has run out. */
-  async sweep(): Promise<void> {
-    await this.sessions.sweep()
-    await this.#tokens.sweep()
+  async sweep(signal?: AbortSignal): Promise<void> {
+    await this.sessions.sweep(signal)
+    await this.#tokens.sweep(signal)
     for (const id of await this.signUp.lostGuests()) {
-      await this.removal.remove(id, (em) => this.signUp.isLost(em, id))
+      await this.deletion.remove(id, (em) => this.signUp.isLost(em, id))
     }
-    await this.grants.sweep()
+    await this.grants.sweep(signal)
+    await this.signIns.sweep(signal)
     await this.signingKeys.sweep()
   }
 }

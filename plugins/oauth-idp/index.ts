@@ -1,16 +1,17 @@
-import { allowAnyOrigin } from '../../core/cors.ts'
+import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { definePlugin } from '../../core/plugin.ts'
-import { firstSteps } from './admin/first-steps.ts'
 import { adminPages } from './admin/pages.ts'
+import { setupChecklist } from './admin/setup-checklist.ts'
 import { OAuthAppRow, SignInCount } from './apps/entities.ts'
 import { appRoutes } from './apps/routes.ts'
 import { AuthConfig, authLimits, OAuthConfig } from './config.ts'
 import { Identity } from './identity.ts'
 import { migration as identityTables } from './migrations/2026_11_21_identity.ts'
+import { migration as addresses } from './migrations/2026_11_23_addresses.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
-import { connectedPages } from './oauth/connected.ts'
+import { connectedPages } from './oauth/connected-apps-routes.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
-import { devicePages } from './oauth/device-pages.ts'
+import { devicePages } from './oauth/device-routes.ts'
 import { AccessToken, AuthorizationCode, Consent, DeviceCode, RefreshToken, SigningKey } from './oauth/entities.ts'
 import { introspectRoutes } from './oauth/introspect.ts'
 import { logoutRoutes } from './oauth/logout.ts'
@@ -28,14 +29,18 @@ import { playerRoutes } from './players/routes.ts'
 import { setupPages } from './players/setup-pages.ts'
 import { Session } from './sessions/entities.ts'
 import { settingsPages } from './settings/pages.ts'
-import { securityPages } from './settings/security-pages.ts'
+import { securityPages } from './settings/security-routes.ts'
 import { UpstreamAccount } from './upstream/entities.ts'
 import { upstreamPages } from './upstream/pages.ts'
 
+export type { HostedOrigins } from './apps/record.ts'
+export { redirectUriOf } from './apps/redirect-uris.ts'
 export type { App as OAuthApp, AppWithSecret } from './apps/schemas.ts'
 export type { AuthConfig } from './config.ts'
 export type { BuiltinClient } from './oauth/builtin-clients.ts'
 export { InvalidGrant } from './oauth/errors.ts'
+export { PasswordAuthentication } from './players/password-authentication.ts'
+export { PasswordHasher } from './players/passwords.ts'
 export { type NewPlayer, Players, type Standing } from './players/players.ts'
 export type { Player } from './players/schemas.ts'
 
@@ -69,7 +74,7 @@ export default definePlugin(
       SigningKey,
       SignInCount,
     ],
-    migrations: [identityTables],
+    migrations: [identityTables, addresses],
   },
   async (app, config, limits, { oauth }) => {
     const identity = new Identity(app, config, limits, oauth)
@@ -87,7 +92,7 @@ export default definePlugin(
       if (request.principal?.kind !== 'session') return done()
       identity.sessions.renew(request, reply).then(() => done(), done)
     })
-    app.jobs.every('oauth-idp/sweep', 3600, () => identity.sweep())
+    app.jobs.every('oauth-idp/sweep', 3600, ({ signal }) => identity.sweep(signal))
     app.addHook('preClose', () => identity.signIns.flush())
 
     app.announcements.push({ label: 'Set-up', text: () => identity.setupUrl() })
@@ -100,27 +105,19 @@ export default definePlugin(
       { label: 'Players', href: '/admin/players', place: 'host', order: 10 },
       { label: 'Sign out', href: '/sign-out', place: 'account', order: 90, method: 'post' },
     )
-    app.overview.figures.push({ label: 'players', order: 10, value: () => identity.administration.count() })
-    app.overview.steps.push(...firstSteps(app))
+    app.hostDashboard.stats.push({ label: 'players', order: 10, value: () => identity.administration.count() })
+    app.hostDashboard.setupSteps.push(...setupChecklist(app))
     for (const routes of [recoveryPages, avatarRoutes, passkeyRoutes, upstreamPages, adminPages, securityPages])
       await app.register(routes)
     for (const routes of [playerRoutes, playerPages, setupPages, settingsPages, appRoutes]) await app.register(routes)
-    for (const routes of [authorizeRoutes, logoutRoutes, devicePages, connectedPages, introspectRoutes]) {
+    for (const routes of [authorizeRoutes, logoutRoutes, devicePages, connectedPages]) await app.register(routes)
+    for (const routes of [tokenRoutes, revokeRoutes, introspectRoutes, deviceAuthorizationRoutes]) {
       await app.register(routes)
     }
-    // What applications without a server call from their pages.
+    // Pages of any origin may call these: answers are public, or belong to the token's holder.
     await app.register(async (scope) => {
-      allowAnyOrigin(scope, {
-        paths: {
-          '/api/oauth/token': 'POST',
-          '/api/oauth/revoke': 'POST',
-          '/api/oauth/device_authorization': 'POST',
-          '/api/oauth/userinfo': 'GET, POST',
-        },
-      })
-      for (const routes of [tokenRoutes, revokeRoutes, deviceAuthorizationRoutes, userinfoRoutes, metadataRoutes]) {
-        await scope.register(routes)
-      }
+      allowAnyOrigin(scope, { paths: { '/api/oauth/userinfo': 'GET, POST' } })
+      for (const routes of [userinfoRoutes, metadataRoutes]) await scope.register(routes)
     })
   },
 )

@@ -18,7 +18,7 @@ const ApiTokenSchema = defineEntity({
     /** To the minute. */
     lastUsedAt: p.datetime(3).nullable(),
     /** Null: never. */
-    expiresAt: p.datetime(3).nullable(),
+    expiresAt: p.datetime(3).nullable().index(),
   },
 })
 

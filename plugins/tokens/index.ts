@@ -2,9 +2,10 @@ import { definePlugin } from '../../core/plugin.ts'
 import { cliClient } from './cli-client.ts'
 import { ApiToken } from './entities.ts'
 import { migration as tokenTables } from './migrations/2026_11_21_tokens.ts'
+import { migration as tokenExpiry } from './migrations/2026_11_23_token_expiry.ts'
 import { pages } from './pages.ts'
 import { routes } from './routes.ts'
-import { kindOf } from './token-form.ts'
+import { kindOf } from './token-format.ts'
 import { Tokens } from './tokens.ts'
 
 export { ALL_SCOPES, type Scope } from './scopes.ts'
@@ -17,7 +18,7 @@ declare module 'fastify' {
 
 /** API and CLI tokens: what programs sign in with. */
 export default definePlugin(
-  { name: 'tokens', dependencies: ['oauth-idp'], entities: [ApiToken], migrations: [tokenTables] },
+  { name: 'tokens', dependencies: ['oauth-idp'], entities: [ApiToken], migrations: [tokenTables, tokenExpiry] },
   async (app) => {
     const { db, clock, events, log } = app
     const { players } = app.identity
@@ -32,13 +33,14 @@ export default definePlugin(
       claims: (token) => kindOf(token) !== null,
       authenticate: (token) => tokens.verify(token),
     })
-    app.identity.removal.parts.set('tokens', (playerId) => tokens.export(playerId))
-    app.identity.removal.clearings.push((em, playerId) => em.nativeDelete(ApiToken, { playerId }))
-    app.identity.waysIn.add({
+    app.identity.deletion.exporters.set('tokens', (playerId) => tokens.export(playerId))
+    app.identity.deletion.cleanups.push((em, playerId) => em.nativeDelete(ApiToken, { playerId }))
+    app.identity.signInMethods.add({
       openFor: (em, playerIds) => tokens.holdersOf(em, playerIds),
       close: (em, playerId) => em.nativeDelete(ApiToken, { playerId }),
     })
     app.identity.builtins.add(cliClient(tokens))
+    app.jobs.every('tokens/forget', 24 * 3600, ({ signal }) => tokens.sweep(signal))
     app.site.navigation.push({ label: 'API tokens', href: '/settings/tokens', place: 'make', order: 60, key: 't' })
     await app.register(routes)
     await app.register(pages)

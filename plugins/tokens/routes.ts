@@ -1,20 +1,20 @@
 import Type, { type Static } from 'typebox'
-import { callerOf } from '../../core/auth.ts'
+import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { Unauthorized } from '../../core/errors.ts'
-import { PageQuery } from '../../core/pagination.ts'
-import type { Routes } from '../../core/routes.ts'
-import { ShortCache } from '../../core/short-cache.ts'
+import { callerOf } from '../../core/http/auth.ts'
+import { PageQuery } from '../../core/http/pagination.ts'
+import type { Routes } from '../../core/http/routes.ts'
 import { CreatedToken, CreateTokenBody, TokenList, Whoami } from './schemas.ts'
 
 const constraints = { origin: 'portal' }
 const tags = ['Tokens']
 
-/** What a token says of itself: whose it is, and its label. */
+/** The answer of whoami: the token's owner and label. */
 type Bearer = Static<typeof Whoami>
 
 export const routes: Routes = async (app) => {
   // Programs ask this first, and often.
-  const bearers = new ShortCache<Bearer>(app.clock)
+  const bearers = new TtlCache<Bearer>(app.clock)
   app.events.on('token.revoked', ({ tokenId }) => bearers.drop(tokenId))
   app.events.on('player.changed', ({ playerId }) => bearers.dropWhere(({ user }) => user.id === playerId))
 
@@ -71,7 +71,8 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'any-token' },
       constraints,
-      schema: { tags, summary: 'Whose token this is', response: { 200: Whoami } },
+      compress: false, // never more than a kilobyte
+      schema: { tags, summary: 'The owner of this token', response: { 200: Whoami } },
     },
     async (request, reply) => {
       const { playerId, credentialId } = callerOf(request)
@@ -95,7 +96,7 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'any-token' },
       constraints,
-      schema: { tags, summary: 'Revoke the token of this very request', response: { 204: Type.Null() } },
+      schema: { tags, summary: 'Revoke the token of this request', response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { playerId, credentialId } = callerOf(request)

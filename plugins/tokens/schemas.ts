@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { pageOf } from '../../core/pagination.ts'
+import { pageOf } from '../../core/http/pagination.ts'
 import { ALL_SCOPES, type Scope } from './scopes.ts'
 
 const Time = Type.String({ format: 'date-time' })

@@ -1,4 +1,4 @@
-/** What an API token may be allowed to do (specification, "Scopes"), in the words of the settings page. */
+/** The scopes of API tokens (specification, "Scopes"), in the words of the settings page. */
 export const SCOPES = {
   'assets:read': 'List public assets; read and download your own private ones',
   'assets:write': 'Edit, publish and unpublish assets; cancel Blender jobs',

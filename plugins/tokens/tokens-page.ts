@@ -15,9 +15,9 @@ import {
   Pagination,
   Section,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../core/pages.ts'
+} from '../../core/pages/index.ts'
 import type { CreatedToken, Expiry, Token } from './schemas.ts'
 import { ALL_SCOPES, PRESETS, SCOPES, type Scope } from './scopes.ts'
 
@@ -42,7 +42,7 @@ interface TokensPageProps {
 }
 
 export const TokensPage = (props: TokensPageProps): View => html`
-  <${PageHeader} title="API tokens" lede="A token lets a program act for you, within its scopes: a terminal, a build server, a coding assistant."
+  <${PageHeader} title="API tokens" lede="A token lets a program act for you within its scopes, for example a build server or a coding assistant."
     actions=${props.tokens.length > 0 && html`<${Button} href="#new">New token<//>`} />
   ${props.created && html`<${Created} created=${props.created} portalUrl=${props.portalUrl} />`}
   <${Section} title="Your tokens">
@@ -57,7 +57,7 @@ export const TokensPage = (props: TokensPageProps): View => html`
 const Created = ({ created, portalUrl }: { created: CreatedToken; portalUrl: string }): View => html`
   <${Card}>
     <${Notice} tone="success" title=${`The token “${created.label}” is ready`}>
-      Copy it now and keep it like a password: it is shown only this once.
+      Copy it now, and protect it like a password. It is shown only this once.
     <//>
     <${CopyValue} label="token" value=${created.token} />
     <${CodeBlock} title="Try it" code=${`curl -H "Authorization: Bearer ${created.token}" ${portalUrl}/api/cli/whoami`} />
@@ -74,13 +74,13 @@ function List({ tokens, now }: TokensPageProps): View {
         cell: ({ label, prefix }) => html`${label}<br /><code class="soft">${prefix}…</code>`,
       },
       { label: 'Access', cell: (token) => accessOf(token) },
-      { label: 'Last used', cell: ({ lastUsedAt }) => html`<${When} at=${lastUsedAt} />` },
+      { label: 'Last used', cell: ({ lastUsedAt }) => html`<${Timestamp} at=${lastUsedAt} />` },
       {
         label: 'Expires',
         cell: ({ expiresAt }) =>
           expiresAt !== null && new Date(expiresAt) <= now
             ? html`<${Chip} tone="warn">expired<//>`
-            : html`<${When} at=${expiresAt} />`,
+            : html`<${Timestamp} at=${expiresAt} />`,
       },
       {
         label: 'Actions',
@@ -105,7 +105,7 @@ const NewToken = ({ form, act }: { form: TokenForm; act: boolean }): View => htm
   <${Card}>
     <${Form} action="/settings/tokens" submit="Create token" kind=${act ? 'act' : 'plain'}>
       <${Field} label="Label" name="label" value=${form.label} required maxlength=${80} autocomplete="off"
-        hint="Where it will live: laptop, build server." error=${form.errors.label} />
+        hint="Where you will use it: laptop, build server." error=${form.errors.label} />
       <${Choices} legend="Access" name="access" value=${form.access} error=${form.errors.scopes}
         options=${[
           ...PRESETS.map(({ id, title, description, scopes }) => ({

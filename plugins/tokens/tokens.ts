@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Principal } from '../../core/auth.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Database, Statements } from '../../core/database.ts'
+import { type Database, deleteInBatches, type Statements } from '../../core/data/database.ts'
+import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Events } from '../../core/events.ts'
+import type { Principal } from '../../core/http/auth.ts'
+import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId } from '../../core/ids.ts'
-import { cutPage, type PageQuery } from '../../core/pagination.ts'
-import { ShortCache } from '../../core/short-cache.ts'
 import { ApiToken } from './entities.ts'
 import { type CreatedToken, DEFAULT_EXPIRY, type Expiry, type Token } from './schemas.ts'
 import { ALL_SCOPES, type Scope } from './scopes.ts'
-import { isWellFormed, newToken, type TokenKind } from './token-form.ts'
+import { isWellFormed, newToken, type TokenKind } from './token-format.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
@@ -21,6 +21,8 @@ declare module '../../core/events.ts' {
 }
 
 const DAY_MS = 86_400_000
+/** A token that has run out stays in its owner's list for so long: it says why a program no longer comes in. */
+const EXPIRED_KEPT_DAYS = 90
 const LAST_USED_PRECISION_MS = 60_000
 const PREFIX_LENGTH = 12
 
@@ -61,11 +63,11 @@ interface TokensContext {
 /** API and CLI tokens: made for a player, stored as SHA-256, dead on the next request once revoked. */
 export class Tokens {
   readonly #context: TokensContext
-  readonly #cache: ShortCache<Known>
+  readonly #cache: TtlCache<Known>
 
   constructor(context: TokensContext) {
     this.#context = context
-    this.#cache = new ShortCache(context.clock)
+    this.#cache = new TtlCache(context.clock)
     context.events.on('token.revoked', ({ tokenId }) =>
       this.#cache.dropWhere(({ principal }) => principal.credentialId === tokenId),
     )
@@ -95,7 +97,7 @@ export class Tokens {
     const token = newToken(kind)
     const row = {
       id: newId('tok', createdAt),
-      tokenHash: hashOf(token),
+      tokenHash: hashSecret(token),
       playerId,
       kind,
       label: name,
@@ -124,7 +126,7 @@ export class Tokens {
     await statements.execute(
       `insert into api_tokens (id, token_hash, player_id, kind, label, prefix, scopes, created_at, last_used_at, expires_at)
        values (?, ?, ?, 'cli', ?, ?, '', ?, null, null)`,
-      [newId('tok', createdAt), hashOf(token), playerId, label, prefix, createdAt],
+      [newId('tok', createdAt), hashSecret(token), playerId, label, prefix, createdAt],
     )
     return token
   }
@@ -163,12 +165,19 @@ export class Tokens {
     await this.#context.events.emit('token.revoked', { tokenId: id })
   }
 
+  /** Forgets tokens that ran out long ago. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#context
+    const parameters = [new Date(clock.now().getTime() - EXPIRED_KEPT_DAYS * DAY_MS)]
+    await deleteInBatches(db, { table: 'api_tokens', key: ['id'], where: 'expires_at < ?', parameters }, signal)
+  }
+
   /**
    * Who bears a token; null when it is mistyped, revoked, expired, or its player disabled. At once where token and player
    * were read a moment ago.
    */
   verify(token: string): Promise<Principal | null> | Principal | null {
-    const tokenHash = hashOf(token)
+    const tokenHash = hashSecret(token)
     const known = this.#cache.peek(tokenHash)
     return known ? this.#bearerOf(known) : this.#verifyAnew(token, tokenHash)
   }
@@ -212,12 +221,12 @@ export class Tokens {
     known.lastUsedAt = now
     this.#context.db
       .execute('update api_tokens set last_used_at = ? where id = ?', [new Date(now), principal.credentialId])
-      .catch((error) => this.#context.log.warn({ err: error }, 'the use of a token was not noted'))
+      .catch((error) => this.#context.log.warn({ err: error }, 'storing the last use of a token failed'))
     return principal
   }
 }
 
-const hashOf = (token: string): string => hash('sha256', token, 'base64url')
+const hashSecret = (token: string): string => hash('sha256', token, 'base64url')
 
 const fieldError = (path: string, message: string) => new InvalidRequest(message).with({ details: [{ path, message }] })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import type { Check } from '../../clients/cli/doctor.ts'
+import { blenderWithoutNumpy } from '../kit/blender.ts'
 import { startServer } from '../kit/server.ts'
 import { run } from './program.ts'
 
@@ -71,6 +72,18 @@ t.test('doctor looks at a platform on its own machine, and changes nothing', asy
       Platform: { status: 'warning' },
       Proxy: { status: 'failed', hint: /trustProxy: \[127\.0\.0\.1\]/ },
     })
+  })
+
+  t.test('a Blender without numpy is found, and the package that has it', async (t) => {
+    const command = blenderWithoutNumpy(t)
+    if (!command) return
+    const blender = { driver: 'subprocess', command, unsafe: true }
+    writeFileSync(join(cwd, 'yard.yaml'), stringify({ ...config, blender }))
+    const { stdout, stderr } = await run(t, ['doctor', '--config', 'yard.yaml', '--json'], { cwd })
+    t.match(stderr, /without containment/, 'what is logged is no part of the answer')
+    const { checks } = JSON.parse(stdout) as { checks: Check[] }
+    const found = checks.find(({ name }) => name === 'Blender')
+    t.match(found, { status: 'warning', message: /has no numpy/, hint: /^Install the package python3-numpy/ })
   })
 
   t.test('damage is found', async (t) => {

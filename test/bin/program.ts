@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Test } from 'tap'
 import { FROM_SOURCE, GAMEYARD } from '../kit/gameyard.ts'
-import { mortal } from '../kit/watchdog.ts'
+import { endWithParent } from '../kit/watchdog.ts'
 
 /** The Node of the machine, however old, if it has one: not the one in node_modules. */
 export const systemNode = (process.env.PATH ?? '')
@@ -44,7 +44,7 @@ export function start(
   const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_OPTIONS|TAP|NODE_V8)/.test(name))
   const [command, ...first] = node ? [node, FROM_SOURCE] : GAMEYARD
   const child = spawn(command, [...first, ...arguments_], { cwd, env: { ...Object.fromEntries(own), ...env } })
-  mortal(child)
+  endWithParent(child)
   t.teardown(() => child.kill('SIGKILL'))
   const result: Result = { code: null, stdout: '', stderr: '' }
   child.stderr.on('data', (chunk) => {

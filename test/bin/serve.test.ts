@@ -1,9 +1,10 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { stringify } from 'yaml'
 import { run, start, systemNode, takenPort, temporaryFolder } from './program.ts'
 
 interface Ready {
@@ -89,6 +90,20 @@ t.test('what keeps it from starting is one sentence with the way out', async (t)
   })
 
   const cwd = temporaryFolder(t)
+  const untouched = (what: string) => t.notOk(existsSync(join(cwd, 'data')), `${what}: nothing was written`)
+  t.equal((await run(t, ['serve', '--port', String(port)], { cwd })).code, 1)
+  untouched('a port that is taken')
+  writeFileSync(join(cwd, 'gameyard.yaml'), stringify({ backup: { schedule: '99 3 * * *' } }))
+  t.match(await run(t, ['serve', '--port', '0'], { cwd }), { code: 1, stderr: /^backup\.schedule: / })
+  untouched('a schedule that is none')
+  const tls = { cert: './no.pem', key: './no.key' }
+  writeFileSync(
+    join(cwd, 'gameyard.yaml'),
+    stringify({ listen: { tls }, portal: { url: 'https://yard.test' }, games: { domain: 'play.test' } }),
+  )
+  t.match(await run(t, ['serve', '--port', '0'], { cwd }), { code: 1, stderr: /no\.pem/ })
+  untouched('a certificate that is not there')
+  rmSync(join(cwd, 'gameyard.yaml'))
   writeFileSync(join(cwd, 'file'), '')
   t.match(await run(t, ['serve', '--port', '0', '--data', 'file/data'], { cwd }), {
     code: 1,

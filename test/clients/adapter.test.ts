@@ -162,14 +162,19 @@ t.test('a callback that this browser did not ask for is refused', async (t) => {
     t.match(await answer.json(), { error: { code: 'sign_in_failed', message } })
     t.equal(answer.headers.getSetCookie().length, 0)
   }
-  await refused(other, back, /not begun in this browser/)
-  await refused(visitor, back.replace(/state=[^&]+/, `state=${'A'.repeat(22)}`), /not begun in this browser/)
-  await refused(visitor, '/auth/service/callback', /not begun in this browser/)
+  await refused(other, back, /began in another browser/)
+  await refused(visitor, back.replace(/state=[^&]+/, `state=${'A'.repeat(22)}`), /began in another browser/)
+  await refused(visitor, '/auth/service/callback', /began in another browser/)
+  const planted = visit(createAuth(settings))
+  await planted.ask('/auth/service/start')
+  const [sealed = ''] = planted.cookies.values()
+  planted.cookies.set(`service_state_${new URL(back, URL_OF_GAME).searchParams.get('state')}`, sealed)
+  await refused(planted, back, /began in another browser/)
   await refused(visitor, back.replace(/code=[^&]+/, 'code='), /code is missing/)
   await refused(visitor, back.replace(/code=[^&]+/, 'code=nonsense'), /invalid_grant/)
-  await refused(visitor, back.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example'), /not from our portal/)
+  await refused(visitor, back.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example'), /not from the portal/)
   t.equal((await visitor.ask(back)).status, 302, 'and the good one is taken')
-  await refused(visitor, back, /not begun in this browser/)
+  await refused(visitor, back, /began in another browser/)
 })
 
 t.test('a portal that can not be asked is a gateway error', async (t) => {
@@ -202,6 +207,10 @@ t.test('inside the portal’s frame nothing is asked, and cookies are partitione
   const answer = await visitor.ask(back.pathname + back.search, { headers: framed })
   t.equal(answer.headers.get('location'), '/play', 'back in the game')
   t.same(await visitor.session(), { signedIn: false }, 'signed out')
+
+  const lost = await visitor.ask('/auth/service/callback?code=a&state=b', { headers: framed })
+  t.match([lost.status, lost.headers.get('location')], [302, '/'], 'a browser that kept no cookie shows the game, too')
+  t.equal((await visitor.ask('/auth/service/callback?code=a&state=b')).status, 400)
 
   await visitor.signIn(platform, player)
   await visitor.ask('/auth/service/logout')

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
+import { inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
@@ -54,7 +55,7 @@ const session = (page: Page) => page.evaluate(() => fetch('/auth/service/session
 const inRoom = (page: Page) => page.waitForFunction(() => 'duo' in window)
 
 t.test('two players sign in through the widget and meet in a room', { timeout: 120_000 }, async (t) => {
-  const browser = await openBrowser(t)
+  const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   const { platform, owner, url } = await playground(t)
   const bob = await platform.signUp({ name: 'Bob' })
@@ -144,24 +145,28 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
   })
 })
 
-t.test('the widget gets along with a strict policy and unruly styles of the page', { timeout: 60_000 }, async (t) => {
-  const browser = await openBrowser(t)
-  if (!browser) return
-  const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'"
-  const strict = `<!doctype html><html lang="en"><head><meta http-equiv="content-security-policy" content="${policy}">
+inFull(t)?.test(
+  'the widget gets along with a strict policy and unruly styles of the page',
+  { timeout: 60_000 },
+  async (t) => {
+    const browser = await openBrowser(t, [], { whole: true })
+    if (!browser) return
+    const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'"
+    const strict = `<!doctype html><html lang="en"><head><meta http-equiv="content-security-policy" content="${policy}">
     <title>Strict</title><link rel="stylesheet" href="/wild.css"></head><body><main><h1>Strict</h1></main></body></html>`
-  const wild = 'body > * { position: static !important; display: none; width: 100%; color: red }'
-  const { url } = await playground(t, { 'strict.html': strict, 'wild.css': wild })
-  const { page, complaints } = await openPage(browser)
-  await page.goto(`${url}/strict.html`)
-  await page.locator('service-auth:not([hidden])').waitFor()
-  const box = await page.locator('service-auth').boundingBox()
-  t.ok(box && box.width < 200 && box.y < 40, 'it stands in its corner')
-  t.same(complaints, [])
-})
+    const wild = 'body > * { position: static !important; display: none; width: 100%; color: red }'
+    const { url } = await playground(t, { 'strict.html': strict, 'wild.css': wild })
+    const { page, complaints } = await openPage(browser)
+    await page.goto(`${url}/strict.html`)
+    await page.locator('service-auth:not([hidden])').waitFor()
+    const box = await page.locator('service-auth').boundingBox()
+    t.ok(box && box.width < 200 && box.y < 40, 'it stands in its corner')
+    t.same(complaints, [])
+  },
+)
 
 t.test('on the play page the game is signed in without a click', { timeout: 90_000 }, async (t) => {
-  const browser = await openBrowser(t)
+  const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   const { platform, owner, program, game, url } = await playground(t)
   for (const isolated of [false, true]) {
@@ -191,8 +196,8 @@ async function signInAtPortal(context: BrowserContext, portal: string, player: P
   await page.close()
 }
 
-t.test('a room that can’t be entered says why', { timeout: 60_000 }, async (t) => {
-  const browser = await openBrowser(t)
+inFull(t)?.test('a room that can’t be entered says why', { timeout: 60_000 }, async (t) => {
+  const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   const { url } = await playground(t)
   const { page } = await openPage(browser)

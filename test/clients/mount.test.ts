@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { createAuth } from '../../clients/adapter/express.ts'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
+import { inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
@@ -107,7 +108,7 @@ t.test('a mounted button signs in, becomes the player, and signs out', { timeout
   }
 })
 
-t.test('a hosted game mounts it from its own address', { timeout: 60_000 }, async (t) => {
+inFull(t)?.test('a hosted game mounts it from its own address', { timeout: 60_000 }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
@@ -128,71 +129,78 @@ t.test('a hosted game mounts it from its own address', { timeout: 60_000 }, asyn
   t.same(complaints, [])
 })
 
-t.test('the hosted widget leads to the portal and back to the game’s own callback', { timeout: 60_000 }, async (t) => {
-  const browser = await openBrowser(t)
-  if (!browser) return
-  const platform = await startPlatform(t, { listen: true })
-  const owner = await platform.signUp()
-  const ada = await platform.signUp({ name: 'Ada' })
-  const game = await serve(t)
-  const { oauth } = await platform.game(owner, { title: 'Relay', url: game.url })
-  const { clientId, clientSecret, redirectUri } = oauth
-  let signedInAs: string | null = null
-  /** As the specification's reference for raw callbacks has it. */
-  const callback = async (request: IncomingMessage, response: ServerResponse) => {
-    const query = new URL(request.url as string, game.url).searchParams
-    const [, state] = /service_oauth_state=([^;]+)/.exec(request.headers.cookie ?? '') ?? []
-    if (!query.get('code') || !state || query.get('state') !== state) {
-      return response.writeHead(400).end(JSON.stringify({ error: 'invalid_callback' }))
+inFull(t)?.test(
+  'the hosted widget leads to the portal and back to the game’s own callback',
+  { timeout: 60_000 },
+  async (t) => {
+    const browser = await openBrowser(t)
+    if (!browser) return
+    const platform = await startPlatform(t, { listen: true })
+    const owner = await platform.signUp()
+    const ada = await platform.signUp({ name: 'Ada' })
+    const game = await serve(t)
+    const { oauth } = await platform.game(owner, { title: 'Relay', url: game.url })
+    const { clientId, clientSecret, redirectUri } = oauth
+    let signedInAs: string | null = null
+    /** As the specification's reference for raw callbacks has it. */
+    const callback = async (request: IncomingMessage, response: ServerResponse) => {
+      const query = new URL(request.url as string, game.url).searchParams
+      const [, state] = /service_oauth_state=([^;]+)/.exec(request.headers.cookie ?? '') ?? []
+      if (!query.get('code') || !state || query.get('state') !== state) {
+        return response.writeHead(400).end(JSON.stringify({ error: 'invalid_callback' }))
+      }
+      const answer = await fetch(`${platform.portal}/api/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'authorization_code',
+          client_id: clientId,
+          client_secret: clientSecret,
+          code: query.get('code') as string,
+          redirect_uri: redirectUri,
+        }),
+      })
+      const { user, access_token: token, expires_in: seconds } = (await answer.json()) as TokenAnswer
+      signedInAs = user.name
+      const cookie = `token=${token}; HttpOnly; Path=/; SameSite=Lax; Max-Age=${seconds}`
+      return response.writeHead(302, { location: '/', 'set-cookie': cookie }).end()
     }
-    const answer = await fetch(`${platform.portal}/api/oauth/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'authorization_code',
-        client_id: clientId,
-        client_secret: clientSecret,
-        code: query.get('code') as string,
-        redirect_uri: redirectUri,
-      }),
-    })
-    const { user, access_token: token, expires_in: seconds } = (await answer.json()) as TokenAnswer
-    signedInAs = user.name
-    const cookie = `token=${token}; HttpOnly; Path=/; SameSite=Lax; Max-Age=${seconds}`
-    return response.writeHead(302, { location: '/', 'set-cookie': cookie }).end()
-  }
-  const { scripts } = (await platform.stranger.get('/scripts.json')).body
-  const script = scripts.find(({ name }: { name: string }) => name === 'widget.js')
-  const widget = (src: string, attributes = '') => `<div id="sign-in"></div><script src="${src}"${attributes}></script>
+    const { scripts } = (await platform.stranger.get('/scripts.json')).body
+    const script = scripts.find(({ name }: { name: string }) => name === 'widget.js')
+    const widget = (
+      src: string,
+      attributes = '',
+    ) => `<div id="sign-in"></div><script src="${src}"${attributes}></script>
     <script>serviceWidget.mount('#sign-in', ${JSON.stringify({ clientId, redirectUri, gameName: 'Relay', sessionUrl: '/me' })})</script>`
-  game.use((request, response) => {
-    const { pathname } = new URL(request.url as string, game.url)
-    if (pathname === new URL(redirectUri).pathname) return callback(request, response)
-    if (pathname === '/me') {
-      const session = signedInAs
-        ? { signedIn: true, user: { id: '1', name: signedInAs, imageUrl: null } }
-        : { signedIn: false }
-      return response.end(JSON.stringify(session))
-    }
-    const checked = ` integrity="${script.integrity}" crossorigin="anonymous"`
-    return html(response, pathname === '/' ? widget(script.url) : widget(script.immutableUrl, checked))
-  })
-  const { page: tab, complaints } = await openPage(browser)
-  await tab.goto(`${game.url}/checked`)
-  const button = tab.getByRole('link', { name: 'Sign in to Relay' })
-  await button.waitFor()
-  t.pass('from the address that never changes, checked by its integrity')
-  await tab.goto(game.url)
-  await button.click()
-  await signInOnPage(tab, ada)
-  await tab.getByRole('button', { name: 'Allow' }).click()
-  await tab.waitForURL(`${game.url}/`)
-  await tab.getByLabel('Signed in as Ada').waitFor()
-  t.equal(signedInAs, 'Ada')
-  t.same(complaints, [])
-  await expectNoAxeViolations(t, tab)
-  const forged = await tab.evaluate("fetch('/auth/service/callback?code=x&state=y').then(({ status }) => status)")
-  t.equal(forged, 400)
-})
+    game.use((request, response) => {
+      const { pathname } = new URL(request.url as string, game.url)
+      if (pathname === new URL(redirectUri).pathname) return callback(request, response)
+      if (pathname === '/me') {
+        const session = signedInAs
+          ? { signedIn: true, user: { id: '1', name: signedInAs, imageUrl: null } }
+          : { signedIn: false }
+        return response.end(JSON.stringify(session))
+      }
+      const checked = ` integrity="${script.integrity}" crossorigin="anonymous"`
+      return html(response, pathname === '/' ? widget(script.url) : widget(script.immutableUrl, checked))
+    })
+    const { page: tab, complaints } = await openPage(browser)
+    await tab.goto(`${game.url}/checked`)
+    const button = tab.getByRole('link', { name: 'Sign in to Relay' })
+    await button.waitFor()
+    t.pass('from the address that never changes, checked by its integrity')
+    await tab.goto(game.url)
+    await button.click()
+    await signInOnPage(tab, ada)
+    await tab.getByRole('button', { name: 'Allow' }).click()
+    await tab.waitForURL(`${game.url}/`)
+    await tab.getByLabel('Signed in as Ada').waitFor()
+    t.equal(signedInAs, 'Ada')
+    t.same(complaints, [])
+    await expectNoAxeViolations(t, tab)
+    const forged = await tab.evaluate("fetch('/auth/service/callback?code=x&state=y').then(({ status }) => status)")
+    t.equal(forged, 400)
+  },
+)
 
 t.test('scripts have addresses that never change, for any page and for hosted games', async (t) => {
   const platform = await startPlatform(t)

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import t from 'tap'
+import { inFull } from '../kit/extent.ts'
 import { type FreshProject, freshProject, packClient, plainEnvironment } from '../kit/packages.ts'
 import { startPlatform } from '../kit/platform.ts'
 
@@ -77,15 +78,18 @@ for (const name of Object.keys(BUDGETS)) {
   })
 }
 
-t.test('a developer’s program in a fresh folder: it runs, and its types hold', { timeout: 120_000 }, async (t) => {
-  const platform = await startPlatform(t, { listen: true })
-  const { token } = await platform.program(await platform.signUp({ name: 'Ada' }))
-  const project = freshProject(t, [packClient(t, 'sdk'), packClient(t, 'adapter'), packClient(t, 'browser')])
-  const readme = readFileSync(join(project.folder, 'node_modules/@gameyard/sdk/README.md'), 'utf8')
-  const [, example = ''] = /```js\n([\s\S]+?)```/.exec(readme) ?? []
-  project.write({
-    'example.js': example,
-    'main.ts': `
+inFull(t)?.test(
+  'a developer’s program in a fresh folder: it runs, and its types hold',
+  { timeout: 120_000 },
+  async (t) => {
+    const platform = await startPlatform(t, { listen: true })
+    const { token } = await platform.program(await platform.signUp({ name: 'Ada' }))
+    const project = freshProject(t, [packClient(t, 'sdk'), packClient(t, 'adapter'), packClient(t, 'browser')])
+    const readme = readFileSync(join(project.folder, 'node_modules/@gameyard/sdk/README.md'), 'utf8')
+    const [, example = ''] = /```js\n([\s\S]+?)```/.exec(readme) ?? []
+    project.write({
+      'example.js': example,
+      'main.ts': `
       import { createClient, type Game } from '@gameyard/sdk'
       import { createAuth, type GameSession } from '@gameyard/adapter'
       import { mount } from '@gameyard/browser'
@@ -99,30 +103,30 @@ t.test('a developer’s program in a fresh folder: it runs, and its types hold',
       // @ts-expect-error it is a number of plays
       export const plays: (game: Game) => string = (game) => game.stats.plays
     `,
-    'tsconfig.json': JSON.stringify({
-      compilerOptions: {
-        strict: true,
-        noEmit: true,
-        module: 'nodenext',
-        target: 'es2022',
-        lib: ['es2022', 'dom', 'dom.iterable'],
-        types: [],
-      },
-      files: ['main.ts'],
-    }),
-  })
-  const env = { PATH: process.env.PATH, SERVICE_BASE_URL: platform.portal, SERVICE_API_TOKEN: token as string }
-  // Not by a blocking call: the platform answers from this very process.
-  const { stdout } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project.folder, env })
-  t.match(stdout, /name: 'Ada'/, 'the example of the README')
-  const oldest = process.env.GAMEYARD_NODE_18
-  await t.test('on Node 18, the oldest that the SDK promises', async (t) => {
-    if (!oldest) {
-      if (process.env.CI) return t.fail('GAMEYARD_NODE_18 names no Node 18')
-      return t.pass('skipped: GAMEYARD_NODE_18 names no Node 18', { skip: 'no Node 18' })
-    }
-    project.write({
-      'oldest.js': `
+      'tsconfig.json': JSON.stringify({
+        compilerOptions: {
+          strict: true,
+          noEmit: true,
+          module: 'nodenext',
+          target: 'es2022',
+          lib: ['es2022', 'dom', 'dom.iterable'],
+          types: [],
+        },
+        files: ['main.ts'],
+      }),
+    })
+    const env = { PATH: process.env.PATH, SERVICE_BASE_URL: platform.portal, SERVICE_API_TOKEN: token as string }
+    // Not by a blocking call: the platform answers from this very process.
+    const { stdout } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project.folder, env })
+    t.match(stdout, /name: 'Ada'/, 'the example of the README')
+    const oldest = process.env.GAMEYARD_NODE_18
+    await t.test('on Node 18, the oldest that the SDK promises', async (t) => {
+      if (!oldest) {
+        if (process.env.CI) return t.fail('GAMEYARD_NODE_18 names no Node 18')
+        return t.pass('skipped: GAMEYARD_NODE_18 names no Node 18', { skip: 'no Node 18' })
+      }
+      project.write({
+        'oldest.js': `
         import { ApiError, createClient } from '@gameyard/sdk'
         const client = createClient({ baseUrl: process.env.SERVICE_BASE_URL, token: process.env.SERVICE_API_TOKEN })
         const game = await client.games.create({ title: 'Pong', description: 'Bats and a ball.' })
@@ -132,17 +136,18 @@ t.test('a developer’s program in a fresh folder: it runs, and its types hold',
         const given = await client.games.get(game.id, { signal: AbortSignal.abort() }).catch((error) => error.name)
         console.log(process.version, game.title, titles.length, missing instanceof ApiError && missing.status, given)
       `,
+      })
+      // Without what the test runner gives to every Node: this one is too old for it.
+      const run = (file: string) =>
+        promisify(execFile)('env', ['-u', 'NODE_OPTIONS', oldest, file], { cwd: project.folder, env })
+      t.match((await run('example.js')).stdout, /name: 'Ada'/)
+      t.match((await run('oldest.js')).stdout, /^v18\.\S+ Pong 0 404 AbortError\n$/)
     })
-    // Without what the test runner gives to every Node: this one is too old for it.
-    const run = (file: string) =>
-      promisify(execFile)('env', ['-u', 'NODE_OPTIONS', oldest, file], { cwd: project.folder, env })
-    t.match((await run('example.js')).stdout, /name: 'Ada'/)
-    t.match((await run('oldest.js')).stdout, /^v18\.\S+ Pong 0 404 AbortError\n$/)
-  })
-  const tsc = join(root, 'node_modules/typescript/lib/tsc.js')
-  t.equal(
-    String(execFileSync(process.execPath, [tsc, '-p', project.folder], { env: plainEnvironment() })),
-    '',
-    'no complaint of the compiler',
-  )
-})
+    const tsc = join(root, 'node_modules/typescript/lib/tsc.js')
+    t.equal(
+      String(execFileSync(process.execPath, [tsc, '-p', project.folder], { env: plainEnvironment() })),
+      '',
+      'no complaint of the compiler',
+    )
+  },
+)

@@ -12,7 +12,8 @@ import {
   NotFoundError,
 } from '../../clients/sdk/index.ts'
 import { aiConfig, openai, PNG, startAiServer } from '../kit/ai-server.ts'
-import { hasPrograms } from '../kit/blender.ts'
+import { hasPrograms } from '../kit/components.ts'
+import { inFull } from '../kit/extent.ts'
 import { type PlatformOptions, startPlatform } from '../kit/platform.ts'
 import { sheet } from '../plugins/assets/models.ts'
 
@@ -49,6 +50,13 @@ t.test('assets: uploaded, listed, read, linked to, taken away', async (t) => {
   const streamed = await client.getAssetFile(secret.id)
   t.equal((await streamed.arrayBuffer()).byteLength, file.size, 'a private one, for its owner')
   await t.rejects(stranger.getAsset(secret.id), NotFoundError)
+  t.equal(
+    stranger.animationUrl('knight', 'Walking A', { from: 'moves' }),
+    `${new URL(url).origin}/api/assets/knight/animation/Walking%20A?from=moves`,
+  )
+  await t.rejects(client.animateAsset(asset.id, { preset: 'walk' }), { code: 'not_rigged' })
+  await t.rejects(client.animateAsset(asset.id, { from: secret.id, clip: 'Walking' }), { code: 'not_rigged' })
+  await t.rejects(client.removeAssetClip(asset.id, { from: secret.id, clip: 'Walking' }), NotFoundError)
   const broken = client.uploadAsset({ file: new Blob(['no model']), fileName: 'x.glb', title: 'x' })
   await t.rejects(broken, ApiError)
   await client.deleteAsset(asset.id)
@@ -90,41 +98,45 @@ t.test('generation: text, an object typed by its schema, a picture, and what it 
   t.match(costs, { status: 402, required: 20, balance: 18 })
 })
 
-t.test('Blender jobs: submitted, waited for, built upon, failed and cancelled', { timeout: 240_000 }, async (t) => {
-  if (!hasPrograms(t, 'blender', 'bwrap')) return
-  const { client } = await yard(t)
-  t.match(await client.blender.health(), { executor: 'subprocess', capacity: 1 })
-  t.ok((await client.blender.capabilities()).actions.includes('create'))
-  t.ok((await client.blender.templates()).some(({ id }) => id === 'prop'))
-  t.ok((await client.blender.starters()).length > 0)
+inFull(t)?.test(
+  'Blender jobs: submitted, waited for, built upon, failed and cancelled',
+  { timeout: 240_000 },
+  async (t) => {
+    if (!hasPrograms(t, 'blender', 'bwrap')) return
+    const { client } = await yard(t)
+    t.match(await client.blender.health(), { executor: 'subprocess', capacity: 1 })
+    t.ok((await client.blender.capabilities()).actions.includes('create'))
+    t.ok((await client.blender.templates()).some(({ id }) => id === 'prop'))
+    t.ok((await client.blender.starters()).length > 0)
 
-  const job = await client.blender.submit({ name: 'A chest', template: 'prop', parameters: { kind: 'chest' } })
-  const seen: string[] = []
-  const done = await client.blender.waitFor(job.id, { intervalMs: 50, onProgress: ({ status }) => seen.push(status) })
-  t.equal(done.status, 'completed')
-  t.equal(seen.at(-1), 'completed')
-  t.ok((await client.blender.artifacts(job.id)).some(({ name }) => name === 'model.glb'))
-  const glb = Buffer.from(await (await client.blender.artifact(job.id, 'model.glb')).arrayBuffer())
-  t.equal(glb.toString('latin1', 0, 4), 'glTF')
+    const job = await client.blender.submit({ name: 'A chest', template: 'prop', parameters: { kind: 'chest' } })
+    const seen: string[] = []
+    const done = await client.blender.waitFor(job.id, { intervalMs: 50, onProgress: ({ status }) => seen.push(status) })
+    t.equal(done.status, 'completed')
+    t.equal(seen.at(-1), 'completed')
+    t.ok((await client.blender.artifacts(job.id)).some(({ name }) => name === 'model.glb'))
+    const glb = Buffer.from(await (await client.blender.artifact(job.id, 'model.glb')).arrayBuffer())
+    t.equal(glb.toString('latin1', 0, 4), 'glTF')
 
-  const inspected = await client.blender.act(job.id, { action: 'inspect' })
-  t.match(await client.blender.waitFor(inspected.id, { intervalMs: 50 }), { action: 'inspect', sourceJobId: job.id })
-  const broken = await client.blender.submit({ name: 'Broken', template: 'prop', script: 'raise Exception("no")' })
-  const failure = await client.blender.waitFor(broken.id, { intervalMs: 50 }).catch((error) => error)
-  t.type(failure, BlenderJobError)
-  t.match(failure, { code: 'script_error', job: { status: 'failed' } })
-  const slow = await client.blender.submit({ name: 'Slow', template: 'prop', script: 'import time\ntime.sleep(60)' })
-  const stop = new AbortController()
-  const waiting = client.blender.waitFor(slow.id, { signal: stop.signal })
-  stop.abort(new Error('enough'))
-  await t.rejects(waiting, { message: 'enough' })
-  const late = client.blender.waitFor(slow.id, { intervalMs: 20, timeoutMs: 100 })
-  await t.rejects(late, { name: 'ConnectionError', code: 'timeout' })
-  await client.blender.cancel(slow.id)
-  const cancelled = await client.blender.waitFor(slow.id, { intervalMs: 50 }).catch((error) => error)
-  t.match(cancelled, { code: 'cancelled', job: { status: 'cancelled' } })
-  t.equal((await client.blender.list({ limit: 2 }).toArray()).length, 4)
-})
+    const inspected = await client.blender.act(job.id, { action: 'inspect' })
+    t.match(await client.blender.waitFor(inspected.id, { intervalMs: 50 }), { action: 'inspect', sourceJobId: job.id })
+    const broken = await client.blender.submit({ name: 'Broken', template: 'prop', script: 'raise Exception("no")' })
+    const failure = await client.blender.waitFor(broken.id, { intervalMs: 50 }).catch((error) => error)
+    t.type(failure, BlenderJobError)
+    t.match(failure, { code: 'script_error', job: { status: 'failed' } })
+    const slow = await client.blender.submit({ name: 'Slow', template: 'prop', script: 'import time\ntime.sleep(60)' })
+    const stop = new AbortController()
+    const waiting = client.blender.waitFor(slow.id, { signal: stop.signal })
+    stop.abort(new Error('enough'))
+    await t.rejects(waiting, { message: 'enough' })
+    const late = client.blender.waitFor(slow.id, { intervalMs: 20, timeoutMs: 100 })
+    await t.rejects(late, { name: 'ConnectionError', code: 'timeout' })
+    await client.blender.cancel(slow.id)
+    const cancelled = await client.blender.waitFor(slow.id, { intervalMs: 50 }).catch((error) => error)
+    t.match(cancelled, { code: 'cancelled', job: { status: 'cancelled' } })
+    t.equal((await client.blender.list({ limit: 2 }).toArray()).length, 4)
+  },
+)
 
 t.test('types follow the description', async (t) => {
   expectTypeOf<Asset['kind']>().toEqualTypeOf<'model' | 'pack' | 'image' | 'audio' | 'animation'>()

@@ -103,6 +103,24 @@ t.test('deploys: published with progress, unchanged files not again, rolled back
   t.equal((await client.deploys.list(game.id).toArray()).length, 2)
 })
 
+t.test('files go to their presigned addresses without the token: those may be another service', async (t) => {
+  const { platform, token } = await yard(t)
+  const sent: [method: string | undefined, authorization: string | null][] = []
+  const recording: typeof fetch = (input, init) => {
+    sent.push([init?.method, new Headers(init?.headers).get('authorization')])
+    return fetch(input, init)
+  }
+  const client = createClient({ baseUrl: platform.portal, token, fetch: recording })
+  const { id: gameId } = await client.games.create({ title: 'Pong', description: '' })
+  await client.deploys.publish({ gameId, files: [{ path: 'index.html', content: '<!doctype html>' }] })
+  t.same(
+    sent.filter(([method]) => method === 'PUT'),
+    [['PUT', null]],
+  )
+  const others = sent.filter(([method]) => method !== 'PUT')
+  t.ok(others.length >= 3 && others.every(([, authorization]) => authorization === `Bearer ${token}`), 'all else does')
+})
+
 t.test('what can not be done says why', async (t) => {
   const { client, platform, token } = await yard(t, ['games:read'])
   const missing = await client.games.create({ title: 'x', description: '' }).catch((error) => error)

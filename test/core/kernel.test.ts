@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { defineEntity, p } from '@mikro-orm/core'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t from 'tap'
@@ -70,6 +73,38 @@ t.test('a plugin that breaks its contract stops the start with one sentence that
     t.match(error.message, sentence, name)
     t.equal(error.name, 'StartupError', `${name} is told without a stack`)
   }
+})
+
+const STATEMENTS = ['create table kept (id text)']
+const KEPT = { name: '2026_11_21_kept', sqlite: STATEMENTS, postgres: STATEMENTS }
+
+t.test('a database is as it was when a plugin has broken its contract', async (t) => {
+  const folder = t.testdir()
+  const config = { dataDir: join(folder, 'data'), database: { driver: 'sqlite', file: join(folder, 'yard.db') } }
+  const kept = plugin('kept', { migrations: [KEPT] })
+  const broken = plugin('broken', {}, async (app) => {
+    app.get('/x', async () => 'x')
+  })
+  await t.rejects(startKernel(t, { config, plugins: [kept, broken] }), { message: /has no `auth`/ })
+  const tables = () => {
+    const database = new DatabaseSync(join(folder, 'yard.db'))
+    const rows = database.prepare("select name from sqlite_master where type = 'table'").all()
+    database.close()
+    return rows.map(({ name }) => name)
+  }
+  t.same(tables(), [], 'nothing of it was migrated')
+  await (await startKernel(t, { config, plugins: [kept] })).close()
+  t.ok(tables().includes('kept'))
+})
+
+t.test('a program without its built files writes nothing before it stops', async (t) => {
+  const dataDir = join(t.testdir(), 'data')
+  const browserFiles = async () => null
+  await t.rejects(startKernel(t, { config: { dataDir, database: { driver: 'sqlite' } }, browserFiles }), {
+    name: 'StartupError',
+    message: /npm run build:browser/,
+  })
+  t.notOk(existsSync(dataDir), 'no data folder, and so no database that was migrated')
 })
 
 t.test('plugins start in the order of their dependencies, whatever the order of the list', async (t) => {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NOT_GUIDES } from '../../plugins/docs/guide-order.ts'
 
 const folder = join(import.meta.dirname, '../../docs')
 
@@ -40,6 +41,7 @@ export const guideNames = (): string[] =>
   readdirSync(folder)
     .filter((file) => file.endsWith('.md'))
     .map((file) => file.slice(0, -3))
+    .filter((name) => !NOT_GUIDES.includes(name))
 
 export const guideText = (name: string): string => readFileSync(join(folder, `${name}.md`), 'utf8')
 

@@ -4,12 +4,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { ORDER } from '../../plugins/docs/order.ts'
+import { ORDER } from '../../plugins/docs/guide-order.ts'
 import { run, temporaryFolder } from '../bin/program.ts'
 import { PASSWORD, startYard, type Yard } from '../clients/cli/kit.ts'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
-import { hasPrograms } from '../kit/blender.ts'
 import { openBrowser } from '../kit/browser.ts'
+import { hasPrograms } from '../kit/components.ts'
 import { freshProject, packClient } from '../kit/packages.ts'
 import { ask } from '../kit/upload.ts'
 import { blocksOf, guideNames, guideText } from './blocks.ts'
@@ -26,6 +26,7 @@ const SCOPES = [
   'games:read',
   'games:write',
   'deployments:write',
+  'oauth:write',
   'ai:generate',
 ]
 

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { temporaryFolder } from '../bin/program.ts'
 import { GAMEYARD } from '../kit/gameyard.ts'
 import { plainEnvironment } from '../kit/packages.ts'
-import { mortal } from '../kit/watchdog.ts'
+import { endWithParent } from '../kit/watchdog.ts'
 import type { Block } from './blocks.ts'
 
 const PATIENCE_MS = 240_000
@@ -108,7 +108,7 @@ export class Reader {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    mortal(child, { group: true })
+    endWithParent(child, { group: true })
     this.#printed = await ended(child)
   }
 
@@ -120,7 +120,7 @@ export class Reader {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    this.#running.push(mortal(child, { group: true }))
+    this.#running.push(endWithParent(child, { group: true }))
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
     const deadline = Date.now() + PATIENCE_MS

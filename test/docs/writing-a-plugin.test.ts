@@ -12,7 +12,6 @@ import { ask } from '../kit/upload.ts'
 import { blocksOf, guideText } from './blocks.ts'
 
 const project = join(import.meta.dirname, '../..')
-t.setTimeout(180_000)
 
 // A package of its own, as a stranger's would be: the names that it imports are those a stranger would use.
 const folder = mkdtempSync(join(tmpdir(), 'gameyard-plugin-'))

@@ -1,9 +1,19 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { skipWithout } from './components.ts'
+import { ALL } from './extent.ts'
+import { atProcessEnd } from './process-end.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+/**
+ * The browser without its window draws and runs pages by the same code, for half of the processor time; only cookies of
+ * third parties, which windows refuse, it takes. The long form has the one that people have.
+ */
+const SHELL = '/usr/bin/chromium-headless-shell'
+const shellPath = ALL || process.env.CHROMIUM || !existsSync(SHELL) ? executablePath : SHELL
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -20,23 +30,49 @@ export const BROWSER = { executablePath, headless: true, args: flags }
 /** A flag with which 3D is drawn without a graphics card. */
 export const SOFTWARE_GRAPHICS = '--enable-unsafe-swiftshader'
 
+/** Browsers of this process, without and with graphics: its tests share them, each with contexts of its own. */
+const running = new Map<string, Promise<Browser>>()
+
 /**
- * Starts Chromium for a test and closes it at its end. Answers null, after marking the test as skipped, where there is
- * no Chromium; under CI=true that is a failure.
+ * A Chromium for a test, shared unless it wants flags of its own, whose contexts are closed at the test's end. Answers null, after marking the test as skipped,
+ * where there is no Chromium; under CI=true that is a failure.
  *
  * @param extra further flags
+ * @param whole the browser that people have, for what is about cookies in frames
  */
-export async function openBrowser(t: Test, extra: readonly string[] = []): Promise<Browser | null> {
-  try {
-    const browser = await chromium.launch({ ...BROWSER, args: [...flags, ...extra] })
-    t.teardown(() => browser.close())
-    return browser
-  } catch (error) {
-    if (process.env.CI === 'true') throw error
-    t.pass('skipped: no Chromium on this machine', { skip: 'no Chromium at /usr/bin/chromium' })
+export async function openBrowser(
+  t: Test,
+  extra: readonly string[] = [],
+  { whole = false } = {},
+): Promise<Browser | null> {
+  if (!existsSync(executablePath)) {
+    skipWithout(t, 'chromium')
     return null
   }
+  if (extra.some((flag) => flag !== SOFTWARE_GRAPHICS)) {
+    const own = await launch(executablePath, extra)
+    t.teardown(() => own.close())
+    return own
+  }
+  const browser = await sharedBrowser(whole ? executablePath : shellPath, extra)
+  const others = new Set(browser.contexts())
+  t.teardown(() => Promise.all(browser.contexts().map((context) => others.has(context) || context.close())))
+  return browser
 }
+
+async function sharedBrowser(program: string, extra: readonly string[]): Promise<Browser> {
+  const key = [program, ...extra].join(' ')
+  const earlier = await running.get(key)
+  if (earlier?.isConnected()) return earlier
+  const launched = launch(program, extra)
+  running.set(key, launched)
+  const browser = await launched
+  await atProcessEnd(() => browser.close())
+  return browser
+}
+
+const launch = (program: string, extra: readonly string[]) =>
+  chromium.launch({ ...BROWSER, executablePath: program, args: [...flags, ...extra] })
 
 /** A page that remembers its complaints: console errors, refused resources, uncaught exceptions, requests elsewhere. */
 export interface WatchedPage {
@@ -49,6 +85,11 @@ export interface WatchedPage {
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
+  return { page, context, complaints: complaintsOf(page) }
+}
+
+/** Writes down everything that a page complains about from now on. */
+export function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
@@ -60,11 +101,16 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     if (reason !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${reason}`)
   })
   page.on('request', (request) => {
-    const { hostname, protocol } = new URL(request.url())
-    const ours = /(^|\.)(localhost|test)$|^127\.0\.0\.1$/.test(hostname)
-    if (!ours && protocol !== 'data:' && protocol !== 'blob:') complaints.push(`external request: ${request.url()}`)
+    if (isExternal(request.url())) complaints.push(`external request: ${request.url()}`)
   })
-  return { page, context, complaints }
+  return complaints
+}
+
+/** Whether an address leads out of what a test has set up. */
+export function isExternal(url: string): boolean {
+  const { hostname, protocol } = new URL(url)
+  if (!/^(https?|wss?):$/.test(protocol)) return false
+  return !/(^|\.)(localhost|test)$|^127\.0\.0\.1$/.test(hostname)
 }
 
 let axe: Promise<string> | undefined
@@ -75,13 +121,23 @@ interface Violation {
   nodes: { target: unknown[]; failureSummary?: string }[]
 }
 
-/** Runs axe-core over the page as it stands and fails the test with what it finds. */
-export async function expectNoAxeViolations(t: Test, page: Page, name = 'axe-core finds nothing'): Promise<void> {
+/**
+ * Runs axe-core over the page as it stands and fails the test with what it finds.
+ *
+ * @param rules those that are asked; all by default
+ */
+export async function expectNoAxeViolations(
+  t: Test,
+  page: Page,
+  name = 'axe-core finds nothing',
+  rules?: readonly string[],
+): Promise<void> {
   axe ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   // Evaluated through the debugging protocol, which a page's Content-Security-Policy does not bind.
-  await page.evaluate(await axe)
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(await axe)
+  const options = { resultTypes: ['violations'], ...(rules ? { runOnly: rules } : {}) }
   const violations = (await page.evaluate(
-    '(async () => (await axe.run(document, { resultTypes: ["violations"] })).violations)()',
+    `(async () => (await axe.run(document, ${JSON.stringify(options)})).violations)()`,
   )) as Violation[]
   const found = violations.map(({ id, help, nodes }) => ({
     rule: `${id}: ${help}`,
@@ -90,17 +146,19 @@ export async function expectNoAxeViolations(t: Test, page: Page, name = 'axe-cor
   t.same(found, [], name)
 }
 
+/** Runs in a page: what sticks out of the window at its side. */
+export function overflowingElements(): string[] {
+  const width = document.documentElement.clientWidth
+  if (document.documentElement.scrollWidth <= width) return []
+  return [...document.body.querySelectorAll('*')]
+    .filter((element) => element.getBoundingClientRect().right > width + 1)
+    .map((element) => `${element.tagName.toLowerCase()}.${element.getAttribute('class') ?? ''}`)
+    .slice(0, 8)
+}
+
 /** Fails the test when the page is wider than the window, naming what sticks out. */
 export async function expectNoOverflow(t: Test, page: Page, name = 'nothing sticks out at the side'): Promise<void> {
-  const wide = await page.evaluate(() => {
-    const width = document.documentElement.clientWidth
-    if (document.documentElement.scrollWidth <= width) return []
-    return [...document.body.querySelectorAll('*')]
-      .filter((element) => element.getBoundingClientRect().right > width + 1)
-      .map((element) => `${element.tagName.toLowerCase()}.${element.getAttribute('class') ?? ''}`)
-      .slice(0, 8)
-  })
-  t.same(wide, [], name)
+  t.same(await page.evaluate(overflowingElements), [], name)
 }
 
 /** Writes a picture of the whole page into the folder named by SCREENSHOTS; does nothing where that is not set. */

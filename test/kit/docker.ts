@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import { until } from './blender.ts'
-import { mortal } from './watchdog.ts'
+import { endWithParent } from './watchdog.ts'
 
 /** A Docker engine of the test's own, with one image that has nothing of its own. */
 export interface DockerEngine {
@@ -57,7 +57,7 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   const engine = spawn('unshare', [...apart, ...flags, ...place], { stdio: ['ignore', 'ignore', written] })
   closeSync(written)
   // Asked to end, so that it ends what it has started.
-  mortal(engine, { signal: 'TERM' })
+  endWithParent(engine, { signal: 'TERM' })
   const ended = once(engine, 'exit')
   t.teardown(async () => {
     engine.kill('SIGTERM')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { Writable } from 'node:stream'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { DriverContext } from '../../core/driver.ts'
-import { createLog } from '../../core/log.ts'
+import { createLog } from '../../core/observe/log.ts'
 
 /** What the kernel hands to a driver, for a driver tested on its own; a silent log unless told otherwise. */
 export function driverContext(overrides: Partial<DriverContext> = {}): DriverContext {

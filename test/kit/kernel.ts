@@ -7,11 +7,12 @@ import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { loadConfig } from '../../config/load.ts'
 import { printConfig } from '../../config/print.ts'
-import { folderSource } from '../../core/browser-files.ts'
+import type { Program } from '../../core/boot/decorators.ts'
 import type { Clock } from '../../core/clock.ts'
-import { createKernel, type Program } from '../../core/kernel.ts'
-import { createLog } from '../../core/log.ts'
-import type { LogTail } from '../../core/log-tail.ts'
+import { type FileSource, folderSource } from '../../core/data/built-files.ts'
+import { createKernel } from '../../core/kernel.ts'
+import { createLog } from '../../core/observe/log.ts'
+import type { LogTail } from '../../core/observe/log-tail.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { families } from '../../drivers/index.ts'
 
@@ -23,7 +24,14 @@ export interface KernelTestOptions {
   log?: Logger
   program?: Program
   logTail?: LogTail
+  /** Where the built files are; those of this tree by default. */
+  browserFiles?: FileSource
 }
+
+const folder = folderSource(resolve(import.meta.dirname, '../../dist/browser'))
+const files = new Map<string, ReturnType<FileSource>>()
+/** Read once for all the kernels of this process. */
+const browserFiles: FileSource = (name) => files.get(name) ?? files.set(name, folder(name)).get(name) ?? folder(name)
 
 /**
  * A kernel with the given plugins on a data folder of its own, SQLite in memory and a silent log. Closed with the test.
@@ -42,7 +50,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
   const app = await createKernel(config, {
     plugins,
     drivers,
-    browserFiles: folderSource(resolve(import.meta.dirname, '../../dist/browser')),
+    browserFiles: options.browserFiles ?? browserFiles,
     version: '0.0.0-test',
     describeConfig: () => printConfig(config, schema),
     log: options.log ?? createLog('silent'),

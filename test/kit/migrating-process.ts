@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { defineEntity, p } from '@mikro-orm/core'
 import { systemClock } from '../../core/clock.ts'
-import { Database } from '../../core/database.ts'
-import { createLog } from '../../core/log.ts'
-import type { Migration } from '../../core/migrations.ts'
+import { Database } from '../../core/data/database.ts'
+import type { Migration } from '../../core/data/migrations.ts'
+import { createLog } from '../../core/observe/log.ts'
 import { driverContext } from './driver-context.ts'
 
 /** Migrations that take a while: tables, and rows in them, one after another. */

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
 import { BROWSER } from './browser.ts'
-import { mortal } from './watchdog.ts'
+import { absent, isPresent } from './components.ts'
+import { endWithParent } from './watchdog.ts'
 
 /** A machine of a made-up network: a network namespace with one address and no way out. */
 export interface Machine {
@@ -33,8 +34,8 @@ export function openNetwork(t: Test, names: readonly string[]): Machine[] | null
     ip('netns', 'add', hub)
   } catch (error) {
     if (process.env.CI === 'true') throw error
-    const reason = 'network namespaces need root and `ip` (iproute2)'
-    t.pass(`skipped: ${reason}`, { skip: reason })
+    const reason = isPresent('ip') ? 'network namespaces take root, which we are not' : absent('ip')
+    t.pass(reason, { skip: reason })
     return null
   }
   t.teardown(() => ip('netns', 'del', hub))
@@ -57,7 +58,9 @@ export function openNetwork(t: Test, names: readonly string[]): Machine[] | null
 
 function machine({ name, space, address, folder }: Record<'name' | 'space' | 'address' | 'folder', string>): Machine {
   const start: Machine['spawn'] = (command, args, options = {}) =>
-    mortal(spawn('ip', ['netns', 'exec', space, command, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options }))
+    endWithParent(
+      spawn('ip', ['netns', 'exec', space, command, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options }),
+    )
   return {
     name,
     address,

@@ -44,7 +44,7 @@ export function authorizeUrl(app: TestApp, changes: Record<string, string | stri
 }
 
 /** The parameters that an answer sends back to the client, and where to; null when it does not redirect there. */
-export function sentBack(answer: Answer, redirectUri = REDIRECT_URI): Record<string, string> | null {
+export function redirectParameters(answer: Answer, redirectUri = REDIRECT_URI): Record<string, string> | null {
   const { location } = answer.headers
   if (answer.status !== 303 || !location?.startsWith(`${redirectUri}?`)) return null
   return Object.fromEntries(new URL(location).searchParams)
@@ -60,7 +60,7 @@ export async function obtainCode(
   app: TestApp,
   changes: Record<string, string | string[] | undefined> = {},
 ): Promise<string> {
-  const code = sentBack(
+  const code = redirectParameters(
     await decide(player, authorizeUrl(app, changes), 'allow'),
     (changes.redirect_uri as string) ?? REDIRECT_URI,
   )?.code

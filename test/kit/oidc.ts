@@ -56,7 +56,7 @@ export async function startOidc(t: Test, redirectUri: string) {
 }
 
 /** Follows redirects at the provider with a browser's cookies, until it sends us away: the address it names. */
-export async function passThrough(start: string): Promise<URL> {
+export async function followRedirects(start: string): Promise<URL> {
   const cookies = new Map<string, string>()
   let url = new URL(start)
   const { origin } = url

@@ -1,8 +1,8 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import type { Test } from 'tap'
-import type { Program } from '../../core/kernel.ts'
-import type { LogTail } from '../../core/log-tail.ts'
+import type { Program } from '../../core/boot/decorators.ts'
+import type { LogTail } from '../../core/observe/log-tail.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { plugins as builtins } from '../../plugins/index.ts'
 import { manualClock } from './driver-context.ts'
@@ -16,12 +16,12 @@ export interface PlatformOptions {
   plugins?: Plugin[]
   /** Names of the built-in plugins to start; all by default. */
   only?: string[]
-  /** Listens on a free port of 127.0.0.1, which the addresses then name. */
-  listen?: boolean
+  /** Listens on a free port, which the addresses then name: of 127.0.0.1, or of an address of this machine. */
+  listen?: boolean | string
   log?: Logger
   /** What `/download` gives away. */
   program?: Program
-  /** What keeps the last lines of that log. */
+  /** Keeps the last lines of that log. */
   logTail?: LogTail
 }
 
@@ -41,18 +41,26 @@ export interface RequestOptions {
   host?: string
 }
 
+/** A password takes 45 ms as it is; a suite has thousands of players. Hashes carry their cost, so all else is as it is. */
+const CHEAP_PASSWORDS = { passwordHashing: { memory: 8, passes: 1 } }
+
 /** The whole platform, or some of its plugins, on SQLite in memory. Ends with the test. */
 export async function startPlatform(t: Test, options: PlatformOptions = {}) {
+  const host = typeof options.listen === 'string' ? options.listen : '127.0.0.1'
   const port = options.listen ? await freePort() : 8080
   const clock = manualClock()
-  const chosen = options.only ? builtins.filter(({ name }) => options.only?.includes(name)) : builtins
+  const builtin = (name: string) => options.only?.includes(name) ?? true
+  const chosen = builtins.filter(({ name }) => builtin(name))
   const app = await startKernel(t, {
     plugins: [...chosen, ...(options.plugins ?? [])],
     config: {
       // Pictures of assets and the like would keep a Blender busy beside every test; those that are about it say so.
       blender: { driver: 'none' },
       ...options.config,
-      listen: { host: '127.0.0.1', port },
+      ...(builtin('oauth-idp')
+        ? { auth: { ...CHEAP_PASSWORDS, ...(options.config?.auth as object | undefined) } }
+        : {}),
+      listen: { host, port },
       limits: { rateLimits: false, ...(options.config?.limits as object | undefined) },
     },
     clock,
@@ -61,7 +69,7 @@ export async function startPlatform(t: Test, options: PlatformOptions = {}) {
     ...(options.logTail ? { logTail: options.logTail } : {}),
   })
   if (options.listen) {
-    await app.listen({ host: '127.0.0.1', port })
+    await app.listen({ host, port })
     await app.gamePorts.listen()
   }
   return new Platform(app, clock)

@@ -24,14 +24,20 @@ export interface Look {
   targets: readonly Target[]
   width: number
   colorScheme: 'light' | 'dark'
+  /** Looks at the colours of the other scheme, too: nothing else differs by it, so the page is not opened for that again. */
+  bothSchemes?: boolean
 }
+
+/** What axe-core says of colours. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
 
 /**
  * Opens pages one after another as somebody sees them, and expects each to be sound: axe-core, one title, nothing that
  * sticks out or moves, little script, no complaint of the browser's; on a phone also with longer labels.
  */
 export async function lookAt(t: Test, browser: Browser, look: Look): Promise<void> {
-  const { platform, player, viewer, targets, width, colorScheme } = look
+  const { platform, player, viewer, targets, width, colorScheme, bothSchemes = false } = look
+  const other = colorScheme === 'dark' ? 'light' : 'dark'
   const { page, context, complaints } = await signedIn(browser, platform.portal, player, {
     ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } },
     // The LAN mode vouches for itself.
@@ -60,6 +66,11 @@ export async function lookAt(t: Test, browser: Browser, look: Look): Promise<voi
     page.off('requestfinished', weighing)
     t.ok(script < BUDGET, `${name}: ${script} bytes of script`)
     await expectNoAxeViolations(t, page, `${name}: axe-core finds nothing`)
+    if (bothSchemes) {
+      await page.emulateMedia({ colorScheme: other })
+      await expectNoAxeViolations(t, page, `${name}: nor in ${other}`, COLOUR_RULES)
+      await page.emulateMedia({ colorScheme })
+    }
     await expectNoOverflow(t, page, `${name}: nothing sticks out`)
     t.equal(await page.locator('h1').count(), 1, `${name}: one title`)
     const shifts = await page.evaluate(() => (window as unknown as { shifts: Shift[] }).shifts)

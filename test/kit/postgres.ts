@@ -4,8 +4,9 @@ import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { atProcessEnd } from './process-end.ts'
 import { freePort } from './server.ts'
-import { endWithUs } from './watchdog.ts'
+import { endWithThisProcess } from './watchdog.ts'
 
 const USER = 'gameyard'
 const PASSWORD = 'only-on-loopback'
@@ -31,8 +32,7 @@ let running: Promise<Postgres> | undefined
 /** Starts PostgreSQL on the first call; later ones share it. It ends with the tests of this process. */
 export function startPostgres(): Promise<Postgres> {
   running ??= launchPostgres().then(async (postgres) => {
-    const { default: t } = await import('tap')
-    t.teardown(postgres.remove)
+    await atProcessEnd(postgres.remove)
     return postgres
   })
   return running
@@ -62,7 +62,7 @@ export async function launchPostgres(): Promise<Postgres & { pid: number; remove
   let left = () => {}
   const start = async () => {
     await server.start()
-    left = endWithUs(await pid(), 'QUIT')
+    left = endWithThisProcess(await pid(), 'QUIT')
   }
   const stop = async () => {
     await server.stop()

@@ -4,7 +4,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { mortal } from './watchdog.ts'
+import { absent } from './components.ts'
+import { endWithParent } from './watchdog.ts'
 
 /** How a proxy of Debian's packages is started. */
 export interface ProxyCommand {
@@ -16,7 +17,7 @@ export interface ProxyCommand {
 /** For `skip`, where there is no such program: seen to be skipped; a failure in CI. */
 export const proxyMissing = (command: string): string | false => {
   const found = ['/usr/bin', '/usr/sbin', '/usr/local/bin'].some((folder) => existsSync(join(folder, command)))
-  return found || process.env.CI === 'true' ? false : `${command} is not installed (Debian: apt install ${command})`
+  return found || process.env.CI === 'true' ? false : absent(command)
 }
 
 /**
@@ -41,7 +42,7 @@ export async function runProxy(
 ) {
   const sbin = { PATH: `${process.env.PATH}:/usr/sbin` }
   const proxy = spawn(command, given, { env: { ...process.env, ...sbin, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  mortal(proxy, { signal: 'TERM' })
+  endWithParent(proxy, { signal: 'TERM' })
   let said = ''
   for (const stream of [proxy.stdout, proxy.stderr])
     stream.on('data', (chunk) => (said = (said + chunk).slice(-10_000)))

@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { absent } from './components.ts'
 import { freePort } from './server.ts'
-import { mortal } from './watchdog.ts'
+import { endWithParent } from './watchdog.ts'
 
 const SERVER = ['/usr/bin/redis-server', '/usr/local/bin/redis-server', '/opt/homebrew/bin/redis-server'].find(
   existsSync,
@@ -27,13 +28,12 @@ export interface RedisServer {
 
 /** Options for a test that needs Redis: skipped, and seen to be, where it is not installed; a failure in CI. */
 export const needsRedis = {
-  skip:
-    SERVER || process.env.CI === 'true' ? false : 'redis-server is not installed (Debian: apt install redis-server)',
+  skip: SERVER || process.env.CI === 'true' ? false : absent('redis-server'),
 } as const
 
 /** A real Redis on a free port of the loopback, gone at the end of the test. */
 export async function startRedis(t: Pick<Test, 'teardown'>): Promise<RedisServer> {
-  if (!SERVER) throw new Error('redis-server is not installed (Debian: apt install redis-server)')
+  if (!SERVER) throw new Error(absent('redis-server'))
   const binary = SERVER
   const dir = await mkdtemp(join(tmpdir(), 'gameyard-redis-'))
   const port = await freePort()
@@ -45,7 +45,7 @@ export async function startRedis(t: Pick<Test, 'teardown'>): Promise<RedisServer
       ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
       { stdio: 'ignore' },
     )
-    server = mortal(started)
+    server = endWithParent(started)
     for (let tries = 0; !(await answers(port)); tries++) {
       if (started.exitCode !== null || tries > 200) throw new Error('redis-server did not start')
       await sleep(25)

@@ -5,10 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { GAMEYARD } from './gameyard.ts'
-import { mortal } from './watchdog.ts'
+import { endWithParent } from './watchdog.ts'
 
 export interface ServerOptions {
   /** The program and its first arguments; `GAMEYARD` by default. */
@@ -36,8 +35,11 @@ export interface Server {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
+/** What a server goes with: a test, or the process. */
+type Owner = { teardown(ending: () => Promise<void>): void }
+
 /** Starts the platform in its own process and waits until it is ready. Ends with the test. */
-export async function startServer(t: Test, options: ServerOptions = {}): Promise<Server> {
+export async function startServer(t: Owner, options: ServerOptions = {}): Promise<Server> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'gameyard-server-'))
   const port = options.port ?? (await freePort())
   writeFileSync(join(folder, 'gameyard.yaml'), stringify({ ...options.config, listen: { port } }))
@@ -48,7 +50,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     env: { ...Object.fromEntries(own), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  mortal(child)
+  endWithParent(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit')

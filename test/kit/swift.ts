@@ -7,22 +7,22 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { absent } from './components.ts'
 import { freePort } from './server.ts'
-import { mortal } from './watchdog.ts'
+import { endWithParent } from './watchdog.ts'
 
 const run = promisify(execFile)
 const HOST = '127.0.0.1'
 const STORES = ['account', 'container', 'object'] as const
-const PACKAGES = 'swift-proxy swift-account swift-container swift-object python3-swift memcached'
 
 /** Why there can be no Swift on this machine, in a sentence, or false when there can. */
 export function swiftMissing(): string | false {
   try {
     for (const name of ['proxy', ...STORES]) accessSync(`/usr/bin/swift-${name}-server`)
-    for (const path of ['/usr/bin/memcached', '/usr/bin/swift-ring-builder', '/etc/swift/swift.conf']) accessSync(path)
+    for (const path of ['/usr/bin/memcached', '/etc/swift/swift.conf']) accessSync(path)
     return false
   } catch {
-    return `OpenStack Swift is not installed (Debian packages: ${PACKAGES})`
+    return absent('swift-proxy-server')
   }
 }
 
@@ -50,7 +50,7 @@ export async function startSwift(): Promise<Swift> {
   const processes: ChildProcess[] = []
   const log = openSync(join(folder, 'log'), 'a')
   const start = (command: string, args: string[]) => {
-    processes.push(mortal(spawn(command, args, { stdio: ['ignore', log, log], cwd: folder })))
+    processes.push(endWithParent(spawn(command, args, { stdio: ['ignore', log, log], cwd: folder })))
   }
   const stop = async () => {
     await Promise.all(processes.map(end))
@@ -65,19 +65,14 @@ export async function startSwift(): Promise<Swift> {
     const [proxy, memcache] = [await freePort(), await freePort()]
 
     const shared = `bind_ip = ${HOST}\nswift_dir = ${folder}\nuser = ${user}\nworkers = 0`
-    for (const [index, store] of STORES.entries()) {
-      const port = ports[index]
-      const ring = async (...args: string[]) =>
-        run('swift-ring-builder', [join(folder, `${store}.builder`), ...args], { cwd: folder })
-      await ring('create', '4', '1', '1')
-      await ring('add', `r1z1-${HOST}:${port}/d1`, '1')
-      await ring('rebalance')
+    const rings = STORES.map((store, index) => [join(folder, `${store}.ring.gz`), String(ports[index])])
+    await run('/usr/bin/python3', ['-c', WRITE_RINGS, HOST, ...rings.flat()])
+    for (const [index, store] of STORES.entries())
       await writeFile(
         join(folder, `${store}.conf`),
-        `[DEFAULT]\n${shared}\nbind_port = ${port}\ndevices = ${data}\nmount_check = false\n` +
+        `[DEFAULT]\n${shared}\nbind_port = ${ports[index]}\ndevices = ${data}\nmount_check = false\n` +
           `[pipeline:main]\npipeline = ${store}-server\n[app:${store}-server]\nuse = egg:swift#${store}\n`,
       )
-    }
     await writeFile(join(folder, 'proxy.conf'), proxySettings(shared, proxy, memcache))
 
     start('/usr/bin/memcached', [
@@ -117,6 +112,19 @@ export async function startSwift(): Promise<Swift> {
   }
 }
 
+/** One device a ring. `swift-ring-builder` would be nine starts of Python. */
+const WRITE_RINGS = `
+import sys
+from swift.common.ring import RingBuilder
+host, rings = sys.argv[1], sys.argv[2:]
+for path, port in zip(rings[::2], map(int, rings[1::2])):
+    builder = RingBuilder(4, 1, 1)
+    builder.add_dev(dict(region=1, zone=1, ip=host, port=port, replication_ip=host, replication_port=port,
+                         device='d1', weight=1, meta=''))
+    builder.rebalance()
+    builder.get_ring().save(path)
+`
+
 const proxySettings = (shared: string, port: number, memcache: number) => `[DEFAULT]
 ${shared}
 bind_port = ${port}
@@ -155,7 +163,7 @@ async function idsOf(user: string): Promise<[number, number]> {
 
 /** Resolves when a port takes connections; rejects after 30 s, or when one of the processes ended. */
 async function listening(port: number, processes: ChildProcess[]): Promise<void> {
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(100)) {
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(100)) {
     const dead = processes.find((child) => child.exitCode !== null || child.signalCode !== null)
     if (dead) throw new Error(`${dead.spawnfile} ended by itself.`)
     const open = await new Promise<boolean>((resolve) => {

@@ -2,7 +2,8 @@ import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
-import { endWithUs } from './watchdog.ts'
+import { hasPrograms } from './components.ts'
+import { endWithThisProcess } from './watchdog.ts'
 
 const run = promisify(execFile)
 
@@ -38,11 +39,7 @@ export async function openTerminal(
   t: Test,
   { cwd, env, columns = 110, rows = 40 }: TerminalOptions,
 ): Promise<Terminal | null> {
-  if (spawnSync('tmux', ['-V']).status !== 0) {
-    if (process.env.CI === 'true') throw new Error('tmux is not installed')
-    t.pass('skipped: no tmux on this machine', { skip: 'no tmux' })
-    return null
-  }
+  if (!hasPrograms(t, 'tmux')) return null
   // A server of its own, so that nobody's sessions are touched.
   const socket = `gameyard-${randomUUID()}`
   const tmux = async (...arguments_: string[]) => (await run('tmux', ['-L', socket, ...arguments_])).stdout
@@ -52,7 +49,7 @@ export async function openTerminal(
   execFileSync('tmux', ['-L', socket, '-f', '/dev/null', 'new-session', '-d', ...size, '-c', cwd, ...shell], {
     env: { PATH: process.env.PATH, TERM: 'xterm-256color', LANG: 'C.UTF-8' },
   })
-  const left = endWithUs(Number(await tmux('display-message', '-p', '#{pid}')))
+  const left = endWithThisProcess(Number(await tmux('display-message', '-p', '#{pid}')))
   t.teardown(() => {
     spawnSync('tmux', ['-L', socket, 'kill-server'])
     left()

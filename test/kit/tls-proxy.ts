@@ -3,10 +3,11 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer, request } from 'node:http'
 import { createServer } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { hasPrograms } from './components.ts'
 
 /** Before a server of this machine, as a proxy that speaks https stands before the platform. */
 export interface TlsProxy {
@@ -38,21 +39,11 @@ export async function startTlsProxy(
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  try {
-    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-    const names = [
-      '-subj',
-      '/CN=test',
-      '-addext',
-      'subjectAltName=DNS:*.portal.test,DNS:*.games.test,DNS:*.arcade.test',
-    ]
-    const made = ['req', '-x509', ...curve, ...names, '-days', '2', '-keyout', keyFile, '-out', certFile]
-    execFileSync('openssl', made, { stdio: 'ignore' })
-  } catch (error) {
-    if (process.env.CI === 'true') throw error
-    t.pass('skipped: no openssl on this machine', { skip: 'no openssl' })
-    return null
-  }
+  if (!hasPrograms(t, 'openssl')) return null
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const names = ['-subj', '/CN=test', '-addext', 'subjectAltName=DNS:*.portal.test,DNS:*.games.test,DNS:*.arcade.test']
+  const made = ['req', '-x509', ...curve, ...names, '-days', '2', '-keyout', keyFile, '-out', certFile]
+  execFileSync('openssl', made, { stdio: 'ignore' })
   const cert = readFileSync(certFile)
   const server = createServer({ key: readFileSync(keyFile), cert }, (incoming, response) => {
     const { method, url: path } = incoming
@@ -66,6 +57,21 @@ export async function startTlsProxy(
     )
     outgoing.on('error', () => response.destroy())
     incoming.pipe(outgoing)
+  })
+  server.on('upgrade', ({ method, url, headers, rawHeaders }, client: Socket, first: Buffer) => {
+    const upstream = connect(others[headers.host ?? ''] ?? target.port, '127.0.0.1', () => {
+      const lines = rawHeaders.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
+      upstream.write(`${method} ${url} HTTP/1.1\r\n${lines}x-forwarded-proto: https\r\n\r\n`)
+      upstream.write(first)
+      upstream.pipe(client).pipe(upstream)
+    })
+    for (const socket of [upstream, client]) {
+      socket.on('error', () => {
+        upstream.destroy()
+        client.destroy()
+      })
+    }
+    t.teardown(() => upstream.destroy())
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   t.teardown(() => {

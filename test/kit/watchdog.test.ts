@@ -7,11 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { needsPostgres } from './postgres.ts'
 
-t.setTimeout(180_000)
-
 t.test('a test process that is killed leaves no server, no database and none of their children', async (t) => {
   const wanted = needsPostgres.skip ? [] : ['postgres']
-  const program = join(import.meta.dirname, 'abandoned.ts')
+  const program = join(import.meta.dirname, 'hanging-process.ts')
   const abandoned = spawn(process.execPath, [program, ...wanted], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => abandoned.kill('SIGKILL'))
   let pids: number[] = []

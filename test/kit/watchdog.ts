@@ -38,18 +38,18 @@ function tell(line: string): void {
  * @param pid negative for a whole process group
  * @returns to be called when the process has ended: its number may soon be another's
  */
-export function endWithUs(pid: number, signal: Signal = 'KILL'): () => void {
+export function endWithThisProcess(pid: number, signal: Signal = 'KILL'): () => void {
   const one = `${signal}:${pid}`
   tell(`+ ${one}`)
   return () => tell(`- ${one}`)
 }
 
 /** The same for a child process. @returns the child */
-export function mortal<Child extends ChildProcess>(
+export function endWithParent<Child extends ChildProcess>(
   child: Child,
   { signal = 'KILL', group = false }: { signal?: Signal; group?: boolean } = {},
 ): Child {
   // It has no number when it could not be started.
-  if (child.pid !== undefined) child.once('exit', endWithUs(group ? -child.pid : child.pid, signal))
+  if (child.pid !== undefined) child.once('exit', endWithThisProcess(group ? -child.pid : child.pid, signal))
   return child
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '../kit/cluster.ts'
 import { ask, type HttpAnswer } from '../kit/upload.ts'
 import type { Visitor } from '../kit/visitor.ts'
-import { type Call, deployPage, PASSWORD, signUp, tokenOf } from './cluster-people.ts'
+import { type Call, deployPage, PASSWORD, signUp, tokenOf } from './cluster-players.ts'
 
 /** A client tries again for so long before it gives up. */
 const PATIENCE_MS = 60_000

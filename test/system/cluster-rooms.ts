@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import WebSocket from 'ws'
 import type { Cluster } from '../kit/cluster.ts'
-import { type deployPage, mustAsk } from './cluster-people.ts'
+import { type deployPage, mustAsk } from './cluster-players.ts'
 
 const ROOMS = 2
 const PLAYERS = 3

@@ -1,13 +1,15 @@
 import t from 'tap'
 import { openBrowser } from '../kit/browser.ts'
+import { openEngine } from '../kit/engines/engine.ts'
 import { startServer } from '../kit/server.ts'
-import { lookAtPages, playFirstGame } from './first-game-story.ts'
+import { lookAtPages, playFirstGame } from './first-game-steps.ts'
 
 t.test('a newcomer publishes a real game and plays it with a friend', async (t) => {
+  const engine = await openEngine(t, 'chromium')
   const browser = await openBrowser(t)
-  if (!browser) return
+  if (!engine || !browser) return
   const server = await startServer(t)
-  await playFirstGame(t, browser, server)
+  await playFirstGame(t, engine, server)
 
   await t.test('every page reads well, light and dark, on a phone and on a desk', async (t) => {
     await lookAtPages(t, browser, server, ['/', '/sign-in', '/sign-up', '/games/2048', '/docs/api', '/nowhere'], '')

@@ -316,3 +316,31 @@ export function requestFor(operation: Operation, hints: Hints): Arbitrary<MadeUp
     body: payload,
   }))
 }
+
+/** A request that keeps to the operation's schemas, with the hints wherever they fit: for what needs one to be taken. */
+export function wellFormedRequestFor(operation: Operation, hints: Hints): Arbitrary<MadeUpRequest> {
+  const parameters = (operation.parameters ?? []).map(({ in: place, name, schema }) =>
+    (place === 'path' ? known(schema, hints, name) : fc.option(valid(schema, hints, name), { nil: undefined })).map(
+      (value) => ({ place, name, value }),
+    ),
+  )
+  const [type, { schema }] = Object.entries(operation.requestBody?.content ?? {})[0] ?? ['', { schema: undefined }]
+  const body = schema ? valid(schema, hints) : fc.constant(undefined)
+  return fc.tuple(fc.tuple(...parameters), body).map(([given, value]) => {
+    const text = ({ value }: { value: unknown }) => encodeURIComponent(String(value).toWellFormed())
+    const path = given
+      .filter(({ place }) => place === 'path')
+      .reduce((url, one) => url.replace(`{${one.name}}`, () => text(one)), operation.path)
+    const query = given
+      .filter(({ place, value }) => place === 'query' && value !== undefined)
+      .map((one) => `${one.name}=${text(one)}`)
+    return {
+      url: query.length > 0 ? `${path}?${query.join('&')}` : path,
+      headers: schema ? { 'content-type': type } : {},
+      body: schema ? (type === FORM ? formOf(value) : JSON.stringify(value)) : undefined,
+    }
+  })
+}
+
+const known = (schema: Schema, hints: Hints, name: string): Arbitrary<unknown> =>
+  hints[name] ? fc.constantFrom(...hints[name]) : valid(schema, hints, name)

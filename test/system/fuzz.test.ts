@@ -1,18 +1,18 @@
 // Every operation of the OpenAPI document, asked in made-up ways by nobody, by a player and by a program. Whatever is
 // sent is answered by the contract: never a server error, always the one error shape, and what the document promises.
 //
-// GAMEYARD_FUZZ=300 makes 300 requests for each operation and caller (the long form: run it by itself, without tap's
-// own time limit); GAMEYARD_FUZZ_SEED repeats a run that failed; GAMEYARD_FUZZ_POSTGRES=1 takes another database.
+// GAMEYARD_FUZZ=300 makes 300 requests for each operation and caller; GAMEYARD_FUZZ_SEED repeats a run that failed; GAMEYARD_FUZZ_POSTGRES=1 takes another database.
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { amount } from '../kit/extent.ts'
 import { registerApp } from '../kit/oauth.ts'
 import { type Answer, type Client, PASSWORD, type Platform, startPlatform } from '../kit/platform.ts'
 import { startPostgres } from '../kit/postgres.ts'
 import { type Hints, type MadeUpRequest, type Operation, requestFor } from './fuzz-requests.ts'
 
-const RUNS = Number(process.env.GAMEYARD_FUZZ ?? 15)
+const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(2, 15))
 const SEED = Number(process.env.GAMEYARD_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 /** Codes of contracts, section 1, and the statuses that they stand for. */
@@ -132,7 +132,7 @@ function hintsOf(operation: Operation, own: Settler, other: Settler): Hints {
   }
 }
 
-t.setTimeout(240_000 + RUNS * 10_000)
+t.setTimeout(480_000 + RUNS * 10_000)
 t.test(`whatever is asked, the answer keeps to the contract (seed ${SEED})`, async (t) => {
   const platform = await startPlatform(t, { config: await database() })
   const document = (await platform.stranger.get('/openapi.json')).body

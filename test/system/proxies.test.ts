@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { openBrowser, openPage } from '../kit/browser.ts'
+import { hasPrograms } from '../kit/components.ts'
 import { nginxCommand, type ProxyCommand, proxyMissing, runProxy } from '../kit/proxy.ts'
 import { freePort, startServer } from '../kit/server.ts'
 
@@ -184,10 +185,7 @@ for (const [name, prepare] of Object.entries({ caddy, nginx })) {
 }
 
 t.test('the unit for systemd is sound', async (t) => {
-  if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
-    if (process.env.CI === 'true') throw new Error('there is no systemd-analyze')
-    return t.pass('skipped', { skip: 'no systemd-analyze on this machine' })
-  }
+  if (!hasPrograms(t, 'systemd-analyze')) return
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-unit-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const unit = join(folder, 'gameyard.service')

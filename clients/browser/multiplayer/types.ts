@@ -7,7 +7,7 @@ export interface Player {
   readonly sub: string
   readonly name: string
   readonly imageUrl: string | null
-  /** What the player last said with `presence`. */
+  /** The player's last `presence` data. */
   data: unknown
   readonly joinedAt: string
   /** Connection lost; may come back. */
@@ -75,7 +75,7 @@ export interface SharedState {
 }
 
 /** A browser can't read why an upgrade was refused; the same address says so when it is fetched. */
-export async function whyRefused(url: URL): Promise<RoomError> {
+export async function refusalReason(url: URL): Promise<RoomError> {
   try {
     const response = await fetch(url, { credentials: 'same-origin', cache: 'no-store' })
     const { error, signIn } = await response.json()

@@ -1,4 +1,4 @@
-/** Who is signed in to the game, as `/auth/service/session` answers it. */
+/** The session of the game, as in the answer of `/auth/service/session`. */
 export interface Session {
   signedIn: boolean
   user?: { id: string; name: string; imageUrl: string | null }

@@ -2,7 +2,7 @@
  * The hosted sign-in widget, for games that have callback and session code of their own already: a button that leads to
  * the portal's authorization endpoint, and nothing else. New games take the server adapter.
  */
-import { type Mounted, placePlayer } from '../player/place.ts'
+import { type Mounted, mountPlayer } from '../player/mount-player.ts'
 import { readSession, type Session } from '../player/session.ts'
 
 /** The cookie that holds the `state` of the sign-in under way, for the game's callback to compare with. */
@@ -29,7 +29,7 @@ export function mountWidget(selector: string | HTMLElement, portal: string, opti
     if (!options[name]) throw new Error(`The widget needs a ${name}.`)
   }
   const { gameName, onSession, sessionUrl, signOutUrl } = options
-  return placePlayer(selector, {
+  return mountPlayer(selector, {
     gameName,
     onSession,
     signInUrl: () => authorizeUrl(portal, options),

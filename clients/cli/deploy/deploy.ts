@@ -16,7 +16,7 @@ export interface DeployRequest {
   signal?: AbortSignal | undefined
 }
 
-/** What is told on the way. */
+/** Progress events of a deploy. */
 export interface DeployProgress {
   hashing(files: number, bytes: number): void
   /** An earlier attempt that was cut off is gone on with. */
@@ -104,7 +104,7 @@ export async function deploy(api: Api, request: DeployRequest, progress: DeployP
       idleMs: 300_000,
     })
   const answer = await finalize().catch(async (error) => {
-    // What the journal took for arrived may have been lost since: those are sent once more.
+    // Files that arrived according to the journal may have been lost since: those are sent once more.
     if (!(error instanceof CliError && error.code === 'incomplete_deploy')) throw error
     const missing = new Set(error.details.map(({ path }) => byPath.get(path)?.sha256))
     const again = started.uploads.filter(({ path }) => missing.has(byPath.get(path)?.sha256))

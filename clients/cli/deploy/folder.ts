@@ -3,7 +3,7 @@ import { join, relative, sep } from 'node:path'
 import { CliError, fileReason } from '../errors.ts'
 import { PROJECT_FILE } from '../project.ts'
 
-/** What is not to be published, listed in the build's own folder as in a .gitignore. */
+/** Lists paths that are not published, in the build's own folder, with the syntax of .gitignore. */
 const IGNORE_FILE = '.gameyardignore'
 
 /** A file of a build. */
@@ -18,13 +18,13 @@ export interface BuildFile {
 
 export interface Build {
   files: BuildFile[]
-  /** What stays here although it is in the folder, as a person would name it: `.git`, `node_modules`, `3 files by …`. */
+  /** The skipped files of the folder, in words: `.git`, `node_modules`, `3 files by …`. */
   leftOut: string[]
 }
 
 /** Secrets, histories and dependencies: never published, wherever they are (the platform refuses the first two). */
 const NEVER = /^(?:\.git|node_modules|\.env.*)$/i
-/** What systems and editors leave behind; not worth a notice. */
+/** Files that systems and editors leave behind; skipped without a notice. */
 const LITTER = /^(?:__MACOSX|\._.*|\.DS_Store|Thumbs\.db|desktop\.ini)$/
 
 /**
@@ -56,7 +56,7 @@ export async function readBuild(folder: string): Promise<Build> {
       else if (listed(entry.isDirectory() ? `${path}/` : path)) ignored++
       else if (entry.isDirectory()) await visit(file)
       else if (entry.isSymbolicLink() && !(await isInside(root, file)))
-        leftOut.add(`${path} (a link out of the folder)`)
+        leftOut.add(`${path} (a link to what is not published)`)
       else files.push({ path, file, size: await sizeOf(file) })
     }
   }
@@ -75,10 +75,17 @@ async function ignoreRules(root: string): Promise<(path: string) => boolean> {
   return (path) => rules.ignores(path)
 }
 
-/** Whether a link leads to a file of the build, and not to something private beside it. */
+/** Whether a link leads to a file of the build, and not to something private in it or beside it. */
 async function isInside(root: string, link: string): Promise<boolean> {
   const target = await realpath(link).catch(() => null)
   if (!target?.startsWith(root + sep)) return false
+  // Under another name it would be published all the same.
+  if (
+    relative(root, target)
+      .split(sep)
+      .some((name) => NEVER.test(name))
+  )
+    return false
   return (await lstat(target)).isFile()
 }
 

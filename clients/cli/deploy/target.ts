@@ -85,7 +85,7 @@ export async function chooseGame(api: Api, options: TargetOptions): Promise<Targ
   return { game: made, created: true, wrote }
 }
 
-/** What the page calls itself, or else the folder, or the one around it when that says nothing. */
+/** The title of the page, or else the name of the folder, or of its parent when that is generic. */
 function titleOf(page: string, folder: string): string {
   const [, title = ''] = /<title[^>]*>([^<]*)<\/title>/i.exec(page) ?? []
   const name = basename(folder)

@@ -14,7 +14,7 @@ export interface Upload {
   headers: Record<string, string>
 }
 
-/** What is told while files travel. */
+/** Progress events of an upload. */
 export interface UploadProgress {
   /** Bytes that left, or minus those that must be sent again. */
   advance(bytes: number): void

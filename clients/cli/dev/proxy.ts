@@ -3,7 +3,7 @@ import https from 'node:https'
 import type { Duplex } from 'node:stream'
 import { localLookup } from '../http.ts'
 
-/** What the platform answers on a game's origin; everything else is a file of the game. */
+/** The platform's paths on a game's origin; all other paths are files of the game. */
 export const isPlatformPath = (path: string): boolean => /^\/(?:auth\/service|mp|__service)(?:\/|$)/.test(path)
 
 const HOP_BY_HOP = new Set([

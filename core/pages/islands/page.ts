@@ -1,20 +1,21 @@
 /** The small script of every page: each part improves something that already works, or shows what needs a script. */
-import { actAtOnce } from './at-once.ts'
-import { offerCopying } from './copy.ts'
-import { offerDismissal } from './dismiss.ts'
-import { showWhereOneIs } from './here.ts'
-import { offerKeys } from './keys.ts'
-import { followEvents } from './live.ts'
-import { closeMenus } from './menu.ts'
-import { offerThemes } from './theme.ts'
-import { localiseTimes } from './when.ts'
 
-offerCopying()
-offerDismissal()
+import { enableCopyButtons } from './copy-buttons.ts'
+import { enableDismissal } from './dismiss.ts'
+import { enableKeyboardShortcuts } from './keyboard-shortcuts.ts'
+import { followEvents } from './live-parts.ts'
+import { localizeTimes } from './local-times.ts'
+import { closeMenus } from './menu.ts'
+import { submitOptimistically } from './optimistic-forms.ts'
+import { scrollToCurrent } from './scroll-to-current.ts'
+import { enableThemeSwitch } from './theme.ts'
+
+enableCopyButtons()
+enableDismissal()
 closeMenus()
-offerThemes()
-offerKeys()
-showWhereOneIs()
-localiseTimes()
+enableThemeSwitch()
+enableKeyboardShortcuts()
+scrollToCurrent()
+localizeTimes()
 followEvents()
-actAtOnce()
+submitOptimistically()

@@ -4,7 +4,7 @@ const year = 365 * 24 * 60 * 60
  * Light, dark, or as the system has it. The choice is a cookie, because the server then writes it into the page and
  * no page ever flashes in the wrong colours.
  */
-export function offerThemes(): void {
+export function enableThemeSwitch(): void {
   const group = document.querySelector<HTMLElement>('[data-theme-switch]')
   if (!group) return
   const buttons = [...group.querySelectorAll('button')]

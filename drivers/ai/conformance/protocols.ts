@@ -1,6 +1,6 @@
 import { json, type ProviderRequest, type Script, sse } from './server.ts'
 
-/** What was asked, whatever the protocol. */
+/** The request, independent of the protocol. */
 export interface Asked {
   model: string
   prompt: string

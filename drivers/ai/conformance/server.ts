@@ -12,7 +12,7 @@ export interface ProviderRequest {
   aborted: boolean
 }
 
-/** What the provider does with one request. */
+/** The provider's reaction to one request. */
 export type Script = (request: ProviderRequest, response: ServerResponse) => unknown
 
 /** A real HTTP server in a provider's place, whose answers a test writes. */

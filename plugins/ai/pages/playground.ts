@@ -11,7 +11,7 @@ import {
   Stats,
   Tabs,
   type View,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import type { GenerateRequest, Generation } from '../schemas.ts'
 import { curlOf, sdkOf } from './snippets.ts'
 
@@ -34,7 +34,7 @@ interface PlaygroundProps {
   models: readonly string[]
   available: number
   portal: string
-  /** What the form amounts to, if it is complete. */
+  /** The request that the form describes, if it is complete. */
   request: GenerateRequest | null
   answer: Generation | null
   problem: string | null
@@ -47,14 +47,14 @@ export function playground({ form, models, available, portal, request, answer, p
   const tabs = TYPES.map((type) => ({ label: TITLES[type], href: `/playground?type=${type}` }))
   const shown = request ?? example(form.type)
   return html`
-    <${PageHeader} title="Playground" lede="Generate what a game would, paid with your credits, and take the code along." />
+    <${PageHeader} title="Playground" lede="Try the AI route with your own credits, and copy the code for your game." />
     <${Tabs} label="What to generate" tabs=${tabs} current=${`/playground?type=${form.type}`} />
     <${Split} aside=${html`<${Stats} items=${[{ label: 'Credits available', value: answer?.balance ?? available }, ...(answer ? [{ label: 'This cost', value: answer.creditsUsed }] : [])]} />`}>
       ${problem && html`<${Notice} tone="error">${problem}<//>`}
       ${answer && html`<${Result} answer=${answer} prompt=${form.prompt} />`}
       ${
         models.length === 0
-          ? html`<${Notice} title=${`Nothing generates ${form.type}s here`}>Whoever runs this server has set up no AI for it; the section <code>ai</code> of the configuration does.<//>`
+          ? html`<${Notice} title=${`This server generates no ${form.type}s`}>The administrator of this server has not set up AI for it. That is the section <code>ai</code> of the configuration.<//>`
           : html`<${Card}>${fields(form, models)}<//>`
       }
     <//>
@@ -68,8 +68,8 @@ const fields = (form: PlaygroundForm, models: readonly string[]): View => html`
   <${Form} action="/playground" submit="Generate">
     <input type="hidden" name="type" value=${form.type} />
     <${Field} label="Prompt" name="prompt" type="textarea" rows=${4} value=${form.prompt} required maxlength=${8000} />
-    ${form.type !== 'image' && html`<${Field} label="System" name="system" value=${form.system} required=${false} maxlength=${2000} autocomplete="off" hint="What the model is told before the prompt." />`}
-    ${form.type === 'object' && html`<${Field} label="JSON Schema" name="schema" type="textarea" rows=${8} mono value=${form.schema} required=${false} hint="The object is checked against it, or costs nothing." />`}
+    ${form.type !== 'image' && html`<${Field} label="System" name="system" value=${form.system} required=${false} maxlength=${2000} autocomplete="off" hint="Instructions for the model, before the prompt." />`}
+    ${form.type === 'object' && html`<${Field} label="JSON Schema" name="schema" type="textarea" rows=${8} mono value=${form.schema} required=${false} hint="An object that does not fit the schema costs nothing." />`}
     ${
       form.type === 'image' &&
       html`<${Field} label="Size" name="imageSize" type="select" value=${form.imageSize} options=${[
@@ -89,7 +89,7 @@ const Result = ({ answer, prompt }: { answer: Generation; prompt: string }): Vie
   return html`<${CodeBlock} title=${`By ${answer.model}`} code=${code} />`
 }
 
-/** What a first visit shows. */
+/** The form at the first visit. */
 export const EXAMPLES: Record<GenerationType, Partial<PlaygroundForm>> = {
   text: { prompt: 'Write a two-line greeting by the keeper of a floating lighthouse.' },
   object: {

@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import Value from 'typebox/value'
-import { callerOf } from '../../../core/auth.ts'
 import { isPlatformError } from '../../../core/errors.ts'
-import { renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import { callerAddress } from '../../../core/http/rate-limit.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { renderPage } from '../../../core/pages/index.ts'
+import { abortOnDisconnect } from '../abort-on-disconnect.ts'
 import { type AiLimits, GenerateRequest, type Generation } from '../schemas.ts'
 import { readUsage } from '../usage.ts'
-import { whileListening } from '../while-listening.ts'
 import { EXAMPLES, type PlaygroundForm, playground } from './playground.ts'
 import { usagePage } from './usage-page.ts'
 
@@ -48,7 +49,7 @@ export const pages =
         if (typeof asked === 'string') return show(request, reply, form, { problem: asked, status: 400 })
         try {
           const { playerId } = callerOf(request)
-          const answer = await app.ai.generate({ playerId }, asked, whileListening(reply))
+          const answer = await app.ai.generate({ playerId }, asked, abortOnDisconnect(reply))
           return show(request, reply, form, { asked, answer })
         } catch (error) {
           if (!isPlatformError(error)) throw error
@@ -93,7 +94,7 @@ export const pages =
     }
   }
 
-const callerId = (request: FastifyRequest) => request.principal?.playerId ?? request.ip
+const callerId = (request: FastifyRequest) => request.principal?.playerId ?? callerAddress(request)
 
 const BLANK = { prompt: '', system: '', schema: '', model: '', aspectRatio: '', imageSize: '1K' }
 

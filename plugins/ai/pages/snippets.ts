@@ -1,6 +1,6 @@
 import type { GenerateRequest } from '../schemas.ts'
 
-/** What a game sends, without what is left at its default. */
+/** The request of a game, without default values. */
 export function bodyOf(request: GenerateRequest): Record<string, unknown> {
   const { maxOutputTokens, ...rest } = request
   const body = { ...rest, ...(maxOutputTokens === 4096 || rest.type === 'image' ? {} : { maxOutputTokens }) }

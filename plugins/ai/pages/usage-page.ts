@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { BarChart, Card, EmptyState, html, NumberTable, Section, type View } from '../../../core/pages.ts'
+import { BarChart, Card, EmptyState, html, NumberTable, Section, type View } from '../../../core/pages/index.ts'
 import { dashboardHeader, type Game } from '../../games/index.ts'
 import type { Usage } from '../usage.ts'
 
@@ -15,7 +15,7 @@ export function usagePage(app: Pick<FastifyInstance, 'games' | 'origins'>, game:
   const used = days.filter(({ generations }) => generations > 0).reverse()
   return html`
     ${dashboardHeader(app, game, `/games/${game.slug}/ai`)}
-    <${Section} title="AI generation" description="What was generated for this game: by its players, paid with their credits, and by you with its gameId. Days in UTC.">
+    <${Section} title="AI generation" description="Generations for this game: by its players, with their credits, and by you, with its gameId. Days are in UTC.">
       ${
         used.length > 0
           ? html`<div class="charts">${chart('Generations', 'generations')}${chart('Credits', 'credits')}</div>`

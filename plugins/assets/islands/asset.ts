@@ -40,7 +40,7 @@ async function show(stage: HTMLElement): Promise<void> {
     viewer.play()
     say('')
   })
-  viewer.addEventListener('error', () => say('This browser could not show the model; the download works all the same.'))
+  viewer.addEventListener('error', () => say('This browser could not show the model. The download still works.'))
   say(LOADING)
   stage.append(viewer)
   for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-show]')) {
@@ -48,7 +48,7 @@ async function show(stage: HTMLElement): Promise<void> {
     button.addEventListener('click', () => {
       for (const other of document.querySelectorAll('button[data-show]')) other.removeAttribute('aria-pressed')
       button.setAttribute('aria-pressed', 'true')
-      // What moves is to be seen.
+      // An animation must be visible.
       stage.scrollIntoView({ block: 'nearest' })
       say(LOADING)
       viewer.setAttribute('src', button.dataset.show ?? src)

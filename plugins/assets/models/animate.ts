@@ -1,23 +1,33 @@
-import { PropertyType } from '@gltf-transform/core'
+import { type Document, PropertyType } from '@gltf-transform/core'
 import { prune } from '@gltf-transform/functions'
 import { keepCompression } from './compression.ts'
-import { addClip } from './humanoid/clip.ts'
+import { addPreset } from './humanoid/clip.ts'
 import type { PresetName } from './humanoid/presets.ts'
+import { type Applied, applyClip } from './humanoid/retarget.ts'
 import { readModel } from './inspect.ts'
 import { validate } from './validate.ts'
 
-/**
- * The model with one clip, as a glTF binary.
- *
- * @returns null when it has no humanoid rig
- */
-export async function animateModel(source: Uint8Array, preset: PresetName): Promise<Uint8Array | null> {
+/** A clip of the platform's own, or one of another file. */
+export type ClipChoice = { preset: PresetName } | { library: Uint8Array; clip: string }
+
+/** Why a model could not be given a clip. */
+export type NotAnimated = 'no_humanoid' | Exclude<Applied, 'applied'>
+
+/** The model with one clip, as a glTF binary. */
+export async function animateModel(source: Uint8Array, choice: ClipChoice): Promise<Uint8Array | NotAnimated> {
   const { document, io } = await readModel(source)
-  if (!addClip(document, preset)) return null
-  // What only the clips used that it had.
+  const done = await addClip(document, choice)
+  if (done !== 'applied') return done
+  // Data that only the removed clips used.
   await document.transform(prune({ propertyTypes: [PropertyType.ACCESSOR] }))
   await keepCompression(document, io)
   const bytes = await io.writeBinary(document)
   await validate(bytes)
   return bytes
+}
+
+async function addClip(document: Document, choice: ClipChoice): Promise<NotAnimated | 'applied'> {
+  if ('preset' in choice) return addPreset(document, choice.preset) ? 'applied' : 'no_humanoid'
+  const library = await readModel(choice.library)
+  return applyClip(document, library.document, choice.clip)
 }

@@ -17,7 +17,7 @@ const MAGIC = 0x46546c67
 const JSON_CHUNK = 0x4e4f534a
 /** No model that a browser should load describes itself at such length. */
 const JSON_BYTES = 32 * 1024 * 1024
-/** What is nested deeper was not written by any exporter. */
+/** No exporter writes deeper nesting. */
 const DEEPEST_JSON = 64
 /** Every part of every list and object. */
 const MOST_VALUES = 4_000_000
@@ -27,7 +27,7 @@ const DEEPEST_NODES = 256
 const MOST_ENTRIES = 200_000
 /** Numbers in all accessors together: three for each of ten million vertices, and as much again. */
 const MOST_ELEMENTS = 60_000_000
-/** What compressed parts claim to become. */
+/** The declared size of compressed parts. */
 const MOST_UNPACKED_BYTES = 1024 ** 3
 /** Of the specification; what else a file has is its maker's. */
 const LISTS = [

@@ -6,7 +6,7 @@ import { createIo } from './io.ts'
 import { ModelRefusal } from './refusal.ts'
 import { validate } from './validate.ts'
 
-/** What is found out about a model from its bytes. */
+/** Facts about a model, read from its bytes. */
 export interface ModelFacts {
   sha256: string
   size: number

@@ -1,5 +1,5 @@
-import { WorkerPool, WorkTookTooLong } from '../../../core/worker-pool.ts'
-import type { WorkerPrograms } from '../../../core/worker-programs.ts'
+import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
+import type { WorkerPrograms } from '../../../core/jobs/worker-programs.ts'
 import { InvalidModel } from '../errors.ts'
 import type { ModelAnswer, ModelResults, ModelTask } from './tasks.ts'
 

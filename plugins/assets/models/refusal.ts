@@ -1,4 +1,4 @@
-/** What a model is refused for: crosses from the worker thread as a message, and becomes an InvalidModel there. */
+/** The reason to refuse a model: passes from the worker thread as a message, and becomes an InvalidModel there. */
 export class ModelRefusal extends Error {
   readonly details: { path: string; message: string }[]
 

@@ -6,7 +6,7 @@ import { PNG } from 'pngjs'
 
 const LONGEST_SIDE = 1024
 const THUMBNAIL_SIDE = 512
-/** What is larger is left alone: unpacking it would cost more than it saves. */
+/** Larger textures are not changed: unpacking them would cost more than it saves. */
 const MOST_PIXELS = 8192 * 8192
 const JPEG_QUALITY = 88
 
@@ -62,7 +62,7 @@ function decode(bytes: Uint8Array): Pixels | null {
   const image = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
     if (image.toString('latin1', 1, 4) === 'PNG') {
-      // What it says of its size is what is allocated.
+      // Its declared size determines the allocation.
       if (image.readUInt32BE(16) * image.readUInt32BE(20) > MOST_PIXELS) return null
       return PNG.sync.read(image)
     }

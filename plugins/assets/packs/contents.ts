@@ -1,20 +1,20 @@
 import { createReadStream } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
+import { printablePath } from '../../../core/data/file-path.ts'
+import type { Spool } from '../../../core/data/spool.ts'
+import { Archive, type ArchivedFile } from '../../../core/data/zip-archive.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
-import { shownPath } from '../../../core/file-path.ts'
-import type { Spool } from '../../../core/spool.ts'
-import { Archive, type ArchivedFile } from '../../../core/zip-archive.ts'
 import { InvalidModel } from '../errors.ts'
-import { GLB, HEAD_BYTES, sniff, typeInPack } from '../file-type.ts'
-import { digestFile, headOf } from '../files.ts'
 import type { Limits } from '../limits.ts'
 import type { Models } from '../models/models.ts'
 import { blobKey, type StoredFile } from '../record.ts'
+import { GLB, HEAD_BYTES, sniff, typeInPack } from '../upload/file-type.ts'
+import { digestFile, headOf } from '../upload/local-file.ts'
 
 /** Folders and litter count too: so many entries for each file that a pack may have. */
 const ENTRIES_PER_FILE = 4
-/** What operating systems leave in archives without anybody asking. */
-const LITTER = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
+/** Files that operating systems add to archives. */
+const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
 
 interface Parts extends Pick<FastifyInstance, 'storage'> {
   models: Models
@@ -51,16 +51,16 @@ export async function unpack(parts: Parts, assetId: string, path: string): Promi
 }
 
 async function filesOf(archive: Archive, limits: Limits): Promise<ArchivedFile[]> {
-  const isLitter = (path: string) => LITTER.test(path)
-  const all = await archive.files({ most: limits.assetPackFiles * ENTRIES_PER_FILE, isLitter })
-  const meant = all.filter(({ path }) => !isLitter(path))
+  const isJunkFile = (path: string) => JUNK.test(path)
+  const all = await archive.files({ most: limits.assetPackFiles * ENTRIES_PER_FILE, isJunkFile })
+  const meant = all.filter(({ path }) => !isJunkFile(path))
   if (meant.length === 0) throw new InvalidRequest('The archive has no files.')
   if (meant.length > limits.assetPackFiles) {
     throw new PayloadTooLarge(`A pack has at most ${limits.assetPackFiles} files, not ${meant.length}.`)
   }
   for (const { path, size } of meant) {
     if (size > limits.assetBytes) {
-      throw new PayloadTooLarge(`${shownPath(path)} has ${size} bytes; a file has at most ${limits.assetBytes}.`)
+      throw new PayloadTooLarge(`${printablePath(path)} has ${size} bytes; a file has at most ${limits.assetBytes}.`)
     }
   }
   archive.checkTotal(meant, { what: 'a pack', mostBytes: limits.assetPackBytes })
@@ -105,7 +105,7 @@ async function inspect(models: Models, local: string, path: string) {
     return await models.run({ task: 'inspect', path: local })
   } catch (error) {
     if (!(error instanceof InvalidModel)) throw error
-    const reason = error.message.replace(/^This is/, `${shownPath(path)} is`)
+    const reason = error.message.replace(/^This is/, `${printablePath(path)} is`)
     throw new InvalidRequest(reason).with({ details: error.details ?? [] })
   }
 }

@@ -66,34 +66,31 @@ export function* within({ parts }: ZipLayout, start: number, end: number) {
   }
 }
 
-function localHeader({ crc32, size }: StoredFile, name: Buffer): Buffer {
-  const header = Buffer.alloc(LOCAL_BYTES + name.length)
+function localHeader(file: StoredFile, name: Buffer): Buffer {
+  const header = Buffer.alloc(LOCAL_BYTES)
   header.writeUInt32LE(0x04034b50, 0)
-  header.writeUInt16LE(VERSION, 4)
-  header.writeUInt16LE(UTF8, 6)
-  header.writeUInt16LE(DATE, 12)
-  header.writeUInt32LE(crc32, 14)
-  header.writeUInt32LE(size, 18)
-  header.writeUInt32LE(size, 22)
-  header.writeUInt16LE(name.length, 26)
-  name.copy(header, LOCAL_BYTES)
-  return header
+  describeFile(header.subarray(4), file, name)
+  return Buffer.concat([header, name])
 }
 
-function centralHeader({ crc32, size }: StoredFile, name: Buffer, offset: number): Buffer {
-  const header = Buffer.alloc(CENTRAL_BYTES + name.length)
+function centralHeader(file: StoredFile, name: Buffer, offset: number): Buffer {
+  const header = Buffer.alloc(CENTRAL_BYTES)
   header.writeUInt32LE(0x02014b50, 0)
   header.writeUInt16LE(VERSION, 4)
-  header.writeUInt16LE(VERSION, 6)
-  header.writeUInt16LE(UTF8, 8)
-  header.writeUInt16LE(DATE, 14)
-  header.writeUInt32LE(crc32, 16)
-  header.writeUInt32LE(size, 20)
-  header.writeUInt32LE(size, 24)
-  header.writeUInt16LE(name.length, 28)
+  describeFile(header.subarray(6), file, name)
   header.writeUInt32LE(offset, 42)
-  name.copy(header, CENTRAL_BYTES)
-  return header
+  return Buffer.concat([header, name])
+}
+
+/** Writes the fields that both headers have, from "version needed to extract" to the length of the name. */
+function describeFile(fields: Buffer, { crc32, size }: StoredFile, name: Buffer): void {
+  fields.writeUInt16LE(VERSION, 0)
+  fields.writeUInt16LE(UTF8, 2)
+  fields.writeUInt16LE(DATE, 8)
+  fields.writeUInt32LE(crc32, 10)
+  fields.writeUInt32LE(size, 14)
+  fields.writeUInt32LE(size, 18)
+  fields.writeUInt16LE(name.length, 22)
 }
 
 function endRecord(count: number, size: number, offset: number): Buffer {

@@ -1,26 +1,28 @@
 import type { FastifyInstance } from 'fastify'
 import {
-  AtOnce,
   Button,
   Chip,
   CodeBlock,
   type Content,
   CopyValue,
-  Facts,
+  DescriptionList,
   Form,
   formatBytes,
   html,
+  OptimisticToggle,
   PageHeader,
   Row,
   Section,
   Split,
   Stack,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
-import { PRESET_NAMES } from '../clips.ts'
+} from '../../../core/pages/index.ts'
+import { type Applied, PRESET_NAMES } from '../clips.ts'
+import { clipPath } from '../manifest.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
+import type { LodReason } from '../schemas.ts'
 import { modelStage } from './stage.ts'
 
 /** Rows of a table of files. */
@@ -30,6 +32,8 @@ const number = new Intl.NumberFormat('en')
 
 export interface AssetPageProps {
   asset: AssetRecord
+  /** Of other assets, that it was given. */
+  applied: readonly Applied[]
   /** Null when the account is gone. */
   ownerName: string | null
   owned: boolean
@@ -39,7 +43,7 @@ export interface AssetPageProps {
 /** One asset: to look at, to move, to link to; and, for its owner, to look after. */
 export function assetPage(
   app: Pick<FastifyInstance, 'browserFiles'>,
-  { asset, ownerName, owned, isAdmin }: AssetPageProps,
+  { asset, applied, ownerName, owned, isAdmin }: AssetPageProps,
 ): View {
   const path = pathOf(asset)
   const { source, lod } = asset.variants
@@ -60,10 +64,10 @@ export function assetPage(
     ...(source.triangles === null ? [] : [{ term: 'Triangles', detail: number.format(source.triangles) }]),
     ...(asset.kind === 'pack' ? [{ term: 'Files', detail: number.format(asset.files.length) }] : []),
     ...(asset.tags.length > 0 ? [{ term: 'Tags', detail: tagLinks(asset.tags) }] : []),
-    { term: 'Added', detail: html`<${When} at=${asset.createdAt} />` },
+    { term: 'Added', detail: html`<${Timestamp} at=${asset.createdAt} />` },
   ]
   const aside = html`<${Stack}>
-    <${Facts} items=${facts} />
+    <${DescriptionList} items=${facts} />
     ${isAdmin && curated(asset, curation)}
   <//>`
   return html`
@@ -71,20 +75,21 @@ export function assetPage(
       lede=${asset.description || undefined} actions=${html`${owned && ownerActions(asset)}<${Button} kind="act" href=${`${path}/file?variant=source`}>Download<//>`} />
     <${Split} aside=${aside}>
       ${stage(app, asset, isModel)}
-      ${isModel && clips(asset)}
-      <${Section} title="Use it in a game" description="The address stays the same; any page may load it.">
-        <${Facts} items=${[
+      ${isModel && clips(asset, applied)}
+      <${Section} title="Use it in a game" description="The address never changes. Any page may load it.">
+        <${DescriptionList} items=${[
           { term: 'Address', detail: html`<${CopyValue} label="Hot-link" value=${asset.fileUrl} />` },
           { term: 'Id', detail: html`<${CopyValue} label="Id" value=${asset.id} />` },
         ]} />
         ${isModel && html`<${CodeBlock} title="three.js" code=${snippet(asset)} />`}
+        ${asset.kind === 'animation' && html`<${CodeBlock} title="On a rigged model of yours" code=${applySnippet(asset)} />`}
         ${asset.kind === 'pack' && asset.files[0] && html`<${CodeBlock} title="One file of it" code=${fileSnippet(asset, asset.files[0].path)} />`}
       <//>
       ${
         asset.kind === 'pack'
           ? html`<${Section} title="Files" description=${asset.files.length > LISTED ? `The first ${LISTED} of ${number.format(asset.files.length)}; the manifest has all.` : undefined}><${Table} caption=${`Files of ${asset.title}`} columns=${filesOf(path)} rows=${asset.files.slice(0, LISTED)} /><//>`
           : isModel &&
-            html`<${Section} title="Variants" description="Games get the lighter form of a large model unless they ask for the other."><${Table} caption="Variants" columns=${variantsOf(path)} rows=${rows} /><//>`
+            html`<${Section} title="Variants" description=${variantsSaid(asset)}><${Table} caption="Variants" columns=${variantsOf(path)} rows=${rows} /><//>`
       }
     <//>`
 }
@@ -100,13 +105,16 @@ const stage = (app: Pick<FastifyInstance, 'browserFiles'>, asset: AssetRecord, i
 }
 
 /** Buttons that show another form of the model in the viewer; each file is also a link in the table below. */
-const clips = (asset: AssetRecord): View | null => {
-  if (!asset.humanoid && asset.animations.length === 0) return null
+const clips = (asset: AssetRecord, applied: readonly Applied[]): View | null => {
+  if (!asset.humanoid && asset.animations.length === 0 && applied.length === 0) return null
   const path = pathOf(asset)
+  const button = (label: string, address: string) =>
+    html`<button class="button small" type="button" hidden data-show=${`${path}${address}`}>${label}</button>`
   return html`<${Section} title="Movement" description=${asset.animations.length > 0 ? `Its own clips: ${asset.animations.join(', ')}.` : 'Clips that fit any humanoid rig.'}>
     <${Row}>
-      <button class="button small" type="button" hidden data-show=${`${path}/file`}>As it is</button>
-      ${asset.humanoid && PRESET_NAMES.map((preset) => html`<button class="button small" type="button" hidden data-show=${`${path}/animation/${preset}`}>${preset}</button>`)}
+      ${button('As it is', '/file')}
+      ${asset.humanoid && PRESET_NAMES.map((preset) => button(preset, clipPath(preset)))}
+      ${applied.map(({ clip, from }) => button(clip, clipPath(clip, from)))}
     <//>
   <//>`
 }
@@ -116,16 +124,16 @@ const ownerActions = (asset: AssetRecord): View => html`
   ${visibility(asset, (shown) => {
     const verb = shown.visibility === 'public' ? 'unpublish' : 'publish'
     const said = verb === 'publish' ? 'It is public: anybody may load it.' : 'It is private: only you may load it.'
-    return html`<${Form} action=${`${pathOf(asset)}/${verb}`} atOnce="visibility" said=${said}><${Button}>${verb === 'publish' ? 'Publish' : 'Make private'}<//><//>`
+    return html`<${Form} action=${`${pathOf(asset)}/${verb}`} optimistic="visibility" said=${said}><${Button}>${verb === 'publish' ? 'Publish' : 'Make private'}<//><//>`
   })}`
 
 /** A part that changes when the asset is published or made private. */
 const visibility = (asset: AssetRecord, show: (asset: AssetRecord) => Content): View => html`
-  <${AtOnce} name="visibility" then=${show({ ...asset, visibility: asset.visibility === 'public' ? 'private' : 'public' })}>${show(asset)}<//>`
+  <${OptimisticToggle} name="visibility" then=${show({ ...asset, visibility: asset.visibility === 'public' ? 'private' : 'public' })}>${show(asset)}<//>`
 
 /** A part that changes when it is taken among the curated, or released. */
 const curated = (asset: AssetRecord, show: (asset: AssetRecord) => Content): View => html`
-  <${AtOnce} name="curated" then=${show({ ...asset, curated: !asset.curated })}>${show(asset)}<//>`
+  <${OptimisticToggle} name="curated" then=${show({ ...asset, curated: !asset.curated })}>${show(asset)}<//>`
 
 /** SPDX identifiers have a page each; an expression of several has none. */
 const license = (id: string | null): Content =>
@@ -140,7 +148,7 @@ const tagLinks = (tags: readonly string[]): Content =>
 
 const curation = (asset: AssetRecord): View => {
   const verb = asset.curated ? 'release' : 'curate'
-  return html`<${Form} action=${`/admin${pathOf(asset)}/${verb}`} atOnce="curated"><${Button}>${asset.curated ? 'Release from the curated' : 'Mark as curated'}<//><//>`
+  return html`<${Form} action=${`/admin${pathOf(asset)}/${verb}`} optimistic="curated"><${Button}>${asset.curated ? 'Release from the curated' : 'Mark as curated'}<//><//>`
 }
 
 const variantsOf = (path: string) => [
@@ -162,6 +170,18 @@ interface VariantRow {
   triangles: number | null
 }
 
+const variantsSaid = ({ lodReason }: AssetRecord): string =>
+  lodReason === null
+    ? 'Games get the lighter version of a large model by default.'
+    : `There is no lighter version: ${LOD_REASONS[lodReason]}.`
+
+const LOD_REASONS: Record<LodReason, string> = {
+  few_triangles: 'it has few triangles already',
+  shape_would_change: 'its shape would change',
+  not_smaller: 'it would not be clearly smaller',
+  unreadable: 'this model can’t be processed',
+}
+
 const filesOf = (path: string) => [
   {
     label: 'File',
@@ -173,6 +193,9 @@ const filesOf = (path: string) => [
 
 const fileSnippet = (asset: AssetRecord, path: string): string =>
   `const answer = await fetch('${asset.fileUrl}?path=${encodeURIComponent(path)}')`
+
+const applySnippet = ({ slug, animations: [clip = ''] }: AssetRecord): string =>
+  `gameyard assets animate YOUR-MODEL --from ${slug} --clip ${/^[\w.-]+$/.test(clip) ? clip : `'${clip.replaceAll("'", "'\\''")}'`}`
 
 const snippet = (asset: AssetRecord): string => `import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js'
 

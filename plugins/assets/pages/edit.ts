@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { Errors } from 'typebox/value'
-import { Confirm, Field, Form, html, PageHeader, Section, type View } from '../../../core/pages.ts'
+import { Confirm, Field, Form, html, PageHeader, Section, type View } from '../../../core/pages/index.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { AssetChanges } from '../schemas.ts'
 
 const text = Type.String()
-/** What the form sends: all of it text. */
+/** The fields of the form, all as text. */
 export const EditForm = Type.Object(
   { title: text, slug: text, description: text, tags: text, license: text },
   { additionalProperties: false },
@@ -43,7 +43,7 @@ export const formOf = ({ title, slug, description, tags, license }: AssetRecord)
   ...{ title, slug, description, tags: tags.join(', '), license: license ?? '' },
 })
 
-/** What is said of an asset, to be changed. @param problems what was wrong with the last try, by field */
+/** The form for an asset's metadata. @param problems those of the last try, by field */
 export const editPage = (
   asset: AssetRecord,
   form: AssetForm,
@@ -61,8 +61,8 @@ export const editPage = (
     <${Field} label="License" name="license" value=${form.license} required=${false} autocomplete="off" mono error=${problems.license}
       hint=${html`An SPDX identifier, such as <code>CC0-1.0</code> or <code>CC-BY-4.0</code>.`} />
     <${Field} label="Address" name="slug" value=${form.slug} required maxlength=${63} autocomplete="off" mono error=${problems.slug}
-      hint="Games that link to the old one still find it." />
+      hint="Links to the old address still work." />
   <//>
   <${Section} title="Delete">
-    <${Confirm} label="Delete this asset" action=${`${pathOf(asset)}/delete`}><p>Games that link to it lose it at once, and it can't be brought back.</p><//>
+    <${Confirm} label="Delete this asset" action=${`${pathOf(asset)}/delete`}><p>Games that link to it lose it at once. It can't be restored.</p><//>
   <//>`

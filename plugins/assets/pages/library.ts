@@ -8,7 +8,7 @@ import {
   Pagination,
   Search,
   type View,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { KINDS } from '../schemas.ts'
 

@@ -1,17 +1,17 @@
 import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
+import type { Spool } from '../../../core/data/spool.ts'
 import { Forbidden, isPlatformError, NotFound } from '../../../core/errors.ts'
-import { renderPage } from '../../../core/pages.ts'
-import { readOut } from '../../../core/read-out.ts'
-import type { Routes } from '../../../core/routes.ts'
-import { extendPolicy } from '../../../core/security-headers.ts'
-import type { Spool } from '../../../core/spool.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import { drainBody } from '../../../core/http/drain-body.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { extendPolicy } from '../../../core/http/security-headers.ts'
+import { renderPage } from '../../../core/pages/index.ts'
 import type { Limits } from '../limits.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { AssetQuery } from '../schemas.ts'
-import { uploadForms } from '../upload/limits.ts'
+import { uploadForms, uploadRule } from '../upload/limits.ts'
 import { checkLength, receive } from '../upload/receive.ts'
 import { titleOf } from '../upload/title.ts'
 import { assetPage } from './asset.ts'
@@ -84,7 +84,7 @@ export const pages =
     app.post(
       '/assets/new',
       {
-        config: { auth: 'session', page: true, upload: true },
+        config: { auth: 'session', page: true, upload: uploadRule(limits) },
         constraints,
         onRequest: async (request) => checkLength(request, limits),
         schema: { hide: true },
@@ -100,7 +100,7 @@ export const pages =
           return reply.code(201).send({ page: pathOf(made) })
         } catch (error) {
           if (!isPlatformError(error)) throw error
-          await readOut(request.raw)
+          await drainBody(request.raw)
           if (!scripted) return form(request, reply, error.statusCode, error.message)
           const { code, message, details = [] } = error
           return reply.code(error.statusCode).send({ error: { code, message, details } })
@@ -121,7 +121,13 @@ export const pages =
         description: asset.description.slice(0, 160) || `A ${asset.kind} that any game may link to.`,
         user: viewer,
         scripts: [STAGE_SCRIPT],
-        body: assetPage(app, { asset, ownerName: owner?.name ?? null, owned, isAdmin: viewer?.isAdmin ?? false }),
+        body: assetPage(app, {
+          asset,
+          applied: await assets.clips.of(asset.id),
+          ownerName: owner?.name ?? null,
+          owned,
+          isAdmin: viewer?.isAdmin ?? false,
+        }),
       })
     })
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { html, type View } from '../../../core/pages.ts'
+import { html, type View } from '../../../core/pages/index.ts'
 
 /** The browser script of pages with a `modelStage`. */
 export const STAGE_SCRIPT = 'asset.js'

@@ -1,4 +1,4 @@
-import { Field, Form, html, PageHeader, type View } from '../../../core/pages.ts'
+import { Field, Form, html, PageHeader, type View } from '../../../core/pages/index.ts'
 
 /** The form that takes an asset in. @param problem what was wrong with the last try */
 export const uploadPage = (problem?: string): View => html`
@@ -6,11 +6,11 @@ export const uploadPage = (problem?: string): View => html`
     lede="A glTF binary (.glb), a picture, a sound, or a ZIP archive, which becomes a pack." />
   <${Form} id="upload-asset" action="/assets/new" multipart submit="Upload" error=${problem}>
     <div class="drop"><${Field} label="File" name="file" type="file" required accept=".glb,.zip,.png,.jpg,.jpeg,.webp,.gif,.hdr,.ktx2,.mp3,.ogg,.wav,.flac" /></div>
-    <${Field} label="Title" name="title" required=${false} maxlength=${120} autocomplete="off" hint="Without one, the name of the file." />
+    <${Field} label="Title" name="title" required=${false} maxlength=${120} autocomplete="off" hint="The default is the name of the file." />
     <${Field} label="Description" name="description" type="textarea" rows=${3} required=${false} />
     <${Field} label="Tags" name="tags" required=${false} autocomplete="off" hint="Up to ten, separated by commas: letters a to z, digits, hyphens." />
     <${Field} label="License" name="license" required=${false} autocomplete="off" mono hint=${html`An SPDX identifier, such as <code>CC0-1.0</code> or <code>CC-BY-4.0</code>.`} />
-    <${Field} label="Who may have it" name="visibility" type="select" value="private"
+    <${Field} label="Visibility" name="visibility" type="select" value="private"
       options=${[{ value: 'private', label: 'Only me' }, { value: 'public', label: 'Everybody' }]} />
     <div class="progress" hidden>
       <progress max="1" value="0" aria-label="Upload"></progress>

@@ -4,15 +4,22 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Blobs } from '../../../core/disk-cache.ts'
+import type { Blobs } from '../../../core/data/disk-cache.ts'
+import { writeFileRange } from '../../../core/data/write-file-range.ts'
 import { NotFound } from '../../../core/errors.ts'
-import { pump } from '../../../core/pump.ts'
-import { type Head, headOf, planOf, type Ready, readyOf, sendFromMemory } from '../../../core/send-file.ts'
+import {
+  type BufferedFile,
+  bufferedFile,
+  type FileHead,
+  fileHead,
+  planResponse,
+  sendFromMemory,
+} from '../../../core/http/send-file.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import type { AssetBlob } from '../blobs.ts'
 import { layOut, within, type ZipLayout } from '../packs/zip.ts'
 import type { AssetRecord } from '../record.ts'
-import { type Door, headersOf } from './headers.ts'
+import { headersOf, type Surface } from './headers.ts'
 
 /** Blobs up to this size are kept ready in memory. */
 const HOT_BYTES = 256 * 1024
@@ -20,18 +27,18 @@ const HOT_BYTES = 256 * 1024
 const MEMORY_BYTES = 32 * 1024 * 1024
 
 /** Bytes of an asset that can be asked for. */
-export interface Piece {
+export interface AssetBlobRef {
   sha256: string
   size: number
   contentType: string
-  /** What a browser saves it as. */
+  /** The file name for downloads. */
   name: string
   /** For `X-Service-Variant`; null for what has no variants. */
   variant: 'source' | 'lod' | null
 }
 
 export interface Audience {
-  door: Door
+  door: Surface
   /** Whether scripts of other origins may read the answer. */
   shared: boolean
 }
@@ -41,7 +48,7 @@ interface RawReply {
   hijack(): unknown
 }
 
-type ZipPiece = ReturnType<typeof within> extends Generator<infer Piece> ? Piece : never
+type ZipPiece = ReturnType<typeof within> extends Generator<infer AssetBlobRef> ? AssetBlobRef : never
 
 /** Takes the response out of Fastify's hands; until then whatever is thrown becomes an error answer. */
 function take(reply: RawReply): ServerResponse {
@@ -49,7 +56,7 @@ function take(reply: RawReply): ServerResponse {
   return reply.raw
 }
 
-const keyOf = ({ variant, sha256, name }: Piece, { door, shared }: Audience) =>
+const keyOf = ({ variant, sha256, name }: AssetBlobRef, { door, shared }: Audience) =>
   `${door} ${shared} ${variant} ${sha256} ${name}`
 
 /** The bytes of assets over HTTP: entity tags, ranges, caching. Writes to the raw response. */
@@ -59,7 +66,7 @@ export class Delivery {
   readonly #hot = new Map<string, Buffer>()
   #bytes = 0
   /** Heads and bodies made for an asset as it was read last; they go with it. */
-  readonly #ready = new WeakMap<AssetRecord, Map<string, Ready>>()
+  readonly #ready = new WeakMap<AssetRecord, Map<string, BufferedFile>>()
   readonly #zips = new WeakMap<AssetRecord, ZipLayout>()
 
   constructor(parts: { blobs: Blobs<AssetBlob>; log: FastifyBaseLogger }) {
@@ -71,18 +78,18 @@ export class Delivery {
   async send(
     request: IncomingMessage,
     reply: RawReply,
-    { asset, piece, audience }: { asset: AssetRecord; piece: Piece; audience: Audience },
+    { asset, piece, audience }: { asset: AssetRecord; piece: AssetBlobRef; audience: Audience },
   ): Promise<void> {
     const key = keyOf(piece, audience)
     const known = this.#ready.get(asset)?.get(key)
     if (known) return sendFromMemory(request, take(reply), known)
-    const head = headOf(
+    const head = fileHead(
       { etag: `"${piece.sha256}"`, size: piece.size, isDocument: false },
       headersOf(asset, piece, audience),
     )
     if (piece.size <= HOT_BYTES) {
-      const ready = readyOf(head, await this.#load(asset.id, piece))
-      const pieces = this.#ready.get(asset) ?? new Map<string, Ready>()
+      const ready = bufferedFile(head, await this.#load(asset.id, piece))
+      const pieces = this.#ready.get(asset) ?? new Map<string, BufferedFile>()
       this.#ready.set(asset, pieces.set(key, ready))
       return sendFromMemory(request, take(reply), ready)
     }
@@ -90,7 +97,7 @@ export class Delivery {
   }
 
   /** What `send` would answer with, if that is in memory already. */
-  ready(asset: AssetRecord, piece: Piece, audience: Audience): Ready | undefined {
+  ready(asset: AssetRecord, piece: AssetBlobRef, audience: Audience): BufferedFile | undefined {
     return this.#ready.get(asset)?.get(keyOf(piece, audience))
   }
 
@@ -104,8 +111,8 @@ export class Delivery {
     this.#zips.set(asset, layout)
     const about = { contentType: 'application/zip', name: `${asset.slug}.zip`, variant: 'source' }
     const headers = headersOf(asset, about, audience)
-    const head = headOf({ etag: `"zip-${layout.digest}"`, size: layout.size, isDocument: false }, headers)
-    const { status, headers: sent, bytes } = planOf(request, head)
+    const head = fileHead({ etag: `"zip-${layout.digest}"`, size: layout.size, isDocument: false }, headers)
+    const { status, headers: sent, bytes } = planResponse(request, head)
     if (bytes === null) {
       take(reply).writeHead(status, sent).end()
       return
@@ -159,7 +166,7 @@ export class Delivery {
         }
         const file = opened.value as FileHandle | Readable
         if (file instanceof Readable) await pipeline(file, response, { end: false })
-        else await pump(file, { start: from, end: to }, response, { last: false }).finally(() => file.close())
+        else await writeFileRange(file, { start: from, end: to }, response, { last: false }).finally(() => file.close())
         opened = await files.next()
       }
       response.end()
@@ -171,9 +178,9 @@ export class Delivery {
   async #stream(
     request: IncomingMessage,
     reply: RawReply,
-    { head, blob }: { head: Head; blob: AssetBlob },
+    { head, blob }: { head: FileHead; blob: AssetBlob },
   ): Promise<void> {
-    const { status, headers, bytes } = planOf(request, head)
+    const { status, headers, bytes } = planResponse(request, head)
     if (bytes === null) {
       take(reply).writeHead(status, headers).end()
       return
@@ -183,7 +190,7 @@ export class Delivery {
     const stream = file ? null : await this.#orNotFound(this.#blobs.open(blob, range))
     const response = take(reply).writeHead(status, headers)
     if (file) {
-      await this.#finish(response, pump(file, range ?? { start: 0, end: blob.size - 1 }, response))
+      await this.#finish(response, writeFileRange(file, range ?? { start: 0, end: blob.size - 1 }, response))
       await file.close()
     } else {
       await this.#finish(response, pipeline(stream as Readable, response))
@@ -196,7 +203,7 @@ export class Delivery {
       await sending
     } catch (error) {
       response.destroy()
-      this.#log.debug({ err: error }, 'an asset was not sent to its end')
+      this.#log.debug({ err: error }, 'sending an asset failed before its end')
     }
   }
 

@@ -4,12 +4,12 @@ import type { AssetRecord } from '../record.ts'
  * From where an asset is asked for: hot-linked from the Studio's origin, through a game's own origin, or by a page of
  * the portal.
  */
-export type Door = 'studio' | 'proxy' | 'page'
+export type Surface = 'studio' | 'proxy' | 'page'
 
 const PUBLIC = 'public, max-age=86400'
 const CURATED = 'public, max-age=31536000, immutable'
 
-/** What of an answer scripts of other origins may read beside its body. */
+/** The headers that scripts of other origins may read. */
 const EXPOSED = 'X-Service-Variant, ETag, Content-Length, Content-Range, Accept-Ranges'
 
 /** Any page may read what has these, and no credentials of the browser go with it. */
@@ -28,7 +28,7 @@ export const PREFLIGHT = {
 }
 
 /** `Cache-Control` of the specification; a curated pack never changes, so its files may be kept for good. */
-export function cachingOf(asset: Pick<AssetRecord, 'visibility' | 'curated' | 'kind'>, door: Door): string {
+export function cachingOf(asset: Pick<AssetRecord, 'visibility' | 'curated' | 'kind'>, door: Surface): string {
   if (asset.visibility === 'private') return 'private, no-store'
   return asset.curated && asset.kind === 'pack' && door !== 'proxy' ? CURATED : PUBLIC
 }
@@ -42,7 +42,7 @@ export function cachingOf(asset: Pick<AssetRecord, 'visibility' | 'curated' | 'k
 export function headersOf(
   asset: AssetRecord,
   { contentType, name, variant }: { contentType: string; name: string; variant: string | null },
-  { door, shared }: { door: Door; shared: boolean },
+  { door, shared }: { door: Surface; shared: boolean },
 ): string[] {
   const displays = /^(?:image|audio|video|model)\//.test(contentType)
   return [

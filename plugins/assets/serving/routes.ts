@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
-import type { Routes } from '../../../core/routes.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import type { AssetRecord } from '../record.ts'
-import { AssetParams, Variant } from '../schemas.ts'
+import { AssetParams, ClipParams, ClipQuery, Variant } from '../schemas.ts'
 import { drawnThumbnail } from '../thumbnail.ts'
 import type { Audience } from './delivery.ts'
-import { CORS, type Door, PREFLIGHT } from './headers.ts'
-import { firstLook } from './look.ts'
+import { fastPathHandler } from './fast-path.ts'
+import { CORS, PREFLIGHT, type Surface } from './headers.ts'
 
 const FileQuery = Type.Object({
   variant: Type.Optional(Variant),
@@ -24,7 +24,7 @@ const DRAWN = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Who asks: a token counts with `assets:read` only, and a browser session where our own pages ask. */
+/** The viewer: a token counts with `assets:read` only, and a browser session for requests of our own pages. */
 export function viewerOf(request: FastifyRequest): string | null {
   const { principal } = request
   if (!principal) return null
@@ -35,7 +35,7 @@ export function viewerOf(request: FastifyRequest): string | null {
 async function seen(
   request: FastifyRequest,
   reply: FastifyReply,
-  door: Door,
+  door: Surface,
 ): Promise<{ asset: AssetRecord; audience: Audience }> {
   const { id } = request.params as { id: string }
   const asset = await request.server.assets.find(id, viewerOf(request))
@@ -51,7 +51,7 @@ async function seen(
  * browser session of an owner counts. A private asset is no asset to everyone else.
  */
 export const fileRoutes: Routes = async (app) => {
-  const file = (door: Door) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const file = (door: Surface) => async (request: FastifyRequest, reply: FastifyReply) => {
     const { asset, audience } = await seen(request, reply, door)
     const { variant, path } = request.query as FileQuery
     if (asset.kind === 'pack') {
@@ -67,7 +67,7 @@ export const fileRoutes: Routes = async (app) => {
     return reply
   }
 
-  const thumbnail = (door: Door) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const thumbnail = (door: Surface) => async (request: FastifyRequest, reply: FastifyReply) => {
     const { asset, audience } = await seen(request, reply, door)
     const { thumbnailSha256: sha256 } = asset
     const [file] = asset.files
@@ -88,9 +88,12 @@ export const fileRoutes: Routes = async (app) => {
     return reply
   }
 
-  const animation = (door: Door) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const animation = (door: Surface) => async (request: FastifyRequest, reply: FastifyReply) => {
     const { asset, audience } = await seen(request, reply, door)
-    const piece = await app.assets.clips.get(asset, (request.params as { preset: string }).preset)
+    const { preset } = request.params as { preset: string }
+    const { from } = request.query as { from?: string }
+    const { clips } = app.assets
+    const piece = from === undefined ? await clips.get(asset, preset) : await clips.applied(asset, from, preset)
     await app.assets.delivery.send(request.raw, reply, { asset, audience, piece })
     return reply
   }
@@ -103,7 +106,7 @@ export const fileRoutes: Routes = async (app) => {
       .send()
   }
 
-  app.firstLooks.install('/api/assets/:id/file', firstLook(app, 'studio'))
+  app.fastPath.install('/api/assets/:id/file', fastPathHandler(app, 'studio'))
   const shared = { auth: 'optional', quiet: true, rateLimit: false, ownSecurityHeaders: true } as const
   for (const [door, origin, base] of [
     ['studio', 'studio', '/api/assets'],
@@ -147,11 +150,13 @@ export const fileRoutes: Routes = async (app) => {
       schema: {
         ...(door === 'studio'
           ? {
-              summary: 'The rigged model with a clip: idle, walk, run, jump, wave, dance, sit or death',
+              summary:
+                'The rigged model with a clip: idle, walk, run, jump, wave, dance, sit or death; with `from`, one that was put on it',
               tags: ['assets'],
             }
           : { hide: true }),
-        params: Type.Object({ ...AssetParams.properties, preset: Type.String({ maxLength: 20 }) }),
+        params: ClipParams,
+        querystring: ClipQuery,
       },
       handler: animation(door),
     })

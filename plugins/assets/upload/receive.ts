@@ -1,19 +1,16 @@
 import type { FastifyRequest } from 'fastify'
+import { type Spool, UploadCut } from '../../../core/data/spool.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
-import { type Spool, UploadCut } from '../../../core/spool.ts'
-import type { LocalFile } from '../intake.ts'
 import type { Limits } from '../limits.ts'
 import type { UploadFields } from '../schemas.ts'
 import { fieldsOf } from './fields.ts'
-
-/** What multipart adds to the file itself. */
-const ENVELOPE_BYTES = 128 * 1024
+import type { LocalFile } from './ingest.ts'
+import { uploadRule } from './limits.ts'
 
 /** @throws PayloadTooLarge for an announced length that no upload may have, before a byte of it is read */
 export function checkLength(request: FastifyRequest, limits: Limits): void {
-  const most = Math.max(limits.assetBytes, limits.assetPackBytes)
-  if (Number(request.headers['content-length'] ?? 0) > most + ENVELOPE_BYTES) {
-    throw new PayloadTooLarge(`An upload has at most ${most} bytes.`)
+  if (Number(request.headers['content-length'] ?? 0) > uploadRule(limits).maxBytes) {
+    throw new PayloadTooLarge(`An upload has at most ${Math.max(limits.assetBytes, limits.assetPackBytes)} bytes.`)
   }
 }
 
@@ -53,7 +50,7 @@ export async function receive<Result>(
   }
 }
 
-/** What the library says of a file in a form that ends in the middle has no code. */
+/** The library's error for a form that ends in the middle of a file has no code. */
 function asCut(error: unknown): never {
   throw (error as { code?: string }).code ? error : new UploadCut().with({ cause: error })
 }
@@ -66,7 +63,7 @@ async function* parts(request: FastifyRequest) {
     const { statusCode = 500, code } = error as { statusCode?: number; code?: string }
     if (error instanceof PayloadTooLarge || error instanceof InvalidRequest || error instanceof UploadCut) throw error
     if (statusCode < 500 || !code || /^(?:ERR_STREAM|ECONNRESET)/.test(code)) {
-      throw new InvalidRequest('The form did not arrive whole.').with({ cause: error })
+      throw new InvalidRequest('The form did not arrive completely.').with({ cause: error })
     }
     throw error
   }

@@ -23,8 +23,9 @@ async function perform(task: ModelTask): Promise<unknown> {
       return inspectModel(bytes)
     case 'simplify': {
       const simplified = await simplifyModel(bytes)
-      if (simplified) await writeFile(task.out, simplified.bytes)
-      return simplified && { triangles: simplified.triangles }
+      if ('reason' in simplified) return simplified
+      await writeFile(task.out, simplified.bytes)
+      return { triangles: simplified.triangles }
     }
     case 'draw': {
       const picture = drawModel((await readModel(bytes)).document)
@@ -37,9 +38,12 @@ async function perform(task: ModelTask): Promise<unknown> {
       return picture && true
     }
     case 'animate': {
-      const animated = await animateModel(bytes, task.preset)
-      if (animated) await writeFile(task.out, animated)
-      return animated !== null
+      const { clip } = task
+      const choice = 'preset' in clip ? clip : { library: await readFile(clip.from), clip: clip.name }
+      const animated = await animateModel(bytes, choice)
+      if (typeof animated === 'string') return animated
+      await writeFile(task.out, animated)
+      return 'animated'
     }
   }
 }
@@ -49,7 +53,7 @@ parentPort?.on('message', async (task: ModelTask) => {
   try {
     answer = { result: await perform(task) }
   } catch (error) {
-    // Whatever breaks while a stranger's file is read is the file's fault.
+    // Every error while reading a stranger's file is the file's fault.
     const { message, stack, code } = error as NodeJS.ErrnoException
     if (error instanceof ModelRefusal) answer = { refusal: { message, details: error.details } }
     else if (error instanceof RangeError) answer = { refusal: { message: 'it is too deep or too large.', details: [] } }

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 class JobFailed(Exception):
     """The job can't be completed; `code` is one of the API's error codes."""
 
-    def __init__(self, code, message):
+    def __init__(self, code, message=""):
         super().__init__(message)
         self.code = code
 
@@ -31,6 +31,18 @@ def finish(outcome):
     path = os.path.join(OUTPUT, "outcome.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(outcome, file)
+
+
+def assert_complete(request):
+    """Blender's exporter stands on numpy: better said before the script runs than after, in a traceback."""
+    if request["action"] not in ("create", "revise", "export"):
+        return
+    try:
+        import numpy
+
+        numpy.ndarray
+    except Exception:
+        raise JobFailed("blender_incomplete")
 
 
 def run_script(text, job):
@@ -89,6 +101,7 @@ def main():
     job.begin(request)
     sys.modules["job"] = job
     try:
+        assert_complete(request)
         try:
             prepare(request, job)
         except JobFailed:
@@ -102,8 +115,8 @@ def main():
         finish({"ok": True, "warnings": job.warnings})
         job.progress(1.0, "done")
     except JobFailed as error:
-        print(f"error: {error}")
-        finish({"ok": False, "code": error.code, "message": str(error)})
+        print(f"error: {str(error) or error.code}")
+        finish({"ok": False, "code": error.code, **({"message": str(error)} if str(error) else {})})
     except MemoryError:
         finish({"ok": False, "code": "limit_exceeded", "message": "The job asked for more memory than it may have."})
     except Exception as error:

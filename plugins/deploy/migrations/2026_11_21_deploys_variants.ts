@@ -1,4 +1,4 @@
-import type { Migration } from '../../../core/migrations.ts'
+import type { Migration } from '../../../core/data/migrations.ts'
 
 export const variantsMigration: Migration = {
   name: '2026_11_21_deploys_variants',

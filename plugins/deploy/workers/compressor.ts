@@ -14,7 +14,7 @@ import {
   createGzip,
   gzipSync,
 } from 'node:zlib'
-import type { Variant } from '../compressor.ts'
+import type { Variant } from '../compression/compressor.ts'
 
 /**
  * What is larger goes in pieces: a thread can't be ended within one call, and a stop must not wait for a minute's

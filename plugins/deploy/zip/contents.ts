@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { printablePath } from '../../../core/data/file-path.ts'
+import type { Archive, ArchivedFile } from '../../../core/data/zip-archive.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
-import { shownPath } from '../../../core/file-path.ts'
-import { isLate, withinTime } from '../../../core/time-limit.ts'
-import type { Archive, ArchivedFile } from '../../../core/zip-archive.ts'
+import { isTimeout, runWithTimeout } from '../../../core/jobs/sync-timeout.ts'
 import type { DeployLimits } from '../schemas.ts'
-import { IGNORE_FILE, isLitter, leftOut } from './left-out.ts'
+import { IGNORE_FILE, ignoreFilter, isJunkFile } from './ignore-rules.ts'
 
 /** Folders and litter count too: so many entries for each file that a deploy may have. */
-const ENTRIES_PER_FILE = 4
+const ENTRIES_PER_FILE = 2
 const IGNORE_FILE_BYTES = 65_536
 /** How long matching a build's files against its patterns may take in all; a few `**` can take for ever. */
 const MATCHING_MS = 5000
@@ -26,12 +26,12 @@ export async function contentsOf(
   archive: Archive,
   limits: DeployLimits,
 ): Promise<{ files: ArchivedFile[]; skipped: number }> {
-  const all = await archive.files({ most: limits.filesPerDeploy * ENTRIES_PER_FILE, isLitter })
+  const all = await archive.files({ most: limits.filesPerDeploy * ENTRIES_PER_FILE, isJunkFile })
   const root = rootOf(all.map(({ path }) => path))
   const inside = all.filter(({ path }) => path.startsWith(root))
   const listed = inside.find(({ path }) => path === root + IGNORE_FILE)
   const relative = inside.map((file) => ({ ...file, path: file.path.slice(root.length) }))
-  const isLeftOut = leftOut(listed ? await textOf(archive, listed) : '')
+  const isLeftOut = ignoreFilter(listed ? await textOf(archive, listed) : '')
   // Our own patterns take no time; those of strangers may.
   const files = listed ? await published(relative, isLeftOut) : relative.filter(({ path }) => !isLeftOut(path))
   if (files.length > limits.filesPerDeploy) {
@@ -39,7 +39,9 @@ export async function contentsOf(
   }
   for (const { size, path } of files) {
     if (size > limits.deployFileBytes) {
-      throw new PayloadTooLarge(`${shownPath(path)} has ${size} bytes; a file has at most ${limits.deployFileBytes}.`)
+      throw new PayloadTooLarge(
+        `${printablePath(path)} has ${size} bytes; a file has at most ${limits.deployFileBytes}.`,
+      )
     }
   }
   archive.checkTotal(files, { what: 'a deploy', mostBytes: limits.deployBytes })
@@ -54,9 +56,9 @@ async function published(files: ArchivedFile[], isLeftOut: (path: string) => boo
     const began = performance.now()
     const slice = files.slice(at, at + SLICE_FILES)
     try {
-      kept.push(...withinTime(Math.min(leftMs, SLICE_MS), () => slice.filter(({ path }) => !isLeftOut(path))))
+      kept.push(...runWithTimeout(Math.min(leftMs, SLICE_MS), () => slice.filter(({ path }) => !isLeftOut(path))))
     } catch (error) {
-      if (!isLate(error)) throw error
+      if (!isTimeout(error)) throw error
       throw new InvalidRequest(`The patterns in ${IGNORE_FILE} take too long to match; write them with fewer \`**\`.`)
     }
     leftMs -= performance.now() - began
@@ -72,7 +74,7 @@ async function textOf(archive: Archive, file: ArchivedFile): Promise<string> {
 
 /** The one folder that everything is in, when the `index.html` is in there: people zip the folder, not what it holds. */
 function rootOf(paths: readonly string[]): string {
-  const meant = paths.filter((path) => !isLitter(path))
+  const meant = paths.filter((path) => !isJunkFile(path))
   if (meant.includes('index.html')) return ''
   const [first = ''] = meant
   const root = first.slice(0, first.indexOf('/') + 1)

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
+import { Archive, type ArchivedFile } from '../../../core/data/zip-archive.ts'
 import { InvalidRequest, isPlatformError } from '../../../core/errors.ts'
-import { Archive, type ArchivedFile } from '../../../core/zip-archive.ts'
-import { forEach } from '../concurrently.ts'
+import { forEach } from '../concurrency.ts'
 import type { DeployLimits } from '../schemas.ts'
 import { contentsOf } from './contents.ts'
 
 /** Files that are unpacked side by side. */
 const CONCURRENCY = 4
 
-/** What became of an archive. */
+/** The result of publishing an archive. */
 export interface Published {
   deployId: string
   /** Files of the archive that are not published: secrets, histories, litter, and what `.gameyardignore` lists. */
@@ -47,7 +47,7 @@ export async function publishArchive(
     try {
       await forEach(CONCURRENCY, wanted, async ({ sha256, size }) => {
         const body = archive.read(byDigest.get(sha256) as ArchivedFile)
-        await deploys.store(deployId, { sha256, size }, body).finally(() => body.destroy())
+        await deploys.uploads.store(deployId, { sha256, size }, body).finally(() => body.destroy())
       })
       await deploys.finalize(playerId, deployId)
     } catch (error) {

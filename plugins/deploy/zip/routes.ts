@@ -2,18 +2,20 @@ import { join } from 'node:path'
 import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
+import { Spool, UploadCut } from '../../../core/data/spool.ts'
 import { InvalidRequest, isPlatformError, PayloadTooLarge } from '../../../core/errors.ts'
-import { readOut } from '../../../core/read-out.ts'
-import type { Routes } from '../../../core/routes.ts'
-import { Spool, UploadCut } from '../../../core/spool.ts'
-import { showDeploys } from '../pages.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import { drainBody } from '../../../core/http/drain-body.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { showDeploys } from '../pages/routes.ts'
 import type { ArchiveLimits, DeployLimits } from '../schemas.ts'
+import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { publishArchive } from './publish.ts'
-import { Turns } from './turns.ts'
 
 const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const LONGEST_MESSAGE = 500
+/** The overhead of multipart. */
+const ENVELOPE_BYTES = 64 * 1024
 
 /** Where the form on the page of a game's deploys sends a zip archive. */
 export const zipRoutes =
@@ -21,35 +23,39 @@ export const zipRoutes =
   async (app) => {
     const spool = new Spool(join(app.config.dataDir, 'archives'))
     await spool.prepare()
-    const turns = new Turns({ most: limits.archivesAtOnce, mostEach: limits.archivesAtOncePerPlayer })
+    const turns = new ConcurrencyLimit({ most: limits.archivesAtOnce, mostEach: limits.archivesAtOncePerPlayer })
     await app.register(multipart, {
       limits: { fileSize: limits.deployBytes, files: 1, fields: 1, fieldSize: 4 * LONGEST_MESSAGE, parts: 2 },
     })
+    const upload = { maxBytes: limits.deployBytes + ENVELOPE_BYTES }
 
     /** Before a byte of the archive is read. */
     const mustOwn = async (request: FastifyRequest) => {
       await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
     }
 
-    const publish = async (request: FastifyRequest, slug: string) => {
+    const publish = async (request: FastifyRequest, slug: string, gone: AbortSignal) => {
       const { playerId } = callerOf(request)
       const game = await app.games.mustOwn(playerId, slug)
       const part = await request.file().catch((error) => {
-        throw new InvalidRequest('The form did not arrive whole.').with({ cause: error })
+        throw new InvalidRequest('The form did not arrive completely.').with({ cause: error })
       })
       if (!part) throw new InvalidRequest('Choose a zip archive.')
       request.raw.once('close', () => {
         if (!request.raw.complete) part.file.destroy(new UploadCut())
       })
       const file = await spool.take(part.file)
+      let endTurn: (() => void) | undefined
       try {
         // It ends at the limit as if that were its end.
         if (part.file.truncated) throw new PayloadTooLarge(`An archive has at most ${limits.deployBytes} bytes.`)
         const field = part.fields.message
         const text = field && !Array.isArray(field) && field.type === 'field' ? String(field.value) : ''
         const message = text.trim().slice(0, LONGEST_MESSAGE)
+        endTurn = await turns.take(playerId, gone)
         return await publishArchive(app, limits, { playerId, gameId: game.id, file, message })
       } finally {
+        endTurn?.()
         await spool.remove(file)
       }
     }
@@ -57,25 +63,23 @@ export const zipRoutes =
     app.post(
       '/games/:slug/deploys',
       {
-        config: { auth: 'session', page: true, upload: true },
+        config: { auth: 'session', page: true, upload },
         constraints: { origin: 'portal' },
         onRequest: mustOwn,
         schema: { params: Params, hide: true },
       },
       async (request, reply: FastifyReply) => {
         const { slug } = request.params as { slug: string }
-        let endTurn: (() => void) | undefined
+        const gone = new AbortController()
+        reply.raw.once('close', () => gone.abort())
         try {
-          endTurn = turns.take(callerOf(request).playerId)
-          const { skipped } = await publish(request, slug)
+          const { skipped } = await publish(request, slug, gone.signal)
           return reply.redirect(`/games/${slug}/deploys?published=${skipped}`, 303)
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error
-          await readOut(request.raw)
+          await drainBody(request.raw)
           if (error.headers) reply.headers(error.headers)
           return showDeploys(app, request, reply, { slug, problem: error.message, status: error.statusCode })
-        } finally {
-          endTurn?.()
         }
       },
     )

@@ -5,15 +5,15 @@ import {
   Chip,
   Confirm,
   CopyValue,
-  Facts,
+  DescriptionList,
   Field,
   Form,
   html,
   Notice,
   Section,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import { dashboardHeader, type Game } from '../../games/index.ts'
 import { gameNameOf } from '../record.ts'
 import type { Domain } from '../schemas.ts'
@@ -35,7 +35,7 @@ export function domainsPage(app: App, { game, domains, typed, problem, about }: 
   const path = `/games/${game.slug}/settings/domains`
   return html`
     ${dashboardHeader(app, game, `/games/${game.slug}/settings`)}
-    <${Section} layout="side" title="Add a domain" description="A name that is yours. Two records in its DNS bring players here: one proves that you rule it, the other leads to the game.">
+    <${Section} layout="side" title="Add a domain" description="A domain name of your own needs two DNS records. One proves your ownership. The other leads players to the game.">
       <${Form} action=${path} submit="Add" inline>
         <${Field} label="Domain" name="name" value=${typed} required mono maxlength=${253} autocomplete="off" inputmode="url"
           hint="play.example.com" error=${about === undefined ? problem : undefined} />
@@ -75,34 +75,34 @@ function domainSection(app: App, game: Game, domain: Domain, problem: string | u
 
 const PROOF = {
   missing: 'No TXT record was found there yet. New records take minutes, sometimes hours, to be seen everywhere.',
-  wrong: 'There is a TXT record with another text. Compare it with the value below, letter by letter.',
+  wrong: 'There is a TXT record with another value. Compare it with the value below.',
   taken:
     'The proof is there, but the domain belongs to another game, whose proof is there as well. Remove that one first.',
   unreachable: "The domain's name servers gave no answer. Nothing changes until they do.",
 }
 const ADDRESS = {
-  missing: 'The name leads nowhere yet: add the second record.',
+  missing: 'The name has no address yet: add the second record.',
   elsewhere:
     'The name leads to another server. That is right only when a proxy of yours stands there and passes requests on.',
   unreachable: 'Where the name leads could not be looked up.',
 }
 
-/** What the last look has found, in words, where something is left to do. */
+/** The result of the last check in words, where something is left to do. */
 function findings({ state, proof, address, checkedAt, offAt }: Domain): View {
   const proofSays = proof && proof !== 'found' ? PROOF[proof] : null
   const addressSays = address && address !== 'here' && state !== 'pending' ? ADDRESS[address] : null
   return html`
-    ${offAt && html`<${Notice} tone="warn">The proof has gone from the DNS. The game stays here until <${When} at=${offAt} />; put the record back to keep it.<//>`}
+    ${offAt && html`<${Notice} tone="warn">The TXT record is gone from the DNS. The domain works until <${Timestamp} at=${offAt} />; put the record back to keep it.<//>`}
     ${proofSays && !offAt && html`<${Notice}>${proofSays}<//>`}
     ${addressSays && html`<${Notice}>${addressSays}<//>`}
-    <p class="soft">${checkedAt ? html`Looked up again by itself, last on <${When} at=${checkedAt} />` : 'Not looked up yet.'}</p>`
+    <p class="soft">${checkedAt ? html`The platform checks again by itself; last check: <${Timestamp} at=${checkedAt} />` : 'Not looked up yet.'}</p>`
 }
 
 function records({ origins }: App, game: Game, { records: list }: Domain): View {
   return html`
     ${list.map(
       ({ type, name, value }) => html`
-        <${Card}><${Facts} items=${[
+        <${Card}><${DescriptionList} items=${[
           { term: 'Type', detail: type },
           { term: 'Name', detail: html`<${CopyValue} value=${name} label=${`name of the ${type} record`} />` },
           { term: 'Value', detail: html`<${CopyValue} value=${value} label=${`value of the ${type} record`} />` },

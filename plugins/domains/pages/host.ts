@@ -1,5 +1,6 @@
 import Type from 'typebox'
-import { adminPage, callerOf } from '../../../core/auth.ts'
+import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import {
   Chip,
   Confirm,
@@ -10,9 +11,8 @@ import {
   renderPage,
   Stack,
   Table,
-  When,
-} from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+  Timestamp,
+} from '../../../core/pages/index.ts'
 import type { HostedDomain } from '../domains.ts'
 
 const PER_PAGE = 50
@@ -52,12 +52,12 @@ export const hostPages: Routes = async (app) => {
           game &&
           html`<a href=${`/admin/players/${game.ownerId}`}><bdi>${owners.get(game.ownerId) ?? game.ownerId}</bdi></a>`,
       },
-      { label: 'Looked up', cell: ({ checkedAt }: HostedDomain) => html`<${When} at=${checkedAt} />` },
+      { label: 'Looked up', cell: ({ checkedAt }: HostedDomain) => html`<${Timestamp} at=${checkedAt} />` },
       {
         label: 'Actions',
         action: true,
         cell: ({ id, name }: HostedDomain) =>
-          html`<${Confirm} label="Remove" action=${`/admin/domains/${id}/remove`} submit=${`Remove ${name}`}><p>Its game is not served there any more. Its owner can add it again.</p><//>`,
+          html`<${Confirm} label="Remove" action=${`/admin/domains/${id}/remove`} submit=${`Remove ${name}`}><p>The domain no longer serves the game. The owner can add it again.</p><//>`,
       },
     ]
     const empty = html`<${EmptyState} title="No domains yet">Makers add them in the settings of their games.<//>`
@@ -68,7 +68,7 @@ export const hostPages: Routes = async (app) => {
       user: callerOf(request).viewer,
       flash: removed ? { message: `${removed} was removed.` } : null,
       body: html`
-        <${PageHeader} title="Domains" lede="Names that makers brought for their games. A game is served at one once the DNS proves whose it is." />
+        <${PageHeader} title="Domains" lede="Domains that makers added to their games. A domain works once a DNS record proves its ownership." />
         <${Stack}>
           <${Table} caption="Domains" columns=${columns} rows=${domains} empty=${empty} />
           <${Pagination} label="Domains" next=${nextCursor && `/admin/domains?cursor=${nextCursor}`} first=${cursor ? '/admin/domains' : null} />

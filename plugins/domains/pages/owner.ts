@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
 import { isPlatformError } from '../../../core/errors.ts'
-import { renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { renderPage } from '../../../core/pages/index.ts'
 import { domainsPage } from './domains.ts'
 
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })

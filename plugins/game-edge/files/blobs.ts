@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { type Blobs, DiskCache } from '../../../core/disk-cache.ts'
+import { type Blobs, DiskCache } from '../../../core/data/disk-cache.ts'
 import type { GameEdgeConfig } from '../schemas.ts'
 
 /** Where the bytes of games are read: the storage, or, where that is reached over a network, copies of it here. */

@@ -1,4 +1,4 @@
-import { cacheControl } from '../../../core/http.ts'
+import { cacheControl } from '../../../core/http/headers.ts'
 
 /** `Cache-Control` of a game's file: contracts, section 7. */
 export function cacheControlOf(path: string, contentType: string): string {

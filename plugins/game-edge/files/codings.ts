@@ -1,4 +1,4 @@
-import { chooseEncoding } from '../../../core/http.ts'
+import { chooseEncoding } from '../../../core/http/headers.ts'
 
 /** The content codings that files are kept in beside their plain form. */
 export type Coding = 'br' | 'gzip'
@@ -6,7 +6,7 @@ export type Coding = 'br' | 'gzip'
 const REMEMBERED = 500
 const LONGEST = 200
 
-/** What an `Accept-Encoding` comes to, for each of the sets that a file may be had in. */
+/** The choice for an `Accept-Encoding`, for each set of encodings that a file may have. */
 interface Choices {
   br: Coding | null
   gzip: Coding | null

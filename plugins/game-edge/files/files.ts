@@ -6,15 +6,16 @@ import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import type { Blobs } from '../../../core/disk-cache.ts'
-import type { ByteRange } from '../../../core/http.ts'
-import { pump } from '../../../core/pump.ts'
-import { type Head, headOf, planOf, readyOf, sendFromMemory } from '../../../core/send-file.ts'
+import type { ByteRange } from '../../../core/data/byte-range.ts'
+import type { Blobs } from '../../../core/data/disk-cache.ts'
+import { writeFileRange } from '../../../core/data/write-file-range.ts'
+import { bufferedFile, type FileHead, fileHead, planResponse, sendFromMemory } from '../../../core/http/send-file.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import type { ManifestFile } from '../../deploy/index.ts'
+import { mayBeFramed } from '../sign-in/cookies.ts'
 import { type Coding, chooseCoding } from './codings.ts'
 import type { HotFiles, HotForm } from './hot-files.ts'
-import { injectWidget } from './inject.ts'
+import { injectTags, type Tags, WIDGET_TAG } from './inject-tags.ts'
 import { candidates } from './paths.ts'
 import { headersOf, type Representation, representationOf } from './representation.ts'
 import type { LiveSite } from './sites.ts'
@@ -28,7 +29,7 @@ const COMPRESS_FROM_BYTES = 1024
 
 const compress = promisify(brotliCompress)
 
-/** What sending needs of Fastify's reply. */
+/** The part of Fastify's reply that sending needs. */
 interface RawReply {
   readonly raw: ServerResponse
   hijack(): unknown
@@ -40,7 +41,7 @@ function take(reply: RawReply): ServerResponse {
   return reply.raw
 }
 
-/** What a path of a site leads to. */
+/** The file at a path of a site. */
 export type Found =
   | { kind: 'file'; name: string; file: ManifestFile }
   /** A folder without its slash: the page's own relative links would miss. */
@@ -61,19 +62,32 @@ export class Files {
   readonly #log: FastifyInstance['log']
   readonly #blobs: Blobs
   readonly #hot: HotFiles
+  /** Of documents in frames: the script by which they learn who plays. */
+  readonly #frameTag: () => string
+  /** Whether games are reached over https. */
+  readonly #secure: boolean
 
-  constructor(log: FastifyInstance['log'], blobs: Blobs, hot: HotFiles) {
+  constructor(
+    log: FastifyInstance['log'],
+    { blobs, hot, frameTag, secure }: { blobs: Blobs; hot: HotFiles; frameTag: () => string; secure: boolean },
+  ) {
     this.#log = log
     this.#blobs = blobs
     this.#hot = hot
+    this.#frameTag = frameTag
+    this.#secure = secure
   }
 
   /** The form of a file that a request is to be answered with, if it is in memory. */
   hot(site: LiveSite, path: string, request: IncomingMessage): HotForm | undefined {
-    const file = site.hot.files.get(path.endsWith('/') ? `${path}index.html` : path)
+    const name = path.endsWith('/') ? `${path}index.html` : path
+    const framed = mayBeFramed(request, this.#secure)
+    const file = (framed && site.hot.files.get(FRAMED + name)) || site.hot.files.get(name)
     if (!file) return undefined
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, file.codings)
-    return file[coding ?? 'plain']
+    const form = file[coding ?? 'plain']
+    // This one's other form is not in memory yet.
+    return framed && form?.isDocument && site.hot.files.get(name) === file ? undefined : form
   }
 
   /** Answers a GET or HEAD with what is in memory. */
@@ -90,40 +104,49 @@ export class Files {
     reply: RawReply,
   ): Promise<boolean> {
     const representation = representationOf(name, file.contentType)
-    const injects = representation.isDocument && site.game.settings.authWidget === 'on' && file.size <= DOCUMENT_BYTES
+    const { isDocument } = representation
+    const framed = isDocument && mayBeFramed(request, this.#secure)
+    const tags = isDocument && file.size <= DOCUMENT_BYTES ? this.#tagsOf(site, framed) : null
+    const injects = tags !== null
     const codings = codingsOf(file, representation, injects)
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, codings)
     const kind = coding ?? 'plain'
-    const path = `/${name}`
+    const path = framed ? `${FRAMED}/${name}` : `/${name}`
     const hot = site.hot.files.get(path)?.[kind]
-    const { isDocument } = representation
     if (hot) {
       this.sendHot(hot, request, take(reply))
       return isDocument
     }
     const encoded = injects ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
     const blob = encoded ?? file
-    const headers = headersOf(representation, site, { coding, varies: codings.length > 0 })
+    const headers = headersOf(representation, site, { coding, varies: codings.length > 0, framing: isDocument })
     if (injects || blob.size <= HOT_BYTES) {
       const form = await this.#hot.load(site.hot, path, { kind, codings }, async () => {
         const bytes = await buffer(await this.#open(blob))
-        const { body, digest } = injects ? await injected(bytes, file, coding) : { body: bytes, digest: blob.sha256 }
-        return readyOf(headOf({ etag: `"${digest}"`, size: body.length, isDocument }, headers), body)
+        const { body, digest } = tags
+          ? await injected(bytes, { file, tags, coding })
+          : { body: bytes, digest: blob.sha256 }
+        return bufferedFile(fileHead({ etag: `"${digest}"`, size: body.length, isDocument }, headers), body)
       })
       this.sendHot(form, request, take(reply))
       return isDocument
     }
-    await this.#stream(blob, headOf({ etag: `"${blob.sha256}"`, size: blob.size, isDocument }, headers), request, reply)
+    await this.#stream(
+      blob,
+      fileHead({ etag: `"${blob.sha256}"`, size: blob.size, isDocument }, headers),
+      request,
+      reply,
+    )
     return isDocument
   }
 
   async #stream(
     blob: { sha256: string; size: number },
-    head: Head,
+    head: FileHead,
     request: IncomingMessage,
     reply: RawReply,
   ): Promise<void> {
-    const { status, headers, bytes } = planOf(request, head)
+    const { status, headers, bytes } = planResponse(request, head)
     const { raw: response } = reply
     if (bytes === null) {
       take(reply).writeHead(status, headers).end()
@@ -135,14 +158,20 @@ export class Files {
     const stream = file ? null : await this.#open(blob, bytes === 'all' ? undefined : bytes)
     take(reply).writeHead(status, headers)
     try {
-      if (file) await pump(file, range, response)
+      if (file) await writeFileRange(file, range, response)
       else await pipeline(stream as Readable, response)
     } catch (error) {
       response.destroy()
-      this.#log.debug({ err: error }, 'a file was not sent to its end')
+      this.#log.debug({ err: error }, 'sending a file failed before its end')
     } finally {
       await file?.close()
     }
+  }
+
+  #tagsOf(site: LiveSite, framed: boolean): Tags | null {
+    const last = site.game.settings.authWidget === 'on' ? WIDGET_TAG : undefined
+    const first = framed ? this.#frameTag() : undefined
+    return first || last ? { first, last } : null
   }
 
   #open(blob: { sha256: string; size: number }, range?: ByteRange): Promise<Readable> {
@@ -161,6 +190,8 @@ export class Files {
   }
 }
 
+/** Before the paths of documents as frames get them, in the table of hot files. */
+const FRAMED = 'framed:'
 const INJECTED: readonly Coding[] = ['br']
 const NONE: readonly Coding[] = []
 
@@ -171,13 +202,12 @@ function codingsOf(file: ManifestFile, { encoding }: Representation, injects: bo
   return file.encodings.length === 0 ? NONE : file.encodings.map(({ coding }) => coding)
 }
 
-/** A document with the widget's tag in it, and a digest of what came out. */
+/** A document with the platform's tags in it, and a digest of what came out. */
 async function injected(
   bytes: Buffer,
-  file: ManifestFile,
-  coding: Coding | null,
+  { file, tags, coding }: { file: ManifestFile; tags: Tags; coding: Coding | null },
 ): Promise<{ body: Buffer; digest: string }> {
-  const document = injectWidget(bytes)
+  const document = injectTags(bytes, tags)
   const digest = document === bytes ? file.sha256 : createHash('sha256').update(document).digest('hex')
   if (coding === null) return { body: document, digest }
   const params = { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }

@@ -1,8 +1,8 @@
-import type { Ready } from '../../../core/send-file.ts'
+import type { BufferedFile } from '../../../core/http/send-file.ts'
 import type { Coding } from './codings.ts'
 
 /** A form of a small file, ready to go out: bytes and headers made once. */
-export type HotForm = Ready
+export type HotForm = BufferedFile
 
 /** The forms of one file that are in memory. */
 export type HotFile = Partial<Record<Coding | 'plain', HotForm>>
@@ -15,7 +15,7 @@ export interface HotTable {
 
 export const hotTable = (): HotTable => ({ files: new Map(), discarded: false })
 
-/** What a form costs beyond its bytes: headers, keys, the maps' own. */
+/** The memory of an entry beyond its bytes: headers, keys, maps. */
 const OVERHEAD_BYTES = 1024
 
 interface Slot {

@@ -27,5 +27,5 @@ export function countPlay(
     const session = await app.edge.sessions.read(request, request.headers.host?.toLowerCase() ?? '', game)
     app.games.count.play(game.id, session?.player.id ?? `${address} ${request.headers['user-agent'] ?? ''}`)
   }
-  count().catch((error) => app.log.error({ err: error }, 'a play was not counted'))
+  count().catch((error) => app.log.error({ err: error }, 'counting a play failed'))
 }

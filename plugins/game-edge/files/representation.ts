@@ -45,13 +45,15 @@ const innerType = (name: string) => (OPAQUE.test(name) ? 'application/octet-stre
 /**
  * Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range come on top.
  *
- * @param coding the form of the file that is sent; `varies`: there are others
+ * @param coding the form of the file that is sent; `varies`: there are others;
+ * `framing`: in a frame it is another
  */
 export function headersOf(
   representation: Representation,
   { game, preview }: { game: Game; preview: boolean },
-  { coding, varies }: { coding: Coding | null; varies: boolean },
+  { coding, varies, framing = false }: { coding: Coding | null; varies: boolean; framing?: boolean },
 ): string[] {
+  const vary = [varies && 'accept-encoding', framing && 'sec-fetch-dest'].filter(Boolean).join(', ')
   const { contentType, cacheControl } = representation
   const encoding = representation.encoding ?? coding
   return [
@@ -64,18 +66,15 @@ export function headersOf(
     'accept-ranges',
     'bytes',
     ...(encoding ? ['content-encoding', encoding] : []),
-    ...(varies ? ['vary', 'accept-encoding'] : []),
+    ...(vary ? ['vary', vary] : []),
     ...(preview ? ['x-robots-tag', 'noindex'] : []),
-    ...(game.settings.crossOriginIsolated ? ISOLATED : []),
+    ...(game.settings.crossOriginIsolated ? Object.entries(ISOLATED).flat() : []),
   ]
 }
 
 /** A page with these, in a frame of a page with these, may use SharedArrayBuffer. */
-export const ISOLATED = [
-  'cross-origin-opener-policy',
-  'same-origin',
-  'cross-origin-embedder-policy',
-  'require-corp',
-  'cross-origin-resource-policy',
-  'cross-origin',
-]
+export const ISOLATED = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+  'cross-origin-resource-policy': 'cross-origin',
+}

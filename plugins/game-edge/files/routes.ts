@@ -1,17 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Blobs } from '../../../core/disk-cache.ts'
+import type { Blobs } from '../../../core/data/disk-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
-import { cacheControl } from '../../../core/http.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { cacheControl } from '../../../core/http/headers.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { refuseServiceWorker } from '../edge.ts'
-import { emptyGamePage, noGamePage, sendNotFoundPage } from '../pages.ts'
+import { closedPage, emptyGamePage, noGamePage, sendPage, suspendedPage } from '../pages.ts'
+import { mayBeFramed } from '../sign-in/cookies.ts'
+import { fastPathHandler } from './fast-path.ts'
 import { Files, find } from './files.ts'
 import { HotFiles } from './hot-files.ts'
-import { firstLook } from './look.ts'
-import { clearLeftovers } from './owners.ts'
 import { isReserved, manifestPath, pathIsReserved } from './paths.ts'
 import { countPlay, opensGame } from './plays.ts'
-import { Sites } from './sites.ts'
+import { ISOLATED } from './representation.ts'
+import { clearFormerData } from './site-owners.ts'
+import { type LiveSite, Sites } from './sites.ts'
 
 /**
  * Every path of a game's origin that is not the platform's own: the game's static files.
@@ -23,8 +25,10 @@ export const fileRoutes =
   async (app) => {
     const hot = new HotFiles(cacheBytes)
     const sites = new Sites(app, hot)
-    const files = new Files(app.log, blobs, hot)
-    app.firstLooks.install('/*', firstLook(app, sites, files))
+    const frameTag = (place = '') =>
+      `<script src="${app.edge.script('frame-session.js')}" data-portal="${app.origins.portal}"${place}></script>`
+    const files = new Files(app.log, { blobs, hot, frameTag, secure: app.origins.secure })
+    app.fastPath.install('/*', fastPathHandler(app, sites, files))
 
     app.get(
       '/*',
@@ -46,17 +50,20 @@ export const fileRoutes =
         if (!game || !(await app.edge.mayEnter(request, game))) {
           const moved = game ? null : await app.games.movedFrom(origin.slug)
           if (moved && app.games.visibleTo(null, moved)) return toMoved(app.origins.game(moved.slug), request, reply)
-          return sendNotFoundPage(reply, noGamePage(app.origins.portal))
+          const script = mayBeFramed(request.raw, app.origins.secure) ? frameTag(' data-place="private"') : ''
+          return sendPage(reply, noGamePage(app.origins.portal, script))
         }
+        if (game.suspended) return sendPage(reply, suspendedPage(app.origins.portal), 451)
+        if (!game.playable && origin.preview === null) return sendPage(reply, closedPage(game.title, game.manageUrl))
         // Also where it only leads on: a service worker of the former game would stand before that.
         if (site && (await sites.inherits(origin, site))) {
-          clearLeftovers(request.raw, reply.raw, { game, host: origin.host, secure: app.origins.secure })
+          clearFormerData(request.raw, reply.raw, { game, host: origin.host, secure: app.origins.secure })
         }
         const elsewhere = app.origins.movesTo(origin)
         if (elsewhere !== null) return toMoved(elsewhere, request, reply)
-        if (!site) return sendNotFoundPage(reply, emptyGamePage(game.title, game.manageUrl))
+        if (!site) return sendPage(reply, emptyGamePage(game.title, game.manageUrl))
         const found = find(site, path)
-        if (found.kind === 'folder') return toFolder(request, reply)
+        if (found.kind === 'folder') return toFolder(request, reply, site)
         const isDocument = await files.send(site, found, request.raw, reply)
         if (isDocument && !site.preview && opensGame(request.raw)) countPlay(app, game, request.raw, request.ip)
         return reply
@@ -71,8 +78,10 @@ function toMoved(origin: string, request: FastifyRequest, reply: FastifyReply): 
 }
 
 /** For this deploy only: the next may have a file of that name. */
-function toFolder(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function toFolder(request: FastifyRequest, reply: FastifyReply, { game }: LiveSite): FastifyReply {
   const [path = '', query] = (request.raw.url as string).split(/\?(.*)/s)
   reply.header('cache-control', cacheControl.document)
+  // In the frame of an isolated page every hop has to say so.
+  if (game.settings.crossOriginIsolated) reply.headers(ISOLATED)
   return reply.redirect(`${path}/${query === undefined ? '' : `?${query}`}`, 302)
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import type { Site } from '../../../core/origins.ts'
-import { ShortCache } from '../../../core/short-cache.ts'
+import { TtlCache } from '../../../core/data/ttl-cache.ts'
+import type { Site } from '../../../core/origins/origins.ts'
 import type { Manifest } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
 import { type HotFiles, type HotTable, hotTable } from './hot-files.ts'
-import { SiteOwners } from './owners.ts'
+import { SiteOwners } from './site-owners.ts'
 
 /** A game as it is served now: one deploy, whole. A request that has taken one sees nothing of a later deploy. */
 export interface LiveSite {
@@ -35,7 +35,7 @@ export class Sites {
   readonly #app: FastifyInstance
   readonly #hot: HotFiles
   readonly #owners: SiteOwners
-  readonly #sites: ShortCache<LiveSite>
+  readonly #sites: TtlCache<LiveSite>
   /** A site is read anew every few seconds; as long as it sends the same, its hot files stay. */
   readonly #tables = new Map<string, { manifest: Manifest; key: string; hot: HotTable }>()
 
@@ -43,7 +43,7 @@ export class Sites {
     this.#app = app
     this.#hot = hot
     this.#owners = new SiteOwners(app)
-    this.#sites = new ShortCache(app.clock, { outageMs: OUTAGE_MS })
+    this.#sites = new TtlCache(app.clock, { outageMs: OUTAGE_MS })
     app.events.on('deploy.live', ({ slug }) => this.#sites.drop(slug))
     app.events.on('deploy.compressed', ({ slug }) => this.#sites.drop(slug))
     app.events.on('game.changed', ({ gameId, slug, previousSlug }) => {

@@ -1,24 +1,44 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What decides a cookie's form: how the game is reached, and whether the request comes from inside a frame. */
+/** The inputs for a cookie's attributes: the game's address, and whether the request comes from a frame. */
 export interface CookieSite {
   /** Reached over https. */
   secure: boolean
-  /** `Sec-Fetch-Dest: iframe`: in a cross-site frame browsers keep only partitioned cookies. */
+  /** In a frame of another site: there browsers keep only partitioned cookies. */
   framed: boolean
   /** `localhost` or a name below it, where browsers take `Secure` cookies over plain http too. */
   loopback: boolean
 }
 
-/** @param host the Host header, already checked by core/origins.ts */
+/** @param host the Host header, already checked by core/origins/origins.ts */
 export function cookieSite(request: IncomingMessage, host: string, secure: boolean): CookieSite {
-  const destination = request.headers['sec-fetch-dest']
-  return {
-    secure,
-    framed: destination === 'iframe' || destination === 'frame',
-    loopback: /(^|\.)localhost(:[0-9]+)?$/.test(host),
-  }
+  const sameSite = request.headers['sec-fetch-site'] === 'same-site'
+  return { secure, framed: isFramed(request) && !sameSite, loopback: isLoopback(host) }
 }
+
+/** Whether what is asked for goes into a frame. Browsers say so to origins that they trust only (`saysNothing`). */
+export function isFramed({ headers }: IncomingMessage): boolean {
+  const destination = headers['sec-fetch-dest']
+  return destination === 'iframe' || destination === 'frame'
+}
+
+const INTO_FRAMES: ReadonlySet<unknown> = new Set(['iframe', 'frame', 'embed', 'object', 'empty'])
+
+/**
+ * Whether a document may go into a frame. Service workers ask for all documents alike, as scripts do (`empty`), and may
+ * keep what they got for later.
+ *
+ * @param secure reached over https
+ */
+export const mayBeFramed = (request: IncomingMessage, secure: boolean): boolean =>
+  INTO_FRAMES.has(request.headers['sec-fetch-dest']) || saysNothing(request, secure)
+
+/** Whether a browser would not say what it asks for: over plain http it does at `localhost` alone. */
+export const saysNothing = ({ headers }: IncomingMessage, secure: boolean): boolean =>
+  headers['sec-fetch-dest'] === undefined && !secure && !isLoopback(headers.host ?? '')
+
+/** Whether a host is `localhost` or a name below it. */
+export const isLoopback = (host: string): boolean => /(^|\.)localhost(:[0-9]+)?$/.test(host)
 
 /** `__Host-` wherever browsers take it: a sibling game can't set such a cookie for us. */
 export const cookieName = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name)

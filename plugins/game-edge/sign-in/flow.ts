@@ -2,24 +2,27 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
-import { cookieValues } from '../../../core/http.ts'
+import { cookieValues } from '../../../core/http/headers.ts'
 import { randomText } from '../../../core/ids.ts'
 import type { Game } from '../../games/index.ts'
 import { InvalidGrant } from '../../oauth-idp/index.ts'
 import { SignInFailed } from '../errors.ts'
 import { clearCookie, cookieName, cookieSite, setCookie } from './cookies.ts'
 import { returnPath } from './return-to.ts'
-import { SealedTokens } from './sealed.ts'
+import { SealedTokens } from './sealed-tokens.ts'
 import type { GameSessions } from './sessions.ts'
 
-/** What the state cookie remembers between start and callback. */
+/** The content of the state cookie, between start and callback. */
 interface Flow {
   verifier: string
   returnTo: string
   embedded: boolean
 }
 
-const SCOPE = 'profile'
+/** The scope of hosted games. */
+export const SIGN_IN_SCOPE = 'profile'
+/** Where the window waits that signs a frame in. */
+const WINDOW_PATH = '/auth/service/window'
 const FLOW_SECONDS = 600
 /** Flows begun and not ended, in one browser; beyond it the old ones go, so that the Cookie header stays small. */
 const OPEN_FLOWS = 8
@@ -48,27 +51,30 @@ export class SignInFlow {
   constructor(app: FastifyInstance, sessions: GameSessions) {
     this.#app = app
     this.#sessions = sessions
-    this.#states = new SealedTokens(app.keys.derive('game-edge/state'), 'sign-in-state')
+    const keys = app.keyRings.ring('sessions', 'game-edge/state', FLOW_SECONDS * 1000)
+    this.#states = new SealedTokens(keys, 'sign-in-state')
   }
 
   /**
    * Begins: to the portal's authorization endpoint.
    *
-   * @param embedded the game stands in a frame of the portal: nothing may be shown there, so the portal answers at once
+   * @param query `embedded`: the game stands in a frame, nothing may be shown there, so the portal answers at once;
+   * `window`: in a window that signs a frame in, which it comes back to
    * @throws SignInFailed when the game has no OAuth application
    */
   async start(
     request: IncomingMessage,
     host: string,
     game: Game,
-    query: { returnTo?: string | undefined; embedded: boolean },
+    query: { returnTo?: string | undefined; embedded: boolean; window?: boolean },
   ): Promise<Step> {
     const application = await this.#app.identity.apps.find(game.clientId)
     if (!application) throw new SignInFailed('This game has no sign-in.')
     const state = randomText(16)
     const verifier = randomText(32)
     const origin = this.#app.origins.atHost(host)
-    const flow: Flow = { verifier, returnTo: returnPath(query.returnTo, origin), embedded: query.embedded }
+    const returnTo = query.window ? WINDOW_PATH : returnPath(query.returnTo, origin)
+    const flow: Flow = { verifier, returnTo, embedded: query.embedded }
     const expiresAt = new Date(this.#app.clock.now().getTime() + FLOW_SECONDS * 1000)
     const site = cookieSite(request, host, this.#app.origins.secure)
     const sealed = await this.#states.seal({ ...flow, state }, host, expiresAt)
@@ -78,7 +84,7 @@ export class SignInFlow {
       response_type: 'code',
       client_id: application.clientId,
       redirect_uri: callbackOf(origin),
-      scope: SCOPE,
+      scope: SIGN_IN_SCOPE,
       state,
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
@@ -110,9 +116,8 @@ export class SignInFlow {
       sealed.length === 1
         ? await this.#states.open<Flow & { state: string }>(sealed[0] as string, host, this.#app.clock.now())
         : null
-    if (!flow || flow.state !== state)
-      throw new SignInFailed('This sign-in was not begun in this browser, or too long ago.')
-    if (query.iss !== undefined && query.iss !== portal) throw new SignInFailed('This answer is not from our portal.')
+    if (!flow || flow.state !== state) throw new SignInFailed('This sign-in began in another browser, or too long ago.')
+    if (query.iss !== undefined && query.iss !== portal) throw new SignInFailed('This answer is not from the portal.')
     const cookies = clearCookie(cookieSite(request, host, secure), name)
     if (query.error !== undefined) {
       // The player said no, or could not be asked inside a frame: back to the game, signed out.
@@ -132,6 +137,7 @@ export class SignInFlow {
       scope: scope.join(' '),
       clientId: application.clientId,
       consentId,
+      sessionId: null,
     })
     this.#app.games.count.signIn(game.id, player.id)
     return { location: flow.returnTo, cookies: [...cookies, ...session] }

@@ -1,31 +1,22 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { NotFound } from '../../../core/errors.ts'
-import type { Routes } from '../../../core/routes.ts'
-import type { Game } from '../../games/index.ts'
-import { refuseServiceWorker } from '../edge.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { sendPage, signedOutPage } from '../pages.ts'
 import { GameSessionAnswer } from '../schemas.ts'
+import { installAnswers, shared } from './answers.ts'
+import { isFramed, saysNothing } from './cookies.ts'
 import { SignInFlow, type Step } from './flow.ts'
 import { returnPath } from './return-to.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 
+/** Said with a session that the play page's player has in its frame, for the script there (clients/browser/frame-session.ts). */
+const OF_FRAME = 'service-frame-session'
+
 /** Sign-in on a game's own origin: the four routes of the specification, `/auth/service/…`. */
 export const signInRoutes: Routes = async (app) => {
   const flow = new SignInFlow(app, app.edge.sessions)
-  const shared = { config: { auth: 'none' }, constraints: { origin: 'game' } } as const
-  app.addHook('onRequest', refuseServiceWorker)
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.header('cache-control', 'no-store')
-    // An isolated play page frames the start of a sign-in: without CORP every hop, refusals too, would be an error page.
-    reply.header('cross-origin-resource-policy', 'cross-origin')
-  })
-
-  const mustName = async (request: FastifyRequest): Promise<Game> => {
-    const game = await app.edge.namedBy(request)
-    if (!game) throw new NotFound('game')
-    return game
-  }
+  installAnswers(app)
 
   app.get(
     '/auth/service/start',
@@ -33,15 +24,19 @@ export const signInRoutes: Routes = async (app) => {
       ...shared,
       schema: {
         summary: "Begin a player's sign-in: redirects to the portal",
-        querystring: Type.Object({ returnTo: Text, embed: Text }),
+        querystring: Type.Object({ returnTo: Text, embed: Text, window: Text }),
       },
     },
     async (request, reply) => {
-      const { returnTo, embed } = request.query
+      const { returnTo, embed, window } = request.query
       const elsewhere = app.edge.movesTo(request)
       if (elsewhere !== null) return reply.redirect(elsewhere + request.raw.url, 302)
-      const query = { returnTo, embedded: embed === '1' }
-      return send(reply, await flow.start(request.raw, app.edge.hostOf(request), await mustName(request), query))
+      // The portal's pages never show in a frame.
+      const query = { returnTo, embedded: embed === '1' || isFramed(request.raw), window: window === '1' }
+      return send(
+        reply,
+        await flow.start(request.raw, app.edge.hostOf(request), await app.edge.signInGame(request), query),
+      )
     },
   )
 
@@ -55,19 +50,23 @@ export const signInRoutes: Routes = async (app) => {
       },
     },
     async (request, reply) =>
-      send(reply, await flow.finish(request.raw, app.edge.hostOf(request), await mustName(request), request.query)),
+      send(
+        reply,
+        await flow.finish(request.raw, app.edge.hostOf(request), await app.edge.signInGame(request), request.query),
+      ),
   )
 
   app.get(
     '/auth/service/session',
     {
       ...shared,
-      schema: { summary: 'Who is signed in to this game', response: { 200: GameSessionAnswer } },
+      schema: { summary: 'The session of the player in this game', response: { 200: GameSessionAnswer } },
     },
     async (request, reply) => {
-      const session = await app.edge.sessionOf(request, await mustName(request))
-      reply.header('vary', 'Cookie')
+      const session = await app.edge.sessionOf(request, await app.edge.signInGame(request))
+      reply.header('vary', 'Cookie, Authorization')
       if (!session) return { signedIn: false }
+      if (session.sessionId !== null) reply.header(OF_FRAME, '1')
       return {
         signedIn: true,
         user: session.player,
@@ -83,12 +82,16 @@ export const signInRoutes: Routes = async (app) => {
     ...shared,
     schema: { summary: 'Sign the player out of this game', querystring: Type.Object({ returnTo: Text }) },
     handler: async (request, reply) => {
-      const game = await mustName(request)
+      const game = await app.edge.signInGame(request)
       reply.header('set-cookie', app.edge.sessions.end(request.raw, app.edge.hostOf(request), game))
       const { returnTo } = request.query as { returnTo?: string }
       // Links and forms go back to the game, scripts get an answer.
       if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
-        return reply.redirect(returnPath(returnTo, app.edge.originOf(request)), 303)
+        const to = returnPath(returnTo, app.edge.originOf(request))
+        // A frame may hold a token, which only a script can forget.
+        if (isFramed(request.raw) || saysNothing(request.raw, app.origins.secure))
+          return sendPage(reply, signedOutPage(app.edge.script('frame-page.js'), to), 200)
+        return reply.redirect(to, 303)
       }
       return { signedIn: false }
     },

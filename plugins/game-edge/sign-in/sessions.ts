@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { cookieValues } from '../../../core/http.ts'
-import { ShortCache } from '../../../core/short-cache.ts'
+import { TtlCache } from '../../../core/data/ttl-cache.ts'
+import { cookieValues } from '../../../core/http/headers.ts'
 import type { Game } from '../../games/index.ts'
 import { clearCookie, cookieName, cookieSite, setCookie } from './cookies.ts'
-import { SealedTokens } from './sealed.ts'
+import { frameTokenIn } from './frame-token.ts'
+import { SealedTokens } from './sealed-tokens.ts'
 
-/** Who is signed in to one game. */
+/** The session of a player in one game. */
 export interface GameSession {
   player: { id: string; name: string; imageUrl: string | null }
   /** Space-separated, as granted. */
@@ -18,9 +19,16 @@ export interface GameSession {
   consentId: string
   /** The application by which the player signed in: it holds until that is removed (`app.changed`). */
   clientId: string
+  /** The portal session that let the player into a frame: it holds until that ends (`session.ended`); else null. */
+  sessionId: string | null
+  /** The key that sealed it: it holds until that is ended (`app.keyRings.isEnded`). */
+  keyId: string
 }
 
-/** What the cookie holds. */
+/** Whom a session is for, and what it rests on. */
+export type Granted = Pick<GameSession, 'player' | 'scope' | 'clientId' | 'consentId' | 'sessionId'>
+
+/** The content of the cookie. */
 interface Claims {
   sub: string
   name: string
@@ -30,53 +38,66 @@ interface Claims {
   client: string
   /** The player's consent: when it is taken back, the session ends. */
   consent: string
+  /** Of a session in a frame: the portal session. */
+  sid?: string
   epoch: number
 }
 
 const LIFETIME_SECONDS = 7 * 24 * 3600
+/** Of a frame token, which scripts of the game can read; the page around the frame gives another one. */
+const FRAME_TOKEN_SECONDS = 12 * 3600
 
 /**
- * The session of a player with one game, kept in the player's browser alone.
+ * The session of a player with one game, kept in the player's browser alone: in a cookie, or, in a frame whose browser
+ * keeps none there, as a token that the platform's script sends along (frame-token.ts).
  *
- * It ends after 7 days, and early when the player signs out everywhere or is disabled (`identity.players.standing`),
- * disconnects the game (`identity.consents.holds`), or when the game's OAuth application is removed.
+ * It ends after 7 days (the token: 12 hours), and early when the player signs out everywhere or is disabled
+ * (`identity.players.standing`), disconnects the game (`identity.consents.holds`), or when the game's OAuth application
+ * is removed; in a frame of the portal also when the player signs out there (`identity.sessions.holds`). All end when
+ * the key that seals them was stolen (`gameyard keys rotate sessions --now`).
  */
 export class GameSessions {
   readonly #app: FastifyInstance
   readonly #tokens: SealedTokens
+  readonly #frameTokens: SealedTokens
   /** The client ids of OAuth applications that there are. */
-  readonly #clients: ShortCache<true>
+  readonly #clients: TtlCache<true>
 
   constructor(app: FastifyInstance) {
     this.#app = app
-    this.#tokens = new SealedTokens(app.keys.derive('game-edge/session'), 'game-session')
-    this.#clients = new ShortCache(app.clock)
+    const ring = (purpose: string, seconds: number) => app.keyRings.ring('sessions', purpose, seconds * 1000)
+    this.#tokens = new SealedTokens(ring('game-edge/session', LIFETIME_SECONDS), 'game-session')
+    this.#frameTokens = new SealedTokens(ring('game-edge/frame-token', FRAME_TOKEN_SECONDS), 'frame-token')
+    this.#clients = new TtlCache(app.clock)
     app.events.on('app.changed', ({ clientId }) => this.#clients.drop(clientId))
   }
 
-  /** `Set-Cookie` headers that sign a player in. */
+  /**
+   * `Set-Cookie` headers that sign a player in.
+   *
+   * @param framed a script in a frame asks, of which the request's own headers say nothing
+   */
   async start(
     request: IncomingMessage,
     host: string,
     game: Game,
-    granted: { player: GameSession['player']; scope: string; clientId: string; consentId: string },
+    granted: Granted,
+    { framed = false } = {},
   ): Promise<string[]> {
-    const standing = await this.#app.identity.players.standing(granted.player.id)
-    const claims: Claims = {
-      sub: granted.player.id,
-      name: granted.player.name,
-      picture: granted.player.imageUrl,
-      scope: granted.scope,
-      game: game.id,
-      client: granted.clientId,
-      consent: granted.consentId,
-      epoch: standing?.epoch ?? 0,
-    }
-    const expiresAt = new Date(this.#app.clock.now().getTime() + LIFETIME_SECONDS * 1000)
-    const token = await this.#tokens.seal({ ...claims }, host, expiresAt)
-    const site = cookieSite(request, host, this.#app.origins.secure)
+    const token = await this.#tokens.seal({ ...(await this.#claims(game, granted)) }, host, this.#in(LIFETIME_SECONDS))
+    const asked = cookieSite(request, host, this.#app.origins.secure)
+    const site = framed ? { ...asked, framed } : asked
     const name = this.#cookie(game)
     return [...clearCookie(site, name, 'current'), setCookie(site, name, token, LIFETIME_SECONDS)]
+  }
+
+  /** A token for a frame whose browser keeps no cookie there. */
+  async frameToken(host: string, game: Game, granted: Granted): Promise<{ token: string; expiresAt: Date }> {
+    const expiresAt = this.#in(FRAME_TOKEN_SECONDS)
+    return {
+      token: await this.#frameTokens.seal({ ...(await this.#claims(game, granted)) }, host, expiresAt),
+      expiresAt,
+    }
   }
 
   /** `Set-Cookie` headers that sign out. */
@@ -84,16 +105,18 @@ export class GameSessions {
     return clearCookie(cookieSite(request, host, this.#app.origins.secure), this.#cookie(game))
   }
 
-  /** The session that a request's cookie carries; null when there is none, more than one, or one that has ended. */
+  /**
+   * The session that a request carries: that of its frame token, else of its cookie. Null when there is none, more than
+   * one cookie, or one that has ended.
+   */
   async read(request: IncomingMessage, host: string, game: Game): Promise<GameSession | null> {
-    const values = cookieValues(request.headers.cookie, cookieName(this.#cookie(game), this.#app.origins.secure))
-    if (values.length !== 1) return null
-    const claims = await this.#tokens.open<Claims>(values[0] as string, host, this.#app.clock.now())
+    const claims = await this.#claimsIn(request, host, game)
     if (!claims || claims.game !== game.id || claims.client !== game.clientId) return null
     if (!(await this.#isThere(game.clientId))) return null
     const standing = await this.#app.identity.players.standing(claims.sub)
     if (!standing || standing.disabled || standing.epoch !== claims.epoch) return null
     if (!(await this.#app.identity.consents.holds(claims.consent))) return null
+    if (claims.sid !== undefined && !(await this.#app.identity.sessions.holds(claims.sid))) return null
     return {
       player: { id: claims.sub, name: claims.name, imageUrl: claims.picture },
       scope: claims.scope,
@@ -101,7 +124,36 @@ export class GameSessions {
       epoch: claims.epoch,
       consentId: claims.consent,
       clientId: claims.client,
+      sessionId: claims.sid ?? null,
+      keyId: claims.keyId,
     }
+  }
+
+  #claimsIn(request: IncomingMessage, host: string, game: Game) {
+    const now = this.#app.clock.now()
+    const frameToken = frameTokenIn(request)
+    if (frameToken !== null) return this.#frameTokens.open<Claims>(frameToken, host, now)
+    const values = cookieValues(request.headers.cookie, cookieName(this.#cookie(game), this.#app.origins.secure))
+    return values.length === 1 ? this.#tokens.open<Claims>(values[0] as string, host, now) : null
+  }
+
+  async #claims(game: Game, { player, scope, clientId, consentId, sessionId }: Granted): Promise<Claims> {
+    const standing = await this.#app.identity.players.standing(player.id)
+    return {
+      sub: player.id,
+      name: player.name,
+      picture: player.imageUrl,
+      scope,
+      game: game.id,
+      client: clientId,
+      consent: consentId,
+      ...(sessionId === null ? {} : { sid: sessionId }),
+      epoch: standing?.epoch ?? 0,
+    }
+  }
+
+  #in(seconds: number): Date {
+    return new Date(this.#app.clock.now().getTime() + seconds * 1000)
   }
 
   async #isThere(clientId: string): Promise<boolean> {

@@ -1,22 +1,9 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { randomText } from '../../../core/ids.ts'
-import { writeCounts } from './write.ts'
-
-/** What has happened in one game on one day and is not written down yet. */
-export interface Count {
-  gameId: string
-  /** UTC: `2026-11-21`. */
-  date: string
-  plays: number
-  signIns: number
-  /** Hashes of those who played, without those known to be written down. */
-  visitors: Set<string>
-  /** The most players in it on this node since the last time; null when that has not changed. */
-  players: number | null
-}
+import { type Count, writeCounts } from './write.ts'
 
 /** How many visitors are remembered as written down; forgetting them costs a statement that changes nothing. */
 const MOST_KNOWN = 200_000
@@ -94,12 +81,12 @@ export class Counts {
     try {
       await writeCounts(this.#db, counts, { node: this.#node, now: this.#clock.now() })
       this.#remember(counts)
-      // Whoever left is out of the sum from the next time on.
+      // Players who left are out of the next sum.
       for (const { gameId, players } of counts) {
         if (players && !this.#present.has(gameId)) this.#count(gameId).players ??= 0
       }
     } catch (error) {
-      this.#log.error({ err: error, games: counts.length }, 'analytics could not be written down; tried again soon')
+      this.#log.error({ err: error, games: counts.length }, 'analytics could not be stored; the next flush repeats it')
       for (const count of counts) this.#takeBack(count)
     }
   }

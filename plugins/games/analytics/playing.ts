@@ -1,11 +1,11 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { PRESENT_MS } from './write.ts'
 
 /** How old the answer may be: many pages ask, and a moment makes no difference. */
 const KEPT_MS = 2000
 
-/** Who is in rooms now, on all nodes together. */
+/** The players in rooms now, on all nodes together. */
 export class Playing {
   readonly #db: Database
   readonly #clock: Clock

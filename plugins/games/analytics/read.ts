@@ -1,4 +1,4 @@
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { InvalidRequest } from '../../../core/errors.ts'
 import type { Analytics, AnalyticsQuery } from '../schemas.ts'
 

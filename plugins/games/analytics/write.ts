@@ -1,6 +1,18 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import type { Database, Parameter } from '../../../core/database.ts'
-import type { Count } from './counts.ts'
+import type { Database, Parameter } from '../../../core/data/database.ts'
+
+/** The counts of one game on one day that are not stored yet. */
+export interface Count {
+  gameId: string
+  /** UTC: `2026-11-21`. */
+  date: string
+  plays: number
+  signIns: number
+  /** Hashes of those who played, without those known to be written down. */
+  visitors: Set<string>
+  /** The most players in it on this node since the last time; null when that has not changed. */
+  players: number | null
+}
 
 /** A node that has not said for this long how many players it has, has none. */
 export const PRESENT_MS = 30_000
@@ -98,7 +110,7 @@ async function addPresence(
   return peaks
 }
 
-/** What each game's own row gains. */
+/** The increments of each game's own row. */
 function totalsOf(counts: readonly Count[]): [string, number, number][] {
   const totals = new Map<string, [string, number, number]>()
   for (const { gameId, plays, signIns } of counts) {

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { coverSvg } from '../../../core/pages.ts'
-import { WorkerPool } from '../../../core/worker-pool.ts'
+import { WorkerPool } from '../../../core/jobs/worker-pool.ts'
+import { coverSvg } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
 import type { CardAnswer, CardTask } from './tasks.ts'
 
@@ -21,7 +21,7 @@ type Parts = Pick<FastifyInstance, 'config' | 'workerPrograms' | 'origins' | 'si
   picture: (mediaId: string) => Promise<Uint8Array | null>
 }
 
-/** What is on a card, and the name of exactly that. */
+/** The content of a card, and the name for exactly that content. */
 interface Design {
   key: string
   task: Omit<CardTask, 'picture'>
@@ -43,7 +43,7 @@ export class Cards {
     this.#pool = new WorkerPool({ name: 'cards', program, idleMs: IDLE_MS, heapMb: 512 })
   }
 
-  /** What is on a game's card. */
+  /** The content of a game's card. */
   ofGame(game: Game): Design {
     const { origins, site } = this.#parts
     const cover = game.media.find(({ url }) => url === game.coverUrl)
@@ -104,7 +104,7 @@ export class Cards {
     if ('failure' in answer) throw new Error(answer.failure)
     const png = Buffer.from(answer.png)
     // A disk that is full is no reason not to answer.
-    await this.#keep(file, png).catch((error) => this.#parts.log.warn({ err: error }, 'a card could not be kept'))
+    await this.#keep(file, png).catch((error) => this.#parts.log.warn({ err: error }, 'storing a card failed'))
     return png
   }
 

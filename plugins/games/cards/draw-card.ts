@@ -1,5 +1,5 @@
 import type { Canvas, CanvasKit, TypefaceFontProvider } from 'canvaskit-wasm'
-import { drawSvg } from '../../../core/pages/svg-canvas.ts'
+import { drawSvg } from '../../../core/pages/covers/svg-canvas.ts'
 import { CARD, type CardTask } from './tasks.ts'
 
 /** The colours of a page by day. */
@@ -13,7 +13,7 @@ const MARGIN = 56
 const SPLIT = 500
 const TITLE = { sizes: [78, 66, 56, 48, 42], top: 150, bottom: 500, lines: 7 }
 
-/** What a drawing needs beside the task: a kit, and fonts registered as `display` and `text`. */
+/** The tools of a drawing: a kit, and fonts registered as `display` and `text`. */
 export interface Studio {
   kit: CanvasKit
   fonts: TypefaceFontProvider

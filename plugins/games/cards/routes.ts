@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { NotFound } from '../../../core/errors.ts'
-import { cacheControl, matchesEtag } from '../../../core/http.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { cacheControl, matchesEtag } from '../../../core/http/headers.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import type { Cards } from './cards.ts'
 
 const open = { config: { auth: 'none' }, constraints: { origin: 'portal' } } as const

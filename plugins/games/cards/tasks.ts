@@ -1,4 +1,4 @@
-/** What a worker is told of a card: all that is on it. */
+/** The task of a worker: the content of a card. */
 export interface CardTask {
   title: string
   /** Name of the platform. */

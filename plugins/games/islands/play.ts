@@ -1,5 +1,10 @@
+/** The play page: opens the game for a signed-in player, says that it is on its way, offers full screen. */
+import { openSignedIn } from './play/frame.ts'
+
+const place = document.querySelector<HTMLElement>('.play')
+const frame = place?.dataset.ticket ? openSignedIn(place) : place?.querySelector('iframe')
+
 /** Shows the full-screen button, where the browser has full screen at all (a phone's may not). */
-const frame = document.querySelector<HTMLIFrameElement>('.play iframe')
 const button = document.querySelector<HTMLButtonElement>('[data-full-screen]')
 
 if (frame && button && document.fullscreenEnabled) {
@@ -13,12 +18,12 @@ if (frame && button && document.fullscreenEnabled) {
 /** Says that the game is on its way, until it is; where it is there already, nothing flashes. */
 const waiting = document.querySelector<HTMLElement>('[data-waiting]')
 
-if (frame && waiting && document.readyState !== 'complete') {
+if (frame && waiting && (place?.dataset.ticket || document.readyState !== 'complete')) {
   waiting.hidden = false
   const show = () => {
     waiting.hidden = true
   }
   frame.addEventListener('load', show, { once: true })
-  // The window is complete when its frames are: whatever the frame's own event was missed for.
-  addEventListener('load', show, { once: true })
+  // The window is complete when the frames that it came with are: whatever the frame's own event was missed for.
+  if (!place?.dataset.ticket) addEventListener('load', show, { once: true })
 }

@@ -1,4 +1,5 @@
 import { MediaRefused, MediaTooLarge } from '../errors.ts'
+import type { Bytes, Dimensions } from './formats/format.ts'
 import { inspectGif } from './formats/gif.ts'
 import { inspectJpeg } from './formats/jpeg.ts'
 import { inspectMp4 } from './formats/mp4.ts'
@@ -6,16 +7,6 @@ import { inspectPng } from './formats/png.ts'
 import { inspectWebm } from './formats/webm.ts'
 import { inspectWebp } from './formats/webp.ts'
 import { type Inspected, kindOf, type MediaType } from './record.ts'
-
-/** The bytes of an upload, wherever they are. */
-export interface Bytes {
-  size: number
-  /** Up to `length` bytes from `offset`; fewer at the end. */
-  read(offset: number, length: number): Promise<Buffer>
-}
-
-/** What a format's reader knows beside the type. */
-export type Dimensions = Pick<Inspected, 'width' | 'height'>
 
 export const IMAGE_BYTES = 10 * 1024 * 1024
 export const VIDEO_BYTES = 100 * 1024 * 1024
@@ -57,7 +48,7 @@ async function readDimensions(contentType: MediaType, bytes: Bytes): Promise<Dim
     if (contentType === 'video/webm') return await inspectWebm(bytes)
     return await IMAGES[contentType](await bytes.read(0, bytes.size))
   } catch (error) {
-    // Whoever reads past the end of a buffer reads a file that promises more than it holds.
+    // A read past the end of the buffer means that the file declares more than it contains.
     if (error instanceof RangeError) throw new MediaRefused('The file is damaged or cut off.').with({ cause: error })
     throw error
   }

@@ -5,7 +5,7 @@ import { newId } from '../../../core/ids.ts'
 import type { Range } from '../../../drivers/storage/interface.ts'
 import { GameRow } from '../entities.ts'
 import { TooManyMedia } from '../errors.ts'
-import type { Games } from '../games.ts'
+import type { GameLookup } from '../game-lookup.ts'
 import type { Game } from '../schemas.ts'
 import { inspect } from './inspect.ts'
 import { MEDIA_PREFIX, mediaKey, type StoredMedia } from './record.ts'
@@ -15,7 +15,7 @@ export const MOST_MEDIA = 12
 /** An upload that is stored and not yet written down is not older than this. */
 const UNDER_WAY_MS = 24 * 3_600_000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'storage'> & { games: Games }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'storage'> & { games: GameLookup }
 
 /** The pictures and videos of games. */
 export class Media {
@@ -52,7 +52,7 @@ export class Media {
         row.media = [...row.media, item]
       })
     } catch (error) {
-      // What can't be removed now, the sweep finds.
+      // If the removal fails, the sweep repeats it.
       await storage.delete(mediaKey(id)).catch(() => {})
       throw error
     } finally {
@@ -77,7 +77,7 @@ export class Media {
   }
 
   /**
-   * What stands at an address, for whoever may see the game.
+   * The medium at an address, for viewers who may see the game.
    *
    * @throws NotFound
    */

@@ -8,7 +8,7 @@ export interface StoredMedia {
   sha256: string
 }
 
-/** What may be shown of a game: formats that browsers display and never run. */
+/** Media types of a game: formats that browsers display and never run. */
 export const MEDIA_TYPES = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -19,7 +19,7 @@ export const MEDIA_TYPES = {
 } as const
 export type MediaType = keyof typeof MEDIA_TYPES
 
-/** What is found out about a file from its bytes. */
+/** Facts about a file, read from its bytes. */
 export interface Inspected {
   contentType: MediaType
   /** In pixels, as it is shown. */

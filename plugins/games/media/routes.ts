@@ -1,10 +1,10 @@
 import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
-import { cacheControl, ifRangeHolds, matchesEtag, parseRange } from '../../../core/http.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf, TOKENS_AND_SESSION } from '../../../core/http/auth.ts'
+import { cacheControl, ifRangeHolds, matchesEtag, parseRange } from '../../../core/http/headers.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import { pathOf } from '../record.ts'
 import { GameMedia, GameParams } from '../schemas.ts'
@@ -12,13 +12,11 @@ import { tooLarge, VIDEO_BYTES } from './inspect.ts'
 import { MEDIA_TYPES } from './record.ts'
 
 const constraints = { origin: 'portal' } as const
-const auth = { scope: 'games:write', accepts: ['api-token', 'cli-token', 'session'] } as const
+const auth = { scope: 'games:write', accepts: TOKENS_AND_SESSION } as const
 
-/** What multipart adds to the file itself. */
+/** The overhead of multipart. */
 const ENVELOPE_BYTES = 64 * 1024
-/** An upload may take this long, and beyond it must keep up this rate: nobody holds a socket open for ever. */
-const GRACE_MS = 30_000
-const SLOWEST_BYTES_PER_MS = 16
+const UPLOAD = { maxBytes: VIDEO_BYTES + ENVELOPE_BYTES }
 
 /** Pictures and videos of games: uploading and removing them by API and by form, and the files themselves. */
 export const mediaRoutes: Routes = async (app) => {
@@ -29,27 +27,20 @@ export const mediaRoutes: Routes = async (app) => {
   const admit = async (request: FastifyRequest) => {
     const { id, slug } = request.params as { id?: string; slug?: string }
     await app.games.mustOwn(callerOf(request).playerId, id ?? slug ?? '')
-    if (Number(request.headers['content-length'] ?? 0) > VIDEO_BYTES + ENVELOPE_BYTES) {
-      throw tooLarge(true)
-    }
+    if (Number(request.headers['content-length'] ?? 0) > UPLOAD.maxBytes) throw tooLarge(true)
   }
 
   const receive = async (request: FastifyRequest, gameId: string) => {
     if (!request.isMultipart()) throw new InvalidRequest('Send multipart/form-data with one file.')
-    const tooSlow = setTimeout(() => request.raw.destroy(), GRACE_MS + VIDEO_BYTES / SLOWEST_BYTES_PER_MS)
-    try {
-      const part = await request.file()
-      if (!part) throw new InvalidRequest('There is no file in this form.')
-      return await app.games.media.add(callerOf(request).playerId, gameId, part.file)
-    } finally {
-      clearTimeout(tooSlow)
-    }
+    const part = await request.file()
+    if (!part) throw new InvalidRequest('There is no file in this form.')
+    return app.games.media.add(callerOf(request).playerId, gameId, part.file)
   }
 
   app.post(
     '/api/games/:id/media',
     {
-      config: { auth, upload: true },
+      config: { auth, upload: UPLOAD },
       constraints,
       onRequest: admit,
       schema: {
@@ -88,7 +79,7 @@ export const mediaRoutes: Routes = async (app) => {
   app.post(
     '/games/:slug/settings/media',
     {
-      config: { auth: 'session', page: true, upload: true },
+      config: { auth: 'session', page: true, upload: UPLOAD },
       constraints,
       onRequest: admit,
       schema: { params: Type.Object({ slug: Type.String({ maxLength: 63 }) }) },

@@ -5,7 +5,8 @@ import type { Readable } from 'node:stream'
 import { StorageFull } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
 import { UploadCut } from '../errors.ts'
-import { type Bytes, tooLarge, VIDEO_BYTES } from './inspect.ts'
+import type { Bytes } from './formats/format.ts'
+import { tooLarge, VIDEO_BYTES } from './inspect.ts'
 
 /** An upload on this machine's disk, to be looked at before it becomes a blob. */
 export interface Spooled extends Bytes {
@@ -58,7 +59,7 @@ export async function spool(folder: string, upload: Readable): Promise<Spooled> 
   }
 }
 
-/** Whatever breaks while reading is the sender's; the stream stays open, so that a refusal can still be answered. */
+/** Read errors are the sender's; the stream stays open, so that a refusal can still be sent. */
 async function* chunksOf(upload: Readable): AsyncGenerator<Buffer> {
   const chunks = upload.iterator({ destroyOnReturn: false })
   for (;;) {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { BarChart, Card, EmptyState, html, NumberTable, Section, type View } from '../../../core/pages.ts'
+import { BarChart, Card, EmptyState, html, NumberTable, Section, type View } from '../../../core/pages/index.ts'
 import { pathOf } from '../record.ts'
 import type { Analytics, Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
@@ -9,7 +9,7 @@ export const SPANS = [7, 30, 90, 365] as const
 const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const long = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 
-/** What happened in a game: four charts, and the same in numbers. */
+/** The statistics of a game: four charts, and the same in numbers. */
 export function analytics(
   app: Pick<FastifyInstance, 'games' | 'origins' | 'browserFiles'>,
   game: Game,
@@ -37,7 +37,7 @@ export function analytics(
     <//><//>`
   return html`
     ${dashboardHeader(app, game, path)}
-    <${Section} title="What happened" action=${spans} description="Days in UTC. People are counted, not remembered: nothing here leads back to anyone.">
+    <${Section} title="Statistics" action=${spans} description="Days are in UTC. The statistics count visitors, and identify nobody.">
       ${happened.length > 0 ? charts : nothing}
     <//>
     ${

@@ -1,4 +1,4 @@
-import { GameCard, html, type View } from '../../../core/pages.ts'
+import { GameCard, html, type View } from '../../../core/pages/index.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 

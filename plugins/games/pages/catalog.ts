@@ -1,5 +1,5 @@
-import { EmptyState, Grid, html, PageHeader, Pagination, Search, type View } from '../../../core/pages.ts'
-import type { TagCount } from '../catalog.ts'
+import { EmptyState, Grid, html, PageHeader, Pagination, Search, type View } from '../../../core/pages/index.ts'
+import type { TagCount } from '../catalog/catalog.ts'
 import type { Game } from '../schemas.ts'
 import { gameCard } from './card.ts'
 

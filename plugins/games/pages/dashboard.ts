@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Button, Chip, type Content, html, PageHeader, Tabs, type View } from '../../../core/pages.ts'
+import { Button, Chip, type Content, html, PageHeader, Tabs, type View } from '../../../core/pages/index.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 
@@ -26,5 +26,5 @@ export const gameTabs = (app: Pick<FastifyInstance, 'games'>, game: Game, curren
 
 /** Whether it can be played now, and by whom. */
 export const stateChips = (game: Game, ready: boolean): Content => html`
-  ${ready ? html`<${Chip} live>live<//>` : html`<${Chip} tone="warn">${game.playable ? 'not published' : 'off the air'}<//>`}
+  ${game.suspended ? html`<${Chip} tone="error">suspended<//>` : ready ? html`<${Chip} live>live<//>` : html`<${Chip} tone="warn">${game.playable ? 'not published' : 'closed'}<//>`}
   ${game.visibility === 'private' && html`<${Chip}>private<//>`}`

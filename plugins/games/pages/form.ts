@@ -1,12 +1,12 @@
 import { Errors } from 'typebox/value'
 import { isPlatformError } from '../../../core/errors.ts'
-import { Choices, type Content, Field, html } from '../../../core/pages.ts'
+import { Choices, type Content, Field, html } from '../../../core/pages/index.ts'
 import { NewGame } from '../schemas.ts'
 
-/** What lies between an idea and a game that is played. */
+/** The steps from an idea to a game that people play. */
 export const NEW_GAME_STEPS = ['Describe', 'Upload', 'Play'] as const
 
-/** What a game's form sends: all of it text. */
+/** The fields of a game's form, all as text. */
 export interface GameForm {
   title: string
   description: string
@@ -14,7 +14,7 @@ export interface GameForm {
   visibility: string
 }
 
-/** What is wrong, by field; under `form` what concerns the whole. */
+/** The problems by field; problems of the whole form are under `form`. */
 export type Problems = { [Name in keyof GameForm | 'form' | 'slug' | 'media' | 'confirm']?: string | undefined }
 
 const ADVICE: Record<keyof GameForm, string> = {
@@ -45,14 +45,14 @@ export function problemsOf(error: unknown): Problems {
 export const gameFields = (form: GameForm, problems: Problems): Content => html`
   <${Field} label="Title" name="title" value=${form.title} required maxlength=${120} error=${problems.title} autocomplete="off" />
   <${Field} label="Description" name="description" type="textarea" value=${form.description} required=${false} maxlength=${20_000} error=${problems.description}
-    hint="What one does in it, and for how many players." />
+    hint="What players do, and how many can play." />
   <${Field} label="Tags" name="tags" value=${form.tags} required=${false} error=${problems.tags} autocomplete="off"
     hint="A few words that people search by, separated by spaces: puzzle co-op 2d" />
-  <${Choices} legend="Who may play" name="visibility" value=${form.visibility} error=${problems.visibility} options=${[
-    { value: 'public', label: 'Everyone', hint: 'It stands in the catalog.' },
+  <${Choices} legend="Visibility" name="visibility" value=${form.visibility} error=${problems.visibility} options=${[
+    { value: 'public', label: 'Everyone', hint: 'Everyone sees it in the catalog.' },
     {
       value: 'private',
       label: 'Only me, and whom I invite',
-      hint: 'It is in no list, and its address answers to nobody else.',
+      hint: 'No list shows it. Only you and invited players can open it.',
     },
   ]} />`

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Button, EmptyState, Grid, Hero, html, Search, Section, type View } from '../../../core/pages.ts'
+import { Button, EmptyState, Grid, Hero, html, Search, Section, type View } from '../../../core/pages/index.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { aboutGame, gameCard } from './card.ts'
@@ -24,7 +24,7 @@ export function home(
 ): View {
   const feature = busy[0] ?? (popular[0]?.stats.plays ? popular[0] : newest[0])
   const card = (game: Game) => gameCard(game, playing)
-  // What is played is worth a row of its own once there is more than the row would hold.
+  // Games being played get a row of their own once there are more than fit into the row.
   const played = more ? popular.filter(({ stats }) => stats.plays > 0) : []
   return html`
     <${Hero} title=${html`Your yard.<br />Your games.<br />Everyone in.`}

@@ -1,10 +1,11 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { adminPage, callerOf } from '../../../core/auth.ts'
+import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import {
-  AtOnce,
   Button,
   EmptyState,
+  Field,
   Form,
   html,
   PageHeader,
@@ -13,18 +14,17 @@ import {
   Search,
   Stack,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+} from '../../../core/pages/index.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
+import { REASON_LENGTH } from '../suspension.ts'
 import { stateChips } from './dashboard.ts'
 
 const PER_PAGE = 25
-const STEPS = { 'take-off': false, 'put-back': true } as const
 
-/** For whoever runs the server: every game, and the switch that takes one off the air. */
+/** For whoever runs the server: every game, and the way to suspend one. */
 export const hostPages: Routes = async (app) => {
   const { administration } = app.games
   const Query = Type.Object({
@@ -51,37 +51,82 @@ export const hostPages: Routes = async (app) => {
     })
   })
 
-  for (const [step, playable] of Object.entries(STEPS)) {
-    app.post(
-      `/admin/games/:id/${step}`,
-      { ...adminPage, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
-      async (request, reply) => {
-        const game = await administration.setPlayable(request.params.id, playable)
-        request.log.info({ step, game: game.id, by: callerOf(request).playerId }, 'an administrator changed a game')
-        return reply.redirect(`/admin/games?done=${step}&game=${game.id}`, 303)
-      },
-    )
+  const Params = Type.Object({ id: Type.String({ maxLength: 40 }) })
+  const suspensionPage = async (request: FastifyRequest, reply: FastifyReply, id: string, problem?: string) => {
+    const game = await app.games.get(id)
+    const owner = await app.identity.players.namesOf([game.ownerId])
+    reply.header('cache-control', 'no-store')
+    return renderPage(reply, {
+      title: `Suspend ${game.title}`,
+      current: '/admin/games',
+      user: callerOf(request).viewer,
+      status: problem ? 400 : 200,
+      narrow: true,
+      body: SuspensionPage({ game, owner: owner.get(game.ownerId) ?? game.ownerId, problem }),
+    })
   }
+
+  app.get('/admin/games/:id/suspend', { ...adminPage, schema: { params: Params } }, (request, reply) =>
+    suspensionPage(request, reply, request.params.id),
+  )
+
+  app.post(
+    '/admin/games/:id/suspend',
+    {
+      ...adminPage,
+      schema: { params: Params, body: Type.Object({ reason: Type.Optional(Type.String({ maxLength: 4096 })) }) },
+    },
+    async (request, reply) => {
+      const reason = request.body.reason?.trim()
+      if (!reason) return suspensionPage(request, reply, request.params.id, 'Say why: its maker reads it.')
+      const game = await app.games.suspensions.suspend(request.params.id, reason)
+      request.log.info({ step: 'suspend', game: game.id, reason, by: callerOf(request).playerId }, CHANGED)
+      return reply.redirect(`/admin/games?done=suspend&game=${game.id}`, 303)
+    },
+  )
+
+  app.post('/admin/games/:id/lift', { ...adminPage, schema: { params: Params } }, async (request, reply) => {
+    const game = await app.games.suspensions.lift(request.params.id)
+    request.log.info({ step: 'lift', game: game.id, by: callerOf(request).playerId }, CHANGED)
+    return reply.redirect(`/admin/games?done=lift&game=${game.id}`, 303)
+  })
 }
 
-/** What the last step did, with the way back. */
+const CHANGED = 'an administrator changed a game'
+
+/** The message after a step, with the way to undo it. */
 const told = (game: Game): View => html`
-  ${game.playable ? 'On the air again' : 'Off the air'}: <bdi>${game.title}</bdi>.
-  <${Form} action=${switchOf(game)} atOnce=${game.id} inline><${Button} small>Undo<//><//>`
+  ${game.suspended ? 'Suspended' : 'Can be played again'}: <bdi>${game.title}</bdi>. ${game.suspended && liftForm(game, 'Undo')}`
 
-/** Where the form goes that changes it. */
-const switchOf = ({ id, playable }: Game): string => `/admin/games/${id}/${playable ? 'take-off' : 'put-back'}`
+const liftForm = ({ id, title }: Game, text = 'Lift'): View => html`
+  <${Form} action=${`/admin/games/${id}/lift`} inline><${Button} small label=${`${text}: ${title}`}>${text}<//><//>`
 
-const stateOf = (game: Game): View => html`<span class="row">${stateChips(game, isReady(game))}</span>`
+const stateOf = (game: Game): View => html`
+  <span class="row">${stateChips(game, isReady(game))}</span>
+  ${game.suspended && html`<p class="soft">${game.suspended.reason}${game.appeal && html`<br />Its maker answers: ${game.appeal}`}</p>`}`
 
-const switchForm = (game: Game): View => html`
-  <${Form} action=${switchOf(game)} atOnce=${game.id}>
-    <${Button} small label=${`${game.playable ? 'Take off the air' : 'Put back on the air'}: ${game.title}`}>${game.playable ? 'Take off the air' : 'Put back'}<//>
-  <//>`
+const actionOf = (game: Game): View =>
+  game.suspended
+    ? liftForm(game)
+    : html`<${Button} small href=${`/admin/games/${game.id}/suspend`} label=${`Suspend: ${game.title}`}>Suspend<//>`
 
-/** A cell that changes with the switch. */
-const switched = (game: Game, show: (game: Game) => View): View => html`
-  <${AtOnce} name=${game.id} then=${show({ ...game, playable: !game.playable })}>${show(game)}<//>`
+interface SuspensionPageProps {
+  game: Game
+  /** The owner's name. */
+  owner: string
+  problem: string | undefined
+}
+
+function SuspensionPage({ game, owner, problem }: SuspensionPageProps): View {
+  return html`
+    <${PageHeader} title=${`Suspend ${game.title}`} lede=${`A game by ${owner}. Nobody can play it or sign in to it until you lift the suspension; its files stay.`}
+      crumbs=${[{ label: 'Games', href: '/admin/games' }]} />
+    <${Form} action=${`/admin/games/${game.id}/suspend`}>
+      <${Field} label="Reason" name="reason" type="textarea" rows=${4} required maxlength=${REASON_LENGTH} error=${problem}
+        hint="Its maker reads this and may answer once." value=${game.suspended?.reason} />
+      <${Button} kind="act">Suspend the game<//>
+    <//>`
+}
 
 interface GamesPageProps {
   games: Game[]
@@ -102,7 +147,7 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
     },
     {
       label: 'State',
-      cell: (game: Game) => switched(game, stateOf),
+      cell: stateOf,
     },
     {
       label: 'Owner',
@@ -110,18 +155,18 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
         html`<a href=${`/admin/players/${game.ownerId}`}><bdi>${owners.get(game.ownerId) ?? game.ownerId}</bdi></a>`,
     },
     { label: 'Plays', align: 'end' as const, cell: (game: Game) => number.format(game.stats.plays) },
-    { label: 'Made', cell: (game: Game) => html`<${When} at=${game.createdAt} day />` },
+    { label: 'Made', cell: (game: Game) => html`<${Timestamp} at=${game.createdAt} day />` },
     {
       label: 'Actions',
       action: true,
-      cell: (game: Game) => switched(game, switchForm),
+      cell: actionOf,
     },
   ]
   const empty = q
     ? html`<${EmptyState} title="Nothing found">No game has this in its title or address.<//>`
     : html`<${EmptyState} title="No games yet" action=${{ href: '/games/new', label: 'Publish the first' }}>A folder with an <code>index.html</code> is all that a game needs.<//>`
   return html`
-    <${PageHeader} title="Games" lede="Every game of this server, the newest first. Off the air nobody can play it; its owner keeps it." />
+    <${PageHeader} title="Games" lede="Every game of this server, newest first. Nobody can play a suspended game. Its owner reads the reason and may answer once." />
     <${Stack}>
       <${Search} action="/admin/games" label="Search by title, address or id" value=${q} />
       <${Table} caption="Games" columns=${columns} rows=${games} empty=${empty} />
@@ -132,9 +177,9 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
 
 const number = new Intl.NumberFormat('en')
 
-/** What the server's first page says of games. */
-export function contributeToOverview({ overview, games }: FastifyInstance): void {
-  overview.figures.push(
+/** The game statistics on the host's first page. */
+export function contributeToHostDashboard({ hostDashboard, games }: FastifyInstance): void {
+  hostDashboard.stats.push(
     { label: 'games', order: 20, value: () => games.administration.count() },
     {
       label: 'in rooms now',
@@ -143,7 +188,7 @@ export function contributeToOverview({ overview, games }: FastifyInstance): void
       value: async () => [...(await games.playing.now()).values()].reduce((sum, players) => sum + players, 0),
     },
   )
-  overview.steps.push({
+  hostDashboard.setupSteps.push({
     title: 'Publish the first game',
     text: 'A zip or folder with an index.html becomes playable at an address of its own.',
     order: 30,

@@ -1,6 +1,15 @@
 import type { FastifyInstance } from 'fastify'
-import { CodeBlock, Confirm, CopyValue, Facts, html, Notice, Section, type View } from '../../../core/pages.ts'
-import { redirectUriOf } from '../games.ts'
+import {
+  CodeBlock,
+  Confirm,
+  CopyValue,
+  DescriptionList,
+  html,
+  Notice,
+  Section,
+  type View,
+} from '../../../core/pages/index.ts'
+import { redirectUriOf } from '../../oauth-idp/index.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
@@ -18,7 +27,7 @@ room.on('message', (type, data, from) => console.log(from, type, data))
 room.send('move', { x: 3, y: 4 })`
 
 /**
- * What to write in a game to have sign-in and rooms, ready to copy.
+ * Code for sign-in and rooms, ready to copy.
  *
  * @param newSecret shown this once, right after it was made
  */
@@ -46,23 +55,23 @@ export function integrate(
         <${CopyValue} value=${newSecret} label="client secret" />
       <//><//>`
     }
-    <${Section} title="Who is playing" description="Signing in is there already, at the game's own origin. Ask who it is when the game starts, and key saved games on the id.">
+    <${Section} title="Players" description="Sign-in works already, at the game's own origin. Read the session when the game starts. Use the player's id as the key of saved games.">
       <${CodeBlock} title="In the game" code=${SESSION} />
       <${CodeBlock} title="A button of your own" code=${SIGN_IN} />
     <//>
     ${
       game.settings.multiplayer.enabled &&
-      html`<${Section} title="Rooms" description="Everyone who joins a room of one name hears each other.">
+      html`<${Section} title="Rooms" description="Players who join the same room get each other's messages.">
         <${CodeBlock} title="In the game" code=${ROOM} />
       <//>`
     }
-    <${Section} title="For a coding assistant" description="Everything it needs to know, and no secret.">
+    <${Section} title="For a coding assistant" description="These instructions contain no secret.">
       <${CodeBlock} title="Prompt" code=${app.games.integrationPrompt(game)} />
     <//>
     <${Section} title="OAuth" description="For games with a server of their own.">
-      <${Facts} items=${facts} />
+      <${DescriptionList} items=${facts} />
       <${Confirm} label="Make a new client secret" action=${`${pathOf(game)}/integrate/secret`}>
-        <p>The old secret ends at once, and with it what was signed in through it. A game that is hosted here does not use it.</p>
+        <p>The old secret and all sign-ins through it end at once. A hosted game does not use the secret.</p>
       <//>
     <//>`
 }

@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
-import { SESSION_MS } from '../../../core/event-streams.ts'
-import { renderPart } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
-import { cellOf, cellPart, figurePart } from './mine.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import { SESSION_MS } from '../../../core/http/event-streams.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { renderPart } from '../../../core/pages/index.ts'
+import { cellOf, cellPart, statPart } from './mine.ts'
 import { NUMBERS, numbersOf } from './overview.ts'
 import { MINE_PER_PAGE } from './owner.ts'
 
@@ -27,14 +27,14 @@ export const livePages: Routes = async (app) => {
       const { cursor } = request.query
       const { games } = await app.games.list(playerId, { limit: MINE_PER_PAGE, ...(cursor ? { cursor } : {}) })
       const look = async () => {
-        const [columns, figures] = await Promise.all([
+        const [columns, stats] = await Promise.all([
           dashboard.loadColumns(games, { live: true }),
           dashboard.loadFigures(playerId, { live: true }),
         ])
         const cells = columns.flatMap((column) =>
           games.map(({ id }) => [cellPart(column, id), renderPart(cellOf(column, id))]),
         )
-        const sums = figures.map((figure) => [figurePart(figure), number.format(figure.value)])
+        const sums = stats.map((stat) => [statPart(stat), number.format(stat.value)])
         return { event: 'parts', data: Object.fromEntries([...cells, ...sums]) }
       }
       return app.eventStreams.send(reply, {

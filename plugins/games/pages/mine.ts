@@ -12,21 +12,21 @@ import {
   type Stat,
   Stats,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import type { LoadedColumn } from '../dashboard.ts'
+import { RESTORABLE_MS } from '../deletion.ts'
 import { isReady, pathOf } from '../record.ts'
-import { RESTORABLE_MS } from '../removals.ts'
 import type { Game } from '../schemas.ts'
 import { stateChips } from './dashboard.ts'
 
 export interface MyGamesProps {
   games: Game[]
-  /** What plugins say of each. */
+  /** The plugins' columns for each. */
   columns: LoadedColumn[]
-  /** What they say of all of them. */
-  figures: Stat[]
+  /** The plugins' summaries for all. */
+  stats: Stat[]
   /** Those that can still be restored. */
   deleted: Game[]
   nextCursor: string | null
@@ -36,7 +36,7 @@ export interface MyGamesProps {
 /** The owner's games; where there are none, the very commands that make one. */
 export function myGames(
   { origins }: Pick<FastifyInstance, 'origins'>,
-  { games, columns: known, figures, deleted, nextCursor, cursor }: MyGamesProps,
+  { games, columns: known, stats, deleted, nextCursor, cursor }: MyGamesProps,
 ): View {
   const columns = [
     { label: 'Game', cell: (game: Game) => html`<a href=${`${pathOf(game)}/overview`}><bdi>${game.title}</bdi></a>` },
@@ -66,19 +66,19 @@ export function myGames(
   return html`
     <${PageHeader} title="My games" actions=${games.length > 0 && html`<${Button} kind="act" href="/games/new">New game<//>`} />
     <div class="stack" data-events=${games.length > 0 ? `/live/games${cursor ? `?cursor=${cursor}` : ''}` : undefined}>
-      ${games.length > 0 && html`<${Stats} items=${figures.map((figure) => ({ ...figure, part: figure.live ? figurePart(figure) : undefined }))} />`}
+      ${games.length > 0 && html`<${Stats} items=${stats.map((stat) => ({ ...stat, part: stat.live ? statPart(stat) : undefined }))} />`}
       <${Table} caption="My games" columns=${columns} rows=${games} empty=${empty} />
       <${Pagination} label="My games" next=${nextCursor && `/games?cursor=${nextCursor}`} first=${cursor && '/games'} />
     </div>
     ${
       deleted.length > 0 &&
-      html`<${Section} title="Deleted" id="deleted" description="For 30 days a deleted game can be brought back as it was, at the same address.">
+      html`<${Section} title="Deleted" id="deleted" description="You can restore a deleted game for 30 days, at the same address.">
         <${Table} caption="Deleted games" columns=${DELETED} rows=${deleted} />
       <//>`
     }`
 }
 
-/** What a column says of a game. */
+/** The cell of a column for a game. */
 export function cellOf({ cells, live, align = 'end' }: LoadedColumn, gameId: string): Content {
   const value = cells.get(gameId)
   if (value === undefined) return html`<span class="soft">${align === 'end' ? 0 : 'never'}</span>`
@@ -87,13 +87,16 @@ export function cellOf({ cells, live, align = 'end' }: LoadedColumn, gameId: str
 
 /** Names of what the stream of this page keeps fresh (live.ts). */
 export const cellPart = ({ label }: { label: string }, gameId: string): string => `${label} of ${gameId}`
-export const figurePart = ({ label }: { label: string }): string => `all ${label}`
+export const statPart = ({ label }: { label: string }): string => `all ${label}`
 
 const DELETED = [
   { label: 'Game', cell: (game: Game) => game.title },
   // Nothing changes a deleted game, so its last change is its end.
-  { label: 'Deleted', cell: (game: Game) => html`<${When} at=${game.updatedAt} />` },
-  { label: 'Gone for good', cell: (game: Game) => html`<${When} at=${Date.parse(game.updatedAt) + RESTORABLE_MS} />` },
+  { label: 'Deleted', cell: (game: Game) => html`<${Timestamp} at=${game.updatedAt} />` },
+  {
+    label: 'Gone for good',
+    cell: (game: Game) => html`<${Timestamp} at=${Date.parse(game.updatedAt) + RESTORABLE_MS} />`,
+  },
   {
     label: 'Actions',
     action: true,

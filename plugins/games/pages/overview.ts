@@ -1,26 +1,29 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
   Card,
   CodeBlock,
   CopyValue,
   Cover,
-  Facts,
+  DescriptionList,
+  Field,
+  Form,
   html,
   renderPage,
   Section,
   Split,
   Stats,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+} from '../../../core/pages/index.ts'
+import { redirectUriOf } from '../../oauth-idp/index.ts'
 import type { LoadedColumn } from '../dashboard.ts'
-import { redirectUriOf } from '../games.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
+import { APPEAL_LENGTH } from '../suspension.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { SESSION, SIGN_IN } from './integrate.ts'
 import { cellOf } from './mine.ts'
@@ -40,6 +43,25 @@ export const overviewPages: Routes = async (app) => {
     return renderPage(reply, { title: game.title, user: viewer, body: overview(app, game, columns) })
   })
 
+  app.post(
+    '/games/:slug/appeal',
+    {
+      ...own,
+      // Another's game is none, whatever the form says: so before it is read.
+      onRequest: async (request) => {
+        await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+      },
+      schema: { ...own.schema, body: Type.Object({ text: Type.String({ maxLength: 4096 }) }) },
+    },
+    async (request, reply) => {
+      const { slug } = request.params
+      if (request.body.text.trim()) {
+        await app.games.suspensions.appeal(callerOf(request).playerId, slug, request.body.text)
+      }
+      return reply.redirect(`${pathOf({ slug })}/overview`, 303)
+    },
+  )
+
   app.get('/games/:slug/sign-in', own, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const game = await app.games.mustOwn(playerId, request.params.slug)
@@ -56,13 +78,14 @@ function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): Vi
   const texts = columns.filter(({ align }) => align === 'start')
   return html`
     ${dashboardHeader(app, game, `${pathOf(game)}/overview`)}
-    <${Split} aside=${nextStep(game)}>
+    <${Split} aside=${!game.suspended && nextStep(game)}>
+      ${game.suspended && suspensionOf(game, game.suspended)}
       <div data-events=${`/live${pathOf(game)}`} data-part=${NUMBERS}>${numbersOf(game, columns)}</div>
       <${Card}>
-        <div class="glance"><${Cover} ...${game} /><${Facts} items=${[
+        <div class="glance"><${Cover} ...${game} /><${DescriptionList} items=${[
           { term: 'Address', detail: html`<${CopyValue} value=${game.url} label="address" />` },
           ...texts.map((column) => ({ term: column.label, detail: cellOf(column, game.id) })),
-          { term: 'Made', detail: html`<${When} at=${game.createdAt} />` },
+          { term: 'Made', detail: html`<${Timestamp} at=${game.createdAt} />` },
           { term: 'Played', detail: `${number.format(game.stats.plays)} times` },
         ]} /></div>
       <//>
@@ -72,7 +95,7 @@ function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): Vi
 /** The part that a stream keeps fresh (live.ts). */
 export const NUMBERS = 'numbers'
 
-/** What is counted of a game, side by side. */
+/** The numbers of a game, side by side. */
 export const numbersOf = (game: Game, columns: LoadedColumn[]): View => html`
   <${Stats} items=${columns
     .filter(({ align }) => align !== 'start')
@@ -88,8 +111,8 @@ function nextStep(game: Game): View {
   const path = pathOf(game)
   if (!game.playable)
     return step(
-      'Off the air',
-      'Nobody can play it now. Its settings put it back.',
+      'Closed',
+      'Nobody can play it now. Its settings open it again.',
       `${path}/settings`,
       'Open the settings',
     )
@@ -108,7 +131,7 @@ function nextStep(game: Game): View {
   if (game.visibility === 'private' && game.invitedIds.length === 0)
     return step(
       'Next: invite somebody',
-      'It is private: whoever opens your link may play it.',
+      'It is private: people with your link may play it.',
       `${path}/settings#invitations`,
       'Make a link',
     )
@@ -125,6 +148,20 @@ function nextStep(game: Game): View {
   )
 }
 
+/** Why nobody can play it, and the one answer that its owner has. */
+const suspensionOf = ({ appeal, slug }: Game, { reason, at }: NonNullable<Game['suspended']>): View => html`
+  <${Card} title="Suspended" description="Nobody can play it or sign in to it now. Your files are safe.">
+    <p>${reason}</p><p class="soft">Since <${Timestamp} at=${at} />.</p>
+    ${
+      appeal
+        ? html`<p>You answered: ${appeal}</p>`
+        : html`<${Form} action=${`/games/${slug}/appeal`}>
+            <${Field} label="Your answer" name="text" type="textarea" rows=${4} required maxlength=${APPEAL_LENGTH} hint="You can answer once. Say what you changed." />
+            <${Button} kind="act">Send the answer<//>
+          <//>`
+    }
+  <//>`
+
 const step = (title: string, text: string, href: string, label: string): View => html`
   <${Card} title=${title} description=${text}><${Button} kind="act" href=${href}>${label}<//><//>`
 
@@ -135,13 +172,13 @@ const signIn = (app: FastifyInstance, game: Game, recent: number): View => html`
     { label: 'in 30 days', value: recent },
     { label: 'sign-in button', value: game.settings.authWidget === 'on' ? 'on' : 'off' },
   ]} /></div>
-  <${Section} layout="side" title="Who is playing" description="Players sign in with their account here, without a form of yours. Key saved games on the id.">
+  <${Section} layout="side" title="Players" description="Players sign in with their account here. Your game needs no form. Use the player's id as the key of saved games.">
     <${CodeBlock} title="In the game" code=${SESSION} />
     <${CodeBlock} title="A button of your own" code=${SIGN_IN} />
     <div class="row"><${Button} kind=${game.settings.authWidget === 'on' ? undefined : 'act'} href=${`${pathOf(game)}/settings#serving`}>${game.settings.authWidget === 'on' ? 'Turn the ready-made button off' : 'Use the ready-made button'}<//></div>
   <//>
-  <${Section} layout="side" title="OAuth application" description="What a server of your own needs. The secret is made under Integrate.">
-    <${Card}><${Facts} items=${[
+  <${Section} layout="side" title="OAuth application" description="For a server of your own. Create the secret under Integrate.">
+    <${Card}><${DescriptionList} items=${[
       { term: 'Client id', detail: html`<${CopyValue} value=${game.clientId} label="client id" />` },
       { term: 'Redirect URI', detail: html`<${CopyValue} value=${redirectUriOf(game.url)} label="redirect URI" />` },
     ]} /><//>

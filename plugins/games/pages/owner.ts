@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
-import { Button, Form, html, PageHeader, renderPage, Trail } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { Button, Form, html, PageHeader, renderPage, StepIndicator } from '../../../core/pages/index.ts'
 import { pathOf } from '../record.ts'
 import { type AnalyticsQuery, type Game, SLUG_PATTERN } from '../schemas.ts'
 import { analytics, SPANS } from './analytics.ts'
@@ -45,7 +45,7 @@ export const ownerPages: Routes = async (app) => {
       const { playerId, viewer } = callerOf(request)
       const { cursor } = request.query
       const { dashboard } = app.games
-      const [page, deleted, figures] = await Promise.all([
+      const [page, deleted, stats] = await Promise.all([
         app.games.list(playerId, { limit: MINE_PER_PAGE, ...(cursor ? { cursor } : {}) }),
         cursor ? { games: [] } : app.games.list(playerId, { limit: MINE_PER_PAGE }, { deleted: true }),
         dashboard.loadFigures(playerId),
@@ -62,7 +62,7 @@ export const ownerPages: Routes = async (app) => {
                 message: html`Deleted. It can be brought back for 30 days.
                   <${Form} action="/games/restore" inline><${Button} small name="game" value=${request.query.deleted}>Undo<//><//>`,
               },
-        body: myGames(app, { ...page, columns, figures, deleted: deleted.games, cursor }),
+        body: myGames(app, { ...page, columns, stats, deleted: deleted.games, cursor }),
       })
     },
   )
@@ -76,7 +76,7 @@ export const ownerPages: Routes = async (app) => {
       status: Object.keys(problems).length > 0 ? 400 : 200,
       body: html`
         <${PageHeader} title="New game" crumbs=${[{ label: 'My games', href: '/games' }]} lede="It gets an address of its own." />
-        <${Trail} label="Publish a game" steps=${NEW_GAME_STEPS} current=${0} />
+        <${StepIndicator} label="Publish a game" steps=${NEW_GAME_STEPS} current=${0} />
         <${Form} action="/games/new" submit="Make it" error=${problems.form}>${gameFields(form, problems)}<//>`,
     })
 
@@ -94,7 +94,7 @@ export const ownerPages: Routes = async (app) => {
     '/games/restore',
     { ...own, schema: { body: Type.Object({ game: Type.String({ maxLength: 30 }) }) } },
     async (request, reply) => {
-      const game = await app.games.removals.restore(callerOf(request).playerId, request.body.game)
+      const game = await app.games.deletion.restore(callerOf(request).playerId, request.body.game)
       return reply.redirect(`${pathOf(game)}/settings`, 303)
     },
   )
@@ -231,7 +231,7 @@ export const ownerPages: Routes = async (app) => {
         })
       }
       const { id } = await gameOf(request)
-      await app.games.removals.remove(callerOf(request).playerId, id)
+      await app.games.deletion.remove(callerOf(request).playerId, id)
       return reply.redirect(`/games?deleted=${id}`, 303)
     },
   )

@@ -8,11 +8,11 @@ import {
   MediaGallery,
   PageHeader,
   PlayFrame,
+  PlayFrameDetails,
   Row,
   Stack,
-  UnderPlay,
   type View,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import { isFramed, isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { gameTabs } from './dashboard.ts'
@@ -21,7 +21,7 @@ const number = new Intl.NumberFormat('en')
 
 export interface PlayProps {
   game: Game
-  /** Who made it, and their page where they have one. */
+  /** The maker, and their page where they have one. */
   owner: { name: string; path: string | null } | null
   /** Whether the viewer is signed in here, and so is to be in the game. */
   signedIn: boolean
@@ -34,16 +34,19 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
   const ready = isReady(game)
   const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
-  // Through the game's own sign-in, which ends without a click for a player who is signed in here.
+  // A game elsewhere, and a page without scripts, goes through the game's own sign-in, which ends without a click for a
+  // player who is signed in here, where the browser lets the portal's cookie into the frame.
   const start = new URLSearchParams({ embed: '1', returnTo: pathname + search })
-  const src = signedIn ? `${origin}/auth/service/start?${start}` : href
+  const plain = `${origin}/auth/service/start?${start}`
+  const signIn = signedIn && game.hosted ? { ticket: `${pathOf(game)}/play-ticket`, plain } : undefined
+  const src = signedIn && !game.hosted ? plain : href
   const chips = html`${game.visibility === 'private' && html`<${Chip}>private<//>`}`
   return html`
-    ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} />`}
-    <${UnderPlay}>
+    ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} signIn=${signIn} />`}
+    <${PlayFrameDetails}>
       <${PageHeader} title=${game.title} lede=${html`by ${owner?.path ? html`<a href=${owner.path}><bdi>${owner.name}</bdi></a>` : html`<bdi>${owner?.name ?? 'somebody'}</bdi>`}`} address=${game.url} chips=${chips} actions=${actions(framed, ready, game)} />
       ${isOwner && gameTabs(app, game, pathOf(game))}
-      ${!ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
+      ${game.suspended ? suspended(game, isOwner) : !ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
       <${Stack}>
         ${
           (game.stats.plays > 0 || game.tags.length > 0) &&
@@ -63,9 +66,14 @@ const actions = (framed: boolean, ready: boolean, game: Game): Content =>
     ? html`<button class="button act" type="button" hidden data-full-screen>Full screen</button><${Button} href=${new URL(game.url).href}>Open on its own<//>`
     : ready && html`<${Row}><${Button} kind="act" href=${game.url}>Play at ${new URL(game.url).host}<//><//>`
 
+const suspended = (game: Game, isOwner: boolean): View =>
+  isOwner
+    ? html`<${EmptyState} title="Suspended" action=${{ href: `${pathOf(game)}/overview`, label: 'See the reason' }}><p>Nobody can play it now. You may answer once.</p><//>`
+    : html`<${EmptyState} title="Suspended" action=${{ href: '/catalog', label: 'Find another game' }}><p>The people who look after this platform have taken it offline.</p><//>`
+
 const unpublished = (game: Game): View =>
   html`<${EmptyState} title="Not published yet" action=${{ href: `${pathOf(game)}/deploys`, label: 'Publish a build' }}>
-    <p>${game.playable ? 'Upload a folder with an index.html, and this page becomes the game.' : 'You have taken it off the air in its settings.'}</p>
+    <p>${game.playable ? 'Upload a folder with an index.html, and this page becomes the game.' : 'It is closed: its settings open it again.'}</p>
   <//>`
 
 const paragraphs = (text: string): Content =>

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
 import { NotFound } from '../../../core/errors.ts'
-import { Avatar, Button, EmptyState, Grid, html, Pagination, renderPage, type View } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { Avatar, Button, EmptyState, Grid, html, Pagination, renderPage, type View } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
 import { gameCard } from './card.ts'
 
@@ -85,9 +85,9 @@ function playerPage({ origins }: Pick<FastifyInstance, 'origins'>, props: Player
       shown.length > 0
         ? html`<${Grid}>${shown.map((game) => gameCard(game, playing))}<//>`
         : isSelf
-          ? html`<${EmptyState} title="Your games will stand here" action=${{ href: '/games/new', label: 'Publish a game' }}>
-              <p>This is what everybody sees of you: your picture, your name, and the games that you publish.</p><//>`
-          : html`<${EmptyState} title="Nothing to play yet" action=${{ href: '/catalog', label: 'See all games' }}><p>What they publish will stand here.</p><//>`
+          ? html`<${EmptyState} title="Your games will appear here" action=${{ href: '/games/new', label: 'Publish a game' }}>
+              <p>Everybody sees this page: your picture, your name, and your published games.</p><//>`
+          : html`<${EmptyState} title="Nothing to play yet" action=${{ href: '/catalog', label: 'See all games' }}><p>Games that they publish will appear here.</p><//>`
     }
     <${Pagination} label="Games" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />`
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
 import { NotFound } from '../../../core/errors.ts'
-import { html, PageHeader, renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
-import { extendPolicy } from '../../../core/security-headers.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { extendPolicy } from '../../../core/http/security-headers.ts'
+import { html, PageHeader, renderPage } from '../../../core/pages/index.ts'
 import { isFramed, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { catalog } from './catalog.ts'
@@ -92,17 +92,23 @@ export const publicPages: Routes = async (app) => {
     const game = await gameAt(request, reply, request.params.slug)
     if (!game) return reply
     const owner = await app.identity.players.find(game.ownerId)
-    if (isFramed(game)) extendPolicy(reply, { 'frame-src': [new URL(game.url).origin] })
+    if (isFramed(game)) {
+      const { origin } = new URL(game.url)
+      extendPolicy(reply, { 'frame-src': [...new Set([origin, app.origins.game(game.slug)])] })
+      // The game takes a ticket from this origin alone, which a stricter policy would hide from it.
+      reply.header('referrer-policy', 'strict-origin')
+    }
     // A frame has shared memory only when its top page is isolated too (contracts, section 7).
     if (game.settings.crossOriginIsolated) reply.header('cross-origin-embedder-policy', 'require-corp')
     return renderPage(reply, {
       title: game.title,
       current: '/catalog',
+      status: game.suspended ? 451 : 200,
       description: game.description.slice(0, 200).trim() || undefined,
       user: viewer,
       wide: true,
       scripts: ['play.js'],
-      share: game.visibility === 'public' ? shareOf(app, game) : undefined,
+      share: game.visibility === 'public' && !game.suspended ? shareOf(app, game) : undefined,
       body: play(app, {
         game,
         owner: owner && { name: owner.name, path: owner.disabled || owner.isGuest ? null : playerPath(owner.id) },

@@ -11,7 +11,7 @@ import {
   Notice,
   Section,
   type View,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import { MOST_MEDIA } from '../media/media.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
@@ -35,7 +35,7 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
   const path = `${pathOf(game)}/settings`
   return html`
     ${dashboardHeader(app, game, path)}
-    <${Section} layout="side" title="About the game" description="What its page and the catalog say.">
+    <${Section} layout="side" title="About the game" description="Shown on its page and in the catalog.">
       <${Form} action=${path} submit="Save" error=${problems.form}>${gameFields(form ?? formOf(game), problems)}<//>
     <//>
     ${mediaSection(game, path, problems.media)}
@@ -48,7 +48,7 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
       )}
     ${servingSection(game, path)}
     ${game.visibility === 'private' && invitationSection(game, path, inviteLink)}
-    <${Section} layout="side" title="End of the game" id="end" description="It can be brought back for 30 days. Its address is kept free for 90.">
+    <${Section} layout="side" title="End of the game" id="end" description="You can restore it for 30 days. Its address stays reserved for 90 days.">
       <${Confirm} label="Delete game" open=${problems.confirm !== undefined} action=${`${path}/delete`} submit="Delete for everyone">
         <p>Nobody can open <strong>${game.title}</strong> any more, and it disappears from every list.</p>
         <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono error=${problems.confirm} />
@@ -58,7 +58,7 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
 }
 
 const mediaSection = (game: Game, path: string, problem: string | undefined): View => html`
-  <${Section} layout="side" title="Pictures and videos" id="media" description="The cover stands on the game's card. PNG, JPEG, WebP or GIF up to 10 MiB, MP4 or WebM up to 100 MiB.">
+  <${Section} layout="side" title="Pictures and videos" id="media" description="The game's card shows the cover. PNG, JPEG, WebP or GIF up to 10 MiB, MP4 or WebM up to 100 MiB.">
     ${problem && html`<${Notice} tone="error">${problem}<//>`}
     ${
       game.media.length > 0 &&
@@ -87,7 +87,7 @@ const addressSection = (
   path: string,
   { slug, problem }: { slug: string | undefined; problem: string | undefined },
 ): View => html`
-  <${Section} layout="side" title="Address" id="address" description="The old address leads to the new one for 90 days. Saved games in browsers belong to an address and stay behind.">
+  <${Section} layout="side" title="Address" id="address" description="The old address redirects to the new one for 90 days. Saved games in browsers stay at the old address.">
     <${Form} action=${`${path}/address`} submit="Move" kind="plain" inline>
       <${Field} label=${game.hosted ? 'Name in its address' : 'Name of its page'} name="slug" value=${slug ?? game.slug} required mono maxlength=${50}
         pattern="[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?" autocomplete="off" error=${problem} />
@@ -99,24 +99,24 @@ function servingSection(game: Game, path: string): View {
   return html`
     <${Section} layout="side" title="How it is served" id="serving" description="Takes effect at once, without a new deploy.">
       <${Form} action=${`${path}/serving`} submit="Save" kind="plain">
-        <${Checkbox} name="playable" label="Can be played" checked=${game.playable} hint="Untick it to take the game off the air for everyone." />
+        <${Checkbox} name="playable" label="Can be played" checked=${game.playable} hint="Untick it to close the game for everyone but its previews." />
         <${Checkbox} name="authWidget" label="Sign-in button" checked=${authWidget === 'on'} hint="Put a sign-in button on the game's pages. The game can also bring its own." />
         <${Checkbox} name="crossOriginIsolated" label="Threads and shared memory" checked=${crossOriginIsolated}
-          hint="Serves the game isolated from other origins, as SharedArrayBuffer needs. It can't load from elsewhere then." />
+          hint="Isolates the game from other origins, as SharedArrayBuffer needs. Then it can't load files from other servers." />
         ${
           !game.hosted &&
           html`<${Checkbox} name="embedded" label="Play on its page here" checked=${embedded}
-            hint="Shows the game in a frame of its page. Its server must answer /auth/service/start, as the adapter does, and let itself be framed." />`
+            hint="Shows the game in a frame of its page. Its server must answer /auth/service/start, as the adapter does, and allow frames." />`
         }
         <${Checkbox} name="multiplayer" label="Multiplayer rooms" checked=${multiplayer.enabled} />
-        <${Checkbox} name="guests" label="Guests in rooms" checked=${multiplayer.guests} hint="Lets people into rooms who are not signed in." />
+        <${Checkbox} name="guests" label="Guests in rooms" checked=${multiplayer.guests} hint="Admits players without sign-in to rooms." />
         <${Field} type="number" name="maxPlayersPerRoom" label="Players in one room" min=${1} max=${1000} required value=${multiplayer.maxPlayersPerRoom} />
       <//>
     <//>`
 }
 
 const invitationSection = (game: Game, path: string, link: string | null): View => html`
-  <${Section} layout="side" title="Invited players" id="invitations" description="Whoever opens the link while signed in may see and play this private game.">
+  <${Section} layout="side" title="Invited players" id="invitations" description="Signed-in players who open the link may see and play this private game.">
     ${link && html`<${CopyValue} value=${link} label="invitation link" />`}
     <p class="soft">${game.invitedIds.length === 0 ? 'Nobody has joined yet.' : `${game.invitedIds.length} ${game.invitedIds.length === 1 ? 'player has' : 'players have'} joined.`}</p>
     <div class="row">

@@ -1,8 +1,18 @@
 import Type from 'typebox'
-import { adminPage, callerOf } from '../../../core/auth.ts'
-import { countJobs, isChore, type QueuedJob, readJobs, retryJob } from '../../../core/job-queue.ts'
-import { Button, Chip, EmptyState, html, PageHeader, Stats, Table, type View, When } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { countJobs, isPeriodic, type QueuedJob, readJobs, retryJob } from '../../../core/jobs/job-queries.ts'
+import {
+  Button,
+  Chip,
+  EmptyState,
+  html,
+  PageHeader,
+  Stats,
+  Table,
+  Timestamp,
+  type View,
+} from '../../../core/pages/index.ts'
 import { page } from '../page.ts'
 
 /** /admin/jobs: background work. */
@@ -16,7 +26,7 @@ export const jobPages: Routes = async (app) => {
         title: 'Jobs',
         flash: 'retried' in request.query ? { message: 'It is tried once more.' } : null,
         body: html`
-          <${PageHeader} title="Jobs" lede="Work that outlives a restart: clean-ups, compression, models. Done work leaves no line." />
+          <${PageHeader} title="Jobs" lede="Background jobs survive a restart: clean-ups, compression, models. Finished jobs are not listed." />
           <div class="stack">
             <${Stats} items=${[
               { label: 'running', value: counts.running, live: counts.running > 0 },
@@ -47,11 +57,11 @@ const COLUMNS = [
   {
     label: 'Job',
     cell: (job: QueuedJob): View =>
-      html`<code>${job.name}</code>${!isChore(job) && job.key && html`<br /><span class="soft">${job.key}</span>`}`,
+      html`<code>${job.name}</code>${!isPeriodic(job) && job.key && html`<br /><span class="soft">${job.key}</span>`}`,
   },
   { label: 'State', cell: (job: QueuedJob) => stateOf(job) },
   { label: 'Attempts', align: 'end' as const, cell: (job: QueuedJob) => job.attempts },
-  { label: 'Due', cell: (job: QueuedJob) => html`<${When} at=${job.dueAt} never="not again" />` },
+  { label: 'Due', cell: (job: QueuedJob) => html`<${Timestamp} at=${job.dueAt} never="not again" />` },
   {
     label: 'Actions',
     action: true,
@@ -65,5 +75,5 @@ function stateOf(job: QueuedJob): View {
   if (job.state === 'running') return html`<${Chip} live>running<//>`
   const reason = job.error && html`<p class="soft">${job.error.split('\n', 1)[0]}</p>`
   if (job.state === 'failed') return html`<${Chip} tone="error">failed<//>${reason}`
-  return html`<${Chip} tone=${job.error ? 'warn' : 'info'}>${isChore(job) ? 'periodic' : 'waiting'}<//>${reason}`
+  return html`<${Chip} tone=${job.error ? 'warn' : 'info'}>${isPeriodic(job) ? 'periodic' : 'waiting'}<//>${reason}`
 }

@@ -1,8 +1,8 @@
 import Type from 'typebox'
-import { adminPage } from '../../../core/auth.ts'
-import type { LogLine } from '../../../core/log-tail.ts'
-import { Chip, type Content, EmptyState, html, PageHeader, type Tone, type View } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { adminPage } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import type { LogLine } from '../../../core/observe/log-tail.ts'
+import { Chip, type Content, EmptyState, html, PageHeader, type Tone, type View } from '../../../core/pages/index.ts'
 import { page } from '../page.ts'
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -39,7 +39,7 @@ const log = (lines: LogLine[], least: string, configured: string): View => html`
   ${
     lines.length > 0
       ? html`<ol class="log" tabindex="0" aria-label="Lines">${lines.map(line)}</ol>`
-      : html`<div class="card"><${EmptyState} title="No such lines"><p>What is logged is set by <code>log.level</code>, now <code>${configured}</code>.</p><//></div>`
+      : html`<div class="card"><${EmptyState} title="No such lines"><p><code>log.level</code> sets the level of the log, now <code>${configured}</code>.</p><//></div>`
   }`
 
 const TONES: Record<string, Tone> = { warn: 'warn', error: 'error', fatal: 'error' }

@@ -1,13 +1,14 @@
 import { hostname, loadavg } from 'node:os'
 import type { FastifyInstance } from 'fastify'
-import { adminPage } from '../../../core/auth.ts'
-import type { HealthDetail } from '../../../core/health.ts'
-import { countJobs } from '../../../core/job-queue.ts'
-import type { FirstStep } from '../../../core/overview.ts'
+import { adminPage } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { countJobs } from '../../../core/jobs/job-queries.ts'
+import type { HealthDetail } from '../../../core/observe/health.ts'
+import type { SetupStep } from '../../../core/observe/host-dashboard.ts'
 import {
   Button,
   Chip,
-  Facts,
+  DescriptionList,
   formatBytes,
   html,
   Notice,
@@ -19,8 +20,7 @@ import {
   Steps,
   Table,
   type View,
-} from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+} from '../../../core/pages/index.ts'
 import { page } from '../page.ts'
 
 /** /admin: how the server is, and what to do about it. */
@@ -28,16 +28,18 @@ export const overviewPages: Routes = async (app) => {
   const order = (a: { order: number }, b: { order: number }) => a.order - b.order
 
   app.get('/admin', adminPage, async (request, reply) => {
-    const [health, jobs, disk, figures, steps] = await Promise.all([
+    const [health, jobs, disk, stats, steps] = await Promise.all([
       app.health.details(),
       countJobs(app.db),
       app.storageUse.disk(),
       Promise.all(
-        app.overview.figures.toSorted(order).map(async ({ label, live, value }): Promise<Stat> => {
+        app.hostDashboard.stats.toSorted(order).map(async ({ label, live, value }): Promise<Stat> => {
           return { label, value: await value(), live: live ?? false }
         }),
       ),
-      Promise.all(app.overview.steps.toSorted(order).map(async (step) => ({ ...step, isDone: await step.done() }))),
+      Promise.all(
+        app.hostDashboard.setupSteps.toSorted(order).map(async (step) => ({ ...step, isDone: await step.done() })),
+      ),
     ])
     const problems = [
       ...health
@@ -59,7 +61,7 @@ export const overviewPages: Routes = async (app) => {
     ]
     return page(request, reply, {
       title: 'Server',
-      body: overview(app, { health, figures, steps, problems }),
+      body: overview(app, { health, stats, steps, problems }),
     })
   })
 
@@ -75,12 +77,12 @@ const failed = (jobs: number) => (jobs === 1 ? 'A background job has failed' : `
 
 interface OverviewProps {
   health: HealthDetail[]
-  figures: Stat[]
-  steps: (FirstStep & { isDone: boolean })[]
+  stats: Stat[]
+  steps: (SetupStep & { isDone: boolean })[]
   problems: { title: string; text: string | null; href: string; label: string }[]
 }
 
-function overview(app: FastifyInstance, { health, figures, steps, problems }: OverviewProps): View {
+function overview(app: FastifyInstance, { health, stats, steps, problems }: OverviewProps): View {
   const next = steps.find(({ isDone }) => !isDone)
   return html`
     <${PageHeader} title=${app.site.name} address=${app.origins.portal}
@@ -90,11 +92,11 @@ function overview(app: FastifyInstance, { health, figures, steps, problems }: Ov
         ({ title, text, href, label }) =>
           html`<${Notice} tone="warn" title=${title}>${text && html`<p>${text}</p>`}<p><a href=${href}>${label}</a></p><//>`,
       )}
-      <${Stats} items=${figures} />
+      <${Stats} items=${stats} />
     </div>
     ${
       next &&
-      html`<${Section} title="First steps" id="first-steps" description="Once they are done this part goes away.">
+      html`<${Section} title="First steps" id="first-steps" description="This part disappears when all steps are done.">
         <div class="card"><${Steps} items=${steps.map((step) => ({
           title: step.title,
           done: step.isDone,
@@ -104,7 +106,7 @@ function overview(app: FastifyInstance, { health, figures, steps, problems }: Ov
         }))} /></div>
       <//>`
     }
-    <${Section} title="Health" id="health" description="Asked just now. What is marked as optional does not keep the server from working.">
+    <${Section} title="Health" id="health" description="Checked just now. The server works without the optional parts.">
       <${Split} aside=${machine(app)}>${drivers(app, health)}<//>
     <//>`
 }
@@ -143,7 +145,7 @@ function stateOf(detail: HealthDetail | undefined, driver: string | undefined): 
 
 function machine({ programVersion, config }: FastifyInstance): View {
   const { rss } = process.memoryUsage()
-  return html`<div class="card"><${Facts} items=${[
+  return html`<div class="card"><${DescriptionList} items=${[
     { term: 'Version', detail: programVersion },
     { term: 'Up for', detail: duration(process.uptime()) },
     { term: 'Memory', detail: formatBytes(rss) },
@@ -163,9 +165,9 @@ function duration(seconds: number): string {
 }
 
 const configuration = (text: string | null): View => html`
-  <${PageHeader} title="Configuration" lede="As it is in force: file, environment, command line and defaults together. Secrets are masked. It is read at the start, so a change needs a restart." />
+  <${PageHeader} title="Configuration" lede="The effective configuration: file, environment, command line and defaults. Secrets are masked. A change needs a restart." />
   ${
     text === null
-      ? html`<${Notice}>The program that started this server does not say what it was configured with.<//>`
+      ? html`<${Notice}>The program that started this server does not provide its configuration.<//>`
       : html`<pre class="document" tabindex="0" aria-label="The configuration"><code>${text}</code></pre>`
   }`

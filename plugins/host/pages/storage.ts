@@ -2,10 +2,11 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { adminPage, callerOf } from '../../../core/auth.ts'
-import { writeBackup } from '../../../core/backup.ts'
-import { BackupError } from '../../../core/backup-archive.ts'
-import { BackupUnsupported } from '../../../core/database.ts'
+import { BackupError } from '../../../core/data/backups/archive.ts'
+import { writeBackup } from '../../../core/data/backups/backup.ts'
+import { BackupUnsupported } from '../../../core/data/database.ts'
+import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
   Card,
@@ -17,12 +18,11 @@ import {
   Section,
   Stats,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+} from '../../../core/pages/index.ts'
 import { page } from '../page.ts'
-import type { BlobUse, Counted } from '../storage-use.ts'
+import type { BlobUse, Counted } from '../storage-usage.ts'
 
 /** /admin/storage: what is kept, and the backup. */
 export const storagePages: Routes = async (app) => {
@@ -39,7 +39,7 @@ export const storagePages: Routes = async (app) => {
     const forget = () => rm(folder, { recursive: true, force: true })
     try {
       const file = join(folder, 'backup.tar')
-      await writeBackup({ driver: db, storage, dataDir: config.dataDir }, file)
+      await writeBackup({ driver: db, storage, dataDir: config.dataDir, config }, file)
       const { size } = await stat(file)
       request.log.info({ bytes: size, by: callerOf(request).playerId }, 'an administrator took a backup')
       const content = createReadStream(file)
@@ -70,13 +70,13 @@ export const storagePages: Routes = async (app) => {
       title: 'Storage',
       status: problem ? 409 : 200,
       body: html`
-        <${PageHeader} title="Storage" lede="Everything is in the data folder, or where the configuration sends it." />
+        <${PageHeader} title="Storage" lede="All data is in the data folder, or in the storage of the configuration." />
         <div class="stack"><${Stats} items=${stats} /></div>
-        <${Section} layout="side" title="Backup" id="backup" description="Database, files and keys in one file, as of this moment, while everybody plays on.">
+        <${Section} layout="side" title="Backup" id="backup" description="Database, files and keys of this moment, in one file. The server keeps running.">
           <${Card}>
             ${problem && html`<${Notice} tone="error" title="There is no backup to download">${problem}<//>`}
             <form class="row" action="/admin/backup" method="post"><${Button} kind="act">Download a backup<//></form>
-            <p class="soft">It holds everything, keys included: keep it where only you can read it. The same from a terminal, and the way back:</p>
+            <p class="soft">It contains all data and keys. Keep it where only you can read it. In a terminal, and to restore:</p>
             <${CodeBlock} title="Terminal" code=${'gameyard backup gameyard.tar\ngameyard restore gameyard.tar --data ./data'} />
           <//>
         <//>
@@ -86,7 +86,7 @@ export const storagePages: Routes = async (app) => {
 }
 
 const blobs = (counted: Counted | null): View => html`
-  <${Section} layout="side" title="Blobs" id="blobs" description=${counted ? html`Counted <${When} at=${counted.at} />.` : 'A count reads the name of every blob, which takes a while where there are many.'}>
+  <${Section} layout="side" title="Blobs" id="blobs" description=${counted ? html`Counted <${Timestamp} at=${counted.at} />.` : 'A count reads the name of every blob, which takes a while where there are many.'}>
     ${counted && html`<${Table} caption="Blobs by kind" rows=${counted.kinds} columns=${COLUMNS} empty=${html`<p class="empty soft">Nothing is kept yet.</p>`} />`}
     <${Card}><form class="row" action="/admin/storage/count" method="post"><${Button}>${counted ? 'Count again' : 'Count now'}<//></form><//>
   <//>`

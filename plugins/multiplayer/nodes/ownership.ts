@@ -1,8 +1,8 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Bus } from '../../../core/events.ts'
-import type { HostedRoom, SafePlace } from '../hosted-room.ts'
-import type { Rooms } from '../rooms.ts'
-import type { Nodes } from './nodes.ts'
+import type { HostedRoom, RoomStore } from '../hosting/hosted-room.ts'
+import type { Rooms } from '../hosting/rooms.ts'
+import type { Peers } from './peers.ts'
 
 /** How long what is kept of a room outlives its last change; a living room renews it at half time. */
 const KEPT_MS = 120_000
@@ -11,23 +11,23 @@ const RESERVED_MS = 5000
 
 const keyOf = (gameId: string, roomId: string) => `room/${gameId}/${roomId}`
 
-/** A room's place on the shared bus, under this node's lease. */
-class BusPlace implements SafePlace {
+/** Stores a room on the shared bus, under this node's lease. */
+class BusRoomStore implements RoomStore {
   lost = false
   fence: number
   renewedAt = performance.now()
   readonly #bus: Bus
-  readonly #nodes: Nodes
+  readonly #nodes: Peers
   readonly #key: string
 
-  constructor(bus: Bus, nodes: Nodes, key: string, fence: number) {
+  constructor(bus: Bus, nodes: Peers, key: string, fence: number) {
     this.#bus = bus
     this.#nodes = nodes
     this.#key = key
     this.fence = fence
   }
 
-  get standing(): SafePlace['standing'] {
+  get lease(): RoomStore['lease'] {
     if (this.lost) return 'lost'
     return this.#nodes.isValid ? 'held' : 'unsure'
   }
@@ -44,14 +44,14 @@ class BusPlace implements SafePlace {
 /** Which node runs which room, where there are several: a lease for each room, held while its node lives. */
 export class Ownership {
   readonly #bus: Bus
-  readonly #nodes: Nodes
+  readonly #nodes: Peers
   readonly #rooms: Rooms
-  readonly #places = new Map<HostedRoom, BusPlace>()
+  readonly #stores = new Map<HostedRoom, BusRoomStore>()
   readonly #taking = new Map<string, Promise<HostedRoom | string>>()
   readonly #releasing = new Map<string, Promise<void>>()
   readonly #clock: Clock
 
-  constructor(bus: Bus, nodes: Nodes, rooms: Rooms, clock: Clock) {
+  constructor(bus: Bus, nodes: Peers, rooms: Rooms, clock: Clock) {
     this.#clock = clock
     this.#bus = bus
     this.#nodes = nodes
@@ -77,9 +77,9 @@ export class Ownership {
   /** Gives rooms back that have ended. */
   async release(gone: HostedRoom[]): Promise<void> {
     for (const hosted of gone) {
-      const place = this.#places.get(hosted)
-      this.#places.delete(hosted)
-      if (!place || place.lost) continue
+      const store = this.#stores.get(hosted)
+      this.#stores.delete(hosted)
+      if (!store || store.lost) continue
       const key = keyOf(hosted.gameId, hosted.room.id)
       const releasing = this.#bus.release(key, this.#nodes.id).catch(() => {})
       this.#releasing.set(key, releasing)
@@ -89,29 +89,29 @@ export class Ownership {
   }
 
   /** Called every second: keeps what is kept, and after an absence finds out what is still this node's. */
-  async tend(): Promise<void> {
+  async maintain(): Promise<void> {
     if (this.#nodes.lapsed) return this.#reclaim()
     const now = performance.now()
-    for (const [hosted, place] of this.#places) {
-      if (this.#rooms.find(hosted.gameId, hosted.room.id) !== hosted) this.#places.delete(hosted)
-      else if (now - place.renewedAt > KEPT_MS / 2) {
-        place.renewedAt = now
+    for (const [hosted, store] of this.#stores) {
+      if (this.#rooms.find(hosted.gameId, hosted.room.id) !== hosted) this.#stores.delete(hosted)
+      else if (now - store.renewedAt > KEPT_MS / 2) {
+        store.renewedAt = now
         const lease = await this.#bus.acquire(keyOf(hosted.gameId, hosted.room.id), this.#nodes.id)
-        if (lease.fence === place.fence) await hosted.refresh()
-        else this.#lose(hosted, place)
+        if (lease.fence === store.fence) await hosted.refresh()
+        else this.#lose(hosted, store)
       }
     }
   }
 
   /** This node was not heard of for too long, or the bus has forgotten it. What nobody took, it keeps. */
   async #reclaim(): Promise<void> {
-    for (const [hosted, place] of this.#places) {
+    for (const [hosted, store] of this.#stores) {
       const key = keyOf(hosted.gameId, hosted.room.id)
       const lease = await this.#bus.acquire(key, this.#nodes.id)
       const record = lease.holder === this.#nodes.id ? await this.#bus.load(key) : null
-      const mine = lease.holder === this.#nodes.id && (record === null || record.fence === place.fence)
-      place.fence = lease.fence
-      if (!mine || !(await hosted.begin())) this.#lose(hosted, place)
+      const mine = lease.holder === this.#nodes.id && (record === null || record.fence === store.fence)
+      store.fence = lease.fence
+      if (!mine || !(await hosted.begin())) this.#lose(hosted, store)
     }
     this.#nodes.lapsed = false
   }
@@ -121,9 +121,9 @@ export class Ownership {
     return hosted
   }
 
-  #lose(hosted: HostedRoom, place: BusPlace): void {
-    place.lost = true
-    this.#places.delete(hosted)
+  #lose(hosted: HostedRoom, store: BusRoomStore): void {
+    store.lost = true
+    this.#stores.delete(hosted)
     hosted.end()
   }
 
@@ -133,14 +133,14 @@ export class Ownership {
     if (lease.holder !== this.#nodes.id) return lease.holder
     const known = this.#rooms.find(gameId, roomId)
     if (known) return known
-    const place = new BusPlace(this.#bus, this.#nodes, key, lease.fence)
+    const store = new BusRoomStore(this.#bus, this.#nodes, key, lease.fence)
     const record = await this.#bus.load(key)
     const hosted = record
-      ? this.#rooms.restore(gameId, roomId, maxPlayers, place, record.texts)
-      : this.#rooms.open(gameId, roomId, maxPlayers, place)
-    this.#places.set(hosted, place)
+      ? this.#rooms.restore(gameId, roomId, maxPlayers, store, record.texts)
+      : this.#rooms.open(gameId, roomId, maxPlayers, store)
+    this.#stores.set(hosted, store)
     // The first thing a new owner does: from now on the one before it can't write any more.
-    if (!(await hosted.begin())) this.#lose(hosted, place)
+    if (!(await hosted.begin())) this.#lose(hosted, store)
     return hosted
   }
 }

@@ -17,7 +17,7 @@ export interface RoomPlayer {
   sub: string
   name: string
   imageUrl: string | null
-  /** What the player last said with `presence`. */
+  /** The player's last `presence` data. */
   data: unknown
   joinedAt: string
 }
@@ -31,7 +31,7 @@ export type ErrorCode =
   | 'presence_too_large'
   | 'rate_limited'
 
-/** What the room says, protocol 1 (contracts, section 8), but for `welcome`, which holds raw JSON. */
+/** Messages of the room, protocol 1 (contracts, section 8), but for `welcome`, which contains raw JSON. */
 export type ServerMessage =
   | { t: 'join'; player: RoomPlayer }
   | { t: 'away' | 'back' | 'host'; id: string }

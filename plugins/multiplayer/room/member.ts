@@ -8,7 +8,7 @@ export interface Link {
   close(code: number, reason: string): void
 }
 
-/** Who comes in. */
+/** The account of a member. */
 export interface Account {
   sub: string
   name: string
@@ -23,7 +23,7 @@ export class Member {
   readonly id: string
   readonly index: number
   readonly joinedAt: Date
-  /** What lets exactly this player come back. */
+  /** The token with which this player can come back. */
   readonly resumeToken: string
   readonly budget: Budget
   data: unknown = null
@@ -32,12 +32,12 @@ export class Member {
   /** While away: until when the place is kept, in ms since 1970. */
   awayUntil = 0
 
-  // What the outbox keeps of each player (see there).
+  // The outbox's fields for each player (see there).
   /** Ordinal of the last entry before this player, or this player's present connection, came. */
   since = 0
   /** Ordinal of the last entry that was not for this player as for everyone. */
   apartAt = 0
-  /** What to add to the room's count of broadcasts for the number of frames that this player was told. */
+  /** Added to the room's count of broadcasts, gives the number of frames of this player. */
   offset = 0
   /** Number of the last frame written before the socket was lost. */
   sequenceAtDrop = 0

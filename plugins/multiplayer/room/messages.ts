@@ -1,4 +1,4 @@
-/** What a client says, protocol 1 (contracts, section 8). */
+/** Messages of clients, protocol 1 (contracts, section 8). */
 export type ClientMessage =
   | { t: 'send'; type: string; data: unknown; to: 'others' | 'all' | 'host' | string[] }
   | { t: 'state'; set: Record<string, unknown>; del: string[]; if: number | null }
@@ -36,7 +36,7 @@ export function parseMessage(text: string): ClientMessage | string {
         ? { t: 'lock', locked: message.locked }
         : '`locked` must be true or false.'
     default:
-      return 'The type `t` of the message is not known.'
+      return 'The type `t` of the message is unknown.'
   }
 }
 

@@ -104,7 +104,7 @@ export class Outbox {
   }
 
   /**
-   * What a player was told after a number, or null when some of it is gone, or that number was never reached. Good until
+   * The frames of a player after a number, or null when some are gone, or that number was never reached. Valid until
    * the next thing is said.
    */
   after(member: Member, sequence: number): Frame[] | null {
@@ -117,7 +117,7 @@ export class Outbox {
     return this.#pending.filter((entry) => entry.counted && isFor(entry, member)).length
   }
 
-  /** What there is to hand over, as one step; nothing said from now on is part of it. Null when there is nothing. */
+  /** Everything to deliver, as one batch; later frames are not part of it. Null when there is nothing. */
   seal(): Batch | null {
     if (this.isEmpty) return null
     const batch = new Batch(this.#members, this.#pending, this.#partings)
@@ -134,7 +134,7 @@ export class Outbox {
   }
 }
 
-/** What a room hands over in one step. */
+/** The frames that a room delivers in one batch. */
 export class Batch {
   readonly #members: ReadonlyMap<string, Member>
   readonly #entries: Entry[]

@@ -29,9 +29,9 @@ export interface RoomLimits {
 }
 
 /** Close codes: of RFC 6455 section 7.4 and its registry, and two of our own. */
-export const CLOSE = { policy: 1008, restart: 1012, slow: 1013, kicked: 4001, replaced: 4002 } as const
+export const CLOSE = { policy: 1008, restart: 1012, slow: 1013, kicked: 4001, replaced: 4002, suspended: 4011 } as const
 
-/** What a room stands on. */
+/** The dependencies of a room. */
 export interface RoomParts {
   clock: Clock
   limits: RoomLimits
@@ -51,7 +51,7 @@ export type Refusal = 'full' | 'locked' | 'kicked'
 
 /**
  * One room, protocol 1: messages in, messages out. It knows no socket and no timer; the time comes from a clock.
- * Whoever owns it calls `sweep` now and then, and hands over what it says: `seal`, then `deliver`.
+ * Its owner calls `sweep` from time to time, and delivers its frames: `seal`, then `deliver`.
  *
  * Everything happens in one order, which is the same for all. A room with members has exactly one host at every moment,
  * connected or away.
@@ -95,7 +95,7 @@ export class Room {
     return this.#limits.players
   }
 
-  /** Who is there, in the order in which they came. */
+  /** The players, in the order of their joining. */
   get players(): { name: string; imageUrl: string | null; away: boolean }[] {
     return Array.from(this.#members.values(), ({ account, link }) => ({
       name: account.name,
@@ -104,12 +104,12 @@ export class Room {
     }))
   }
 
-  /** What has been said since the last time, to be delivered; null when nothing was. */
+  /** The frames since the last call, to be delivered; null when there are none. */
   seal(): Batch | null {
     return this.#outbox.seal()
   }
 
-  /** What must be safe before what has been said is delivered; only of a `durable` room. */
+  /** Changes that must be stored before the frames are delivered; only of a `durable` room. */
   takeChanges(): Change[] {
     const changes = this.#writes
     this.#writes = []
@@ -289,7 +289,7 @@ export class Room {
   #write(member: Member, { set, del, if: expected }: Extract<ClientMessage, { t: 'state' }>): Fault | null {
     const { version } = this.#state
     if (expected !== null && expected !== version) {
-      return { code: 'conflict', message: 'The state is of another version.', version }
+      return { code: 'conflict', message: 'The state has another version.', version }
     }
     if (!this.#state.write(set, del)) {
       return { code: 'state_too_large', message: 'The state would become too large.', version }

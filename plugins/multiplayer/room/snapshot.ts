@@ -1,6 +1,6 @@
 import type { Account } from './member.ts'
 
-/** Who is in a room and under which rules: all that must outlive its node beside the shared state. */
+/** The members and rules of a room: everything that must outlive its node beside the shared state. */
 export interface Roster {
   host: string
   locked: boolean
@@ -21,7 +21,7 @@ export interface SavedMember {
   data: unknown
 }
 
-/** What a room must have put in a safe place before anyone hears of it. */
+/** A change that a room must store before it tells anybody. */
 export type Change = { roster: Roster } | Write
 
 /** A write of the shared state, which made this version. */

@@ -1,4 +1,4 @@
-/** What a key costs beyond its own bytes: quotes, colon, comma, the map's entry. */
+/** The memory of a key beyond its own bytes: quotes, colon, comma, the map's entry. */
 const KEY_BYTES = 16
 
 /** The state that a room's players share: keys and JSON values under one version, which grows by one a write. */
@@ -27,7 +27,7 @@ export class SharedState {
     const gone = new Set([...Object.keys(set), ...del])
     let bytes = this.#bytes
     for (const key of gone) bytes -= this.#values.get(key)?.bytes ?? 0
-    // What is both set and deleted is set: the order in which clients apply it.
+    // A key that is both deleted and set is set: clients apply changes in this order.
     for (const [, value] of written) bytes += value.bytes
     if (bytes > this.#maxBytes && bytes > this.#bytes) return false
     for (const key of gone) this.#values.delete(key)

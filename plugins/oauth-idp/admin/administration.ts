@@ -1,10 +1,10 @@
 import { LockMode, raw } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import { cutPage, type PageQuery } from '../../../core/pagination.ts'
+import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { LastAdmin } from '../errors.ts'
 import { PlayerRow } from '../players/entities.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
@@ -29,11 +29,17 @@ export interface Invitation {
   expiresAt: Date
 }
 
+/**
+ * Within the transaction that disables a player, or lets them in again. @returns tells of it, once that is committed
+ */
+type Following = (em: SqlEntityManager, playerId: string, disabled: boolean) => Promise<() => Promise<void>>
+
 const INVITATION_DAYS = 14
 
-/** What whoever runs the server does with players. Every change holds at once, on every node (`player.changed`). */
+/** Actions of administrators on players. Every change holds at once, on every node (`player.changed`). */
 export class Administration {
   readonly #context: AdministrationContext
+  readonly #followers: Following[] = []
 
   constructor(context: AdministrationContext) {
     this.#context = context
@@ -74,11 +80,24 @@ export class Administration {
     return this.#describe(row)
   }
 
-  /** Shuts a player out (all that was given out ends) or lets them in again. @throws NotFound, LastAdmin */
-  setDisabled(id: string, disabled: boolean): Promise<void> {
-    return this.#change(id, { disabled }, async (em) => {
+  /** A plugin that has things of players says here what happens to them when one is disabled or let in again. */
+  onDisabling(follow: Following): void {
+    this.#followers.push(follow)
+  }
+
+  /**
+   * Shuts a player out (all that was given out ends) or lets them in again.
+   *
+   * @param withContent whether what they made goes and comes back with them
+   * @throws NotFound, LastAdmin
+   */
+  async setDisabled(id: string, disabled: boolean, { withContent = true } = {}): Promise<void> {
+    const announcements: Awaited<ReturnType<Following>>[] = []
+    await this.#change(id, { disabled }, async (em) => {
       if (disabled) await this.#context.players.endAccess(em, id)
+      if (withContent) for (const follow of this.#followers) announcements.push(await follow(em, id, disabled))
     })
+    for (const announce of announcements) await announce()
   }
 
   /** @throws NotFound, LastAdmin, Conflict for a guest */

@@ -10,9 +10,9 @@ import {
   PageHeader,
   Section,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import type { Invitation } from './administration.ts'
 
 interface InvitationsPageProps {
@@ -31,14 +31,14 @@ export const InvitationsPage = ({ invitations, link, signUp }: InvitationsPagePr
   }
   ${
     link &&
-    html`<${Notice} tone="success" title="Here is the link. It is shown this once.">
+    html`<${Notice} tone="success" title="The link is shown only this once.">
       <${CopyValue} value=${link} label="Invitation link" />
     <//>`
   }
-  <${Section} layout="side" title="Invite somebody" description="Send the link on by whatever way you talk to them.">
+  <${Section} layout="side" title="Invite somebody" description="Send the link to the person that you invite.">
     <${Card}>
       <${Form} action="/admin/invitations" submit="Make a link">
-        <${Field} label="Note" name="note" maxlength=${100} required=${false} autocomplete="off" hint="For you: whom it is for." />
+        <${Field} label="Note" name="note" maxlength=${100} required=${false} autocomplete="off" hint="A note for you." />
       <//>
     <//>
   <//>
@@ -48,7 +48,7 @@ export const InvitationsPage = ({ invitations, link, signUp }: InvitationsPagePr
       rows: invitations,
       columns: [
         { label: 'Note', cell: ({ note }: Invitation) => note || html`<span class="soft">no note</span>` },
-        { label: 'Until', cell: ({ expiresAt }: Invitation) => html`<${When} at=${expiresAt} />` },
+        { label: 'Until', cell: ({ expiresAt }: Invitation) => html`<${Timestamp} at=${expiresAt} />` },
         {
           label: 'Actions',
           action: true,

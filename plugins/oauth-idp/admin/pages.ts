@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { adminPage, callerOf } from '../../../core/auth.ts'
 import { Conflict } from '../../../core/errors.ts'
-import { type PageOptions, renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
@@ -11,7 +11,7 @@ import { PlayersPage } from './players-page.ts'
 const Params = Type.Object({ id: Type.String() })
 const Done = Type.Object({ done: Type.Optional(Type.String()) })
 
-/** What the last step did; the address only names it. */
+/** The messages after a step; the address only names the step. */
 const DONE: Record<string, string> = {
   disable: 'Shut out: every session and token has ended.',
   enable: 'Let in again.',
@@ -32,7 +32,7 @@ function mustBeAnother(request: FastifyRequest, id: string): void {
 
 /** For whoever runs the server: players and invitations. */
 export const adminPages: Routes = async (app) => {
-  const { administration, removal, config } = app.identity
+  const { administration, deletion, config } = app.identity
 
   app.get(
     '/admin/players',
@@ -86,14 +86,14 @@ export const adminPages: Routes = async (app) => {
           body: PlayerPage({ player, isMe: false, problem }),
         })
       }
-      await removal.remove(id)
+      await deletion.remove(id)
       request.log.info({ step: 'delete', subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect('/admin/players?done=delete', 303)
     },
   )
 
-  const steps: Record<string, (id: string) => Promise<void>> = {
-    disable: (id) => administration.setDisabled(id, true),
+  const steps: Record<string, (id: string, withContent: boolean) => Promise<void>> = {
+    disable: (id, withContent) => administration.setDisabled(id, true, { withContent }),
     enable: (id) => administration.setDisabled(id, false),
     promote: (id) => administration.setAdmin(id, true),
     demote: (id) => administration.setAdmin(id, false),
@@ -104,7 +104,9 @@ export const adminPages: Routes = async (app) => {
       const { id } = request.params
       if (step !== 'sign-out') mustBeAnother(request, id)
       await administration.find(id)
-      await take(id)
+      // A checkbox of the form to disable: the other steps have no body at all.
+      const { withContent } = (request.body ?? {}) as { withContent?: unknown }
+      await take(id, withContent === 'on')
       request.log.info({ step, subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/players/${id}?done=${step}`, 303)
     })

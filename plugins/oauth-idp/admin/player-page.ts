@@ -2,16 +2,17 @@ import {
   Avatar,
   Button,
   Card,
+  Checkbox,
   Confirm,
-  Facts,
+  DescriptionList,
   Field,
   html,
   Notice,
   PageHeader,
   Section,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import type { ManagedPlayer } from './administration.ts'
 import { pathOf, State } from './players-page.ts'
 
@@ -29,12 +30,12 @@ export function PlayerPage({ player, isMe, problem }: PlayerPageProps): View {
     <${PageHeader} title=${name} crumbs=${[{ label: 'Players', href: '/admin/players' }]}
       chips=${html`<${State} player=${player} />`} />
     ${problem && html`<${Notice} tone="error">${problem}<//>`}
-    <${Section} layout="side" title="Who this is" description=${html`<${Avatar} name=${name} imageUrl=${pathOf(imageUrl)} size="l" />`}>
+    <${Section} layout="side" title="Player" description=${html`<${Avatar} name=${name} imageUrl=${pathOf(imageUrl)} size="l" />`}>
       <${Card}>
-        <${Facts} items=${[
+        <${DescriptionList} items=${[
           { term: 'Email', detail: email ? `${email}${emailVerified ? '' : ' (not verified)'}` : 'none' },
           { term: 'Player id', detail: html`<code>${id}</code>` },
-          { term: 'Here since', detail: html`<${When} at=${createdAt} />` },
+          { term: 'Here since', detail: html`<${Timestamp} at=${createdAt} />` },
         ]} />
       <//>
     <//>
@@ -47,7 +48,10 @@ export function PlayerPage({ player, isMe, problem }: PlayerPageProps): View {
             <${Section} layout="side" title="Access" description="Takes effect at once, in games too.">
               <${Card}>
                 <div class="row">
-                  <form action=${post(disabled ? 'enable' : 'disable')} method="post"><${Button}>${disabled ? 'Let in again' : 'Disable'}<//></form>
+                  <form class="row" action=${post(disabled ? 'enable' : 'disable')} method="post">
+                    <${Button}>${disabled ? 'Let in again' : 'Disable'}<//>
+                    ${!disabled && html`<${Checkbox} name="withContent" label="Suspend their games, too" checked />`}
+                  </form>
                   <form action=${post('sign-out')} method="post"><${Button}>Sign out everywhere<//></form>
                 </div>
               <//>
@@ -61,7 +65,7 @@ export function PlayerPage({ player, isMe, problem }: PlayerPageProps): View {
             }
             <${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
-                <p>This can't be undone. Disabling keeps the account and shuts its player out.</p>
+                <p>This can't be undone. To lock a player out and keep the account, disable it.</p>
                 <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono error=${problem} />
               <//><//>
             <//>`

@@ -9,9 +9,9 @@ import {
   Search,
   Stack,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
+} from '../../../core/pages/index.ts'
 import type { ManagedPlayer } from './administration.ts'
 
 interface PlayersPageProps {
@@ -26,7 +26,7 @@ interface PlayersPageProps {
 export function PlayersPage({ players, nextCursor, q, paged, invites }: PlayersPageProps): View {
   const search = q ? `q=${encodeURIComponent(q)}&` : ''
   return html`
-    <${PageHeader} title="Players" lede="Everybody with an account or a guest's name here, the newest first."
+    <${PageHeader} title="Players" lede="All accounts and guests, newest first."
       actions=${invites && html`<${Button} href="/admin/invitations">Invitations<//>`} />
     <${Stack}>
       <${Search} action="/admin/players" label="Search by name, email or id" value=${q} />
@@ -36,7 +36,7 @@ export function PlayersPage({ players, nextCursor, q, paged, invites }: PlayersP
         columns: [
           { label: 'Player', cell: (player: ManagedPlayer) => html`<${Person} player=${player} />` },
           { label: 'Email', cell: (player: ManagedPlayer) => player.email ?? html`<span class="soft">none</span>` },
-          { label: 'Since', cell: (player: ManagedPlayer) => html`<${When} at=${player.createdAt} day />` },
+          { label: 'Since', cell: (player: ManagedPlayer) => html`<${Timestamp} at=${player.createdAt} day />` },
           { label: 'State', cell: (player: ManagedPlayer) => html`<${State} player=${player} />` },
         ],
         empty: html`<${EmptyState} title="Nobody found">No player has this in their name, address or id.<//>`,

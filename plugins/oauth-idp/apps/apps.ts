@@ -2,23 +2,25 @@ import { timingSafeEqual } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
+import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
-import { cutPage, type PageQuery } from '../../../core/pagination.ts'
-import { hashOf } from '../hash.ts'
 import { Consent } from '../oauth/entities.ts'
 import { endGrants } from '../oauth/grants.ts'
 import { PlayerRow } from '../players/entities.ts'
+import { fieldError } from '../players/profile.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { builtinClient, type ClientRow, clientOf, FIND_CLIENT, type OAuthClient } from './client.ts'
 import { OAuthAppRow, SignInCount } from './entities.ts'
-import { checkRedirectUris } from './redirect-uris.ts'
+import { type HostedGames, type HostedOrigins, type StoredApp, toApp, toApps } from './record.ts'
+import { checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
 import type { App, AppUpdate, AppWithSecret } from './schemas.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
-    /** Name, addresses or secret of an application changed, or it was deleted. */
+    /** Name, addresses or secret of an application changed, or it was deleted; or it is a new one of an owner. */
     'app.changed': { clientId: string; gameId: string | null }
   }
 }
@@ -29,16 +31,13 @@ export interface NewApp {
   homepageUrl: string | null
   gameId: string | null
   redirectUris: string[]
-  /** Belongs to a game that lives on this platform: its redirect URI is ours, and need not be checked. */
+  /** Belongs to a game that lives on this platform: its redirect URIs are ours, and need not be checked. */
   hosted?: boolean
   publicClient?: boolean
 }
 
 /** Finds a game by what its owner calls it. @throws NotFound when it is not this player's */
 export type GameCheck = (playerId: string, gameId: string) => Promise<{ id: string }>
-
-/** Whether an address is one of the game's own, served from here, whose application a client is. */
-export type AddressCheck = (clientId: string, address: string) => Promise<boolean>
 
 /** An application that was changed or deleted. */
 export type ChangedApp = Pick<OAuthAppRow, 'clientId' | 'gameId'>
@@ -53,7 +52,7 @@ interface AppsContext {
 }
 
 const LAST_USED_PRECISION_MS = 60_000
-const NO_HASH = hashOf('')
+const NO_HASH = hashSecret('')
 
 /** OAuth applications: whoever may send players here to sign in. */
 export class Apps {
@@ -64,7 +63,8 @@ export class Apps {
   #checkGame: GameCheck = async () => {
     throw new NotFound('game')
   }
-  #isOwnAddress: AddressCheck = async () => false
+  #isSuspended: (clientId: string) => Promise<boolean> = async () => false
+  #hosted: HostedGames = { serves: async () => false, originsOf: async () => new Map() }
 
   constructor(context: AppsContext) {
     this.#context = context
@@ -76,8 +76,18 @@ export class Apps {
   }
 
   /** The plugin that owns games says here which addresses are a game's; until then none is. */
-  findGamesWith(check: AddressCheck): void {
-    this.#isOwnAddress = check
+  findGamesWith(hosted: HostedGames): void {
+    this.#hosted = hosted
+  }
+
+  /** The plugin that owns games says here which applications take nobody in for now; until then none. */
+  suspendClientsWith(isSuspended: (clientId: string) => Promise<boolean>): void {
+    this.#isSuspended = isSuspended
+  }
+
+  /** Whether players can't sign in by a client: its game is suspended. */
+  isSuspended(clientId: string): Promise<boolean> {
+    return this.#isSuspended(clientId)
   }
 
   /**
@@ -85,13 +95,31 @@ export class Apps {
    * register others, of a server elsewhere; those are as foreign as anybody's.
    */
   async staysHere(client: OAuthClient, redirectUri: string): Promise<boolean> {
-    return client.hosted && (await this.#isOwnAddress(client.clientId, redirectUri))
+    return client.hosted && (await this.#hosted.serves(client.clientId, redirectUri))
+  }
+
+  /**
+   * Whether a redirect URI is a client's: one that its owner registered, or the callback of an origin at which its game
+   * is served now.
+   */
+  async accepts(client: OAuthClient, redirectUri: string): Promise<boolean> {
+    if (isRegistered(redirectUri, client.redirectUris)) return true
+    const isCallback = URL.canParse(redirectUri) && redirectUri === redirectUriOf(redirectUri)
+    return isCallback && (await this.staysHere(client, redirectUri))
+  }
+
+  /** The main origins of games that live here, by client id. */
+  async homesOf(clientIds: readonly string[]): Promise<Map<string, string>> {
+    const found = await this.#hosted.originsOf(clientIds)
+    return new Map([...found].map(([clientId, { main }]) => [clientId, main]))
   }
 
   /** Makes an application for its owner. @throws InvalidRequest for its redirect URIs; NotFound for a foreign game */
   async register(app: NewApp): Promise<AppWithSecret> {
     const game = app.gameId === null ? null : await this.#checkGame(app.ownerId, app.gameId)
-    return this.create(this.#context.db.em(), { ...app, gameId: game?.id ?? null })
+    const made = await this.create(this.#context.db.em(), { ...app, gameId: game?.id ?? null })
+    await this.announce(made)
+    return made
   }
 
   /**
@@ -105,6 +133,7 @@ export class Apps {
   async create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret> {
     const { hosted = false, publicClient = false } = app
     if (!hosted) checkRedirectUris(app.redirectUris, this.#context)
+    const servedUris = hosted ? app.redirectUris : []
     const now = this.#context.clock.now()
     const clientSecret = publicClient ? null : newSecret()
     const row = {
@@ -112,8 +141,9 @@ export class Apps {
       id: newId('app', now),
       clientId: `svc_client_${randomText(16)}`,
       hosted,
+      servedUris,
       publicClient,
-      secretHash: clientSecret && hashOf(clientSecret),
+      secretHash: clientSecret && hashSecret(clientSecret),
       oldSecretHash: null,
       oldSecretUntil: null,
       createdAt: now,
@@ -121,7 +151,7 @@ export class Apps {
       lastUsedAt: null,
     }
     await em.insert(OAuthAppRow, row)
-    return { ...toApp(row), clientSecret }
+    return { ...toApp(row), redirectUris: app.redirectUris, clientSecret }
   }
 
   /** Adds a public client that is part of the platform itself; players can't be sent to it, only devices use it. */
@@ -129,7 +159,7 @@ export class Apps {
     this.#builtins.set(client.clientId, builtinClient(client))
   }
 
-  /** What the endpoints need to know of a client, read anew each time; null when there is none. */
+  /** The client for the endpoints, read anew each time; null when there is none. */
   async find(clientId: string): Promise<OAuthClient | null> {
     const builtin = this.#builtins.get(clientId)
     if (builtin) return builtin
@@ -141,7 +171,7 @@ export class Apps {
   async mustOwn(ownerId: string, id: string): Promise<App> {
     const row = await this.#context.db.em().findOne(OAuthAppRow, { id, ownerId })
     if (!row) throw new NotFound('application')
-    return toApp(row)
+    return this.#shown(row)
   }
 
   /** A player's applications, the newest first. */
@@ -149,60 +179,90 @@ export class Apps {
     const where = { ownerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
     const rows = await this.#context.db.em().find(OAuthAppRow, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
     const { page, nextCursor } = cutPage(rows, limit)
-    return { apps: page.map(toApp), nextCursor }
+    return { apps: await toApps(page, this.#hosted), nextCursor }
   }
 
-  /** Changes some fields. @throws InvalidRequest, NotFound */
-  async update(ownerId: string, id: string, fields: AppUpdate): Promise<App> {
-    const game = fields.gameId ? await this.#checkGame(ownerId, fields.gameId) : null
-    if (fields.redirectUris) checkRedirectUris(fields.redirectUris, this.#context)
+  /**
+   * Changes some fields. A game that lives here has its own address as its home page and, whether they are named or not,
+   * the redirect URIs of its own addresses; those named beside them are what its owner registers.
+   *
+   * @throws InvalidRequest, NotFound
+   */
+  async update(ownerId: string, id: string, { redirectUris, homepageUrl, ...plain }: AppUpdate): Promise<App> {
+    const game = plain.gameId ? await this.#checkGame(ownerId, plain.gameId) : null
     const em = this.#context.db.em()
     const row = await em.findOne(OAuthAppRow, { id, ownerId })
     if (!row) throw new NotFound('application')
-    em.assign(row, { ...fields, ...(game && { gameId: game.id }), updatedAt: this.#context.clock.now() } as never)
+    const own = row.hosted ? await this.#originsOf(row.clientId) : null
+    const served = own?.all.map(redirectUriOf) ?? []
+    if (homepageUrl !== undefined && own && homepageUrl !== own.main) {
+      throw fieldError('homepageUrl', 'The home page of a game that lives here is its own address.')
+    }
+    if (homepageUrl !== undefined) row.homepageUrl = homepageUrl
+    if (redirectUris) {
+      const registered = redirectUris.filter((uri) => !served.includes(uri))
+      checkRedirectUris(registered, this.#context)
+      row.redirectUris = [...served, ...registered]
+      row.servedUris = served
+    }
+    em.assign(row, { ...plain, ...(game && { gameId: game.id }), updatedAt: this.#context.clock.now() } as never)
     await em.flush()
     await this.announce(row)
-    return toApp(row)
+    return this.#shown(row)
   }
 
   /**
-   * The redirect URIs of a game follow its address, and what else its owner has registered stays; in the caller's
-   * transaction, which then tells `app.changed`.
+   * The application of a game follows it elsewhere, or home, and keeps what else its owner has registered; in the
+   * caller's transaction, which then tells `app.changed`.
    *
-   * @param from those of the address that it had; @param to those of the one that it has now
-   * @param hosted whether the game lives here from now on: elsewhere, players are asked before anything is told there
+   * @param from the address that it had elsewhere, @param to the one that it has there now; null while it lives here
+   * @param origins those at which it is served here
    * @throws InvalidRequest for an address elsewhere that can't be taken
    */
-  async moveRedirectUris(
+  async moveApp(
     em: SqlEntityManager,
     clientId: string,
-    { from, to, hosted }: { from: string[]; to: string[]; hosted: boolean },
+    { from, to, origins }: { from: string | null; to: string | null; origins: string[] },
   ): Promise<void> {
-    if (!hosted) checkRedirectUris(to, this.#context)
-    const row = await this.#lock(em, { clientId })
+    const gone = from === null ? null : redirectUriOf(from)
+    const own = to === null ? origins.map(redirectUriOf) : [redirectUriOf(to)]
+    if (to !== null) checkRedirectUris(own, this.#context)
+    // Written to before it is read, so that what two change at once is all kept.
+    await em.nativeUpdate(OAuthAppRow, { clientId }, { updatedAt: this.#context.clock.now() })
+    const row = await em.findOne(OAuthAppRow, { clientId })
     if (!row) return
-    const others = row.redirectUris.filter((known) => !from.includes(known) && !to.includes(known))
-    row.redirectUris = [...to, ...others]
-    row.hosted = hosted
+    row.redirectUris = [...own, ...registeredUris(row).filter((uri) => uri !== gone && !own.includes(uri))]
+    row.servedUris = to === null ? own : []
+    row.hosted = to === null
     await em.flush()
   }
 
   /**
-   * Adds or takes away a redirect URI of a hosted game, which keeps its others; in the caller's transaction, which then
-   * tells `app.changed`.
+   * Tells apart, in what versions before stored as one list, the addresses that were the platform's own from those that
+   * owners registered: for as long as the configuration is still the one that they were written under.
    */
-  async switchRedirectUri(em: SqlEntityManager, clientId: string, uri: string, on: boolean): Promise<void> {
-    const row = await this.#lock(em, { clientId, hosted: true })
-    if (!row) return
-    const others = row.redirectUris.filter((known) => known !== uri)
-    row.redirectUris = on ? [...others, uri] : others
-    await em.flush()
+  async tellServedApart(): Promise<void> {
+    const { db } = this.#context
+    const rows = await db.em().find(OAuthAppRow, { hosted: true, servedUris: null })
+    if (rows.length === 0) return
+    const origins = await this.#hosted.originsOf(rows.map(({ clientId }) => clientId))
+    await db.transaction(async (em) => {
+      for (const row of rows) {
+        const registered = registeredUris(row)
+        const own = (origins.get(row.clientId)?.all ?? []).map(redirectUriOf)
+        const servedUris = row.redirectUris.filter((uri) => !registered.includes(uri) || own.includes(uri))
+        await em.nativeUpdate(OAuthAppRow, { id: row.id, servedUris: null }, { servedUris })
+      }
+    })
   }
 
-  /** An application that is about to change: written to before it is read, so that what two change at once is all kept. */
-  async #lock(em: SqlEntityManager, where: { clientId: string; hosted?: true }): Promise<OAuthAppRow | null> {
-    await em.nativeUpdate(OAuthAppRow, where, { updatedAt: this.#context.clock.now() })
-    return em.findOne(OAuthAppRow, where)
+  async #originsOf(clientId: string): Promise<HostedOrigins | null> {
+    return (await this.#hosted.originsOf([clientId])).get(clientId) ?? null
+  }
+
+  async #shown(row: StoredApp): Promise<App> {
+    const [app] = await toApps([row], this.#hosted)
+    return app as App
   }
 
   /** Removes an application with all that it was given. @throws NotFound */
@@ -258,19 +318,19 @@ export class Apps {
       const grace = graceSeconds > 0
       row.oldSecretHash = grace ? (row.secretHash ?? null) : null
       row.oldSecretUntil = grace ? new Date(now.getTime() + graceSeconds * 1000) : null
-      row.secretHash = hashOf(clientSecret)
+      row.secretHash = hashSecret(clientSecret)
       row.updatedAt = now
       await em.flush()
       if (!grace) await endGrants(em, { clientId: row.clientId })
       return row
     })
     await this.announce(row)
-    return { ...toApp(row), clientSecret }
+    return { ...(await this.#shown(row)), clientSecret }
   }
 
   /** Whether a secret is the application's; takes the same time for an application that does not exist. */
   hasSecret(app: OAuthClient | null, secret: string): boolean {
-    const given = Buffer.from(hashOf(secret))
+    const given = Buffer.from(hashSecret(secret))
     const equals = (hash: string | null | undefined) =>
       timingSafeEqual(given, Buffer.from(hash ?? NO_HASH)) && hash != null
     const current = equals(app?.secretHash)
@@ -286,7 +346,7 @@ export class Apps {
     if (now.getTime() - last < LAST_USED_PRECISION_MS) return
     this.#noted.set(app.id, now.getTime())
     db.execute('update oauth_apps set last_used_at = ? where id = ?', [now, app.id]).catch((error) =>
-      log.warn({ err: error }, 'the use of an application was not noted'),
+      log.warn({ err: error }, 'storing the last use of an application failed'),
     )
   }
 
@@ -306,21 +366,3 @@ async function remove(em: SqlEntityManager, { id, clientId }: OAuthAppRow): Prom
 
 /** Only characters that no client library escapes in a Basic header. */
 const newSecret = () => `svc_secret_${randomText(32)}`
-
-type Row = Pick<
-  OAuthAppRow,
-  'id' | 'clientId' | 'name' | 'homepageUrl' | 'gameId' | 'redirectUris' | 'publicClient' | 'createdAt' | 'updatedAt'
-> & { lastUsedAt?: Date | null | undefined }
-
-const toApp = (row: Row): App => ({
-  id: row.id,
-  clientId: row.clientId,
-  name: row.name,
-  homepageUrl: row.homepageUrl ?? null,
-  gameId: row.gameId ?? null,
-  redirectUris: row.redirectUris,
-  public: row.publicClient,
-  createdAt: row.createdAt.toISOString(),
-  updatedAt: row.updatedAt.toISOString(),
-  lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
-})

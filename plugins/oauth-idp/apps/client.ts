@@ -1,3 +1,5 @@
+import { registeredUris } from './redirect-uris.ts'
+
 /** An OAuth application as the protocol's endpoints know it. */
 export interface OAuthClient {
   id: string
@@ -5,6 +7,7 @@ export interface OAuthClient {
   gameId: string | null
   name: string
   homepageUrl: string | null
+  /** The URIs that its owner registered. A hosted game has those of its own addresses too: `Apps.accepts`. */
   redirectUris: string[]
   /** Belongs to a game that lives here, whose server is this one. */
   hosted: boolean
@@ -23,6 +26,7 @@ export interface ClientRow {
   name: string
   homepage_url: string | null
   redirect_uris: string
+  served_uris: string | null
   hosted: number
   public_client: number
   secret_hash: string | null
@@ -31,8 +35,8 @@ export interface ClientRow {
   last_used_at: number | null
 }
 
-export const FIND_CLIENT = `select id, client_id, game_id, name, homepage_url, redirect_uris, hosted, public_client,
-  secret_hash, old_secret_hash, old_secret_until, last_used_at from oauth_apps where client_id = ?`
+export const FIND_CLIENT = `select id, client_id, game_id, name, homepage_url, redirect_uris, served_uris, hosted,
+  public_client, secret_hash, old_secret_hash, old_secret_until, last_used_at from oauth_apps where client_id = ?`
 
 export const clientOf = (row: ClientRow): OAuthClient => ({
   id: row.id,
@@ -40,7 +44,12 @@ export const clientOf = (row: ClientRow): OAuthClient => ({
   gameId: row.game_id,
   name: row.name,
   homepageUrl: row.homepage_url,
-  redirectUris: JSON.parse(row.redirect_uris),
+  redirectUris: registeredUris({
+    hosted: Boolean(row.hosted),
+    homepageUrl: row.homepage_url,
+    redirectUris: JSON.parse(row.redirect_uris),
+    servedUris: row.served_uris === null ? null : JSON.parse(row.served_uris),
+  }),
   hosted: Boolean(row.hosted),
   publicClient: Boolean(row.public_client),
   secretHash: row.secret_hash,

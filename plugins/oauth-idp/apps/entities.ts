@@ -11,7 +11,13 @@ const OAuthAppSchema = defineEntity({
     gameId: p.string().length(30).nullable().index(),
     name: p.string().length(120),
     homepageUrl: p.string().length(2000).nullable(),
+    /** Of a game that lives here: what its owner registered elsewhere, beside `servedUris`. */
     redirectUris: p.json<string[]>(),
+    /**
+     * Those of `redirectUris` that were the platform's own when they were written. They follow from the configuration
+     * and are not read; the version before asks for them, and the next one can leave them out. Null: not yet told apart.
+     */
+    servedUris: p.json<string[]>().nullable(),
     /** Belongs to a game that lives here, whose server is this one. */
     hosted: p.boolean(),
     /** Can't keep a secret (RFC 6749 section 2.1): native and browser applications. */

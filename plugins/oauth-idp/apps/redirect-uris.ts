@@ -13,12 +13,12 @@ const MOST = 20
 export function checkRedirectUris(uris: string[], { lan }: { lan: boolean }): void {
   if (uris.length > MOST) throw fieldError('redirectUris', `An application has at most ${MOST} redirect URIs.`)
   uris.forEach((uri, index) => {
-    const trouble = uris.indexOf(uri) < index ? 'is there twice' : troubleOf(uri, lan)
-    if (trouble) throw fieldError(`redirectUris.${index}`, `This redirect URI ${trouble}.`)
+    const problem = uris.indexOf(uri) < index ? 'is there twice' : problemOf(uri, lan)
+    if (problem) throw fieldError(`redirectUris.${index}`, `This redirect URI ${problem}.`)
   })
 }
 
-function troubleOf(uri: string, lan: boolean): string | null {
+function problemOf(uri: string, lan: boolean): string | null {
   if (uri.length > 2000) return 'is longer than 2000 characters'
   if (!/^[\x21-\x7e]+$/.test(uri) || /[\\"<>^`{|}]/.test(uri) || !URL.canParse(uri)) return 'is not a whole address'
   const url = new URL(uri)
@@ -39,6 +39,30 @@ function isNeighbour(host: string): boolean {
   if (isIP(host) === 4) return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host)
   if (host.startsWith('[')) return /^\[(f[cd]|fe[89ab])/.test(host)
   return !host.includes('.') || /\.(local|lan|home|internal|home\.arpa)$/.test(host)
+}
+
+/** The one callback address of a game, on its own origin (contracts, section 5). @param url any address of that origin */
+export const redirectUriOf = (url: string): string => `${new URL(url).origin}/auth/service/callback`
+
+/**
+ * What the owner of an application registered, as it is stored: without the addresses that were the platform's own when
+ * they were written, which follow from the configuration of this moment.
+ */
+export function registeredUris({
+  hosted,
+  homepageUrl,
+  redirectUris,
+  servedUris,
+}: {
+  hosted: boolean
+  homepageUrl?: string | null | undefined
+  redirectUris: string[]
+  servedUris?: string[] | null | undefined
+}): string[] {
+  if (!hosted) return redirectUris
+  // A row of the version before: its first address was the game's own, as its home page is.
+  const served = servedUris ?? (homepageUrl && URL.canParse(homepageUrl) ? [redirectUriOf(homepageUrl)] : [])
+  return redirectUris.filter((uri) => !served.includes(uri))
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { type AuthRule, callerOf } from '../../../core/auth.ts'
-import { PageQuery } from '../../../core/pagination.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { type AuthRule, callerOf, TOKENS_AND_SESSION } from '../../../core/http/auth.ts'
+import { PageQuery } from '../../../core/http/pagination.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import {
   App,
   AppList,
@@ -15,9 +15,8 @@ import {
 } from './schemas.ts'
 import { daysAsked } from './sign-ins.ts'
 
-const KINDS = ['session', 'api-token', 'cli-token'] as const
-const reads: AuthRule = { scope: 'oauth:read', accepts: KINDS }
-const writes: AuthRule = { scope: 'oauth:write', accepts: KINDS }
+const reads: AuthRule = { scope: 'oauth:read', accepts: TOKENS_AND_SESSION }
+const writes: AuthRule = { scope: 'oauth:write', accepts: TOKENS_AND_SESSION }
 const constraints = { origin: 'portal' }
 const tags = ['OAuth applications']
 

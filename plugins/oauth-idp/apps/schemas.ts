@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { pageOf } from '../../../core/pagination.ts'
+import { pageOf } from '../../../core/http/pagination.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 

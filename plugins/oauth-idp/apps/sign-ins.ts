@@ -1,12 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import { type Database, deleteInBatches } from '../../../core/data/database.ts'
 import { fieldError } from '../players/profile.ts'
 
 const FLUSH_MS = 2000
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
 const MOST_DAYS = 366
+/** A year, and a month in which to look at the whole of it. */
+const KEPT_DAYS = 400
+const CLIENTS_AT_ONCE = 50
 
 /** One day of an application. */
 export interface SignInDay {
@@ -51,7 +55,9 @@ export class SignIns {
     const before = this.#counts.get(key)?.count ?? 0
     this.#counts.set(key, { clientId, date, playerId, count: before + count })
     this.#timer ??= setTimeout(() => {
-      this.flush().catch((error) => this.#log.warn({ err: error }, 'sign-ins could not be counted; tried again soon'))
+      this.flush().catch((error) =>
+        this.#log.warn({ err: error }, 'sign-ins could not be stored; the next flush repeats it'),
+      )
     }, FLUSH_MS).unref()
   }
 
@@ -71,6 +77,24 @@ export class SignIns {
     } catch (error) {
       for (const count of counts) this.#add(count)
       throw error
+    }
+  }
+
+  /** Forgets who signed in where more than 400 days ago. */
+  async sweep(signal?: AbortSignal): Promise<void> {
+    const first = dayOf(new Date(this.#clock.now().getTime() - KEPT_DAYS * DAY_MS))
+    const where = 'client_id = ? and date < ?'
+    for (let after = ''; !signal?.aborted; ) {
+      const clients = await this.#db.query<{ id: string; old: number }>(CLIENTS, [first, after, CLIENTS_AT_ONCE])
+      for (const { id, old } of clients) {
+        if (!old) continue
+        const key = ['client_id', 'date', 'player_id']
+        await deleteInBatches(this.#db, { table: 'oauth_sign_ins', key, where, parameters: [id, first] }, signal)
+      }
+      const last = clients.at(-1)
+      if (clients.length < CLIENTS_AT_ONCE || !last) return
+      after = last.id
+      await nextTurn()
     }
   }
 
@@ -104,5 +128,8 @@ export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
 
 const ADD = `insert into oauth_sign_ins (client_id, date, player_id, count) values (?, ?, ?, ?)
   on conflict (client_id, date, player_id) do update set count = oauth_sign_ins.count + excluded.count`
+const CLIENTS = `select client_id as id, case when exists
+    (select 1 from oauth_sign_ins s where s.client_id = oauth_apps.client_id and s.date < ?) then 1 else 0 end as old
+  from oauth_apps where client_id > ? order by client_id limit ?`
 const SUM = `select date, sum(count) as count, count(*) as players from oauth_sign_ins
   where client_id = ? and date >= ? and date <= ? group by date`

@@ -2,6 +2,8 @@ import { browserSupportsWebAuthn, startAuthentication, startRegistration } from 
 
 // Passkeys need a script and a secure context; where they can't be had the buttons never come.
 const supported = browserSupportsWebAuthn() && window.isSecureContext
+const unsupported = document.querySelector<HTMLElement>('[data-passkeys-unsupported]')
+if (unsupported && !supported) unsupported.hidden = false
 
 async function post(path: string, body?: unknown) {
   const response = await fetch(path, {
@@ -14,7 +16,7 @@ async function post(path: string, body?: unknown) {
   return answer
 }
 
-/** Closing the browser's own dialog is no trouble. */
+/** Closing the browser's own dialog is no problem. */
 function say(where: Element | null, error: unknown): void {
   if (!(where instanceof HTMLElement)) return
   const { name, message } = error as Error
@@ -29,13 +31,13 @@ function onPress(selector: string, act: (holder: HTMLElement) => Promise<void>):
   holder.hidden = false
   const button = holder.querySelector('button')
   button?.addEventListener('click', async () => {
-    const trouble = document.querySelector('[data-passkey-trouble]')
-    if (trouble instanceof HTMLElement) trouble.hidden = true
+    const problem = document.querySelector('[data-passkey-trouble]')
+    if (problem instanceof HTMLElement) problem.hidden = true
     button.disabled = true
     try {
       await act(holder)
     } catch (error) {
-      say(trouble, error)
+      say(problem, error)
     } finally {
       button.disabled = false
     }

@@ -1,7 +1,7 @@
-import type { Principal } from '../../../core/auth.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
-import { hashOf } from '../hash.ts'
+import type { Database } from '../../../core/data/database.ts'
+import type { Principal } from '../../../core/http/auth.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { AccessToken } from './entities.ts'
 
 export const ACCESS_TOKEN_SECONDS = 3600
@@ -34,7 +34,7 @@ export class AccessTokens {
     return token.startsWith(ACCESS_TOKEN_PREFIX)
   }
 
-  /** Who holds a token, read anew each time: a revoked one is dead on the next request. */
+  /** The holder of a token, read anew each time: a revoked token fails on the next request. */
   async authenticate(token: string): Promise<Principal | null> {
     const found = await this.find(token)
     return (
@@ -50,7 +50,7 @@ export class AccessTokens {
 
   /** A token that is valid now; null for any other. */
   async find(token: string) {
-    const [row] = await this.#db.query<LookUpRow>(LOOK_UP, [hashOf(token), this.#clock.now()])
+    const [row] = await this.#db.query<LookUpRow>(LOOK_UP, [hashSecret(token), this.#clock.now()])
     if (!row) return null
     const { id, player_id: playerId, client_id: clientId, scope, expires_at: expiresAt } = row
     return { id, playerId, clientId, scope, expiresAt: new Date(expiresAt) }
@@ -58,6 +58,6 @@ export class AccessTokens {
 
   /** Ends one token of a client; nothing happens when there is none. */
   async revoke(clientId: string, token: string): Promise<void> {
-    await this.#db.em().nativeDelete(AccessToken, { clientId, tokenHash: hashOf(token) })
+    await this.#db.em().nativeDelete(AccessToken, { clientId, tokenHash: hashSecret(token) })
   }
 }

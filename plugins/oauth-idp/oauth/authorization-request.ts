@@ -1,7 +1,6 @@
 import { InvalidRequest } from '../../../core/errors.ts'
 import type { Apps } from '../apps/apps.ts'
 import type { OAuthClient } from '../apps/client.ts'
-import { isRegistered } from '../apps/redirect-uris.ts'
 import { OAuthError } from './errors.ts'
 import { readParameters, single } from './parameters.ts'
 import { readCodeChallenge } from './pkce.ts'
@@ -17,7 +16,7 @@ export interface Recipient {
   state: string | undefined
 }
 
-/** What is asked for. */
+/** The requested scopes. */
 export interface AuthorizationRequest {
   scope: string[]
   codeChallenge: string | null
@@ -39,7 +38,7 @@ export async function readRecipient(raw: unknown, apps: Apps): Promise<Recipient
   const client = clientId === undefined ? null : await apps.find(clientId)
   if (!client) throw new InvalidRequest('The game that sent you here is not registered on this platform.')
   const redirectUri = single(raw, 'redirect_uri')
-  if (redirectUri === undefined || !isRegistered(redirectUri, client.redirectUris)) {
+  if (redirectUri === undefined || !(await apps.accepts(client, redirectUri))) {
     throw new InvalidRequest(
       'The address to return to is not one that this game has registered, so nothing was sent there.',
     )

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf, type Principal } from '../../../core/auth.ts'
 import { InvalidRequest } from '../../../core/errors.ts'
-import { renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf, type Principal } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { renderPage } from '../../../core/pages/index.ts'
 import {
   type AuthorizationRequest,
   type Recipient,
@@ -12,7 +12,6 @@ import {
 } from './authorization-request.ts'
 import { ConsentPage } from './consent-page.ts'
 import { OAuthError } from './errors.ts'
-import { HARMLESS } from './scopes.ts'
 
 /**
  * The authorization endpoint (RFC 6749 section 4.1.1, with PKCE, RFC 9207 and OpenID Connect Core section 3.1.2), and
@@ -40,7 +39,9 @@ export const authorizeRoutes: Routes = async (app) => {
           return redirect(reply, again(request))
         }
         // 4. Has the player allowed it?
-        if (asked.prompt === 'consent' || (await mustAsk(player, recipient, asked))) {
+        const { client, redirectUri } = recipient
+        const mustAsk = () => identity.consentRules.mustAsk(player.playerId, client, redirectUri, asked.scope)
+        if (asked.prompt === 'consent' || (await mustAsk())) {
           if (asked.prompt === 'none') throw new OAuthError('consent_required', 'The player has to be asked first.')
           return askConsent(request, reply, player, recipient, asked)
         }
@@ -66,7 +67,7 @@ export const authorizeRoutes: Routes = async (app) => {
       },
     },
     async (request, reply) => {
-      // What the form carries is as untrusted as it was in the address: the same steps again.
+      // The form's data is as untrusted as the query was: it passes the same checks again.
       const asking = queryOf(request.body.request)
       const recipient = await readRecipient(asking, identity.apps)
       try {
@@ -81,21 +82,7 @@ export const authorizeRoutes: Routes = async (app) => {
     },
   )
 
-  /**
-   * Hosted games learn, at their own addresses here, what every player sees anyway without asking; all others ask once a
-   * scope.
-   */
-  async function mustAsk(
-    player: Principal,
-    { client, redirectUri }: Recipient,
-    { scope }: AuthorizationRequest,
-  ): Promise<boolean> {
-    const skips = isHarmless(scope) && identity.oauth.skipConsentForHostedGames
-    if (skips && (await identity.apps.staysHere(client, redirectUri))) return false
-    return !(await identity.consents.covers(player.playerId, client.clientId, scope))
-  }
-
-  /** What the client learns without a question is remembered too: players see it in their settings, and end it there. */
+  /** Consent without a question is stored too: players see it in their settings, and revoke it there. */
   const learns = ({ playerId }: Principal, { client }: Recipient, { scope }: AuthorizationRequest): Promise<string> =>
     identity.consents.remember(playerId, client.clientId, scope, { asked: false })
 
@@ -136,6 +123,7 @@ export const authorizeRoutes: Routes = async (app) => {
     { scope, codeChallenge, nonce }: AuthorizationRequest,
     consentId: string,
   ): Promise<string> => {
+    if (await identity.apps.isSuspended(clientId)) throw new OAuthError('access_denied', 'This game is suspended.')
     const authTime = await identity.sessions.startedAt(credentialId)
     return identity.codes.issue({
       ...{ clientId, playerId, consentId, redirectUri, scope, codeChallenge, nonce, authTime },
@@ -165,8 +153,6 @@ export const authorizeRoutes: Routes = async (app) => {
   }
 }
 
-const isHarmless = (scope: string[]): boolean => scope.every((name) => HARMLESS.has(name))
-
 /** The browser session; an API token is nobody's consent. */
 const signedIn = ({ principal }: FastifyRequest) => (principal?.kind === 'session' ? principal : null)
 
@@ -175,10 +161,14 @@ const signedIn = ({ principal }: FastifyRequest) => (principal?.kind === 'sessio
  * this header (security.md section 4). There is nothing to read in a redirect.
  */
 function redirect(reply: FastifyReply, to: string): FastifyReply {
-  return reply
-    .header('cross-origin-resource-policy', 'cross-origin')
-    .header('cache-control', 'no-store')
-    .redirect(to, 303)
+  return (
+    reply
+      .header('cross-origin-resource-policy', 'cross-origin')
+      // WebKit asks this of redirects, too.
+      .header('cross-origin-embedder-policy', 'require-corp')
+      .header('cache-control', 'no-store')
+      .redirect(to, 303)
+  )
 }
 
 const searchOf = (request: FastifyRequest): string => {

@@ -1,4 +1,4 @@
-import type { Statements } from '../../../core/database.ts'
+import type { Statements } from '../../../core/data/database.ts'
 import type { Apps } from '../apps/apps.ts'
 import type { Approval, DeviceRequest } from './device-codes.ts'
 

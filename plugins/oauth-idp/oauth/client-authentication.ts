@@ -30,9 +30,16 @@ export function readClientCredentials(authorization: string | undefined, form: P
   return basic
 }
 
-/** @throws OAuthError `invalid_client`, the same for an unknown client and a wrong secret */
-export async function authenticateClient({ clientId, secret }: ClientCredentials, apps: Apps): Promise<OAuthClient> {
-  const client = await apps.find(clientId)
+/**
+ * The client that was named, once it has proven to be it.
+ *
+ * @throws OAuthError `invalid_client`, the same for an unknown client and a wrong secret
+ */
+export async function authenticateClient(
+  client: OAuthClient | null,
+  { secret }: ClientCredentials,
+  apps: Apps,
+): Promise<OAuthClient> {
   const proven = client?.publicClient ? secret === undefined : apps.hasSecret(client, secret ?? '')
   if (!client || !proven) throw invalidClient()
   return client

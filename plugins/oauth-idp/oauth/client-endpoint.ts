@@ -1,9 +1,11 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type TProperties, type TSchema } from 'typebox'
 import { isPlatformError } from '../../../core/errors.ts'
-import { validationDetails } from '../../../core/validation.ts'
+import { callerAddress } from '../../../core/http/rate-limit.ts'
+import { validationDetails } from '../../../core/http/validation.ts'
 import type { OAuthClient } from '../apps/client.ts'
 import { authenticateClient, readClientCredentials } from './client-authentication.ts'
+import { allowPageOf, answerPreflights } from './cors.ts'
 import { OAuthError } from './errors.ts'
 import { type Parameters, readParameters } from './parameters.ts'
 
@@ -19,6 +21,8 @@ interface ClientEndpoint {
   /** Beside the client's own credentials. */
   parameters: TProperties
   response: TSchema
+  /** Whether pages call it too: for public clients, from the origins of their redirect URIs. */
+  fromPages?: boolean
   handle(call: {
     form: Parameters
     client: OAuthClient
@@ -31,20 +35,25 @@ interface ClientEndpoint {
  * An endpoint that applications call with a form and their credentials (RFC 6749 section 3.2, and those of other RFCs
  * that follow it): the steps that are the same for all, then `handle`.
  */
-export function clientEndpoint(app: FastifyInstance, { url, summary, parameters, response, handle }: ClientEndpoint) {
+export function clientEndpoint(app: FastifyInstance, endpoint: ClientEndpoint) {
+  const { url, summary, parameters, response, fromPages = false, handle } = endpoint
   const { identity, rateLimiter } = app
   const count = (key: string) => rateLimiter.take(`oauth-token/${key}`, identity.limits.tokenRequestsPerMinute, 60_000)
   const body = Type.Object(
     { ...parameters, client_id: Parameter(), client_secret: Parameter() },
     { additionalProperties: true }, // parameters that are not known are ignored (RFC 6749 section 3.2)
   )
+  if (fromPages) answerPreflights(app, url)
   app.post(
     url,
     {
       config: { auth: 'none' },
       constraints: { origin: 'portal' },
       schema: { tags: ['OAuth'], summary, consumes: [FORM], body, response: { 200: response } },
-      onRequest: async (request) => mustBeForm(request),
+      onRequest: async (request, reply) => {
+        if (fromPages) reply.header('vary', 'Origin')
+        mustBeForm(request)
+      },
       errorHandler: sendOAuthError,
     },
     async (request, reply) => {
@@ -52,12 +61,14 @@ export function clientEndpoint(app: FastifyInstance, { url, summary, parameters,
       const form = readParameters(request.body)
       // 2. The client. Whoever can't prove to be one is counted apart, so as not to shut the real one out.
       const credentials = readClientCredentials(request.headers.authorization, form)
-      const client = await authenticateClient(credentials, identity.apps).catch(async (error) => {
-        await count(`failed/${credentials.clientId.slice(0, 60)}/${request.ip}`)
+      const named = await identity.apps.find(credentials.clientId)
+      if (fromPages && named) allowPageOf(named, identity.pageOrigins, request, reply)
+      const client = await authenticateClient(named, credentials, identity.apps).catch(async (error) => {
+        await count(`failed/${credentials.clientId.slice(0, 60)}/${callerAddress(request)}`)
         throw error
       })
       // A public client is anybody: counted by address, or one could use it up for all.
-      await count(client.publicClient ? `${client.clientId}/${request.ip}` : client.clientId)
+      await count(client.publicClient ? `${client.clientId}/${callerAddress(request)}` : client.clientId)
       // 3. What this endpoint is for.
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       return handle({ form, client, request, reply })
@@ -77,7 +88,7 @@ function mustBeForm(request: FastifyRequest): void {
   if (type !== FORM) throw new OAuthError('invalid_request', `Send the parameters as ${FORM}.`, 415)
 }
 
-/** Whatever goes wrong, in the shape of RFC 6749 section 5.2. */
+/** Turns every error into the shape of RFC 6749 section 5.2. */
 function sendOAuthError(error: FastifyError | OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   const known = translate(error, request)
   reply

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Database, Statements } from '../../../core/database.ts'
+import type { Database, Statements } from '../../../core/data/database.ts'
 import { randomText } from '../../../core/ids.ts'
 import type { SignIns } from '../apps/sign-ins.ts'
-import { hashOf } from '../hash.ts'
 import type { Players } from '../players/players.ts'
 import type { Player } from '../players/schemas.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { AuthorizationCode } from './entities.ts'
 import { InvalidGrant } from './errors.ts'
 import type { Grant, Grants, IssuedTokens } from './grants.ts'
@@ -12,7 +12,7 @@ import { verifierMatches } from './pkce.ts'
 
 const CODE_SECONDS = 60
 
-/** What a code is bound to. */
+/** The binding of a code. */
 export interface CodeBinding {
   clientId: string
   playerId: string
@@ -24,7 +24,7 @@ export interface CodeBinding {
   authTime: Date
 }
 
-/** What a client presents. */
+/** The code exchange of a client. */
 export interface PresentedCode {
   clientId: string
   code: string
@@ -32,7 +32,7 @@ export interface PresentedCode {
   codeVerifier?: string | undefined
 }
 
-/** What a code stands for. */
+/** The grant behind a code. */
 export interface Redeemed {
   player: Player
   scope: string[]
@@ -94,7 +94,7 @@ export class Codes {
     const code = randomText(32)
     await this.#context.db.em().insert(AuthorizationCode, {
       ...binding,
-      codeHash: hashOf(code),
+      codeHash: hashSecret(code),
       scope: scope.join(' '),
       expiresAt: new Date(this.#context.clock.now().getTime() + CODE_SECONDS * 1000),
       redeemedAt: null,
@@ -125,7 +125,7 @@ export class Codes {
     give: (statements: Statements, redeemed: Redeemed, grant: Grant, nonce: string | null) => Promise<T>,
   ): Promise<T> {
     const { db, clock, signIns } = this.#context
-    const codeHash = hashOf(presented.code)
+    const codeHash = hashSecret(presented.code)
     const [row] = await db.query<LookUpRow>(LOOK_UP, [codeHash])
     // Another client's code is none, so that it can't be used up by whoever caught sight of it.
     if (!row || row.client_id !== presented.clientId) throw new InvalidGrant('The code is not valid.')

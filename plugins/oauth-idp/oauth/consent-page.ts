@@ -1,4 +1,4 @@
-import { Button, Form, html, Row, type View } from '../../../core/pages.ts'
+import { Button, Form, html, Row, type View } from '../../../core/pages/index.ts'
 import type { OAuthClient } from '../apps/client.ts'
 import type { Player } from '../players/schemas.ts'
 import { SCOPES } from './scopes.ts'

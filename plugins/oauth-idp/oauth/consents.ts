@@ -1,9 +1,9 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
+import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import { newId } from '../../../core/ids.ts'
-import { ShortCache } from '../../../core/short-cache.ts'
 import { Consent } from './entities.ts'
 import { endGrants } from './grants.ts'
 
@@ -29,18 +29,18 @@ interface ConsentRow {
   asked: number
 }
 
-/** What applications may know of players. Everything that is given to an application rests on one. */
+/** Consents of players for applications. Every token of an application depends on one. */
 export class Consents {
   readonly #db: Database
   readonly #clock: Clock
   readonly #events: Events
-  readonly #standing: ShortCache<true>
+  readonly #standing: TtlCache<true>
 
   constructor({ db, clock, events }: { db: Database; clock: Clock; events: Events }) {
     this.#db = db
     this.#clock = clock
     this.#events = events
-    this.#standing = new ShortCache(clock)
+    this.#standing = new TtlCache(clock)
     events.on('consent.revoked', ({ consentId }) => this.#standing.drop(consentId))
   }
 

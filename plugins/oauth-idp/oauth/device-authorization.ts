@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Routes } from '../../../core/routes.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { clientEndpoint, Parameter } from './client-endpoint.ts'
 import { DEVICE_CODE_SECONDS, POLL_SECONDS } from './device-codes.ts'
 import { readScope } from './scopes.ts'
@@ -18,15 +18,16 @@ export const deviceAuthorizationRoutes: Routes = async (app) => {
   const { identity, origins } = app
   clientEndpoint(app, {
     url: '/api/oauth/device_authorization',
-    summary: 'Begin to sign a device in (RFC 8628)',
+    fromPages: true,
+    summary: 'Begin the sign-in of a device (RFC 8628)',
     parameters: {
       scope: Parameter(),
-      label: Parameter('What the token or device should be called; the player sees it.'),
+      label: Parameter('The name of the token or device; the player sees it.'),
       machine: Parameter('The name of the machine; the player sees it.'),
     },
     response: DeviceAuthorization,
     handle: async ({ form, client }) => {
-      // What is built in gets what it is made for, and asks for no scope.
+      // A built-in client requests no scope; it has a fixed one.
       const scope = identity.builtins.has(client.clientId) ? [] : readScope(form.scope)
       const { deviceCode, userCode } = await identity.devices.issue({
         clientId: client.clientId,

@@ -1,9 +1,9 @@
 import { createHmac, randomInt } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
-import { markOnce } from '../../../core/consume-once.ts'
-import type { Database, Statements } from '../../../core/database.ts'
+import { markOnce } from '../../../core/data/consume-once.ts'
+import type { Database, Statements } from '../../../core/data/database.ts'
 import { randomText } from '../../../core/ids.ts'
-import { hashOf } from '../hash.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { DeviceCode } from './entities.ts'
 import { InvalidGrant, OAuthError } from './errors.ts'
 
@@ -16,7 +16,7 @@ const EARLY_MS = 500
 const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const USER_CODE_LENGTH = 8
 
-/** What a device asks for. */
+/** The request of a device. */
 export interface DeviceRequest {
   clientId: string
   scope: string[]
@@ -29,7 +29,7 @@ export interface WaitingDevice extends DeviceRequest {
   userHash: string
 }
 
-/** Who approved a device. */
+/** The approval of a device. */
 export interface Approval {
   playerId: string
   consentId: string
@@ -55,8 +55,8 @@ export class DeviceCodes {
     const letters = Array.from({ length: USER_CODE_LENGTH }, () => USER_CODE_ALPHABET[randomInt(20)]).join('')
     await this.#db.em().insert(DeviceCode, {
       ...request,
-      deviceHash: hashOf(deviceCode),
-      userHash: this.#hashOf(letters),
+      deviceHash: hashSecret(deviceCode),
+      userHash: this.#hashSecret(letters),
       scope: scope.join(' '),
       decision: 'pending',
       playerId: null,
@@ -71,9 +71,9 @@ export class DeviceCodes {
 
   /** The request behind a user code as somebody typed it; null when none waits for an answer. */
   async find(userCode: string): Promise<WaitingDevice | null> {
-    const letters = lettersOf(userCode)
+    const letters = parseUserCode(userCode)
     if (!letters) return null
-    const row = await this.#db.em().findOne(DeviceCode, { userHash: this.#hashOf(letters) })
+    const row = await this.#db.em().findOne(DeviceCode, { userHash: this.#hashSecret(letters) })
     if (row?.decision !== 'pending' || row.expiresAt <= this.#clock.now()) return null
     const { userHash, clientId, scope, label, machine } = row
     return { userHash, clientId, scope: scope.split(' ').filter(Boolean), label, machine }
@@ -90,7 +90,7 @@ export class DeviceCodes {
   }
 
   /**
-   * What the token endpoint says to a device that asks.
+   * The token endpoint's answer to a polling device.
    *
    * @param give makes the tokens in the transaction that uses the code up
    * @throws OAuthError `authorization_pending`, `slow_down`, `expired_token`, `access_denied`, `invalid_grant`
@@ -100,7 +100,7 @@ export class DeviceCodes {
     deviceCode: string,
     give: (statements: Statements, approval: Approval & { request: DeviceRequest; grantId: string }) => Promise<T>,
   ): Promise<T> {
-    const deviceHash = hashOf(deviceCode)
+    const deviceHash = hashSecret(deviceCode)
     const row = await this.#db.em().findOne(DeviceCode, { deviceHash, clientId })
     if (!row) throw new InvalidGrant('The device code is not valid.')
     const now = this.#clock.now()
@@ -125,13 +125,13 @@ export class DeviceCodes {
   }
 
   /** A short code could be found from its plain hash by trying all: so the hash is keyed. */
-  #hashOf(letters: string): string {
+  #hashSecret(letters: string): string {
     return createHmac('sha256', this.#key).update(letters).digest('base64url')
   }
 }
 
 /** A user code without the dash, spaces and case that people add; null when it can't be one. */
-export function lettersOf(userCode: string): string | null {
+export function parseUserCode(userCode: string): string | null {
   const letters = userCode.toUpperCase().replace(/[\s-]/g, '')
   return letters.length === USER_CODE_LENGTH && [...letters].every((letter) => USER_CODE_ALPHABET.includes(letter))
     ? letters

@@ -1,4 +1,4 @@
-import { Button, Facts, Field, Form, html, Row, type View } from '../../../core/pages.ts'
+import { Button, DescriptionList, Field, Form, html, Row, type View } from '../../../core/pages/index.ts'
 import { scopeWords } from './consent-page.ts'
 
 /** Where a player enters the code that a device shows. */
@@ -39,7 +39,7 @@ export const DeviceApprovalPage = (props: DeviceApprovalProps): View => html`
         Allow it only if you started this yourself, just now, and the code is the one it shows.</p>
     </header>
     <div class="card">
-      <${Facts} items=${[
+      <${DescriptionList} items=${[
         { term: 'Code', detail: html`<strong class="mono">${props.userCode}</strong>` },
         { term: 'Name', detail: props.label },
         ...(props.machine ? [{ term: 'Machine', detail: props.machine }] : []),
@@ -56,7 +56,7 @@ export const DeviceApprovalPage = (props: DeviceApprovalProps): View => html`
         <${Button} name="decision" value="deny">Deny<//>
       <//>
     <//>
-    <p class="hint">You can take it back at any time in your settings.</p>
+    <p class="hint">You can revoke it at any time in your settings.</p>
   </div>`
 
 export const DeviceDonePage = ({ approved }: { approved: boolean }): View => html`
@@ -64,7 +64,7 @@ export const DeviceDonePage = ({ approved }: { approved: boolean }): View => htm
     <header class="page-header">
       <h1>${approved ? 'The device is signed in' : 'The device stays outside'}</h1>
       <p class="lede">
-        ${approved ? 'Go back to it; it goes on by itself in a few seconds.' : 'It was given nothing.'} You can close this page.
+        ${approved ? 'Go back to it. It continues by itself in a few seconds.' : 'It was given nothing.'} You can close this page.
       </p>
     </header>
   </div>`

@@ -79,7 +79,7 @@ const DeviceCodeSchema = defineEntity({
     userHash: p.string().length(43).unique(),
     clientId: p.string().length(60).index(),
     scope: p.string().length(200),
-    /** What the device calls itself, for the eye alone. */
+    /** The device's name for itself, for display only. */
     label: p.string().length(80),
     machine: p.string().length(80),
     /** `pending`, `approved` or `denied`. */
@@ -114,7 +114,7 @@ const ConsentSchema = defineEntity({
   },
 })
 
-/** What an application may know of a player: the question is asked once, and the answer can be taken back. */
+/** A player's consent for an application: asked for once, and revocable. */
 export class Consent extends ConsentSchema.class {}
 ConsentSchema.setClass(Consent)
 

@@ -1,15 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database, Statements } from '../../../core/database.ts'
+import { type Database, deleteInBatches, type Statements } from '../../../core/data/database.ts'
 import { newId, randomText } from '../../../core/ids.ts'
-import { hashOf } from '../hash.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { ACCESS_TOKEN_PREFIX, ACCESS_TOKEN_SECONDS } from './access-tokens.ts'
 import { AccessToken, AuthorizationCode, DeviceCode, RefreshToken } from './entities.ts'
 
 const REFRESH_TOKEN_DAYS = 30
 const DAY_MS = 86_400_000
 
-/** What a player has given a client, by a code or a device: the family of all tokens that come of it. */
+/** A player's grant to a client, by a code or a device: the family of all tokens that come of it. */
 export interface Grant {
   /** The hash of the code that began it. */
   grantId: string
@@ -34,6 +35,12 @@ const INSERT_REFRESH = `insert into oauth_refresh_tokens
   (token_hash, client_id, player_id, consent_id, scope, grant_id, auth_time, expires_at, used_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, null)`
 
+const CODES_AT_ONCE = 100
+const OVER = `select c.code_hash as hash, c.expires_at,
+  case when exists (select 1 from oauth_refresh_tokens r where r.grant_id = c.code_hash) then 1 else 0 end as counts
+  from authorization_codes c where c.expires_at < ? and (c.expires_at, c.code_hash) > (?, ?)
+  order by c.expires_at, c.code_hash limit ?`
+
 /** Gives and ends the tokens of grants. */
 export class Grants {
   readonly #db: Database
@@ -57,14 +64,14 @@ export class Grants {
     const accessEnds = new Date(now.getTime() + ACCESS_TOKEN_SECONDS * 1000)
     const bound = [clientId, playerId, consentId]
     await statements.execute(INSERT_ACCESS, [
-      ...[newId('oat', now), hashOf(accessToken), ...bound],
+      ...[newId('oat', now), hashSecret(accessToken), ...bound],
       ...[scope.join(' '), grantId, accessEnds],
     ])
     if (refreshToken) {
       const refreshEnds = new Date(now.getTime() + REFRESH_TOKEN_DAYS * DAY_MS)
       const whole = grant.scope.join(' ')
       await statements.execute(INSERT_REFRESH, [
-        ...[hashOf(refreshToken), ...bound],
+        ...[hashSecret(refreshToken), ...bound],
         ...[whole, grantId, authTime, refreshEnds],
       ])
     }
@@ -84,18 +91,32 @@ export class Grants {
   }
 
   /** Forgets what has expired, and codes that neither can be redeemed nor have given anything that still counts. */
-  async sweep(): Promise<void> {
+  async sweep(signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now()
     const longAgo = new Date(now.getTime() - ACCESS_TOKEN_SECONDS * 1000)
-    const em = this.#db.em()
-    await em.nativeDelete(AccessToken, { expiresAt: { $lte: now } })
-    await em.nativeDelete(RefreshToken, { expiresAt: { $lte: now } })
-    await em.nativeDelete(DeviceCode, { expiresAt: { $lte: longAgo } })
-    await this.#db.execute(
-      `delete from authorization_codes where expires_at < ? and not exists
-       (select 1 from oauth_refresh_tokens r where r.grant_id = authorization_codes.code_hash)`,
-      [longAgo],
-    )
+    const over = (table: string, key: string, parameters: Date[]) =>
+      deleteInBatches(this.#db, { table, key: [key], where: 'expires_at <= ?', parameters }, signal)
+    await over('oauth_access_tokens', 'id', [now])
+    await over('oauth_refresh_tokens', 'token_hash', [now])
+    await over('oauth_device_codes', 'device_hash', [longAgo])
+    await this.#sweepCodes(longAgo, signal)
+  }
+
+  /** Those that gave refresh tokens are many and stay: they are read past, and no statement that writes meets them. */
+  async #sweepCodes(longAgo: Date, signal?: AbortSignal): Promise<void> {
+    let [lastEnd, lastHash] = [new Date(0), '']
+    while (!signal?.aborted) {
+      const codes = await this.#db.query<{ hash: string; expires_at: number; counts: number }>(OVER, [
+        ...[longAgo, lastEnd, lastHash, CODES_AT_ONCE],
+      ])
+      const gone = codes.filter(({ counts }) => !counts).map(({ hash }) => hash)
+      if (gone.length > 0) await this.#db.em().nativeDelete(AuthorizationCode, { codeHash: { $in: gone } })
+      const last = codes.at(-1)
+      if (codes.length < CODES_AT_ONCE || !last) return
+      lastEnd = new Date(last.expires_at)
+      lastHash = last.hash
+      await nextTurn()
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Routes } from '../../../core/routes.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { ACCESS_TOKEN_SECONDS } from './access-tokens.ts'
 import { invalidClient } from './client-authentication.ts'
 import { clientEndpoint, Parameter, required } from './client-endpoint.ts'
@@ -25,7 +25,7 @@ export const introspectRoutes: Routes = async (app) => {
     parameters: { token: Parameter(), token_type_hint: Parameter('Ignored: a token says itself what it is.') },
     response: Introspection,
     handle: async ({ form, client }) => {
-      // Who can't prove to be the client could try tokens here.
+      // Without client authentication, anybody could test tokens here.
       if (client.publicClient) throw invalidClient()
       const token = required(form, 'token')
       if (accessTokens.claims(token)) {

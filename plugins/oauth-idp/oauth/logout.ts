@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type Static } from 'typebox'
-import { Button, Form, html, Row, renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { Button, Form, html, Row, renderPage } from '../../../core/pages/index.ts'
+import type { Apps } from '../apps/apps.ts'
 import type { OAuthClient } from '../apps/client.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 4000 }))
@@ -27,7 +28,7 @@ export const logoutRoutes: Routes = async (app) => {
       const hint = asked.id_token_hint ? await identity.idTokens.readHint(asked.id_token_hint) : null
       const client = await identity.apps.find(asked.client_id ?? hint?.clientId ?? '')
       const consistent = !hint || hint.clientId === client?.clientId
-      const next = client && consistent ? returnAddress(client, asked) : null
+      const next = client && consistent ? await returnAddress(identity.apps, client, asked) : null
       const player = request.principal?.kind === 'session' ? request.principal : null
       // 1. Nobody to sign out.
       if (!player) return reply.redirect(next ?? '/', 303)
@@ -57,7 +58,7 @@ export const logoutRoutes: Routes = async (app) => {
     async (request, reply) => {
       const client = await identity.apps.find(request.body.client_id ?? '')
       await identity.sessions.end(request, reply)
-      return reply.redirect((client && returnAddress(client, request.body)) ?? '/', 303)
+      return reply.redirect((client && (await returnAddress(identity.apps, client, request.body))) ?? '/', 303)
     },
   )
 
@@ -86,14 +87,16 @@ export const logoutRoutes: Routes = async (app) => {
   }
 }
 
-/** Back to the client: to the sites that it has registered, and nowhere else. Null when that is not where it wants. */
-function returnAddress(
+/** Back to the client: to its own sites, and nowhere else. Null when that is not where it wants. */
+async function returnAddress(
+  apps: Apps,
   client: OAuthClient,
   { post_logout_redirect_uri: address, state }: LogoutRequest,
-): string | null {
+): Promise<string | null> {
   if (!address || !/^https?:\/\/[\x21-\x7e]+$/.test(address) || !URL.canParse(address)) return null
   const url = new URL(address)
-  const known = client.redirectUris.some((uri) => new URL(uri).origin === url.origin)
+  const registered = client.redirectUris.some((uri) => new URL(uri).origin === url.origin)
+  const known = registered || (await apps.staysHere(client, url.href))
   if (!known || url.username || url.password) return null
   if (state) url.searchParams.append('state', state)
   return url.href

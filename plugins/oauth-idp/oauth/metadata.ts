@@ -1,4 +1,4 @@
-import type { Routes } from '../../../core/routes.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { SCOPES } from './scopes.ts'
 import { SIGNING_ALGORITHM } from './signing-keys.ts'
 import { GRANT_TYPES } from './token.ts'
@@ -7,7 +7,7 @@ const config = { auth: 'none' } as const
 const constraints = { origin: 'portal' }
 const CONFIDENTIAL = ['client_secret_basic', 'client_secret_post']
 
-/** What client libraries discover by themselves: RFC 8414, OpenID Connect Discovery, and the keys of id tokens. */
+/** Metadata for client libraries: RFC 8414, OpenID Connect Discovery, and the keys of id tokens. */
 export const metadataRoutes: Routes = async (app) => {
   const { portal, studio } = app.origins
   const metadata = JSON.stringify({

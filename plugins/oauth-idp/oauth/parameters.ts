@@ -1,6 +1,6 @@
 import { OAuthError } from './errors.ts'
 
-/** What a query or form parser makes of parameters: an array where one was sent more than once. */
+/** Parsed parameters of a query or form: an array where one was sent more than once. */
 export type RawParameters = Record<string, string | string[] | undefined>
 export type Parameters = Record<string, string | undefined>
 

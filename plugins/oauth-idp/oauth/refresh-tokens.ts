@@ -1,8 +1,8 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
-import { hashOf } from '../hash.ts'
+import type { Database } from '../../../core/data/database.ts'
 import type { Players } from '../players/players.ts'
 import type { Player } from '../players/schemas.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { InvalidGrant, OAuthError } from './errors.ts'
 import type { Grant, Grants, IssuedTokens } from './grants.ts'
 
@@ -60,7 +60,7 @@ export class RefreshTokens {
     const issued = await this.#db.groupCommit(async (statements) => {
       const used = await statements.execute(
         'update oauth_refresh_tokens set used_at = ? where token_hash = ? and used_at is null',
-        [now, hashOf(token)],
+        [now, hashSecret(token)],
       )
       return used === 1 ? this.#grants.issue(statements, grant, scope) : null
     })
@@ -85,7 +85,7 @@ export class RefreshTokens {
   }
 
   async #find(token: string): Promise<RefreshRow | undefined> {
-    return (await this.#db.query<RefreshRow>(LOOK_UP, [hashOf(token)]))[0]
+    return (await this.#db.query<RefreshRow>(LOOK_UP, [hashSecret(token)]))[0]
   }
 
   async #refuseReuse(grantId: string): Promise<never> {

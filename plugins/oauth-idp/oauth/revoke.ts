@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Routes } from '../../../core/routes.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { clientEndpoint, Parameter, required } from './client-endpoint.ts'
 
 /** Token revocation (RFC 7009). A token that is not the client's, or none at all, is answered no differently. */
@@ -7,6 +7,7 @@ export const revokeRoutes: Routes = async (app) => {
   const { accessTokens, refreshTokens } = app.identity
   clientEndpoint(app, {
     url: '/api/oauth/revoke',
+    fromPages: true,
     summary: 'Revoke a token (RFC 7009)',
     parameters: { token: Parameter(), token_type_hint: Parameter('Ignored: a token says itself what it is.') },
     response: Type.Object({}),

@@ -1,16 +1,16 @@
 import { OAuthError } from './errors.ts'
 
-/** What a player can let an application know, and how the consent page says it. */
+/** The scopes that a player can grant, in the words of the consent page. */
 export const SCOPES: Record<string, { title: string; description: string }> = {
-  openid: { title: 'Who you are', description: 'A player id that stays the same.' },
-  profile: { title: 'Your name and picture', description: 'What other players see too.' },
+  openid: { title: 'Your identity', description: 'A player id that stays the same.' },
+  profile: { title: 'Your name and picture', description: 'Other players see them too.' },
   email: { title: 'Your email address', description: 'It could write to you.' },
   offline_access: { title: 'Access while you are away', description: 'Until you disconnect it.' },
   'ai:generate': { title: 'Your credits, to spend', description: 'On AI generation.' },
 }
 
-/** What hosted games may learn without asking: no more than every other player sees. */
-export const HARMLESS: ReadonlySet<string> = new Set(['openid', 'profile'])
+/** The scopes that hosted games get without a question: no more than every other player sees. */
+export const BASIC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile'])
 
 /**
  * The scopes of a request (RFC 6749 section 3.3), each once. A request that names none means `profile`.

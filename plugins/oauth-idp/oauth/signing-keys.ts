@@ -1,13 +1,16 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
+import type { KeyRings } from '../../../core/data/key-rings.ts'
 
 const DAY_MS = 86_400_000
 /** How long one key signs. */
 const PERIOD_MS = 30 * DAY_MS
 /** How long an earlier one stays published: its last id tokens live an hour. */
 const LEFTOVER_MS = DAY_MS
+/** How far an immediate rotation goes: the next key, which is there already, was stolen along with the present one. */
+const BEYOND_NEXT = 2
 
 export const SIGNING_ALGORITHM = 'ES256'
 
@@ -26,44 +29,67 @@ interface Row {
 /**
  * The keys that sign id tokens, shared by all nodes through the database. Each signs for thirty days. The next one is
  * published from the start, so that a client which keeps the set for days knows it before it is used; the last one stays
- * for a day. Private keys are encrypted (AES-256-GCM) under a key that the database does not hold.
+ * for a day. A rotation (`KeyRings`) has the next one sign from then on; one that ends keys at once goes on to a key that
+ * was not there yet, and publishes none of those before. Private keys are encrypted (AES-256-GCM) under a key that the database does not hold.
  */
 export class SigningKeys {
   readonly #db: Database
   readonly #clock: Clock
   readonly #wrappingKey: Buffer
+  readonly #keyRings: Pick<KeyRings, 'rotations'>
   readonly #known = new Map<number, Promise<SigningKeyPair>>()
 
   /** @param context `wrappingKey`: 32 bytes */
-  constructor({ db, clock, wrappingKey }: { db: Database; clock: Clock; wrappingKey: Buffer }) {
+  constructor({
+    db,
+    clock,
+    wrappingKey,
+    keyRings,
+  }: {
+    db: Database
+    clock: Clock
+    wrappingKey: Buffer
+    keyRings: Pick<KeyRings, 'rotations'>
+  }) {
     this.#db = db
     this.#clock = clock
     this.#wrappingKey = wrappingKey
+    this.#keyRings = keyRings
   }
 
   /** The key that signs now. */
-  current(): Promise<SigningKeyPair> {
-    return this.#key(this.#period())
+  async current(): Promise<SigningKeyPair> {
+    return this.#key((await this.#periods()).current)
   }
 
-  /** What clients verify with: the key of now, the next one, and for a day the last one. */
+  /** The keys for verification: the current one, the next one, and for a day those that signed before. */
   async published(): Promise<SigningKeyPair[]> {
-    const period = this.#period()
-    const keys = [await this.#key(period), await this.#key(period + 1)]
-    if (this.#clock.now().getTime() - period * PERIOD_MS > LEFTOVER_MS) return keys
-    const last = await this.#read(period - 1)
-    return last ? [...keys, last] : keys
+    const { oldest, current } = await this.#periods()
+    const keys = [await this.#key(current), await this.#key(current + 1)]
+    for (let period = current - 1; period >= oldest; period--) {
+      const key = await this.#read(period)
+      if (key) keys.push(key)
+    }
+    return keys
   }
 
-  /** Forgets keys whose time is long over. */
+  /** Forgets keys whose time is over. */
   async sweep(): Promise<void> {
-    const period = this.#period()
-    await this.#db.execute('delete from oauth_signing_keys where period < ?', [period - 1])
-    for (const known of this.#known.keys()) if (known < period - 1) this.#known.delete(known)
+    const { oldest } = await this.#periods()
+    await this.#db.execute('delete from oauth_signing_keys where period < ?', [oldest])
+    for (const known of this.#known.keys()) if (known < oldest) this.#known.delete(known)
   }
 
-  #period(): number {
-    return Math.floor(this.#clock.now().getTime() / PERIOD_MS)
+  /** The number of the key that signs now, and of the oldest that is still good. Each rotation moves the numbers on. */
+  async #periods(): Promise<{ oldest: number; current: number }> {
+    const rotations = await this.#keyRings.rotations('signing')
+    const at = (time: number) =>
+      rotations
+        .filter(({ rotatedAt }) => rotatedAt.getTime() <= time)
+        .reduce((period, { immediate }) => period + (immediate ? BEYOND_NEXT : 1), Math.floor(time / PERIOD_MS))
+    const now = this.#clock.now().getTime()
+    const ended = rotations.findLast(({ immediate, rotatedAt }) => immediate && rotatedAt.getTime() <= now)
+    return { oldest: Math.max(at(now - LEFTOVER_MS), ended ? at(ended.rotatedAt.getTime()) : 0), current: at(now) }
   }
 
   #key(period: number): Promise<SigningKeyPair> {

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import type { Routes } from '../../../core/routes.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import type { OAuthClient } from '../apps/client.ts'
 import type { Identity } from '../identity.ts'
 import type { Player } from '../players/schemas.ts'
@@ -30,6 +30,7 @@ export const tokenRoutes: Routes = async (app) => {
   const { identity } = app
   clientEndpoint(app, {
     url: '/api/oauth/token',
+    fromPages: true,
     summary: 'Exchange a code, a refresh token or a device code for an access token',
     parameters: {
       grant_type: Parameter(GRANT_TYPES.join(', ')),

@@ -20,7 +20,7 @@ export const UserInfo = Type.Object({
 })
 export type UserInfo = Static<typeof UserInfo>
 
-/** What was not granted is absent, not empty. */
+/** Fields that were not granted are absent, not empty. */
 export const userOf = (player: Player, scope: ReadonlySet<string>): OAuthUser => ({
   id: player.id,
   name: player.name,

@@ -1,6 +1,6 @@
-import { callerOf } from '../../../core/auth.ts'
 import { Unauthorized } from '../../../core/errors.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { UserInfo, userInfoOf } from './user.ts'
 
 /** The userinfo endpoint (OpenID Connect Core section 5.3): who the player behind an access token is. */

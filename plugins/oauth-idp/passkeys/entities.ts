@@ -12,7 +12,9 @@ const PasskeySchema = defineEntity({
     /** Grows with each use where the authenticator counts; one that falls back is a copy. */
     counter: p.integer(),
     transports: p.json<string[]>(),
-    /** What the player calls it. */
+    /** The host that it was made at, to which it is bound for good; null where the version before did not say. */
+    rpId: p.string().length(253).nullable(),
+    /** The player's name for it. */
     label: p.string().length(60),
     createdAt: p.datetime(3),
     lastUsedAt: p.datetime(3).nullable(),

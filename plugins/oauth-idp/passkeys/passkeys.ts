@@ -1,15 +1,15 @@
 import { isIPv4 } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { Clock } from '../../../core/clock.ts'
-import { markOnce } from '../../../core/consume-once.ts'
-import type { Database } from '../../../core/database.ts'
+import { markOnce } from '../../../core/data/consume-once.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { Conflict, InvalidRequest, NotFound } from '../../../core/errors.ts'
-import type { RateLimiter } from '../../../core/rate-limit.ts'
+import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { InvalidCredentials } from '../errors.ts'
-import { hashOf } from '../hash.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { Known, Players } from '../players/players.ts'
 import { normaliseName } from '../players/profile.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { Passkey } from './entities.ts'
 
 interface PasskeysContext {
@@ -38,6 +38,7 @@ export class Passkeys {
   readonly #rpId: string
   /** Whether browsers have passkeys at this portal: it needs a name of its own (WebAuthn section 5.1.2), on a safe line. */
   readonly possible: boolean
+  #elsewhere: Promise<string[]> | null = null
 
   constructor(context: PasskeysContext) {
     this.#context = context
@@ -47,7 +48,7 @@ export class Passkeys {
     this.possible = !isAddress && (protocol === 'https:' || /(^|\.)localhost$/.test(hostname))
   }
 
-  /** What a browser needs to make a passkey for a player. @throws Conflict when there are too many */
+  /** The options for a browser to create a passkey of a player. @throws Conflict when there are too many */
   async registrationOptions(playerId: string) {
     const { players, siteName } = this.#context
     const { generateRegistrationOptions } = await webauthn()
@@ -88,13 +89,14 @@ export class Passkeys {
       ...{ id, playerId, counter, label: name, lastUsedAt: null, createdAt: clock.now() },
       publicKey: Buffer.from(publicKey).toString('base64url'),
       transports: transports ?? [],
+      rpId: this.#rpId,
     }
     const inserted = await db.em().upsert(Passkey, row, { onConflictFields: ['id'], onConflictAction: 'ignore' })
     if (inserted.playerId !== playerId) throw new Conflict('This passkey belongs to an account already.')
     return inserted
   }
 
-  /** What a browser needs to ask for any passkey of this portal. @throws RateLimited */
+  /** The options for a browser to request any passkey of this portal. @throws RateLimited */
   async signInOptions(address: string) {
     const { rateLimiter, signInAttemptsPerMinute } = this.#context
     await rateLimiter.take(`passkey/${address}`, signInAttemptsPerMinute * 3, 60_000)
@@ -108,7 +110,7 @@ export class Passkeys {
     })
   }
 
-  /** Whose passkey it is, with the epoch that was read before it was verified. @throws InvalidCredentials, RateLimited */
+  /** The owner of a passkey, with the epoch of before its verification. @throws InvalidCredentials, RateLimited */
   async authenticate(response: AuthenticationResponseJSON, address: string): Promise<Known> {
     const { db, clock, players, rateLimiter, signInAttemptsPerMinute } = this.#context
     await rateLimiter.take(`passkey-sign-in/${address}`, signInAttemptsPerMinute, 60_000)
@@ -130,7 +132,7 @@ export class Passkeys {
     })
     if (!verified) throw new InvalidCredentials()
     // Of two uses at once with one count, one is a copy's.
-    const changes = { counter: authenticationInfo.newCounter, lastUsedAt: clock.now() }
+    const changes = { counter: authenticationInfo.newCounter, lastUsedAt: clock.now(), rpId: this.#rpId }
     if (!(await markOnce(em, Passkey, { id, counter }, changes))) throw new InvalidCredentials()
     const { disabled: _, epoch, ...signedIn } = player
     return { player: signedIn, epoch }
@@ -138,6 +140,19 @@ export class Passkeys {
 
   list(playerId: string): Promise<Passkey[]> {
     return this.#context.db.em().find(Passkey, { playerId }, { orderBy: { createdAt: 'asc', id: 'asc' } })
+  }
+
+  /** The host that a passkey is bound to when that is not this portal's, so that it signs nobody in here; else null. */
+  boundElsewhere({ rpId }: Pick<Passkey, 'rpId'>): string | null {
+    return rpId == null || rpId === this.#rpId ? null : rpId
+  }
+
+  /** Hosts where this portal was when passkeys were made that work no more; as it was at the start, which changes hosts. */
+  hostsElsewhere(): Promise<string[]> {
+    this.#elsewhere ??= this.#context.db
+      .query<{ rp_id: string }>('select distinct rp_id from passkeys where rp_id <> ? order by rp_id', [this.#rpId])
+      .then((rows) => rows.map(({ rp_id: host }) => host))
+    return this.#elsewhere
   }
 
   /** @throws NotFound */
@@ -157,7 +172,7 @@ export class Passkeys {
     const { db, tokens } = this.#context
     const row = await tokens.find('passkey', challenge)
     if (!row || (row.playerId ?? null) !== playerId) return false
-    return tokens.consume(db.em(), { purpose: 'passkey', tokenHash: hashOf(challenge) })
+    return tokens.consume(db.em(), { purpose: 'passkey', tokenHash: hashSecret(challenge) })
   }
 }
 

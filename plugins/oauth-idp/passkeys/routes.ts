@@ -1,7 +1,8 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import { callerAddress } from '../../../core/http/rate-limit.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { SignedInPlayer } from '../players/schemas.ts'
 
 const constraints = { origin: 'portal' }
@@ -13,7 +14,7 @@ const owner = { config: { auth: 'session' }, constraints } as const
 const WebAuthn = Type.Object({}, { additionalProperties: true })
 const Created = Type.Object({ id: Type.String(), label: Type.String() })
 
-/** What the script behind the passkey buttons calls (islands/passkeys.ts). */
+/** The routes of the passkey buttons' script (islands/passkeys.ts). */
 export const passkeyRoutes: Routes = async (app) => {
   const { passkeys, sessions } = app.identity
 
@@ -51,7 +52,7 @@ export const passkeyRoutes: Routes = async (app) => {
     { ...anyone, schema: { tags, summary: 'Begin to sign in with a passkey', response: { 200: WebAuthn } } },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
-      return (await passkeys.signInOptions(request.ip)) as unknown as Record<string, unknown>
+      return (await passkeys.signInOptions(callerAddress(request))) as unknown as Record<string, unknown>
     },
   )
 
@@ -68,7 +69,7 @@ export const passkeyRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const response = request.body.response as unknown as AuthenticationResponseJSON
-      const { player: user, epoch } = await passkeys.authenticate(response, request.ip)
+      const { player: user, epoch } = await passkeys.authenticate(response, callerAddress(request))
       await sessions.start(reply, user.id, epoch)
       reply.header('cache-control', 'no-store')
       return { user }

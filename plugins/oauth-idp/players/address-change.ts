@@ -1,16 +1,17 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import type { RateLimiter } from '../../../core/rate-limit.ts'
+import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { InvalidCredentials, LinkUsed } from '../errors.ts'
-import { mustBeFresh } from '../sessions/freshness.ts'
+import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
+import { type AccountEmails, LINK_MS } from './account-emails.ts'
 import { OneTimeToken } from './entities.ts'
-import { type Letters, LINK_MS } from './letters.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
+import type { PasswordAuthentication } from './password-authentication.ts'
 import type { Players } from './players.ts'
 import { fieldError, normaliseEmail } from './profile.ts'
-import { limitLetters } from './sign-up.ts'
+import { limitAccountEmails } from './sign-up.ts'
 
 interface AddressChangeContext {
   db: Database
@@ -18,12 +19,13 @@ interface AddressChangeContext {
   events: Events
   rateLimiter: RateLimiter
   players: Players
+  passwords: PasswordAuthentication
   tokens: OneTimeTokens
-  letters: Letters
+  emails: AccountEmails
   linksPerHour: number
 }
 
-/** Who asks, and what shows that it is really them. */
+/** The player's request, with the proof of their identity. */
 export interface AddressChangeRequest {
   playerId: string
   sessionId: string
@@ -51,21 +53,21 @@ export class AddressChange {
    * @throws InvalidRequest, InvalidCredentials, RateLimited; Forbidden when the last sign-in is too long ago
    */
   async ask({ playerId, sessionId, email, password, address }: AddressChangeRequest): Promise<void> {
-    const { db, players, tokens, letters } = this.#context
+    const { db, players, passwords, tokens, emails } = this.#context
     const player = await players.find(playerId)
     if (!player?.email) throw new NotFound('address')
     const next = normaliseEmail(email)
     if (next === player.email) throw fieldError('email', 'This is your address already.')
-    if (await players.hasPassword(playerId)) await this.#mustKnow(player.email, password, address)
-    else await mustBeFresh(this.#context, sessionId)
-    await limitLetters(this.#context, next, address)
+    if (await passwords.has(playerId)) await this.#mustKnow(player.email, password, address)
+    else await requireRecentSignIn(this.#context, sessionId)
+    await limitAccountEmails(this.#context, next, address)
     const nonce = tokens.newNonce()
     const { email: from } = player
     await db.transaction(async (em) => {
       // The latest is meant.
       await em.nativeDelete(OneTimeToken, { playerId, purpose: 'new-email' })
       await tokens.issue(em, 'new-email', { nonce, playerId, email: next, data: { from }, lifeMs: LINK_MS })
-      await letters.enqueue(em, { kind: 'new-email', nonce })
+      await emails.enqueue(em, { kind: 'new-email', nonce })
     })
   }
 
@@ -81,7 +83,7 @@ export class AddressChange {
    * @throws LinkUsed; Forbidden when somebody else is signed in; EmailTaken when another account was faster
    */
   async confirm(token: string, playerId: string): Promise<void> {
-    const { db, events, players, tokens, letters } = this.#context
+    const { db, events, players, tokens, emails } = this.#context
     const { link, email, from } = await this.#find(token, playerId)
     const player = await players.find(playerId)
     if (player?.email !== from) throw new LinkUsed()
@@ -89,7 +91,7 @@ export class AddressChange {
       if (!(await tokens.consume(em, link))) throw new LinkUsed()
       await players.updateUnique(em, playerId, { email, emailVerified: true }, { email: from })
       await em.nativeDelete(OneTimeToken, { playerId, purpose: { $in: ['reset', 'verify', 'new-email'] } })
-      await letters.enqueue(em, { kind: 'address-changed', playerId, to: from })
+      await emails.enqueue(em, { kind: 'address-changed', playerId, to: from })
     })
     await events.emit('player.changed', { playerId })
   }
@@ -104,7 +106,7 @@ export class AddressChange {
 
   async #mustKnow(email: string, password: string, address: string): Promise<void> {
     try {
-      await this.#context.players.authenticate({ email, password }, address)
+      await this.#context.passwords.authenticate({ email, password }, address)
     } catch (error) {
       throw error instanceof InvalidCredentials ? fieldError('password', 'This is not your password.') : error
     }

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { cacheControl, matchesEtag } from '../../../core/http.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { cacheControl, matchesEtag } from '../../../core/http/headers.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 
 /** `/avatars/{playerId}`: always a picture. Games show it on pages of their own, isolated ones too. */
 export const avatarRoutes: Routes = async (app) => {

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
+import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import type { RateLimiter } from '../../../core/rate-limit.ts'
-import { ShortCache } from '../../../core/short-cache.ts'
+import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { BlobNotFound, type Storage } from '../../../drivers/storage/interface.ts'
 import { avatarFrom, avatarType } from './avatar-image.ts'
-import { drawnAvatar } from './drawn-avatar.ts'
 import { PlayerRow } from './entities.ts'
+import { drawnAvatar } from './generated-avatar.ts'
 
 interface AvatarsContext {
   db: Database
@@ -32,13 +32,13 @@ const key = (playerId: string, digest: string) => `avatars/${playerId}/${digest}
 /** The pictures of players: uploaded, or drawn from their id. */
 export class Avatars {
   readonly #context: AvatarsContext
-  readonly #digests: ShortCache<{ avatar: string | null }>
+  readonly #digests: TtlCache<{ avatar: string | null }>
   /** Pictures are decoded one after the other: each holds the process up for a moment. */
   #decoding: Promise<unknown> = Promise.resolve()
 
   constructor(context: AvatarsContext) {
     this.#context = context
-    this.#digests = new ShortCache(context.clock)
+    this.#digests = new TtlCache(context.clock)
     context.events.on('player.changed', ({ playerId }) => this.#digests.drop(playerId))
     context.events.on('player.deleted', ({ playerId }) => this.#digests.drop(playerId))
   }

@@ -33,7 +33,7 @@ const SetupLinkSchema = defineEntity({
   properties: {
     /** `first-admin`: there is one such link at a time. */
     id: p.string().length(20).primary(),
-    /** What the token is derived from, together with a key that the database does not hold. */
+    /** The token is derived from this and from a key outside of the database. */
     nonce: p.string().length(43),
   },
 })
@@ -49,11 +49,11 @@ const OneTimeTokenSchema = defineEntity({
     id: p.string().length(30).primary(),
     /** SHA-256 of the token (players/one-time-tokens.ts). */
     tokenHash: p.string().length(43).unique(),
-    /** What it is good for; never for anything else. */
+    /** The only purpose of the token. */
     purpose: p.string().length(20),
     playerId: p.string().length(30).nullable().index(),
     email: p.string().length(254).nullable(),
-    /** What is done when it is used. */
+    /** The data for its use. */
     data: p.json<Record<string, unknown>>().nullable(),
     createdAt: p.datetime(3),
     expiresAt: p.datetime(3).index(),

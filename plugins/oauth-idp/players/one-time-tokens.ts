@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
-import { consumeOnce } from '../../../core/consume-once.ts'
-import type { Database } from '../../../core/database.ts'
+import { consumeOnce } from '../../../core/data/consume-once.ts'
+import { type Database, deleteInBatches } from '../../../core/data/database.ts'
 import { newId, randomText } from '../../../core/ids.ts'
-import { hashOf } from '../hash.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { OneTimeToken } from './entities.ts'
 
 export type Purpose = 'reset' | 'sign-up' | 'verify' | 'new-email' | 'invite' | 'passkey' | 'connect'
@@ -55,7 +55,7 @@ export class OneTimeTokens {
     await em.upsert(
       OneTimeToken,
       {
-        ...{ id: newId('ott', createdAt), tokenHash: hashOf(token), purpose, playerId, email, data, createdAt },
+        ...{ id: newId('ott', createdAt), tokenHash: hashSecret(token), purpose, playerId, email, data, createdAt },
         expiresAt: new Date(createdAt.getTime() + lifeMs),
       },
       { onConflictFields: ['tokenHash'], onConflictAction: 'ignore' },
@@ -63,9 +63,9 @@ export class OneTimeTokens {
     return token
   }
 
-  /** What a token stands for, or null when it is used, over, or none of this purpose. Does not use it. */
+  /** The data of a token, or null when it is used, expired, or has another purpose. Does not use it. */
   find(purpose: Purpose, token: string): Promise<OneTimeToken | null> {
-    return this.#db.em().findOne(OneTimeToken, this.#valid(purpose, hashOf(token)))
+    return this.#db.em().findOne(OneTimeToken, this.#valid(purpose, hashSecret(token)))
   }
 
   /** Uses a token: of any number of callers at once one gets true. */
@@ -84,8 +84,10 @@ export class OneTimeTokens {
     return (await this.#db.em().nativeDelete(OneTimeToken, { id, purpose })) > 0
   }
 
-  async sweep(): Promise<void> {
-    await this.#db.em().nativeDelete(OneTimeToken, { expiresAt: { $lte: this.#clock.now() } })
+  async sweep(signal?: AbortSignal): Promise<void> {
+    const parameters = [this.#clock.now()]
+    const over = { table: 'one_time_tokens', key: ['id'], where: 'expires_at <= ?', parameters }
+    await deleteInBatches(this.#db, over, signal)
   }
 
   #valid(purpose: string, tokenHash: string) {

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { Button, Form, html, Row, renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
-import { type FormTrouble, troubleOf } from '../forms.ts'
+import { callerAddress } from '../../../core/http/rate-limit.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { Button, Form, html, Row, renderPage } from '../../../core/pages/index.ts'
+import { type FormProblem, formProblemOf } from '../form-problems.ts'
 import { safeReturnTo } from '../return-to.ts'
 import { renderMailSent } from './recovery-pages.ts'
 import { SignInPage, SignUpPage } from './sign-in-page.ts'
@@ -21,7 +22,7 @@ const PageQuery = Type.Object({
   done: Type.Optional(Type.String()),
 })
 
-/** What the last step did; the address only names it. */
+/** The messages after a step; the address only names the step. */
 const DONE: Record<string, string> = {
   reset: 'Your new password is set. Sign in with it.',
   deleted: 'Your account is deleted.',
@@ -30,9 +31,9 @@ const DONE: Record<string, string> = {
 interface SignInForm {
   returnTo: string
   email?: string
-  trouble?: FormTrouble
+  problem?: FormProblem
   guestName?: string
-  guestTrouble?: FormTrouble
+  guestProblem?: FormProblem
   done?: string | undefined
 }
 
@@ -40,13 +41,13 @@ interface SignUpForm {
   returnTo: string
   email?: string
   name?: string
-  trouble?: FormTrouble
+  problem?: FormProblem
   invitation?: string
 }
 
 /** Sign-in, sign-up and sign-out for people, without a script. */
 export const playerPages: Routes = async (app) => {
-  const { players, passkeys, sessions, setup, signUp, upstream, config } = app.identity
+  const { players, passwords, passkeys, sessions, setup, signUp, upstream, config } = app.identity
   const { portal } = app.origins
 
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
@@ -62,11 +63,11 @@ export const playerPages: Routes = async (app) => {
       const { email = '', password = '' } = request.body
       const returnTo = safeReturnTo(request.body.returnTo, portal)
       try {
-        const { player, epoch } = await players.authenticate({ email, password }, request.ip)
+        const { player, epoch } = await passwords.authenticate({ email, password }, callerAddress(request))
         await sessions.start(reply, player.id, epoch)
         return reply.redirect(returnTo, 303)
       } catch (error) {
-        return signInPage(reply, { returnTo, email, trouble: troubleOf(error) })
+        return signInPage(reply, { returnTo, email, problem: formProblemOf(error) })
       }
     },
   )
@@ -78,11 +79,11 @@ export const playerPages: Routes = async (app) => {
       const { name = '' } = request.body
       const returnTo = safeReturnTo(request.body.returnTo, portal)
       try {
-        const guest = await signUp.guest(name, request.ip)
+        const guest = await signUp.guest(name, callerAddress(request))
         await sessions.start(reply, guest.id)
         return reply.redirect(returnTo, 303)
       } catch (error) {
-        return signInPage(reply, { returnTo, guestName: name, guestTrouble: troubleOf(error) })
+        return signInPage(reply, { returnTo, guestName: name, guestProblem: formProblemOf(error) })
       }
     },
   )
@@ -97,12 +98,12 @@ export const playerPages: Routes = async (app) => {
     const { email = '', password = '', name = '' } = request.body
     const returnTo = safeReturnTo(request.body.returnTo, portal)
     try {
-      const player = await signUp.begin({ email, password, name }, { address: request.ip })
+      const player = await signUp.begin({ email, password, name }, { address: callerAddress(request) })
       if (!player) return renderMailSent(app, reply, email)
       await sessions.start(reply, player.id)
       return reply.redirect(returnTo, 303)
     } catch (error) {
-      return signUpPage(reply, { returnTo, email, name, trouble: troubleOf(error) })
+      return signUpPage(reply, { returnTo, email, name, problem: formProblemOf(error) })
     }
   })
 
@@ -120,13 +121,13 @@ export const playerPages: Routes = async (app) => {
     const { email = '', password = '', name = '' } = request.body
     await signUp.mustBeInvited(invitation)
     try {
-      const options = { address: request.ip, invitation, guestId: await guestOf(request) }
+      const options = { address: callerAddress(request), invitation, guestId: await guestOf(request) }
       const player = await signUp.begin({ email, password, name }, options)
       if (!player) return renderMailSent(app, reply, email)
       await sessions.start(reply, player.id)
       return reply.redirect('/', 303)
     } catch (error) {
-      return signUpPage(reply, { returnTo: '/', invitation, email, name, trouble: troubleOf(error) })
+      return signUpPage(reply, { returnTo: '/', invitation, email, name, problem: formProblemOf(error) })
     }
   })
 
@@ -155,14 +156,14 @@ export const playerPages: Routes = async (app) => {
   }
 
   const signInPage = async (reply: FastifyReply, form: SignInForm) => {
-    const trouble = form.trouble ?? form.guestTrouble
+    const problem = form.problem ?? form.guestProblem
     const message = form.done === undefined ? undefined : DONE[form.done]
-    return renderPage(reply.headers({ 'cache-control': 'no-store', ...trouble?.headers }), {
+    return renderPage(reply.headers({ 'cache-control': 'no-store', ...problem?.headers }), {
       title: 'Sign in',
       current: '/sign-in',
       narrow: true,
       scripts: ['passkeys.js'],
-      status: trouble?.status ?? 200,
+      status: problem?.status ?? 200,
       flash: message ? { message } : null,
       body: SignInPage({
         ...form,
@@ -171,6 +172,7 @@ export const playerPages: Routes = async (app) => {
         siteName: app.site.name,
         providers: upstream.choices,
         passkeys: passkeys.possible,
+        passkeyHosts: await passkeys.hostsElsewhere(),
         guests: signUp.takesGuests,
       }),
     })
@@ -178,11 +180,11 @@ export const playerPages: Routes = async (app) => {
 
   const signUpPage = async (reply: FastifyReply, { invitation, ...form }: SignUpForm) => {
     const signUpIsOpen = players.signUpIsOpen || invitation !== undefined
-    return renderPage(reply.headers({ 'cache-control': 'no-store', ...form.trouble?.headers }), {
+    return renderPage(reply.headers({ 'cache-control': 'no-store', ...form.problem?.headers }), {
       title: 'Sign up',
       current: '/sign-up',
       narrow: true,
-      status: form.trouble?.status ?? (signUpIsOpen ? 200 : 403),
+      status: form.problem?.status ?? (signUpIsOpen ? 200 : 403),
       body: SignUpPage({
         ...form,
         awaitsHost: await setup.isWaiting(),

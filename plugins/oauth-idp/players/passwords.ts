@@ -1,9 +1,18 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { isCommon } from './common-passwords.ts'
+import { fieldError } from './profile.ts'
 
-/** Argon2id as OWASP recommends it: 19 MiB, two passes, one lane; 45 ms on the thread pool. */
-const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const
+/** The cost of one hash: memory in KiB, and the number of passes over it. */
+export interface HashingCost {
+  memory: number
+  passes: number
+}
+
+/** The cheapest that OWASP's table allows: 7 MiB five times over, or as much work with more memory. */
+const LEAST_WORK = 7168 * 5
+const PARALLELISM = 1
+const TAG_LENGTH = 32
 const LONGEST = 256
 
 const derive = promisify(argon2)
@@ -11,40 +20,68 @@ const derive = promisify(argon2)
 /** Passwords are compared in one normal form (NFC), whatever keyboard they were typed on. */
 const messageOf = (password: string) => Buffer.from(password.normalize('NFC'))
 
-/** Hashes a password into a PHC string, which carries its parameters and salt. */
-export async function hashPassword(password: string): Promise<string> {
-  const nonce = randomBytes(16)
-  const tag = await derive('argon2id', { ...PARAMETERS, message: messageOf(password), nonce })
-  const { memory, passes, parallelism } = PARAMETERS
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(nonce)}$${base64(tag)}`
-}
+/** Hashes passwords by Argon2id (RFC 9106) into PHC strings, which carry their parameters and salt. */
+export class PasswordHasher {
+  readonly #cost: HashingCost
+  /** Compared with where there is no account: of the cost that accounts have, so that the answer takes as long. */
+  readonly #nobody: string
 
-/** Whether a password is the hashed one. Takes the same time when `hash` is null: there is no such account. */
-export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const [, memory, passes, parallelism, salt, tag] = PHC.exec(hash ?? NOBODY) ?? []
-  if (!salt || !tag) throw new Error('A stored password hash is not one of ours.')
-  const expected = Buffer.from(tag, 'base64')
-  const actual = await derive('argon2id', {
-    message: messageOf(password.slice(0, LONGEST * 2)),
-    nonce: Buffer.from(salt, 'base64'),
-    memory: Number(memory),
-    passes: Number(passes),
-    parallelism: Number(parallelism),
-    tagLength: expected.length,
-  })
-  return timingSafeEqual(actual, expected) && hash !== null
+  constructor({ memory, passes }: HashingCost) {
+    this.#cost = { memory, passes }
+    this.#nobody = this.#phc(randomBytes(16), randomBytes(TAG_LENGTH))
+  }
+
+  /** Whether guessing at stolen hashes is cheaper than OWASP recommends. */
+  get isWeak(): boolean {
+    return this.#cost.memory * this.#cost.passes < LEAST_WORK
+  }
+
+  async hash(password: string): Promise<string> {
+    const nonce = randomBytes(16)
+    const parameters = { ...this.#cost, parallelism: PARALLELISM, tagLength: TAG_LENGTH }
+    return this.#phc(nonce, await derive('argon2id', { ...parameters, message: messageOf(password), nonce }))
+  }
+
+  /** Whether a password is the hashed one. Takes the same time when `hash` is null: there is no such account. */
+  async verify(password: string, hash: string | null): Promise<boolean> {
+    const { memory, passes, parallelism, salt, tag } = parametersOf(hash ?? this.#nobody)
+    const message = messageOf(password.slice(0, LONGEST * 2))
+    const parameters = { memory, passes, parallelism, tagLength: tag.length }
+    const actual = await derive('argon2id', { ...parameters, message, nonce: salt })
+    return timingSafeEqual(actual, tag) && hash !== null
+  }
+
+  /** Whether a hash was made at another cost than new ones are. */
+  isOutdated(hash: string): boolean {
+    const { memory, passes } = parametersOf(hash)
+    return memory !== this.#cost.memory || passes !== this.#cost.passes
+  }
+
+  #phc(nonce: Buffer, tag: Buffer): string {
+    const { memory, passes } = this.#cost
+    return `$argon2id$v=19$m=${memory},t=${passes},p=${PARALLELISM}$${base64(nonce)}$${base64(tag)}`
+  }
 }
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
-const NOBODY = `$argon2id$v=19$m=${PARAMETERS.memory},t=${PARAMETERS.passes},p=${PARAMETERS.parallelism}$${base64(randomBytes(16))}$${base64(randomBytes(32))}`
+
+function parametersOf(hash: string) {
+  const [, memory, passes, parallelism, salt, tag] = PHC.exec(hash) ?? []
+  if (!salt || !tag) throw new Error('A stored password hash is not one of ours.')
+  return {
+    ...{ memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+    ...{ salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') },
+  }
+}
 
 /**
- * What is wrong with a new password, as a sentence, or null. Length and not being one that everybody tries first is all
- * that is asked; rules about digits and signs only make people choose worse ones (NIST SP 800-63B).
+ * Checks a new password. It must be long enough, and not one of the common ones. There are no rules about digits and
+ * signs: those make people choose worse passwords (NIST SP 800-63B).
  *
- * @param known what others know of the player: neither may be the password
+ * @param known name and email address of the player, which may not be the password
+ * @returns what is wrong, as a sentence, or null
  */
-export function passwordTrouble(
+export function passwordProblem(
   password: string,
   { minLength, known }: { minLength: number; known: string[] },
 ): string | null {
@@ -52,9 +89,21 @@ export function passwordTrouble(
   if (length < minLength) return `Use at least ${minLength} characters; a few words in a row are fine.`
   if (length > LONGEST) return `Use at most ${LONGEST} characters.`
   const lower = password.normalize('NFC').toLowerCase()
-  if (known.some((value) => value.toLowerCase() === lower)) return 'Use something else than your name or email address.'
-  if (isCommon(lower)) return 'This is one of the passwords that are tried first; choose another one.'
+  if (known.some((value) => value.toLowerCase() === lower)) return 'Do not use your name or email address.'
+  if (isCommon(lower)) return 'This is a common password; choose another one.'
   return null
+}
+
+/** A new password that keeps the rules. @throws InvalidRequest with a detail for the field `password` */
+export function acceptedPassword(
+  password: string,
+  { minLength, player }: { minLength: number; player: { email: string | null; name: string } },
+): string {
+  const { email, name } = player
+  const known = [...(email ? [email, email.slice(0, email.lastIndexOf('@'))] : []), name]
+  const problem = passwordProblem(password, { minLength, known })
+  if (problem) throw fieldError('password', problem)
+  return password
 }
 
 function base64(bytes: Buffer): string {

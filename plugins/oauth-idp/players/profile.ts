@@ -15,6 +15,15 @@ export function normaliseEmail(email: string): string {
   return address
 }
 
+/** An address that no account can have becomes an empty one, so that both are looked up the same way. */
+export function addressOrNothing(email: string): string {
+  try {
+    return normaliseEmail(email)
+  } catch {
+    return ''
+  }
+}
+
 const EMAIL =
   /^[^\s@"(),:;<>[\]\\\p{C}]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/u
 

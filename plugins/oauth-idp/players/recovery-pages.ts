@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
-import { Button, type Content, Field, Form, html, renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import { callerAddress } from '../../../core/http/rate-limit.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { Button, type Content, Field, Form, html, renderPage } from '../../../core/pages/index.ts'
 import { LinkUsed } from '../errors.ts'
-import { type FormTrouble, troubleOf } from '../forms.ts'
+import { type FormProblem, formProblemOf } from '../form-problems.ts'
 import { NewPasswordField } from './sign-in-page.ts'
 
 const constraints = { origin: 'portal' }
@@ -28,12 +29,12 @@ export const recoveryPages: Routes = async (app) => {
   app.post('/reset-password', { ...acts, schema: { body: Type.Object({ email: Text }) } }, async (request, reply) => {
     const { email = '' } = request.body
     try {
-      await recovery.askForReset(email, request.ip)
+      await recovery.askForReset(email, callerAddress(request))
       return renderMailSent(app, reply, email, {
         lead: 'If there is an account with this address, a link is on its way to',
       })
     } catch (error) {
-      return askPage(reply, { email, trouble: troubleOf(error) })
+      return askPage(reply, { email, problem: formProblemOf(error) })
     }
   })
 
@@ -53,7 +54,7 @@ export const recoveryPages: Routes = async (app) => {
         return reply.redirect('/sign-in?done=reset', 303)
       } catch (error) {
         if (error instanceof LinkUsed) return spentPage(reply, RESET_AGAIN)
-        return resetPage(reply, token, troubleOf(error))
+        return resetPage(reply, token, formProblemOf(error))
       }
     },
   )
@@ -75,7 +76,7 @@ export const recoveryPages: Routes = async (app) => {
         return reply.redirect('/', 303)
       } catch (error) {
         if (error instanceof LinkUsed) return spentPage(reply, SIGN_UP_AGAIN)
-        return confirmPage(reply, token, troubleOf(error))
+        return confirmPage(reply, token, formProblemOf(error))
       }
     },
   )
@@ -83,7 +84,7 @@ export const recoveryPages: Routes = async (app) => {
   app.get('/verify-email/:token', { ...owner, schema: { params: Params } }, async (request, reply) =>
     narrowPage(reply, {
       title: 'Confirm your address',
-      lede: 'One click, and your email address counts as yours.',
+      lede: 'Press the button to confirm your email address.',
       form: html`<${Form} action=${`/verify-email/${request.params.token}`} submit="Confirm" />`,
       user: callerOf(request).viewer,
     }),
@@ -111,39 +112,39 @@ export const recoveryPages: Routes = async (app) => {
     return reply.redirect('/settings?done=address', 303)
   })
 
-  const askPage = (reply: FastifyReply, { email, trouble }: { email?: string; trouble?: FormTrouble }) =>
+  const askPage = (reply: FastifyReply, { email, problem }: { email?: string; problem?: FormProblem }) =>
     narrowPage(reply, {
       title: 'A new password',
       lede: 'Give the email address of your account. You get a link to choose a new password.',
-      trouble,
+      problem,
       form: html`
-        <${Form} action="/reset-password" error=${trouble?.message} submit="Send the link">
+        <${Form} action="/reset-password" error=${problem?.message} submit="Send the link">
           <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username" autofocus
-            error=${trouble?.fields.email} />
+            error=${problem?.fields.email} />
         <//>`,
     })
 
-  const resetPage = (reply: FastifyReply, token: string, trouble?: FormTrouble) =>
+  const resetPage = (reply: FastifyReply, token: string, problem?: FormProblem) =>
     narrowPage(reply, {
       title: 'Choose a new password',
-      lede: 'It signs you out everywhere, and whoever else was in.',
-      trouble,
+      lede: 'It ends all sessions of the account.',
+      problem,
       form: html`
-        <${Form} action=${`/reset-password/${token}`} error=${trouble?.message} submit="Set password">
-          <${NewPasswordField} minLength=${config.passwordMinLength} error=${trouble?.fields.password} />
+        <${Form} action=${`/reset-password/${token}`} error=${problem?.message} submit="Set password">
+          <${NewPasswordField} minLength=${config.passwordMinLength} error=${problem?.fields.password} />
         <//>`,
     })
 
-  const confirmPage = (reply: FastifyReply, token: string, trouble?: FormTrouble) =>
+  const confirmPage = (reply: FastifyReply, token: string, problem?: FormProblem) =>
     narrowPage(reply, {
       title: 'Almost in',
       lede: 'Enter the password that you chose, once more, and the account is yours.',
-      trouble,
+      problem,
       form: html`
         <${Form} action=${`/confirm/${token}`} submit="Create account"
-          error=${trouble?.status === 401 ? undefined : trouble?.message}>
+          error=${problem?.status === 401 ? undefined : problem?.message}>
           <${Field} label="Password" name="password" type="password" required autocomplete="current-password" autofocus
-            error=${trouble?.status === 401 ? 'This is not the password that you chose.' : undefined} />
+            error=${problem?.status === 401 ? 'This is not the password that you chose.' : undefined} />
         <//>`,
     })
 }
@@ -156,7 +157,7 @@ const spentPage = (reply: FastifyReply, { href, label }: { href: string; label: 
   narrowPage(reply, {
     status: 410,
     title: 'This link is spent',
-    lede: 'It works once, within an hour, and it has been used or has run out.',
+    lede: 'It works once, within an hour. It has been used or has expired.',
     form: html`<div class="row"><${Button} kind="act" href=${href}>${label}<//><${Button} kind="quiet" href="/sign-in">Sign in<//></div>`,
   })
 
@@ -164,17 +165,17 @@ interface NarrowPage {
   title: string
   lede: Content
   form?: Content
-  trouble?: FormTrouble | undefined
+  problem?: FormProblem | undefined
   status?: number
   user?: Parameters<typeof renderPage>[1]['user']
 }
 
-const narrowPage = (reply: FastifyReply, { title, lede, form, trouble, user, status = 200 }: NarrowPage) =>
-  renderPage(reply.headers({ 'cache-control': 'no-store', ...trouble?.headers }), {
+const narrowPage = (reply: FastifyReply, { title, lede, form, problem, user, status = 200 }: NarrowPage) =>
+  renderPage(reply.headers({ 'cache-control': 'no-store', ...problem?.headers }), {
     title,
     narrow: true,
     user,
-    status: trouble?.status ?? status,
+    status: problem?.status ?? status,
     head: html`<meta name="robots" content="noindex" />`,
     body: html`
       <div class="stack">
@@ -193,8 +194,8 @@ export function renderMailSent(
   const { driver } = app.config.mail as { driver: string }
   const hint =
     driver === 'log'
-      ? 'This server sends no mail itself: ask whoever runs it for the link, which is in its log.'
-      : 'Nothing there after a minute? Look into the folder for spam.'
+      ? 'This server sends no mail. Ask its administrator for the link, which is in the log.'
+      : 'If it has not arrived after a minute, check your spam folder.'
   return narrowPage(reply, {
     status: 202,
     user,

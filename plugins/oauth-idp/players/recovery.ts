@@ -1,28 +1,30 @@
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { Conflict, Forbidden } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import type { RateLimiter } from '../../../core/rate-limit.ts'
+import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { LinkUsed } from '../errors.ts'
+import { type AccountEmails, LINK_MS } from './account-emails.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
-import { type Letters, LINK_MS } from './letters.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
+import type { PasswordAuthentication } from './password-authentication.ts'
 import type { Players } from './players.ts'
 import { normaliseEmail } from './profile.ts'
-import { limitLetters } from './sign-up.ts'
-import type { WaysIn } from './ways-in.ts'
+import type { SignInMethods } from './sign-in-methods.ts'
+import { limitAccountEmails } from './sign-up.ts'
 
 interface RecoveryContext {
   db: Database
   events: Events
   rateLimiter: RateLimiter
   players: Players
-  waysIn: WaysIn
+  passwords: PasswordAuthentication
+  signInMethods: SignInMethods
   tokens: OneTimeTokens
-  letters: Letters
+  emails: AccountEmails
   linksPerHour: number
 }
 
-/** What a link in a message proves: that its reader owns the address, so may set a new password or have it verified. */
+/** Links in messages prove that their reader owns the address: for a new password, or to verify the address. */
 export class Recovery {
   readonly #context: RecoveryContext
 
@@ -37,10 +39,10 @@ export class Recovery {
    * @throws InvalidRequest when it is no address; RateLimited
    */
   async askForReset(email: string, address: string): Promise<void> {
-    const { db, tokens, letters } = this.#context
+    const { db, tokens, emails } = this.#context
     const normal = normaliseEmail(email)
-    await limitLetters(this.#context, normal, address)
-    await letters.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })
+    await limitAccountEmails(this.#context, normal, address)
+    await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })
   }
 
   async acceptsReset(token: string): Promise<boolean> {
@@ -54,17 +56,17 @@ export class Recovery {
    * @throws LinkUsed, InvalidRequest
    */
   async reset(token: string, password: string): Promise<void> {
-    const { db, events, players, waysIn, tokens } = this.#context
+    const { db, events, players, passwords, signInMethods, tokens } = this.#context
     const link = await tokens.find('reset', token)
     const player = link?.playerId ? await players.find(link.playerId) : null
     if (!link || !player || player.disabled || player.email !== link.email) throw new LinkUsed()
-    const passwordHash = await players.hashNewPassword(password, player)
+    const passwordHash = await passwords.hash(password, player)
     await db.transaction(async (em) => {
       if (!(await tokens.consume(em, link))) throw new LinkUsed()
-      await players.replacePassword(em, player.id, passwordHash)
+      await passwords.replace(em, player.id, passwordHash)
       await em.nativeDelete(OneTimeToken, { playerId: player.id, purpose: 'reset' })
       if (player.emailVerified) return
-      await waysIn.close(em, player.id)
+      await signInMethods.close(em, player.id)
       await em.nativeUpdate(PlayerRow, { id: player.id }, { emailVerified: true })
     })
     await events.emit('player.changed', { playerId: player.id })
@@ -72,15 +74,15 @@ export class Recovery {
 
   /** Sends a signed-in player a link that verifies their address. @throws Conflict, RateLimited */
   async askForVerification(playerId: string, address: string): Promise<void> {
-    const { db, players, tokens, letters } = this.#context
+    const { db, players, tokens, emails } = this.#context
     const player = await players.find(playerId)
     if (!player?.email || player.emailVerified) throw new Conflict('There is no address to verify.')
     const { email } = player
-    await limitLetters(this.#context, email, address)
+    await limitAccountEmails(this.#context, email, address)
     const nonce = tokens.newNonce()
     await db.transaction(async (em) => {
       await tokens.issue(em, 'verify', { nonce, playerId, email, lifeMs: LINK_MS })
-      await letters.enqueue(em, { kind: 'verify', nonce })
+      await emails.enqueue(em, { kind: 'verify', nonce })
     })
   }
 

@@ -1,5 +1,6 @@
 import Type from 'typebox'
-import type { Routes } from '../../../core/routes.ts'
+import { callerAddress } from '../../../core/http/rate-limit.ts'
+import type { Routes } from '../../../core/http/routes.ts'
 import { GuestBody, Pending, SessionState, SignedInPlayer, SignInBody, SignUpBody } from './schemas.ts'
 
 const constraints = { origin: 'portal' }
@@ -7,7 +8,7 @@ const tags = ['Sign-in']
 
 /** Sign-up and sign-in for scripts of the portal itself (contracts, section 3). */
 export const playerRoutes: Routes = async (app) => {
-  const { players, sessions, signUp } = app.identity
+  const { players, passwords, sessions, signUp } = app.identity
 
   app.post(
     '/api/auth/sign-up',
@@ -16,13 +17,13 @@ export const playerRoutes: Routes = async (app) => {
       constraints,
       schema: {
         tags,
-        summary: 'Make an account and sign in, or, with auth.verifyEmail, have a link sent that does',
+        summary: 'Create an account and sign in; with auth.verifyEmail, a mailed link does so',
         body: SignUpBody,
         response: { 201: SignedInPlayer, 202: Pending },
       },
     },
     async (request, reply) => {
-      const user = await signUp.begin(request.body, { address: request.ip })
+      const user = await signUp.begin(request.body, { address: callerAddress(request) })
       if (!user) {
         reply.code(202).header('cache-control', 'no-store')
         return { pending: true as const }
@@ -41,7 +42,7 @@ export const playerRoutes: Routes = async (app) => {
       schema: { tags, summary: 'Play as a guest', body: GuestBody, response: { 201: SignedInPlayer } },
     },
     async (request, reply) => {
-      const user = await signUp.guest(request.body.name, request.ip)
+      const user = await signUp.guest(request.body.name, callerAddress(request))
       await sessions.start(reply, user.id)
       reply.code(201).header('cache-control', 'no-store')
       return { user }
@@ -56,7 +57,7 @@ export const playerRoutes: Routes = async (app) => {
       schema: { tags, summary: 'Sign in', body: SignInBody, response: { 200: SignedInPlayer } },
     },
     async (request, reply) => {
-      const { player: user, epoch } = await players.authenticate(request.body, request.ip)
+      const { player: user, epoch } = await passwords.authenticate(request.body, callerAddress(request))
       await sessions.start(reply, user.id, epoch)
       reply.header('cache-control', 'no-store')
       return { user }
@@ -81,7 +82,7 @@ export const playerRoutes: Routes = async (app) => {
     {
       config: { auth: 'optional' },
       constraints,
-      schema: { tags, summary: 'Who is signed in', response: { 200: SessionState } },
+      schema: { tags, summary: 'The browser session', response: { 200: SessionState } },
     },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')

@@ -19,7 +19,9 @@ const Credentials = {
 }
 export const SignInBody = Type.Object(Credentials)
 export const SignUpBody = Type.Object({ ...Credentials, name: Type.String({ maxLength: 200 }) })
-export const GuestBody = Type.Object({ name: Type.String({ maxLength: 200, description: 'What other players see.' }) })
+export const GuestBody = Type.Object({
+  name: Type.String({ maxLength: 200, description: 'The name that other players see.' }),
+})
 export const Pending = Type.Object({
   pending: Type.Literal(true, { description: 'A message with a link was sent to the address.' }),
 })

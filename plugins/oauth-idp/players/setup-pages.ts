@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { Form, html, type NavigationEntry, renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { Form, html, type NavigationEntry, renderPage } from '../../../core/pages/index.ts'
 import { SetupLinkUsed } from '../errors.ts'
-import { type FormTrouble, troubleOf } from '../forms.ts'
+import { type FormProblem, formProblemOf } from '../form-problems.ts'
 import { AccountFields } from './sign-in-page.ts'
 
 const constraints = { origin: 'portal' }
@@ -14,7 +14,7 @@ interface SetupForm {
   token: string
   name?: string
   email?: string
-  trouble?: FormTrouble
+  problem?: FormProblem
 }
 
 /** Where an administrator begins: the first of the server's own pages, if it has any. */
@@ -51,17 +51,17 @@ export const setupPages: Routes = async (app) => {
         return reply.redirect(firstOf(app.site.navigation), 303)
       } catch (error) {
         if (error instanceof SetupLinkUsed) throw error
-        return setupPage(reply, { token, name, email, trouble: troubleOf(error) })
+        return setupPage(reply, { token, name, email, problem: formProblemOf(error) })
       }
     },
   )
 
-  const setupPage = (reply: FastifyReply, { token, name, email, trouble }: SetupForm) => {
+  const setupPage = (reply: FastifyReply, { token, name, email, problem }: SetupForm) => {
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: 'Set up',
       narrow: true,
-      status: trouble?.status ?? 200,
+      status: problem?.status ?? 200,
       head: html`<meta name="robots" content="noindex" />`,
       body: html`
         <div class="stack">
@@ -69,8 +69,8 @@ export const setupPages: Routes = async (app) => {
             <h1>Open the gate</h1>
             <p class="lede">${app.site.name} is running. Make the first account; it looks after this server.</p>
           </header>
-          <${Form} action=${`/setup/${token}`} error=${trouble?.message} submit="Create admin account">
-            <${AccountFields} ...${{ name, email, minLength: config.passwordMinLength, trouble }} />
+          <${Form} action=${`/setup/${token}`} error=${problem?.message} submit="Create admin account">
+            <${AccountFields} ...${{ name, email, minLength: config.passwordMinLength, problem }} />
           <//>
         </div>`,
     })

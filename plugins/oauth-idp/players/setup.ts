@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { consumeOnce } from '../../../core/consume-once.ts'
-import type { Database } from '../../../core/database.ts'
+import { consumeOnce } from '../../../core/data/consume-once.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { randomText } from '../../../core/ids.ts'
 import { SetupLinkUsed } from '../errors.ts'
 import { PlayerRow, SetupLink } from './entities.ts'

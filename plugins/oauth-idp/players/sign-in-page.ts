@@ -1,5 +1,5 @@
-import { Button, Card, Field, Form, html, Note, Notice, type View } from '../../../core/pages.ts'
-import type { FormTrouble } from '../forms.ts'
+import { Button, Card, Field, Form, html, Note, Notice, type View } from '../../../core/pages/index.ts'
+import type { FormProblem } from '../form-problems.ts'
 import type { ProviderChoice } from '../upstream/providers.ts'
 
 interface AccountFormProps {
@@ -9,7 +9,7 @@ interface AccountFormProps {
   /** Nobody runs this server yet. */
   awaitsHost: boolean
   email?: string | undefined
-  trouble?: FormTrouble | undefined
+  problem?: FormProblem | undefined
 }
 
 /** The way to the other of the two pages, with what was asked for. */
@@ -20,21 +20,23 @@ const other = (path: string, returnTo: string): string =>
 const reason = (returnTo: string, otherwise: string): string =>
   returnTo.startsWith('/oauth/authorize') ? 'One account for every game here. Then you go on to yours.' : otherwise
 
-/** Whoever has just started a server may look for the way in here, and would become a player like any other. */
+/** The administrator of a new server may come here first, and would become a player like any other. */
 const FirstHost = (): View => html`
-  <${Notice} title="Is this server yours?">Open the set-up link that it printed when it started; it makes you its administrator. An account made here is a player’s.<//>`
+  <${Notice} title="Is this server yours?">Open the set-up link that it printed at its start, to become its administrator. This form creates a player’s account.<//>`
 
 interface SignInProps extends AccountFormProps {
   providers: ProviderChoice[]
   /** Whether browsers have passkeys here at all. */
   passkeys: boolean
+  /** Hosts where passkeys were made that browsers don't have here. */
+  passkeyHosts: string[]
   guests: boolean
   guestName?: string | undefined
-  guestTrouble?: FormTrouble | undefined
+  guestProblem?: FormProblem | undefined
 }
 
 export const SignInPage = (props: SignInProps): View => {
-  const { siteName, returnTo, signUpIsOpen, awaitsHost, email, trouble } = props
+  const { siteName, returnTo, signUpIsOpen, awaitsHost, email, problem } = props
   return html`
     <div class="stack">
       <header class="page-header">
@@ -42,12 +44,12 @@ export const SignInPage = (props: SignInProps): View => {
         <p class="lede">${reason(returnTo, `Sign in to ${siteName}.`)}</p>
       </header>
       ${awaitsHost && html`<${FirstHost} />`}
-      <${Form} action="/sign-in" error=${trouble?.message} submit="Sign in">
+      <${Form} action="/sign-in" error=${problem?.message} submit="Sign in">
         <input type="hidden" name="returnTo" value=${returnTo} />
         <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username webauthn"
-          autofocus=${!email && !props.guestTrouble} error=${trouble?.fields.email} />
+          autofocus=${!email && !props.guestProblem} error=${problem?.fields.email} />
         <${Field} label="Password" name="password" type="password" required autocomplete="current-password"
-          autofocus=${Boolean(email)} error=${trouble?.fields.password} />
+          autofocus=${Boolean(email)} error=${problem?.fields.password} />
       <//>
       <${Note} ends>
         <a href="/reset-password">Forgot your password?</a>
@@ -62,21 +64,26 @@ export const SignInPage = (props: SignInProps): View => {
  * Passkeys show themselves where the browser has them, in the place that is kept for them; a provider is a link, so that
  * it works without a script.
  */
-const OtherWays = ({ providers, passkeys, returnTo }: SignInProps): View => html`
+const OtherWays = ({ providers, passkeys, passkeyHosts, returnTo }: SignInProps): View => html`
   <div class="other-ways">
     ${passkeys && html`<span data-passkey-sign-in data-return-to=${returnTo} hidden><${Button} type="button">Use a passkey<//></span>`}
     ${providers.map(
       ({ name, label }) => html`<${Button} href=${other(`/sign-in/with/${name}`, returnTo)}>Continue with ${label}<//>`,
     )}
     <p class="field-error" role="alert" hidden data-passkey-trouble></p>
-  </div>`
+  </div>
+  ${
+    passkeyHosts.length > 0 &&
+    html`<${Note}>A passkey made at ${passkeyHosts.join(' or ')} works only there: browsers tie it to the name. Use your
+      password, or <a href="/reset-password">set one by mail</a>, then add a passkey here in your settings.<//>`
+  }`
 
-const GuestCard = ({ returnTo, guestName, guestTrouble }: SignInProps): View => html`
-  <${Card} title="Just playing?" description="A name is enough. You can make it an account later and keep what you won.">
-    <${Form} action="/guest" submit="Play as a guest" kind="plain" error=${guestTrouble?.message}>
+const GuestCard = ({ returnTo, guestName, guestProblem }: SignInProps): View => html`
+  <${Card} title="Just playing?" description="A name is enough. You can turn it into an account later and keep your progress.">
+    <${Form} action="/guest" submit="Play as a guest" kind="plain" error=${guestProblem?.message}>
       <input type="hidden" name="returnTo" value=${returnTo} />
       <${Field} label="Name" name="name" id="guest-name" value=${guestName} required maxlength=${60}
-        autocomplete="nickname" autofocus=${guestTrouble !== undefined} error=${guestTrouble?.fields.name} />
+        autocomplete="nickname" autofocus=${guestProblem !== undefined} error=${guestProblem?.fields.name} />
     <//>
   <//>`
 
@@ -91,7 +98,7 @@ interface SignUpProps extends AccountFormProps {
 }
 
 export function SignUpPage(props: SignUpProps): View {
-  const { siteName, returnTo, signUpIsOpen, awaitsHost, minLength, email, name, trouble, providers } = props
+  const { siteName, returnTo, signUpIsOpen, awaitsHost, minLength, email, name, problem, providers } = props
   const { action = '/sign-up', title = 'Come into the yard' } = props
   const lede = props.lede ?? reason(returnTo, `One account for every game on ${siteName}, and for making your own.`)
   if (!signUpIsOpen) {
@@ -109,10 +116,10 @@ export function SignUpPage(props: SignUpProps): View {
     <div class="stack">
       <header class="page-header"><h1>${title}</h1><p class="lede">${lede}</p></header>
       ${awaitsHost && html`<${FirstHost} />`}
-      <${Form} action=${action} error=${trouble?.message} submit="Create account"
+      <${Form} action=${action} error=${problem?.message} submit="Create account"
         beside=${html`<${Button} kind="quiet" href=${other('/sign-in', returnTo)}>Have one? Sign in<//>`}>
         <input type="hidden" name="returnTo" value=${returnTo} />
-        <${AccountFields} ...${{ name, email, minLength, trouble }} />
+        <${AccountFields} ...${{ name, email, minLength, problem }} />
       <//>
       ${
         providers.length > 0 &&
@@ -128,19 +135,19 @@ interface AccountFieldsProps {
   name?: string | undefined
   email?: string | undefined
   minLength: number
-  trouble?: FormTrouble | undefined
+  problem?: FormProblem | undefined
 }
 
-/** What every new account starts with. What is to be mended first, or else comes first, is where one types. */
-export const AccountFields = ({ name, email, minLength, trouble }: AccountFieldsProps): View => {
-  const first = ['name', 'email', 'password'].find((field) => trouble?.fields[field]) ?? 'name'
+/** The fields of every new account. The first field with a problem, or else the first, gets the focus. */
+export const AccountFields = ({ name, email, minLength, problem }: AccountFieldsProps): View => {
+  const first = ['name', 'email', 'password'].find((field) => problem?.fields[field]) ?? 'name'
   return html`
     <${Field} label="Name" name="name" value=${name} required maxlength=${60} autocomplete="nickname"
-      hint="What other players see. You can change it later." autofocus=${first === 'name'} error=${trouble?.fields.name} />
+      hint="Other players see it. You can change it later." autofocus=${first === 'name'} error=${problem?.fields.name} />
     <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username"
       hint="You sign in with it. Games don't see it unless you say so." autofocus=${first === 'email'}
-      error=${trouble?.fields.email} />
-    <${NewPasswordField} minLength=${minLength} autofocus=${first === 'password'} error=${trouble?.fields.password} />`
+      error=${problem?.fields.email} />
+    <${NewPasswordField} minLength=${minLength} autofocus=${first === 'password'} error=${problem?.fields.password} />`
 }
 
 interface NewPasswordFieldProps {

@@ -1,31 +1,32 @@
 import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
+import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { newId } from '../../../core/ids.ts'
-import type { RateLimiter } from '../../../core/rate-limit.ts'
 import { GuestsNotWelcome, InvalidCredentials, LinkUsed, SignUpClosed } from '../errors.ts'
-import { hashOf } from '../hash.ts'
+import { hashSecret } from '../secret-hash.ts'
+import { type AccountEmails, LINK_MS } from './account-emails.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
-import { type Letters, LINK_MS } from './letters.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
-import { verifyPassword } from './passwords.ts'
+import type { PasswordHasher } from './passwords.ts'
 import type { NewPlayer, NewRow, Players } from './players.ts'
 import { normaliseName } from './profile.ts'
 import type { Player } from './schemas.ts'
-import type { WaysIn } from './ways-in.ts'
+import type { SignInMethods } from './sign-in-methods.ts'
 
 interface SignUpContext {
   db: Database
   clock: Clock
   events: Events
   rateLimiter: RateLimiter
+  hasher: PasswordHasher
   players: Players
-  waysIn: WaysIn
+  signInMethods: SignInMethods
   tokens: OneTimeTokens
-  letters: Letters
+  emails: AccountEmails
   signUp: 'open' | 'invite' | 'closed'
   guests: boolean
   verifyEmail: boolean
@@ -42,7 +43,7 @@ export interface SignUpOptions {
   guestId?: string | undefined
 }
 
-/** What waits for its address to be confirmed. */
+/** An account that waits for the confirmation of its address. */
 interface Waiting {
   name: string
   passwordHash: string
@@ -73,21 +74,21 @@ export class SignUp {
    * @throws SignUpClosed; LinkUsed for a bad invitation; RateLimited; EmailTaken and what `Players.prepare` throws
    */
   async begin(fields: NewPlayer, { address, invitation, guestId }: SignUpOptions): Promise<Player | null> {
-    const { db, players, tokens, letters, signUp, verifyEmail, rateLimiter, signUpsPerMinute } = this.#context
+    const { db, players, tokens, emails, signUp, verifyEmail, rateLimiter, signUpsPerMinute } = this.#context
     if (signUp !== 'open' && (signUp === 'closed' || !invitation)) throw new SignUpClosed()
     if (invitation && !(await tokens.find('invite', invitation))) throw new LinkUsed()
     await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
     const row = await players.prepare(fields)
-    const invitationHash = invitation ? hashOf(invitation) : null
+    const invitationHash = invitation ? hashSecret(invitation) : null
     if (!verifyEmail) return this.#write(row, { invitationHash, guestId })
 
     const email = row.email as string
-    await limitLetters(this.#context, email, address)
+    await limitAccountEmails(this.#context, email, address)
     const nonce = tokens.newNonce()
     const data = { name: row.name, passwordHash: row.passwordHash as string, invitation: invitationHash }
     await db.transaction(async (em) => {
       await tokens.issue(em, 'sign-up', { nonce, email, playerId: guestId ?? null, data, lifeMs: LINK_MS })
-      await letters.enqueue(em, { kind: 'sign-up', nonce })
+      await emails.enqueue(em, { kind: 'sign-up', nonce })
     })
     return null
   }
@@ -110,12 +111,12 @@ export class SignUp {
    * @throws LinkUsed, InvalidCredentials, RateLimited, EmailTaken
    */
   async confirm(token: string, password: string): Promise<Player> {
-    const { clock, tokens, rateLimiter } = this.#context
+    const { clock, hasher, tokens, rateLimiter } = this.#context
     const waiting = await tokens.find('sign-up', token)
     if (!waiting?.email) throw new LinkUsed()
     await rateLimiter.take(`confirm/${waiting.tokenHash}`, 10, 60_000)
     const { name, passwordHash, invitation } = waiting.data as unknown as Waiting
-    if (!(await verifyPassword(password, passwordHash))) throw new InvalidCredentials()
+    if (!(await hasher.verify(password, passwordHash))) throw new InvalidCredentials()
     const createdAt = clock.now()
     const row: NewRow = {
       ...{ id: newId('ply', createdAt), email: waiting.email, emailVerified: true, name, avatar: null, passwordHash },
@@ -139,7 +140,7 @@ export class SignUp {
 
   /** Ids of the guests who have nothing any more by which they could come back: no browser, passkey, token … */
   async lostGuests(): Promise<string[]> {
-    const { db, clock, waysIn } = this.#context
+    const { db, clock, signInMethods } = this.#context
     const before = new Date(clock.now().getTime() - GUEST_DAYS * 86_400_000)
     const lost: string[] = []
     let last: string | undefined = ''
@@ -147,7 +148,7 @@ export class SignUp {
     while (last !== undefined && lost.length < AT_ONCE) {
       const rows: { id: string }[] = await db.query(LONELY_GUESTS, [before, last])
       const ids = rows.map(({ id }) => id)
-      const open = ids.length > 0 ? await waysIn.openFor(db.em(), ids) : new Set()
+      const open = ids.length > 0 ? await signInMethods.openFor(db.em(), ids) : new Set()
       lost.push(...ids.filter((id) => !open.has(id)))
       last = ids.at(AT_ONCE - 1)
     }
@@ -157,7 +158,7 @@ export class SignUp {
   /** Whether a guest is still lost, in the transaction that removes them: they may be back, or have an account. */
   async isLost(em: SqlEntityManager, id: string): Promise<boolean> {
     const guest = await em.findOne(PlayerRow, { id, guest: true }, { lockMode: LockMode.PESSIMISTIC_WRITE })
-    return guest !== null && !(await this.#context.waysIn.openFor(em, [id])).has(id)
+    return guest !== null && !(await this.#context.signInMethods.openFor(em, [id])).has(id)
   }
 
   async #write(
@@ -183,12 +184,12 @@ export class SignUp {
 
   /** The guest's player becomes the account: same id, so that games know them as who they were. */
   async #upgrade(em: SqlEntityManager, guestId: string, row: NewRow): Promise<Player> {
-    const { players, waysIn } = this.#context
+    const { players, signInMethods } = this.#context
     const { email, emailVerified, name, passwordHash } = row
     await players.updateUnique(em, guestId, { email, emailVerified, name, passwordHash, guest: false }, { guest: true })
-    // Who else had the guest (a shared machine at the jam) does not get the account, by nothing that was given or added.
+    // Others with access to the guest (a shared machine at the jam) lose it: old sessions, tokens and passkeys end.
     await players.endAccess(em, guestId)
-    await waysIn.close(em, guestId)
+    await signInMethods.close(em, guestId)
     const upgraded = await em.findOne(PlayerRow, { id: guestId })
     if (!upgraded) throw new NotFound('player')
     return players.describe(upgraded)
@@ -200,11 +201,11 @@ export class SignUp {
  *
  * @throws RateLimited
  */
-export async function limitLetters(
+export async function limitAccountEmails(
   { rateLimiter, linksPerHour }: { rateLimiter: RateLimiter; linksPerHour: number },
   email: string,
   address: string,
 ): Promise<void> {
-  await rateLimiter.take(`letters/${address}`, linksPerHour * 3, 3_600_000)
-  await rateLimiter.take(`letters/${hashOf(email)}`, linksPerHour, 3_600_000)
+  await rateLimiter.take(`emails/${address}`, linksPerHour * 3, 3_600_000)
+  await rateLimiter.take(`emails/${hashSecret(email)}`, linksPerHour, 3_600_000)
 }

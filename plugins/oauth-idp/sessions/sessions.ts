@@ -1,17 +1,17 @@
 import { LockMode } from '@mikro-orm/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Principal, Viewer } from '../../../core/auth.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { markOnce } from '../../../core/consume-once.ts'
-import type { Database } from '../../../core/database.ts'
+import { markOnce } from '../../../core/data/consume-once.ts'
+import { type Database, deleteInBatches } from '../../../core/data/database.ts'
+import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
+import type { Principal, Viewer } from '../../../core/http/auth.ts'
 import { newId, randomText } from '../../../core/ids.ts'
-import { ShortCache } from '../../../core/short-cache.ts'
 import { InvalidCredentials } from '../errors.ts'
-import { hashOf } from '../hash.ts'
 import { PlayerRow } from '../players/entities.ts'
 import { avatarPath } from '../players/profile.ts'
+import { hashSecret } from '../secret-hash.ts'
 import { SessionCookie } from './cookie.ts'
 import { Session } from './entities.ts'
 
@@ -40,7 +40,7 @@ interface Known {
   lastSeenAt: number
 }
 
-/** What each signed-in request reads; on both dialects. */
+/** The query of each signed-in request; on both dialects. */
 const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin
   from sessions s join players p on p.id = s.player_id where s.token_hash = ? and not p.disabled`
 
@@ -54,6 +54,11 @@ interface LookUpRow {
   is_admin: number
 }
 
+interface StandingRow {
+  player_id: string
+  expires_at: number
+}
+
 /**
  * Browsers that are signed in. The cookie holds 32 random bytes, the database their hash. A session lives 30 days from
  * the last visit, which is noted to the hour; its value changes at every sign-in.
@@ -63,20 +68,25 @@ export class Sessions {
   readonly #clock: Clock
   readonly #events: Events
   readonly #cookie: SessionCookie
-  readonly #cache: ShortCache<Known>
+  readonly #cache: TtlCache<Known>
+  /** By session id: for `holds`. */
+  readonly #standing: TtlCache<StandingRow>
 
   constructor({ db, clock, events, secure }: { db: Database; clock: Clock; events: Events; secure: boolean }) {
     this.#db = db
     this.#clock = clock
     this.#events = events
     this.#cookie = new SessionCookie({ secure, maxAgeSeconds: (LIFE_DAYS * DAY_MS) / 1000 })
-    this.#cache = new ShortCache(clock)
-    events.on('session.ended', ({ sessionId }) =>
-      this.#cache.dropWhere(({ principal }) => principal.credentialId === sessionId),
-    )
-    events.on('player.changed', ({ playerId }) =>
-      this.#cache.dropWhere(({ principal }) => principal.playerId === playerId),
-    )
+    this.#cache = new TtlCache(clock)
+    this.#standing = new TtlCache(clock)
+    events.on('session.ended', ({ sessionId }) => {
+      this.#cache.dropWhere(({ principal }) => principal.credentialId === sessionId)
+      this.#standing.drop(sessionId)
+    })
+    events.on('player.changed', ({ playerId }) => {
+      this.#cache.dropWhere(({ principal }) => principal.playerId === playerId)
+      this.#standing.dropWhere(({ player_id }) => player_id === playerId)
+    })
   }
 
   /**
@@ -91,7 +101,7 @@ export class Sessions {
     const token = randomText(32)
     const session = {
       id: newId('ses', now),
-      tokenHash: hashOf(token),
+      tokenHash: hashSecret(token),
       playerId,
       userAgent: String(reply.request.headers['user-agent'] ?? '').slice(0, 300),
       createdAt: now,
@@ -114,11 +124,11 @@ export class Sessions {
     this.#cookie.clear(reply)
   }
 
-  /** Who a browser is, for the kernel's `auth`. */
+  /** The player of a browser session, for the kernel's `auth`. */
   async authenticate(request: FastifyRequest): Promise<Principal | null> {
     const token = this.#cookie.read(request)
     if (!token) return null
-    const hash = hashOf(token)
+    const hash = hashSecret(token)
     const known = await this.#cache.get(hash, () => this.#lookUp(hash))
     return known && known.expiresAt > this.#clock.now().getTime() ? known.principal : null
   }
@@ -128,7 +138,7 @@ export class Sessions {
     if (request.principal?.kind !== 'session' || reply.getHeader('set-cookie') !== undefined) return
     const token = this.#cookie.read(request)
     if (!token) return
-    const hash = hashOf(token)
+    const hash = hashSecret(token)
     const known = await this.#cache.get(hash, () => this.#lookUp(hash))
     const now = this.#clock.now()
     if (!known || now.getTime() - known.lastSeenAt < HOUR_MS) return
@@ -141,6 +151,17 @@ export class Sessions {
     )
     this.#cache.drop(hash)
     if (mine) this.#cookie.set(reply, token)
+  }
+
+  /** Whether a session still stands: for whoever gave out something signed that rests on it. */
+  async holds(sessionId: string): Promise<boolean> {
+    const found = await this.#standing.get(sessionId, async () => {
+      const [row] = await this.#db.query<StandingRow>('select player_id, expires_at from sessions where id = ?', [
+        sessionId,
+      ])
+      return row ?? null
+    })
+    return found !== null && found.expires_at > this.#clock.now().getTime()
   }
 
   /** When the player of a session signed in. */
@@ -177,14 +198,15 @@ export class Sessions {
   }
 
   /** Forgets the sessions that have run out. */
-  async sweep(): Promise<void> {
-    await this.#db.em().nativeDelete(Session, { expiresAt: { $lte: this.#clock.now() } })
+  async sweep(signal?: AbortSignal): Promise<void> {
+    const parameters = [this.#clock.now()]
+    await deleteInBatches(this.#db, { table: 'sessions', key: ['id'], where: 'expires_at <= ?', parameters }, signal)
   }
 
   async #endOf(request: FastifyRequest): Promise<void> {
     // Every one that was sent, so that of two cookies (one planted by a sibling site) none survives.
     for (const token of this.#cookie.readAll(request)) {
-      const tokenHash = hashOf(token)
+      const tokenHash = hashSecret(token)
       const em = this.#db.em()
       const session = await em.findOne(Session, { tokenHash }, { fields: ['id'] })
       if (!session) continue

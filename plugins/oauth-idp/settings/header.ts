@@ -1,4 +1,4 @@
-import { html, PageHeader, Tabs, type View } from '../../../core/pages.ts'
+import { html, PageHeader, Tabs, type View } from '../../../core/pages/index.ts'
 
 /** A page under /settings. */
 export interface SettingsEntry {

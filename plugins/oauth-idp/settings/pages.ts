@@ -1,33 +1,37 @@
 import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../../core/auth.ts'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
-import { renderPage } from '../../../core/pages.ts'
-import type { Routes } from '../../../core/routes.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import { callerAddress } from '../../../core/http/rate-limit.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { renderPage } from '../../../core/pages/index.ts'
 import { InvalidCredentials, LastAdmin } from '../errors.ts'
-import { troubleOf } from '../forms.ts'
+import { formProblemOf } from '../form-problems.ts'
 import { LARGEST } from '../players/avatar-image.ts'
 import { fieldError } from '../players/profile.ts'
 import { renderMailSent } from '../players/recovery-pages.ts'
 import { AccountPage, type Refused } from './account-page.ts'
 
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
+/** With what multipart adds to the picture itself. */
+const PICTURE = { maxBytes: LARGEST.bytes + 64 * 1024 }
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 
-/** What the last step did; the address only names it. */
+/** The messages after a step; the address only names the step. */
 const DONE: Record<string, string> = {
   name: 'Your name is changed.',
   picture: 'Your picture is changed.',
   upgraded:
     'This is your account now. Passkeys, connected accounts and tokens of the guest have ended; add yours again.',
-  address: 'Your email address is changed. The old one was told.',
+  address: 'Your email address is changed. The old address got a notice.',
   verified: 'Your email address is verified.',
 }
 
 /** /settings: who one is here. */
 export const settingsPages: Routes = async (app) => {
-  const { players, sessions, signUp, recovery, addressChange, avatars, removal, settings, config } = app.identity
+  const { players, passwords, sessions, signUp, recovery, addressChange, avatars, deletion, settings, config } =
+    app.identity
   await app.register(multipart, { limits: { files: 1, fields: 2, fileSize: LARGEST.bytes, headerPairs: 20 } })
   settings.push({ label: 'Account', href: '/settings', order: 10 })
 
@@ -43,19 +47,23 @@ export const settingsPages: Routes = async (app) => {
       await players.rename(callerOf(request).playerId, name)
       return reply.redirect('/settings?done=name', 303)
     } catch (error) {
-      return accountPage(request, reply, { refused: { form: 'name', name, trouble: troubleOf(error) } })
+      return accountPage(request, reply, { refused: { form: 'name', name, problem: formProblemOf(error) } })
     }
   })
 
-  app.post('/settings/picture', signedIn, async (request, reply) => {
-    try {
-      const { playerId } = callerOf(request)
-      await avatars.set(playerId, await pictureOf(request))
-      return reply.redirect('/settings?done=picture', 303)
-    } catch (error) {
-      return accountPage(request, reply, { refused: { form: 'picture', trouble: troubleOf(error) } })
-    }
-  })
+  app.post(
+    '/settings/picture',
+    { ...signedIn, config: { ...signedIn.config, upload: PICTURE } },
+    async (request, reply) => {
+      try {
+        const { playerId } = callerOf(request)
+        await avatars.set(playerId, await pictureOf(request))
+        return reply.redirect('/settings?done=picture', 303)
+      } catch (error) {
+        return accountPage(request, reply, { refused: { form: 'picture', problem: formProblemOf(error) } })
+      }
+    },
+  )
 
   app.post('/settings/picture/remove', signedIn, async (request, reply) => {
     await avatars.remove(callerOf(request).playerId)
@@ -70,12 +78,15 @@ export const settingsPages: Routes = async (app) => {
       const { playerId } = callerOf(request)
       if (!(await players.find(playerId))?.isGuest) throw new NotFound('guest')
       try {
-        const player = await signUp.begin({ email, password, name }, { address: request.ip, guestId: playerId })
+        const player = await signUp.begin(
+          { email, password, name },
+          { address: callerAddress(request), guestId: playerId },
+        )
         if (!player) return renderMailSent(app, reply, email, { user: callerOf(request).viewer })
         await sessions.start(reply, player.id)
         return reply.redirect('/settings?done=upgraded', 303)
       } catch (error) {
-        return accountPage(request, reply, { refused: { form: 'upgrade', name, email, trouble: troubleOf(error) } })
+        return accountPage(request, reply, { refused: { form: 'upgrade', name, email, problem: formProblemOf(error) } })
       }
     },
   )
@@ -83,10 +94,10 @@ export const settingsPages: Routes = async (app) => {
   app.post('/settings/verify-email', signedIn, async (request, reply) => {
     const { playerId } = callerOf(request)
     try {
-      await recovery.askForVerification(playerId, request.ip)
+      await recovery.askForVerification(playerId, callerAddress(request))
       return renderMailSent(app, reply, (await players.find(playerId))?.email ?? '', { user: callerOf(request).viewer })
     } catch (error) {
-      return accountPage(request, reply, { refused: { form: 'verify', trouble: troubleOf(error) } })
+      return accountPage(request, reply, { refused: { form: 'verify', problem: formProblemOf(error) } })
     }
   })
 
@@ -97,16 +108,16 @@ export const settingsPages: Routes = async (app) => {
       const { email = '', password = '' } = request.body
       const { playerId, credentialId: sessionId } = callerOf(request)
       try {
-        await addressChange.ask({ playerId, sessionId, email, password, address: request.ip })
+        await addressChange.ask({ playerId, sessionId, email, password, address: callerAddress(request) })
         return renderMailSent(app, reply, email, { user: callerOf(request).viewer })
       } catch (error) {
-        return accountPage(request, reply, { refused: { form: 'email', email, trouble: troubleOf(error) } })
+        return accountPage(request, reply, { refused: { form: 'email', email, problem: formProblemOf(error) } })
       }
     },
   )
 
   app.get('/settings/export', signedIn, async (request, reply) => {
-    const data = await removal.export(callerOf(request).playerId)
+    const data = await deletion.export(callerOf(request).playerId)
     reply.headers({
       'cache-control': 'no-store',
       'content-disposition': 'attachment; filename="my-data.json"',
@@ -122,15 +133,15 @@ export const settingsPages: Routes = async (app) => {
       const { playerId } = callerOf(request)
       const { password = '', confirm = '' } = request.body
       try {
-        await players.mustBeSure(playerId, { password, name: confirm, address: request.ip })
-        await removal.remove(playerId)
+        await passwords.confirm(playerId, { password, name: confirm, address: callerAddress(request) })
+        await deletion.remove(playerId)
         await sessions.end(request, reply)
         return reply.redirect('/sign-in?done=deleted', 303)
       } catch (error) {
         const known = error instanceof InvalidCredentials ? fieldError('password', 'This is not your password.') : error
-        const trouble = troubleOf(known)
-        if (error instanceof InvalidCredentials || error instanceof LastAdmin) trouble.status = error.statusCode
-        return accountPage(request, reply, { refused: { form: 'delete', trouble } })
+        const problem = formProblemOf(known)
+        if (error instanceof InvalidCredentials || error instanceof LastAdmin) problem.status = error.statusCode
+        return accountPage(request, reply, { refused: { form: 'delete', problem } })
       }
     },
   )
@@ -161,18 +172,18 @@ export const settingsPages: Routes = async (app) => {
     const player = await players.find(playerId)
     if (!player) throw new NotFound('player')
     const message = done === undefined ? undefined : DONE[done]
-    return renderPage(reply.headers(refused?.trouble.headers ?? {}), {
+    return renderPage(reply.headers(refused?.problem.headers ?? {}), {
       title: 'Settings',
       current: '/settings',
       user: viewer,
       scripts: ['picture.js'],
-      status: refused?.trouble.status ?? 200,
+      status: refused?.problem.status ?? 200,
       flash: message ? { message } : null,
       body: AccountPage({
         entries: settings,
         player: { ...player, imageUrl: player.imageUrl.slice(app.origins.portal.length) },
         hasPicture: player.imageUrl.includes('?v='),
-        hasPassword: await players.hasPassword(playerId),
+        hasPassword: await passwords.has(playerId),
         minLength: config.passwordMinLength,
         canUpgrade: players.signUpIsOpen,
         refused,

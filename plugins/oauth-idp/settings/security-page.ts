@@ -8,10 +8,10 @@ import {
   html,
   Section,
   Table,
+  Timestamp,
   type View,
-  When,
-} from '../../../core/pages.ts'
-import type { FormTrouble } from '../forms.ts'
+} from '../../../core/pages/index.ts'
+import type { FormProblem } from '../form-problems.ts'
 import type { Passkey } from '../passkeys/entities.ts'
 import type { SessionEntry } from '../sessions/sessions.ts'
 import type { UpstreamAccount } from '../upstream/entities.ts'
@@ -27,17 +27,19 @@ interface SecurityPageProps {
   passkeys: Passkey[]
   /** Whether browsers have passkeys at this address at all. */
   passkeysPossible: boolean
+  /** The host that a passkey is bound to, when that is not this one. */
+  boundElsewhere: (passkey: Passkey) => string | null
   providers: ProviderChoice[]
   accounts: UpstreamAccount[]
   sessions: SessionEntry[]
   currentSession: string
-  passwordTrouble?: FormTrouble | undefined
+  passwordProblem?: FormProblem | undefined
 }
 
 export const SecurityPage = (props: SecurityPageProps): View => html`
   <${SettingsHeader} entries=${props.entries} current="/settings/security" />
   ${props.email && html`<${Password} ...${props} />`}
-  <${Passkeys} passkeys=${props.passkeys} possible=${props.passkeysPossible} />
+  <${Passkeys} ...${props} />
   ${(props.providers.length > 0 || props.accounts.length > 0) && html`<${Accounts} ...${props} />`}
   <${Section} layout="side" title="Signed in" description="Browsers that can use your account. Sign out those you don't know.">
     <${Sessions} ...${props} />
@@ -47,30 +49,30 @@ export const SecurityPage = (props: SecurityPageProps): View => html`
     }
   <//>`
 
-const Password = ({ hasPassword, minLength, passwordTrouble }: SecurityPageProps): View => html`
+const Password = ({ hasPassword, minLength, passwordProblem }: SecurityPageProps): View => html`
   <${Section} layout="side" title="Password" description=${
     hasPassword
       ? 'A new one signs you out everywhere else.'
-      : 'A first one takes a sign-in of the last ten minutes, with your passkey or other account. It signs you out everywhere else.'
+      : 'To set a first password, you need a sign-in of the last ten minutes, with your passkey or other account. It signs you out everywhere else.'
   }>
     <${Card}>
-      <${Form} action="/settings/password" submit=${hasPassword ? 'Change password' : 'Set a password'} error=${passwordTrouble?.message}>
+      <${Form} action="/settings/password" submit=${hasPassword ? 'Change password' : 'Set a password'} error=${passwordProblem?.message}>
         ${
           hasPassword &&
           html`<${Field} label="Current password" name="current" type="password" required autocomplete="current-password"
-            error=${passwordTrouble?.fields.current} />`
+            error=${passwordProblem?.fields.current} />`
         }
         <${Field} label="New password" name="password" type="password" required minlength=${minLength}
           autocomplete="new-password" hint=${`At least ${minLength} characters; a few words in a row are fine.`}
-          error=${passwordTrouble?.fields.password} />
+          error=${passwordProblem?.fields.password} />
       <//>
     <//>
   <//>`
 
-const Passkeys = ({ passkeys, possible }: { passkeys: Passkey[]; possible: boolean }): View => html`
+const Passkeys = ({ passkeys, passkeysPossible: possible, boundElsewhere }: SecurityPageProps): View => html`
   <${Section} layout="side" title="Passkeys"
-    description="Sign in by fingerprint, face or PIN of your device. Nothing to remember, nothing to give away.">
-    ${!possible && html`<${Card}><p>Browsers have them only at an address with a name, on https. This platform is at another.</p><//>`}
+    description="Sign in with the fingerprint, face or PIN of your device.">
+    ${!possible && html`<${Card}><p>Browsers support passkeys only on https, at an address with a name. This platform has no such address.</p><//>`}
     ${possible && passkeys.length === 0 && html`<noscript><${Card}><p>A browser with scripts and a safe address (https, or this machine) can add one.</p><//></noscript>`}
     ${
       passkeys.length > 0 &&
@@ -78,8 +80,8 @@ const Passkeys = ({ passkeys, possible }: { passkeys: Passkey[]; possible: boole
         caption: 'Passkeys',
         rows: passkeys,
         columns: [
-          { label: 'Passkey', cell: ({ label }: Passkey) => label },
-          { label: 'Last used', cell: ({ lastUsedAt }: Passkey) => html`<${When} at=${lastUsedAt} />` },
+          { label: 'Passkey', cell: (passkey: Passkey) => PasskeyName(passkey, boundElsewhere(passkey)) },
+          { label: 'Last used', cell: ({ lastUsedAt }: Passkey) => html`<${Timestamp} at=${lastUsedAt} />` },
           {
             label: 'Actions',
             action: true,
@@ -91,10 +93,11 @@ const Passkeys = ({ passkeys, possible }: { passkeys: Passkey[]; possible: boole
     }
     ${
       possible &&
-      html`<div hidden data-passkey-add>
+      html`<div hidden data-passkeys-unsupported><${Card}><p>This browser has no passkeys.</p><//></div>
+      <div hidden data-passkey-add>
         <${Card}>
           <div class="form">
-            <${Field} label="What to call it" name="label" value="This device" maxlength=${60} autocomplete="off" />
+            <${Field} label="Name" name="label" value="This device" maxlength=${60} autocomplete="off" />
             <p class="field-error" role="alert" hidden data-passkey-trouble></p>
             <div class="form-actions"><${Button} type="button">Add a passkey<//></div>
           </div>
@@ -103,8 +106,13 @@ const Passkeys = ({ passkeys, possible }: { passkeys: Passkey[]; possible: boole
     }
   <//>`
 
+const PasskeyName = ({ label }: Passkey, host: string | null): View | string =>
+  host === null
+    ? label
+    : html`${label} <span class="soft">works only at ${host}, where it was made; add one here</span>`
+
 const Accounts = ({ providers, accounts }: SecurityPageProps): View => html`
-  <${Section} layout="side" title="Other accounts" description="Accounts elsewhere that sign you in here.">
+  <${Section} layout="side" title="Other accounts" description="Accounts of other services that sign you in here.">
     <${Table} ...${{
       caption: 'Connected accounts',
       rows: accounts,
@@ -114,7 +122,7 @@ const Accounts = ({ providers, accounts }: SecurityPageProps): View => html`
           cell: ({ provider, label }: UpstreamAccount) =>
             html`${providers.find(({ name }) => name === provider)?.label ?? provider} <span class="soft">${label}</span>`,
         },
-        { label: 'Last used', cell: ({ lastUsedAt }: UpstreamAccount) => html`<${When} at=${lastUsedAt} />` },
+        { label: 'Last used', cell: ({ lastUsedAt }: UpstreamAccount) => html`<${Timestamp} at=${lastUsedAt} />` },
         {
           label: 'Actions',
           action: true,
@@ -141,7 +149,7 @@ function Sessions({ sessions, currentSession }: SecurityPageProps): View {
     rows: sessions,
     columns: [
       { label: 'Browser', cell: (session) => browserName(session.userAgent) },
-      { label: 'Last visit', cell: (session) => html`<${When} at=${session.lastSeenAt} />` },
+      { label: 'Last visit', cell: (session) => html`<${Timestamp} at=${session.lastSeenAt} />` },
       {
         label: 'Actions',
         action: true,

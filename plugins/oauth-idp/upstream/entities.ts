@@ -6,7 +6,7 @@ const UpstreamAccountSchema = defineEntity({
   properties: {
     /** Its name in the configuration, `auth.providers`. */
     provider: p.string().length(40).primary(),
-    /** Who the provider says it is: stable, and never used again for somebody else. */
+    /** The provider's id of the account: stable, and never used again for somebody else. */
     subject: p.string().length(255).primary(),
     playerId: p.string().length(30).index(),
     /** As the provider calls them, for the list in the settings. */

@@ -11,7 +11,7 @@ export interface ProviderChoice {
   label: string
 }
 
-/** Who a provider says that somebody is. */
+/** A provider's data about an account. */
 export interface UpstreamProfile {
   /** Stable, and never used again for somebody else. */
   subject: string

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Database } from '../../../core/database.ts'
+import type { Database } from '../../../core/data/database.ts'
 import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { LinkUsed, SignUpClosed } from '../errors.ts'
@@ -17,10 +17,10 @@ interface UpstreamContext {
   providers: Provider[]
 }
 
-/** What comes of a sign-in with a provider: a player, or a question to the account that it may belong to. */
+/** The result of a sign-in with a provider: a player, or a question to the account that it may belong to. */
 export type Outcome = { playerId: string; epoch?: number } | { question: string }
 
-/** What a player is asked: whether this account elsewhere may sign them in from now on. */
+/** The question to a player: whether this other account may sign them in from now on. */
 export interface Question {
   provider: string
   subject: string
@@ -40,7 +40,7 @@ export class Upstream {
     this.#context = context
   }
 
-  /** What the sign-in page offers. */
+  /** The providers on the sign-in page. */
   get choices(): ProviderChoice[] {
     return this.#context.providers.map(({ name, label }) => ({ name, label }))
   }
@@ -70,7 +70,7 @@ export class Upstream {
     }
     if (known) {
       const player = await players.find(known.playerId)
-      if (!player || player.disabled) throw new Forbidden('This account is shut out here.')
+      if (!player || player.disabled) throw new Forbidden('This account is disabled.')
       await em.nativeUpdate(UpstreamAccount, { provider, subject }, { lastUsedAt: clock.now() })
       return { playerId: player.id, epoch: player.epoch }
     }
@@ -81,7 +81,7 @@ export class Upstream {
     return { playerId: await this.#create(provider, profile, email) }
   }
 
-  /** What a player is asked. @throws LinkUsed; Forbidden when it is for somebody else */
+  /** The question to a player. @throws LinkUsed; Forbidden when it is for somebody else */
   async question(token: string, playerId: string): Promise<Question> {
     const row = await this.#context.tokens.find('connect', token)
     if (!row) throw new LinkUsed()

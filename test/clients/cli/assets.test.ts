@@ -2,6 +2,8 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ask } from '../../kit/upload.ts'
+import { blenderModels } from '../../plugins/assets/blender.ts'
+import { libraryOf } from '../../plugins/assets/models.ts'
 import { machine, startYard } from './kit.ts'
 
 const PICTURE = readFileSync(join(import.meta.dirname, '../../fixtures/media/picture.png'))
@@ -43,6 +45,15 @@ t.test('assets are uploaded, found, fetched whole or not at all, published and r
   t.equal((await ask('GET', address)).status, 200)
   t.match(await gameyard('assets', 'delete', 'red-knight'), { code: 0 })
   t.match(await json('assets', 'get', 'red-knight'), { error: { code: 'not_found' } })
+
+  const shared = await json('assets', 'upload', 'Red Knight.png', '--title', 'Shared', '--public')
+  t.match(shared, { visibility: 'public' })
+  t.equal((await ask('GET', `${portal}/api/assets/${shared.id}/file`)).status, 200, 'by anybody, from the start')
+  t.match(await json('assets', 'upload', 'Red Knight.png', '--private'), { visibility: 'private' })
+  t.match(await gameyard('assets', 'upload', 'Red Knight.png', '--public', '--visibility', 'private'), {
+    code: 2,
+    stderr: /--public.*--visibility/,
+  })
 })
 
 t.test('what is no asset is refused, and a typo is suggested for', async (t) => {
@@ -57,5 +68,34 @@ t.test('what is no asset is refused, and a typo is suggested for', async (t) => 
     code: 2,
     stderr: /There is no clip wlk\.\n {2}Did you mean walk\?/,
   })
+  t.match(await gameyard('assets', 'animate', 'x', '--from', 'moves'), { code: 2, stderr: /--from ASSET --clip NAME/ })
+  t.match(await gameyard('assets', 'animate', 'x'), { code: 2, stderr: /There are: idle, walk/ })
   t.ok(statSync(join(cwd, 'broken.glb')).isFile())
+})
+
+t.test('a figure is given a clip of a library, which is taken off again', async (t) => {
+  const models = blenderModels(t, ['mixamo', 'unreal'])
+  if (!models) return
+  const yard = await startYard(t)
+  const token = await yard.token(['assets:read', 'assets:write'])
+  const { gameyard, cwd, json } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: yard.server.portal })
+  writeFileSync(join(cwd, 'knight.glb'), models.get('unreal') as Buffer)
+  writeFileSync(join(cwd, 'dancer.glb'), models.get('mixamo') as Buffer)
+  for (const name of ['knight', 'dancer']) t.match(await json('assets', 'upload', `${name}.glb`), { slug: name })
+  t.match(await gameyard('assets', 'animate', 'dancer', 'walk', '-o', 'walk.glb'), { code: 0 })
+  const library = await libraryOf(readFileSync(join(cwd, 'walk.glb')), { walk: 'Walking_A' })
+  writeFileSync(join(cwd, 'moves.glb'), library)
+  t.match(await json('assets', 'upload', 'moves.glb'), { kind: 'animation', animations: ['Walking_A'] })
+  t.match(await gameyard('assets', 'animate', 'knight', '--from', 'moves', '--clip', 'Walking_A'), {
+    code: 0,
+    stdout: /^Saved knight-Walking_A\.glb \(/,
+  })
+  t.match(readFileSync(join(cwd, 'knight-Walking_A.glb'), 'latin1'), /^glTF/)
+  t.match(await gameyard('assets', 'animate', 'knight', '--from', 'moves', '--clip', 'Flying'), {
+    code: 1,
+    stderr: /There is no such clip[\s\S]*Walking_A/,
+  })
+  const off = ['assets', 'animate', 'knight', '--from', 'moves', '--clip', 'Walking_A', '--remove']
+  t.match(await gameyard(...off), { code: 0, stdout: 'Walking_A is off knight.\n' })
+  t.match(await gameyard(...off), { code: 1, stderr: /There is no such animation/ })
 })

@@ -4,13 +4,12 @@ import { NodeIO } from '@gltf-transform/core'
 import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
 import t from 'tap'
 import { aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
-import { hasPrograms } from '../../kit/blender.ts'
+import { hasPrograms } from '../../kit/components.ts'
+import { inFull } from '../../kit/extent.ts'
 import { ask } from '../../kit/upload.ts'
 import { machine, startYard, terminalOf } from './kit.ts'
 
-t.setTimeout(400_000)
-
-t.test('Blender jobs are followed, fetched, gone on with and stopped from the terminal', async (t) => {
+inFull(t)?.test('Blender jobs are followed, fetched, gone on with and stopped from the terminal', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const yard = await startYard(t)
   const { portal } = yard.server
@@ -45,14 +44,14 @@ t.test('Blender jobs are followed, fetched, gone on with and stopped from the te
   writeFileSync(join(mine.cwd, 'broken.py'), 'raise Exception("no roots")\n')
   t.match(await mine.gameyard('blender', 'revise', id, '--script', 'broken.py', '--wait'), {
     code: 1,
-    stderr: /failed: .*no roots\n {2}Mend the script/,
+    stderr: /failed: .*no roots\n {2}Correct the script/,
   })
   const queued = await mine.json('blender', 'revise', id, '--action', 'render')
   t.match(await mine.json('blender', 'cancel', queued.id), { id: queued.id })
   t.match(await mine.json('blender', 'watch', queued.id), { error: { code: 'cancelled' } })
 })
 
-t.test('a name becomes a figure that walks, without leaving the terminal', async (t) => {
+inFull(t)?.test('a name becomes a figure that walks, without leaving the terminal', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const provider = await startAiServer(t)
   const yard = await startYard(t, { config: { ai: aiConfig(provider) } })

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { freePort } from '../../kit/server.ts'
 import { ask } from '../../kit/upload.ts'
 import { machine, startYard } from './kit.ts'
 
@@ -59,6 +60,38 @@ t.test('the environment names platform and token, and gameyard.json can not lead
   )
   t.match(await astray.json('games', 'list'), { error: { code: 'ambiguous_platform' } })
   t.match(await astray.json('games', 'list', '--url', portal), { games: [] })
+})
+
+t.test('a platform that has moved is followed, and the move is said', async (t) => {
+  const port = await freePort()
+  const former = `http://127.0.0.1:${port}`
+  const yard = await startYard(t, { port, config: { portal: { formerUrls: [former] } } })
+  const { portal } = yard.server
+  const token = await yard.token()
+  const { gameyard, json, withInput, cwd, configFolder } = machine(t)
+  await withInput(`${token}\n`, 'login', '--with-token', '--url', portal)
+  const file = join(configFolder, 'credentials.json')
+  const { platforms } = JSON.parse(readFileSync(file, 'utf8'))
+  writeFileSync(file, JSON.stringify({ current: former, platforms: { [former]: platforms[portal] } }))
+
+  const moved = await gameyard('games', 'create', '--title', 'Pong', '--description', 'A game.')
+  t.match(moved, { code: 0, stderr: `${former} has moved to ${portal}. Its sign-in is kept for that address.` })
+  t.notMatch((await gameyard('whoami')).stderr, 'has moved', 'said once')
+  t.match(await json('whoami'), { baseUrl: portal, tokenFrom: 'login' })
+
+  t.match(await gameyard('games', 'list', '--url', former), {
+    code: 0,
+    stdout: /pong/,
+    stderr: /has moved.*Change --url/,
+  })
+  const [{ id: gameId }] = (await json('games', 'list')).games
+  writeFileSync(join(cwd, 'gameyard.json'), JSON.stringify({ gameId, folder: '.', baseUrl: former }))
+  writeFileSync(join(cwd, 'index.html'), '<h1>Pong</h1>')
+  t.match(await gameyard('deploy'), { code: 0, stderr: /has moved.*Change baseUrl in gameyard\.json/ })
+  t.match(await withInput(`${token}\n`, 'login', '--with-token', '--url', former), {
+    code: 0,
+    stdout: new RegExp(`Signed in.* to ${portal}`),
+  })
 })
 
 t.test('a folder becomes a game, and is then deployed by one word', async (t) => {
@@ -119,7 +152,7 @@ t.test('a build elsewhere is deployed again by its folder alone', async (t) => {
   const { json } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal })
   const elsewhere = mkdtempSync(join(tmpdir(), 'gameyard-build-'))
   t.teardown(() => rmSync(elsewhere, { recursive: true, force: true }))
-  writeFileSync(join(elsewhere, 'index.html'), '<title>Duo</title>')
+  writeFileSync(join(elsewhere, 'index.html'), '<title>Elsewhere</title>')
   t.match(await json('deploy', elsewhere, '--create'), { created: true, files: 1 })
   t.match(await json('deploy', elsewhere), { created: false, files: 1, uploaded: 0 }, 'gameyard.json is no part of it')
 })
@@ -129,13 +162,13 @@ t.test('a preview is looked at first, and published afterwards', async (t) => {
   const { server } = yard
   const { json, cwd } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: server.portal })
   const page = join(cwd, 'index.html')
-  writeFileSync(page, '<title>Duo</title>first')
+  writeFileSync(page, '<title>Seen</title>first')
   const { url } = await json('deploy', '--create')
   const body = async (address: string) => (await ask('GET', `${address}/`)).body as string
-  writeFileSync(page, '<title>Duo</title>second')
+  writeFileSync(page, '<title>Seen</title>second')
   const { previewUrl, deployId, uploaded } = await json('deploy', '--preview', '--message', 'Look')
   t.equal(uploaded, 1)
-  t.match(previewUrl, /^http:\/\/duo--[a-z0-9]{10}\.localhost/)
+  t.match(previewUrl, /^http:\/\/seen--[a-z0-9]{10}\.localhost/)
   t.match(await body(previewUrl), 'second')
   t.match(await body(url), 'first', 'what is live stays')
   t.match(await json('rollback', '--list'), {
@@ -162,6 +195,13 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
     visibility: 'private',
     settings: { crossOriginIsolated: true },
   })
+  t.match(await gameyard('games', 'get', 'duo'), { stdout: /Isolated +yes: .*SharedArrayBuffer.*elsewhere/ })
+  t.match(await gameyard('games', 'update', 'duo', '--no-isolated', '--no-widget'), {
+    stdout: /Isolated +no: .*--isolated[\s\S]*Sign-in +left to the game/,
+  })
+  t.match(await gameyard('games', 'update', 'duo', '--isolated', '--widget'), {
+    stdout: /Isolated +yes: [\s\S]*Sign-in +a button on its pages/,
+  })
   t.match(await gameyard('games', 'update', 'duo'), { code: 2, stderr: /Nothing to change/ })
   t.match(await gameyard('games', 'update', 'duo', '--visibility', 'hidden'), { code: 2, stderr: /public, private/ })
   t.match(await gameyard('games', 'get', 'dou'), { code: 1, stderr: /Did you mean duo\?/ })
@@ -180,14 +220,14 @@ t.test('init --game ties a folder to a game; init alone is for a platform', asyn
   const yard = await startYard(t)
   const env = { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal }
   const { gameyard, json } = machine(t, env)
-  const { id } = await json('games', 'create', '--title', 'Duo', '--description', '')
-  t.match(await json('init', '--game', 'duo', '--folder', 'dist'), { gameId: id, folder: 'dist' })
-  t.match(await gameyard('init', '--game', 'duo'), {
+  const { id } = await json('games', 'create', '--title', 'Tied', '--description', '')
+  t.match(await json('init', '--game', 'tied', '--folder', 'dist'), { gameId: id, folder: 'dist' })
+  t.match(await gameyard('init', '--game', 'tied'), {
     code: 1,
     stderr: /there already\.\n {2}Write over it with --force/,
   })
   t.match(await json('games', 'get'), { id }, 'gameyard.json names the game')
-  t.match(await gameyard('init', 'x.yaml', '--game', 'duo'), { code: 2, stderr: /always gameyard\.json/ })
+  t.match(await gameyard('init', 'x.yaml', '--game', 'tied'), { code: 2, stderr: /always gameyard\.json/ })
   t.match(await gameyard('deploy'), { code: 1, stderr: /dist can't be deployed: it does not exist/ })
   t.match(await json('init'), { file: 'gameyard.yaml', next: 'gameyard serve' })
 })

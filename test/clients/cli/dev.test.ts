@@ -25,7 +25,7 @@ t.test('a game is played from a folder: signed in, in a room, reloaded on change
   writeFileSync(join(mine.cwd, 'style.css'), 'h1 { color: rgb(1, 1, 1) }')
   const { url: live } = await mine.json('deploy', '--create')
   const { running, url } = await startDev(t, mine)
-  t.match(url, /^http:\/\/duo\.localhost:\d+\/$/)
+  t.match(url, /^http:\/\/duo(-\d+)?\.localhost:\d+\/$/)
 
   const { page, context, complaints } = await openPage(browser)
   await page.goto(url)

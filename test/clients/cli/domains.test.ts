@@ -2,8 +2,6 @@ import t from 'tap'
 import { publish, startDns } from '../../kit/dns.ts'
 import { machine, startYard } from './kit.ts'
 
-t.setTimeout(120_000)
-
 t.test('a domain is brought, verified, made the main one and given up from the command line', async (t) => {
   const dns = await startDns(t)
   const yard = await startYard(t, {

@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import { hasPrograms } from '../../kit/components.ts'
 import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { machine, terminalOf } from './kit.ts'
 
@@ -88,7 +89,7 @@ t.test('the Tab key completes commands, options and choices in bash', async (t) 
 })
 
 t.test('the Tab key completes in fish', async (t) => {
-  if (!(await present(t, 'fish'))) return
+  if (!hasPrograms(t, 'fish')) return
   const { gameyard, env } = machine(t)
   const { stdout: script } = await gameyard('completion', 'fish')
   const complete = (line: string) =>
@@ -110,7 +111,7 @@ t.test('the Tab key completes in fish', async (t) => {
 })
 
 t.test('the Tab key completes in zsh', async (t) => {
-  if (!(await present(t, 'zsh'))) return
+  if (!hasPrograms(t, 'zsh')) return
   const mine = machine(t)
   const terminal = await terminalOf(t, mine)
   if (!terminal) return
@@ -132,11 +133,3 @@ t.test('the Tab key completes in zsh', async (t) => {
     await terminal.sees(/\n> \s*$/)
   }
 })
-
-/** Whether a shell is on this machine; if not, the test is skipped, and in CI it fails. */
-async function present(t: Test, shell: string): Promise<boolean> {
-  if (spawnSync(shell, ['--version']).status === 0) return true
-  if (process.env.CI) t.fail(`there is no ${shell}`)
-  else t.pass(`skipped: there is no ${shell} on this machine`, { skip: `no ${shell}` })
-  return false
-}

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { start, temporaryFolder } from '../../bin/program.ts'
 import { GAMEYARD } from '../../kit/gameyard.ts'
+import { atProcessEnd } from '../../kit/process-end.ts'
 import { type Server, type ServerOptions, startServer } from '../../kit/server.ts'
 import { openTerminal, type Terminal } from '../../kit/terminal.ts'
 import { ask } from '../../kit/upload.ts'
@@ -21,9 +22,17 @@ export interface Yard {
 
 const SCOPES = ['games:read', 'games:write', 'deployments:write']
 
-export async function startYard(t: Test, options: ServerOptions = {}): Promise<Yard> {
-  const server = await startServer(t, options)
-  const email = 'ada@example.org'
+let shared: Promise<Server> | undefined
+let accounts = 0
+
+/**
+ * @param options of a platform of the test's own, which goes with it; without them it is one that the tests of this
+ * process share, each by an account of its own
+ */
+export async function startYard(t: Test, options?: ServerOptions): Promise<Yard> {
+  if (!options) shared ??= startServer({ teardown: (ending) => void atProcessEnd(ending) })
+  const server = await (options ? startServer(t, options) : (shared as Promise<Server>))
+  const email = `ada-${++accounts}@example.org`
   const headers = { origin: server.portal }
   const body = { email, password: PASSWORD, name: 'Ada' }
   const signedUp = await ask('POST', `${server.portal}/api/auth/sign-up`, { headers, body })

@@ -40,7 +40,6 @@ const errorOf = (promise: Promise<unknown>) =>
     (error) => error,
   )
 
-t.setTimeout(180_000)
 await testStorageDriver({
   name: 's3 (s3rver)',
   create: () => s3.create(config(), driverContext()),

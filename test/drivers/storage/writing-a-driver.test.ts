@@ -14,8 +14,6 @@ async function filesOf(document: string): Promise<Record<string, string>> {
   return Object.fromEntries([...blocks].map(([, name, code]) => [name, code]))
 }
 
-t.setTimeout(120_000)
-
 // A package of its own, as a stranger's would be: the names that it imports are those a stranger would use.
 const folder = await mkdtemp(join(tmpdir(), 'gameyard-docs-'))
 t.teardown(() => rm(folder, { recursive: true }))

@@ -1,7 +1,8 @@
 // kill -9 between hold and settle: whatever was held comes back, whatever was charged had been generated.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,16 +10,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { openai, startAiServer } from '../../kit/ai-server.ts'
-import { makeToken } from '../../kit/remote.ts'
+import { amount } from '../../kit/extent.ts'
+import { startKillable } from '../../kit/killable-server.ts'
+import { makeToken } from '../../kit/remote-sign-up.ts'
 import { freePort } from '../../kit/server.ts'
 
-/** How many times the server dies; a longer run is asked for by the environment. */
-const KILLS = Number(process.env.GAMEYARD_AI_KILLS ?? 4)
+/** How many times the server dies. */
+const KILLS = amount(1, 25)
 const CREDITS = 100_000
 /** Requests under way when it dies. */
 const AT_ONCE = 6
 
-t.setTimeout(60_000 + KILLS * 20_000)
+t.setTimeout(480_000 + KILLS * 20_000)
 
 t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and charges for nothing`, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'gameyard-kill-'))
@@ -34,7 +37,8 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   })
   const port = await freePort()
   const portal = `http://localhost:${port}`
-  const serve = (hours = 0) => start(folder, port, provider.url, hours)
+  const program = join(import.meta.dirname, 'killable.ts')
+  const serve = (hours = 0) => startKillable(program, { folder, port, rest: [provider.url, String(hours)] })
   let server = await serve()
   t.teardown(() => void server.kill('SIGKILL'))
   const token = await makeToken(portal, ['ai:generate'])
@@ -77,11 +81,9 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
 
   server.kill('SIGKILL')
   await once(server, 'exit')
-  server = await serve(1) // an hour later every hold has expired
-  const deadline = Date.now() + 60_000
-  while (inspect(folder).held > 0 && Date.now() < deadline) await sleep(50)
+  server = await serve()
   const { balance, sum, held, charges, generations } = inspect(folder)
-  t.equal(held, 0, 'after a restart all holds come back')
+  t.equal(held, 0, 'after a restart all holds have come back, before anybody is answered')
   t.equal(balance, sum)
   t.equal(balance, CREDITS - charges, 'one credit for each charge')
   t.same(generations.length, charges, 'a charge is a generation')
@@ -92,6 +94,10 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
     `${acknowledged.length} acknowledged generations are all charged`,
   )
 
+  // An hour later nobody answers under the keys of before any more.
+  server.kill('SIGKILL')
+  await once(server, 'exit')
+  server = await serve(1)
   // Who asks again with the same key gets what was charged, though its answer never came; nothing is charged twice.
   const lost = charges - acknowledged.length
   const open = [...known].filter(([, id]) => id === null).map(([key]) => key)
@@ -106,6 +112,45 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   t.equal(replays, lost, `${lost} answers were charged and lost on their way; all came again`)
   t.equal(inspect(folder).charges, known.size, 'each key is charged once')
 })
+
+t.test(
+  'a start gives back what a dead process of its data folder held, and leaves those that live alone',
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'gameyard-holders-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const waiting: (() => void)[] = []
+    const provider = await startAiServer(t, async (asked, response) => {
+      await new Promise<void>((done) => waiting.push(done))
+      if (!asked.aborted) await openai('Hello.', 1)(asked, response)
+    })
+    const ports = [await freePort(), await freePort()] as const
+    const portals = ports.map((port) => `http://localhost:${port}`)
+    const program = join(import.meta.dirname, 'killable.ts')
+    const serve = (which: 0 | 1) => startKillable(program, { folder, port: ports[which], rest: [provider.url, '0'] })
+    const servers = [await serve(0), await serve(1)]
+    t.teardown(() => servers.map((server) => server.kill('SIGKILL')))
+    const token = await makeToken(portals[0] as string, ['ai:generate'])
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const ask = (which: 0 | 1) => {
+      const body = JSON.stringify({ type: 'text', prompt: 'Greet.' })
+      return fetch(`${portals[which]}/api/ai/generate`, { method: 'POST', headers, body }).catch(() => null)
+    }
+    const asked = [ask(0), ask(0), ask(1)]
+    const deadline = Date.now() + 30_000
+    while (waiting.length < 3 && Date.now() < deadline) await sleep(20)
+    const one = inspect(folder).held / 3
+    t.ok(one > 0)
+    servers[0]?.kill('SIGKILL')
+    await once(servers[0] as ChildProcess, 'exit')
+    servers[0] = await serve(0)
+    t.match(inspect(folder), { held: one, holds: one }, 'what the other process holds stays held')
+    for (const answer of waiting) answer()
+    t.equal((await asked[2])?.status, 200, 'and is charged for')
+    t.match(inspect(folder), { held: 0, charges: 1, balance: CREDITS - 1 })
+    const marks = () => readdirSync(join(folder, 'data/processes')).length
+    t.equal(marks(), 2, 'a mark for each process that lives')
+  },
+)
 
 function inspect(folder: string) {
   const database = new Sqlite(join(folder, 'data/gameyard.db'), { readonly: true })
@@ -122,20 +167,4 @@ function inspect(folder: string) {
   } finally {
     database.close()
   }
-}
-
-async function start(folder: string, port: number, provider: string, hours: number): Promise<ChildProcess> {
-  const program = join(import.meta.dirname, 'killable.ts')
-  const child = spawn(process.execPath, [program, folder, String(port), provider, String(hours)], {
-    // It ends when nobody holds its standard input any more: with this process, however that ends.
-    stdio: ['pipe', 'ignore', 'inherit'],
-    env: { PATH: process.env.PATH },
-  })
-  for (let tries = 0; tries < 600; tries++) {
-    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`)
-    const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
-    if (answer?.ok) return child
-    await sleep(50)
-  }
-  throw new Error('The server did not come up.')
 }

@@ -1,7 +1,7 @@
 // The platform without pages, to be killed: node killable.ts FOLDER PORT PROVIDER [HOURS THAT ITS CLOCK IS AHEAD]
 import { join } from 'node:path'
 import { loadConfig } from '../../../config/load.ts'
-import { folderSource } from '../../../core/browser-files.ts'
+import { folderSource } from '../../../core/data/built-files.ts'
 import { createKernel } from '../../../core/kernel.ts'
 import { families } from '../../../drivers/index.ts'
 import { plugins as builtins } from '../../../plugins/index.ts'

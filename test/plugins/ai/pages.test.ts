@@ -5,17 +5,16 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { completed, sign, startStripe, stripeConfig } from '../../kit/stripe.ts'
-
-t.setTimeout(240_000)
 
 const cookiesFor = (
   platform: Awaited<ReturnType<typeof startPlatform>>,
   client: { cookiesOf(): Map<string, string> },
 ) => [...client.cookiesOf()].map(([name, value]) => ({ name, value, url: platform.portal }))
 
-t.test('credits, playground, usage and grants in a browser', async (t) => {
+inFull(t)?.test('credits, playground, usage and grants in a browser', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const provider = await startAiServer(t, openai('The lamp is lit, the tide is low.', 12))
@@ -90,7 +89,7 @@ t.test('credits, playground, usage and grants in a browser', async (t) => {
   await page.goto(`${platform.portal}/admin/credits`)
   await page.getByLabel('Player').fill(friend.account.email)
   await page.getByLabel('Credits').fill('42')
-  await page.getByLabel('What for').fill('Prize of the jam')
+  await page.getByLabel('Reason').fill('Prize of the jam')
   await page.getByRole('button', { name: 'Grant' }).click()
   await page.getByText('on the account').waitFor({ timeout: 60_000 })
   t.equal((await platform.app.credits.balance(friend.id)).available, 142)

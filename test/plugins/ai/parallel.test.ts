@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
-import { makeToken } from '../../kit/remote.ts'
+import { makeToken } from '../../kit/remote-sign-up.ts'
 import { startServer } from '../../kit/server.ts'
 
 const CALLS = 200

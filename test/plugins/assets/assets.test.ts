@@ -72,6 +72,23 @@ t.test("a private asset is nobody's but its owner's", async (t) => {
   }
 })
 
+t.test('a public asset is changed by its owner alone', async (t) => {
+  const { assets, put, owner, platform } = await withFiles(t)
+  const { id, slug } = await assets.create(owner, { title: 'Crate', visibility: 'public' }, put(await sheet(2)))
+  const other = await platform.signUp()
+  const program = await platform.program(other)
+  const noSuch = { status: 404, body: { error: { code: 'not_found' } } }
+  for (const client of [other, program]) {
+    for (const name of [id, slug]) {
+      t.match(await client.patch(`/api/assets/${name}`, { title: 'Mine' }), noSuch)
+      t.match(await client.post(`/api/assets/${name}/unpublish`), noSuch)
+      t.match(await client.delete(`/api/assets/${name}`), noSuch)
+    }
+  }
+  await t.rejects(assets.mustOwn(other.id, id), { code: 'not_found' }, 'whatever asks')
+  t.match(await assets.find(id, null), { title: 'Crate', visibility: 'public' })
+})
+
 t.test('the output of a job becomes one asset, however often it is handed in', async (t) => {
   const { assets, put, owner, blobs } = await withFiles(t)
   const file = put(await sheet(2))

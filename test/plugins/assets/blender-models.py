@@ -72,7 +72,8 @@ def joints(pose):
     return place
 
 
-def humanoid(name, convention, pose=0, roll=0.0, scale=1.0):
+def humanoid(name, convention, pose=0, roll=0.0, scale=1.0, without=()):
+    """`without`: bones that the rig lacks; what they would move follows the bone above."""
     clear()
     place = joints(pose)
     names = dict(zip(BONES, NAMES[convention]))
@@ -112,9 +113,13 @@ def humanoid(name, convention, pose=0, roll=0.0, scale=1.0):
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode='EDIT')
     for bone, (parent, head, tail) in place.items():
+        if bone in without:
+            continue
         made = rig.data.edit_bones.new(names[bone])
         made.head, made.tail = head, tail
         made.roll = roll
+        while parent in without:
+            parent = place[parent][0]
         if parent:
             made.parent = rig.data.edit_bones[names[parent]]
     bpy.ops.object.mode_set(mode='OBJECT')
@@ -125,6 +130,48 @@ def humanoid(name, convention, pose=0, roll=0.0, scale=1.0):
     bpy.ops.object.parent_set(type='ARMATURE_AUTO')
     rig.scale = (scale, scale, scale)
     export(name)
+
+
+def snake(name):
+    """No humanoid: five bones in a row, and a clip of its own that moves and turns them."""
+    clear()
+    bpy.ops.mesh.primitive_cylinder_add(vertices=12, radius=0.1, depth=2.5, rotation=(0, math.pi / 2, 0))
+    body = bpy.context.object
+    bpy.ops.object.transform_apply(rotation=True)
+    body.modifiers.new('Subsurf', 'SUBSURF').levels = 2
+    bpy.ops.object.modifier_apply(modifier='Subsurf')
+    rig = bpy.data.objects.new('Rig', bpy.data.armatures.new('Rig'))
+    bpy.context.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode='EDIT')
+    before = None
+    for index in range(5):
+        bone = rig.data.edit_bones.new('Segment%d' % index)
+        bone.head, bone.tail = (index * 0.5 - 1.25, 0, 0), (index * 0.5 - 0.75, 0, 0)
+        bone.parent = before
+        before = bone
+    bpy.ops.object.mode_set(mode='OBJECT')
+    bpy.ops.object.select_all(action='DESELECT')
+    body.select_set(True)
+    rig.select_set(True)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.parent_set(type='ARMATURE_AUTO')
+    bpy.ops.object.mode_set(mode='POSE')
+    rig.animation_data_create()
+    rig.animation_data.action = bpy.data.actions.new('Slither')
+    for frame, bend in ((1, 0.0), (13, 0.5), (25, -0.3)):
+        for index, bone in enumerate(rig.pose.bones):
+            bone.rotation_mode = 'QUATERNION'
+            bone.rotation_quaternion = (math.cos(bend / 2), 0, 0, math.sin(bend / 2) * (-1) ** index)
+            bone.keyframe_insert('rotation_quaternion', frame=frame)
+        rig.pose.bones[0].location = (0, bend, 0)
+        rig.pose.bones[0].keyframe_insert('location', frame=frame)
+    bpy.ops.object.mode_set(mode='OBJECT')
+    export(name)
+
+
+HANDS_AND_FEET = ('lHand', 'rHand', 'lFoot', 'rFoot')
+BELOW_ELBOW_AND_KNEE = HANDS_AND_FEET + ('lForeArm', 'rForeArm', 'lLeg', 'rLeg')
 
 
 def monkey(name, levels, smooth):
@@ -184,6 +231,10 @@ MAKERS = {
     'rigify': lambda: humanoid('rigify', 'rigify', pose=45, roll=0.7),
     'unreal': lambda: humanoid('unreal', 'unreal', pose=50, roll=-0.4),
     'readyplayerme': lambda: humanoid('readyplayerme', 'readyplayerme', pose=10, scale=0.01),
+    'handless': lambda: humanoid('handless', 'rigify', pose=40, without=HANDS_AND_FEET),
+    'snake': lambda: snake('snake'),
+    'stubby': lambda: humanoid('stubby', 'rigify', pose=20, roll=0.3, without=BELOW_ELBOW_AND_KNEE + (
+        'spine', 'chest', 'neck', 'lShoulder', 'rShoulder')),
 }
 
 for which in wanted:

@@ -1,25 +1,50 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { skipWithout } from '../../kit/components.ts'
 
 const command = process.env.BLENDER ?? 'blender'
+const script = join(import.meta.dirname, 'blender-models.py')
+const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/gameyard/models')
+
+/** Where the models are kept that this script makes with this Blender: a start of it takes seconds. */
+let kept: string | undefined
 
 /**
  * Models made by the real Blender, by their names in blender-models.py. Answers null, after marking the test as skipped,
  * where there is no Blender; under CI=true that is a failure.
  */
 export function blenderModels(t: Test, names: readonly string[]): Map<string, Buffer> | null {
-  const folder = mkdtempSync(join(tmpdir(), 'gameyard-blender-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const script = join(import.meta.dirname, 'blender-models.py')
   try {
-    execFileSync(command, ['-b', '--factory-startup', '--python', script, '--', folder, ...names], { stdio: 'pipe' })
+    kept ??= join(CACHE, digest([readFileSync(script), execFileSync(command, ['--version'], { stdio: 'pipe' })]))
+    makeMissing(kept, names)
   } catch (error) {
     if (process.env.CI === 'true') throw error
-    t.pass('skipped: no Blender on this machine', { skip: 'no Blender (set BLENDER)' })
+    skipWithout(t, 'blender')
     return null
   }
+  const folder = kept
   return new Map(names.map((name) => [name, readFileSync(join(folder, `${name}.glb`))]))
+}
+
+function makeMissing(folder: string, names: readonly string[]): void {
+  const missing = names.filter((name) => !existsSync(join(folder, `${name}.glb`)))
+  if (missing.length === 0) return
+  mkdirSync(folder, { recursive: true })
+  const made = mkdtempSync(join(folder, 'making-'))
+  try {
+    execFileSync(command, ['-b', '--factory-startup', '--python', script, '--', made, ...missing], { stdio: 'pipe' })
+    // Whole or not at all: another process of the tests may make the same.
+    for (const name of missing) renameSync(join(made, `${name}.glb`), join(folder, `${name}.glb`))
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+function digest(parts: Buffer[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex').slice(0, 16)
 }

@@ -7,14 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { validateBytes } from 'gltf-validator'
 import t from 'tap'
-import { makeToken } from '../../kit/remote.ts'
+import { amount } from '../../kit/extent.ts'
+import { makeToken } from '../../kit/remote-sign-up.ts'
 import { type Server, startServer } from '../../kit/server.ts'
 import { ask } from '../../kit/upload.ts'
 import { form } from './kit.ts'
 import { sheet } from './models.ts'
 
-/** How many times the server dies; a longer run is asked for by the environment. */
-const KILLS = Number(process.env.GAMEYARD_ASSET_KILLS ?? 3)
+/** How many times the server dies. */
+const KILLS = amount(1, 10)
 /** Uploads of a cycle, on each of two connections, at most. */
 const UPLOADS = 5
 

@@ -8,9 +8,10 @@ import draco3d from 'draco3dgltf'
 import { validateBytes } from 'gltf-validator'
 import { MeshoptDecoder, MeshoptEncoder } from 'meshoptimizer'
 import t, { type Test } from 'tap'
+import { ALL, amount } from '../../kit/extent.ts'
 import { blenderModels } from './blender.ts'
 import { startAssets } from './kit.ts'
-import { tiledSheet } from './models.ts'
+import { confetti, mesh, sheet, surface, tiledSheet, wave } from './models.ts'
 
 async function decoders(): Promise<NodeIO> {
   await MeshoptDecoder.ready
@@ -24,8 +25,8 @@ async function decoders(): Promise<NodeIO> {
 }
 
 t.test('models become lighter, stay valid and keep their shape', async (t) => {
-  const names = ['flat', 'smooth', 'textured', 'several', 'mixamo']
-  const models = blenderModels(t, process.env.GAMEYARD_HUGE_MODEL ? [...names, 'huge'] : names)
+  const few = ['flat', 'smooth', 'mixamo']
+  const models = blenderModels(t, ALL ? [...few, 'textured', 'several', 'huge'] : few)
   if (!models) return
   const io = await decoders()
   const smooth = models.get('smooth') as Buffer
@@ -77,6 +78,62 @@ t.test('models with KTX2 textures become lighter, and keep their textures as the
   }
 })
 
+t.test('a part whose shape would change stays as it is, and the others become lighter', async (t) => {
+  const io = await decoders()
+  const { ask, upload, platform } = await startAssets(t)
+  const parts = [wave(60), confetti(1000)]
+  const models = new Map([
+    ['apart', await mesh(parts)],
+    // As VRM exporters write it: what one part draws is a small piece of the list, whose box says nothing of it.
+    ['shared', await mesh([...parts, surface(40, (x, y) => [x + 5, y, Math.sin(3 * x)])], { shared: true })],
+  ])
+  for (const [title, bytes] of models) t.equal((await upload(bytes, { title, visibility: 'public' })).status, 201)
+  for (const [title, bytes] of models) {
+    const { source, lod } = await served(t, { ask, platform, io }, title, bytes)
+    t.ok(lod && lod.triangles < source.triangles * 0.5, `${title}: ${lod?.triangles} of ${source.triangles} triangles`)
+    t.equal((await prepared({ ask, platform }, title)).lodReason, null)
+  }
+  const lighter = await io.readBinary((await ask('/api/assets/apart/file?variant=lod')).body)
+  const [, kept] = lighter.getRoot().listMeshes()[0]?.listPrimitives() ?? []
+  t.same(kept?.getAttribute('POSITION')?.getArray(), new Float32Array(confetti(1000).positions), 'byte for byte')
+  t.equal(kept?.getIndices()?.getCount(), 3000)
+  const shared = await io.readBinary((await ask('/api/assets/shared/file?variant=lod')).body)
+  const [, part] = shared.getRoot().listMeshes()[0]?.listPrimitives() ?? []
+  t.equal(part?.getAttribute('POSITION')?.getCount(), 3000, 'of the list that it shared, what it draws')
+})
+
+t.test('the record says why there is no lighter form', async (t) => {
+  const { ask, upload, platform } = await startAssets(t)
+  const models = {
+    few_triangles: await sheet(10),
+    shape_would_change: await mesh([confetti(1000)]),
+    not_smaller: await mesh([confetti(1000, 0.5)]),
+  }
+  for (const [reason, bytes] of Object.entries(models)) {
+    const { body } = await upload(bytes, { title: reason, visibility: 'public' })
+    t.match(body, { lodReason: null }, 'nothing is known yet')
+    const { lodReason, variants } = await prepared({ ask, platform }, body.slug)
+    t.equal(lodReason, reason)
+    t.equal(variants.lod, undefined)
+  }
+})
+
+t.test('models of before are looked at again: what could not be animated or made lighter then', async (t) => {
+  const models = blenderModels(t, ['handless'])
+  if (!models) return
+  const { ask, upload, platform } = await startAssets(t)
+  const { app } = platform
+  await upload(models.get('handless') as Buffer, { title: 'figure', visibility: 'public' })
+  await prepared({ ask, platform }, 'figure')
+  const asEarlier = 'update assets set humanoid = ?, prepared_by = null, lod_sha256 = null, lod_size = null'
+  await app.db.execute(asEarlier, [false])
+  await app.assets.preparation.renew()
+  t.ok((await prepared({ ask, platform }, 'figure')).variants.lod, 'it has a lighter form now')
+  t.equal((await app.assets.get('figure')).humanoid, true)
+  await app.assets.preparation.renew()
+  t.same(await app.db.query(`select id from background_jobs where name = 'assets/prepare'`), [], 'once')
+})
+
 t.test('models that others made are served as they are, and lighter', async (t) => {
   const folder = process.env.GAMEYARD_MODELS
   if (!folder) {
@@ -85,7 +142,7 @@ t.test('models that others made are served as they are, and lighter', async (t) 
     return
   }
   const paths = globSync('**/*.glb', { cwd: folder }).sort()
-  const step = Math.max(1, Math.floor(paths.length / Number(process.env.GAMEYARD_MODELS_COUNT ?? 8)))
+  const step = Math.max(1, Math.floor(paths.length / Number(process.env.GAMEYARD_MODELS_COUNT ?? amount(2, 8))))
   const io = await decoders()
   const { ask, upload, platform } = await startAssets(t)
   let refused = 0
@@ -151,6 +208,7 @@ async function served(
 type Started = Awaited<ReturnType<typeof startAssets>>
 
 interface Prepared {
+  lodReason: string | null
   variants: { source: { size: number; triangles: number }; lod?: { size: number; triangles: number } }
 }
 

@@ -26,6 +26,83 @@ export async function tiledSheet(n: number, encoding: 'uastc' | 'etc1s'): Promis
   return Buffer.from(await new NodeIO().registerExtensions([KHRTextureBasisu]).writeBinary(document))
 }
 
+/**
+ * A library as makers of animations publish it: the nodes of a rig and clips, without a mesh or a skin.
+ *
+ * @param clips new names by those in the model
+ */
+export async function libraryOf(model: Uint8Array, clips: Record<string, string> = {}): Promise<Buffer> {
+  const document = await new NodeIO().readBinary(model)
+  const root = document.getRoot()
+  for (const skin of root.listSkins()) skin.dispose()
+  for (const node of root.listNodes()) if (node.getMesh()) node.dispose()
+  for (const mesh of root.listMeshes()) mesh.dispose()
+  for (const animation of root.listAnimations()) {
+    const name = clips[animation.getName()]
+    if (name) animation.setName(name)
+  }
+  return Buffer.from(await new NodeIO().writeBinary(document))
+}
+
+/** Triangles of one part of a mesh. */
+export interface Part {
+  positions: number[]
+  indices: number[]
+}
+
+/** A surface of `2 * n * n` triangles over the unit square. */
+export function surface(n: number, place: (x: number, y: number) => [number, number, number]): Part {
+  const [positions, indices]: [number[], number[]] = [[], []]
+  for (let row = 0; row <= n; row++) {
+    for (let column = 0; column <= n; column++) positions.push(...place(column / n, row / n))
+  }
+  for (let row = 0; row < n; row++) {
+    for (let column = 0; column < n; column++) {
+      const at = row * (n + 1) + column
+      indices.push(at, at + 1, at + n + 1, at + 1, at + n + 2, at + n + 1)
+    }
+  }
+  return { positions, indices }
+}
+
+export const wave = (n: number): Part => surface(n, (x, y) => [x, y, 0.1 * Math.sin(6 * x) * Math.cos(5 * y)])
+
+/**
+ * Triangles that hang together with nothing; one of them is far away from the others. Small ones vanish when they are
+ * simplified, large ones can't be.
+ */
+export function confetti(count: number, size = 0.005): Part {
+  const [positions, indices]: [number[], number[]] = [[], []]
+  for (let at = 0; at < count; at++) {
+    const [x, y, z] = at === 7 ? [2, 0, 0] : [12.9898, 78.233, 37.719].map((factor) => Math.sin(at * factor))
+    if (x === undefined || y === undefined || z === undefined) continue
+    positions.push(x, y, z, x + size, y, z, x, y + size, z)
+    indices.push(at * 3, at * 3 + 1, at * 3 + 2)
+  }
+  return { positions, indices }
+}
+
+/** A mesh of several parts. @param shared one list of vertices for all of them, as VRM exporters write it */
+export async function mesh(parts: readonly Part[], { shared = false } = {}): Promise<Buffer> {
+  const document = new Document()
+  const buffer = document.createBuffer()
+  const accessor = (type: 'VEC3' | 'SCALAR', array: Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>) =>
+    document.createAccessor().setType(type).setArray(array).setBuffer(buffer)
+  const all = shared ? accessor('VEC3', new Float32Array(parts.flatMap(({ positions }) => positions))) : null
+  const made = document.createMesh('parts')
+  let base = 0
+  for (const { positions, indices } of parts) {
+    const primitive = document
+      .createPrimitive()
+      .setAttribute('POSITION', all ?? accessor('VEC3', new Float32Array(positions)))
+      .setIndices(accessor('SCALAR', new Uint32Array(indices.map((index) => index + (all ? base : 0)))))
+    made.addPrimitive(primitive.setMaterial(document.createMaterial(`paint ${base}`)))
+    base += positions.length / 3
+  }
+  document.createScene().addChild(document.createNode('parts').setMesh(made))
+  return Buffer.from(await new NodeIO().writeBinary(document))
+}
+
 function sheetDocument(n: number, name: string): Document {
   const document = new Document()
   const buffer = document.createBuffer()

@@ -3,12 +3,14 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Credits } from '../../../plugins/billing/credits.ts'
 import { Purchases } from '../../../plugins/billing/purchases.ts'
+import { amount } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { PACK, stripeConfig } from '../../kit/stripe.ts'
 
-const RUNS = Number(process.env.GAMEYARD_LEDGER_RUNS ?? 25)
+const RUNS = amount(6, 300)
 const HOLD_MS = 60_000
+const HOLDER = 'prc_00000000000000000000000000'
 
 type Step =
   | { do: 'hold'; amount: number }
@@ -43,7 +45,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
   const tell = async (story: Step[][]) => {
     const playerId = `ply_${String(++players).padStart(26, '0')}`
     // A new process has the same database and nothing in its memory.
-    let credits = new Credits(app, { signUpCredits: 100 })
+    let credits = new Credits(app, { signUpCredits: 100 }, HOLDER)
     let purchases = new Purchases(app)
     let holds: { id: string; amount: number }[] = []
     const bought = [0, 1, 2].map((index) => ({ id: `pur_${players}_${index}`, paymentId: `pi_${players}_${index}` }))
@@ -89,7 +91,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
           throw result.reason
       if (round.some((step) => step.do === 'crash')) {
         holds = []
-        credits = new Credits(app, { signUpCredits: 100 })
+        credits = new Credits(app, { signUpCredits: 100 }, HOLDER)
         purchases = new Purchases(app)
         clock.advance(HOLD_MS + 1)
         await credits.releaseExpired()
@@ -241,7 +243,7 @@ for (const [name, database] of [
         [ada.id, clock.now()],
       )
 
-      await app.identity.removal.remove(ada.id)
+      await app.identity.deletion.remove(ada.id)
       const tables = [
         'ai_generations',
         'credit_accounts',

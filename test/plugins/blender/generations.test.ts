@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t, { type Test } from 'tap'
-import { errorOf, hasPrograms, until } from '../../kit/blender.ts'
+import { errorOf, until } from '../../kit/blender.ts'
+import { hasPrograms } from '../../kit/components.ts'
+import { inFull } from '../../kit/extent.ts'
 import { type Client, startPlatform } from '../../kit/platform.ts'
 
 const blender = { driver: 'subprocess' }
@@ -95,7 +97,7 @@ t.test('what can not be made says why', async (t) => {
   t.match(await done(program, long.body.id), { status: 'cancelled', assetId: null })
 })
 
-t.test('a model writes the script, and mends it when it fails; each answer is paid', async (t) => {
+inFull(t)?.test('a model writes the script, and mends it when it fails; each answer is paid', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const good = "Here:\n```python\njob.box('boat', (1, 2, 0.5), job.material('wood', '#885533'), taper=1.2)\n```\nDone."
   const model = await startModel(t, ['```python\nno_such_name\n```', good])
@@ -117,7 +119,7 @@ t.test('a model writes the script, and mends it when it fails; each answer is pa
   t.match(await program.get('/api/ai/credits'), { body: { balance: 98 } })
 })
 
-t.test('after two repairs it gives up', async (t) => {
+inFull(t)?.test('after two repairs it gives up', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const model = await startModel(t, ['wrong_1', 'wrong_2', 'wrong_3', 'wrong_4'])
   const platform = await startPlatform(t, { config: { blender, ai: model.ai } })

@@ -1,12 +1,15 @@
+// In a process of its own: ids never go back, and other files have been further in time.
 // Jobs on a real Blender in its sandbox, through the API, as a coding agent uses it.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { PNG } from 'pngjs'
 import t from 'tap'
-import { artifactKey } from '../../../plugins/blender/artifacts.ts'
 import { JobRow } from '../../../plugins/blender/entities.ts'
-import { Tidying } from '../../../plugins/blender/tidying.ts'
-import { artifactOf, errorOf, hasPrograms, settled, until } from '../../kit/blender.ts'
+import { artifactKey } from '../../../plugins/blender/jobs/artifacts.ts'
+import { Retention } from '../../../plugins/blender/jobs/retention.ts'
+import { artifactOf, errorOf, settled, until } from '../../kit/blender.ts'
+import { hasPrograms } from '../../kit/components.ts'
+import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
 const JOBS = '/api/blender/v1/jobs'
@@ -75,7 +78,7 @@ job.warn('made in a test')
   },
 )
 
-t.test('a script that fails says where; too many faces, nothing at all, and cancelling', async (t) => {
+inFull(t)?.test('a script that fails says where; too many faces, nothing at all, and cancelling', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const platform = await startPlatform(t, {
     config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 60 } },
@@ -163,7 +166,7 @@ t.test('without Blender there are no jobs, and health says why', async (t) => {
   })
 })
 
-t.test('files that are not what they are called, too much output, and no end', async (t) => {
+inFull(t)?.test('files that are not what they are called, too much output, and no end', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const platform = await startPlatform(t, {
     config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 60 } },
@@ -200,7 +203,7 @@ artifacts.write = write
     t.match(job, { status: 'failed', error: { code: 'invalid_artifact', message }, artifacts: [] }, what)
   }
   const chatter = await settled(program, await begin("for _ in range(400): print('x' * 65536)"))
-  t.match(chatter, { status: 'failed', error: { code: 'limit_exceeded', message: /printed more/ } })
+  t.match(chatter, { status: 'failed', error: { code: 'limit_exceeded', message: /output limit/ } })
   const keys = []
   for await (const { key } of platform.app.storage.list('blender/')) keys.push(key)
   t.same(keys, [], 'nothing of a failed job is kept')
@@ -241,7 +244,7 @@ t.test('a file of a job answers ranges and conditions, and a browser runs none',
   const head = await program.request('HEAD', url)
   t.match(head, { status: 200, text: '', headers: { 'content-length': String(bytes.length) } })
 
-  const sweep = () => new Tidying(app, app.blender.limits.blenderKeepDays).sweep(new AbortController().signal)
+  const sweep = () => new Retention(app, app.blender.limits.blenderKeepDays).sweep(new AbortController().signal)
   const keysOf = async () => (await Array.fromAsync(app.storage.list(`blender/${id}/`))).map(({ key }) => key)
   clock.advance(29 * 86_400_000)
   await sweep()

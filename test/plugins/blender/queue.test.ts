@@ -1,10 +1,11 @@
 // The order of jobs and their leases, with workers that do nothing: no Blender is needed.
 import t, { type Test } from 'tap'
-import { SESSION_MS } from '../../../core/event-streams.ts'
+import { SESSION_MS } from '../../../core/http/event-streams.ts'
 import { newId } from '../../../core/ids.ts'
 import { JobRow } from '../../../plugins/blender/entities.ts'
-import { type Claim, Queue } from '../../../plugins/blender/queue.ts'
+import { type Claim, Queue } from '../../../plugins/blender/jobs/queue.ts'
 import { until } from '../../kit/blender.ts'
+import { amount } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
 const LIMITS = { queuedPerOwner: 1000, runningPerOwner: 2, leaseSeconds: 30 }
@@ -103,7 +104,7 @@ t.test('a lost worker costs a job one attempt, twice are the end; what it says l
   clock.advance(29_000)
   t.same(await queue.recover(), [], 'its lease was renewed')
   clock.advance(2000)
-  // The platform's own chore may have been quicker.
+  // The platform's own periodic job may have been quicker.
   await queue.recover()
   t.match(await rowOf(id), { status: 'queued', attempts: 1 })
   const second = await claim()
@@ -156,7 +157,7 @@ t.test('the stream of a job that goes on ends when its credential has to be show
 })
 
 t.test('a claim takes as long after 20,000 finished jobs as after a hundred', async (t) => {
-  const finished = Number(process.env.GAMEYARD_FINISHED_JOBS ?? 20_000)
+  const finished = amount(10_000, 100_000)
   const { app, submit, claim, finish } = await open(t)
   const fill = async (count: number) => {
     const [columns] = await app.db.query<{ id: string }>('select id from blender_jobs limit 1')

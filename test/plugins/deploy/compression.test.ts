@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { Collector } from '../../../plugins/deploy/collector.ts'
-import { Compression } from '../../../plugins/deploy/compression.ts'
-import { Compressor } from '../../../plugins/deploy/compressor.ts'
+import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
+import { Compression } from '../../../plugins/deploy/compression/compression.ts'
+import { Compressor } from '../../../plugins/deploy/compression/compressor.ts'
 import { BlobVariant } from '../../../plugins/deploy/entities.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { type Build, deploy, filesOf, sha256 } from './build.ts'
@@ -84,7 +84,7 @@ t.test('the next deploy with the same file has its codings at once', async (t) =
 t.test('compressed forms stay as long as what they are forms of, and go with it', async (t) => {
   const { platform, app, player, game, publish } = await withGame(t)
   const { clock } = platform
-  const collector = new Collector(app)
+  const collector = new GarbageCollector(app)
   const keys = async () => (await Array.fromAsync(app.storage.list(''))).length
   const first = await publish({ 'index.html': 'one', 'main.js': code('one') })
   clock.advance(26 * HOUR)

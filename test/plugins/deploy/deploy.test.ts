@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { Collector } from '../../../plugins/deploy/collector.ts'
+import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
 import { DeployRow } from '../../../plugins/deploy/entities.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { type Build, build, deploy, filesOf, liveBuild, sha256, upload } from './build.ts'
@@ -312,14 +312,13 @@ t.test('finalize in parallel flips once, and all get the same answer', async (t)
 
 t.test('of deploys finalized side by side exactly one is live in the end', async (t) => {
   const { platform, game, program } = await withGame(t)
-  const builds = await Promise.all(
-    Array.from({ length: 8 }, async (_, index) => {
-      const files = build(`build ${index}`)
-      const { body } = await program.post('/api/deploy', { gameId: game.id, files: filesOf(files) })
-      for (const wanted of body.uploads) await upload(platform, wanted, files)
-      return { files, deployId: body.deployId }
-    }),
-  )
+  const builds: { files: Build; deployId: string }[] = []
+  for (let index = 0; index < 8; index++) {
+    const files = build(`build ${index}`)
+    const { body } = await program.post('/api/deploy', { gameId: game.id, files: filesOf(files) })
+    for (const wanted of body.uploads) await upload(platform, wanted, files)
+    builds.push({ files, deployId: body.deployId })
+  }
   await Promise.all(builds.map(({ deployId }) => program.post(`/api/deploy/${deployId}/finalize`)))
   await expectOneLive(t, platform, game.id)
   const { liveDeployId } = await platform.app.games.get(game.id)
@@ -364,7 +363,7 @@ t.test('3,000 files begin in well under a second', async (t) => {
   t.ok(ms < 3000)
 })
 
-const collector = (platform: Platform) => new Collector(platform.app)
+const collector = (platform: Platform) => new GarbageCollector(platform.app)
 
 async function expectOneLive(t: Test, platform: Platform, gameId: string): Promise<void> {
   const live = await platform.app.db.em().find(DeployRow, { gameId, state: 'live' })

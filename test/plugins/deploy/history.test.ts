@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { Deploys } from '../../../plugins/deploy/deploys.ts'
 import { DeployUpload } from '../../../plugins/deploy/entities.ts'
 import { previewUrl } from '../../../plugins/deploy/previews.ts'
-import { UploadLog } from '../../../plugins/deploy/upload-log.ts'
+import { UploadLog } from '../../../plugins/deploy/uploads/upload-log.ts'
 import { publishArchive } from '../../../plugins/deploy/zip/publish.ts'
 import { faultyStorage } from '../../kit/fault-storage.ts'
 import { startPlatform } from '../../kit/platform.ts'
@@ -166,7 +166,7 @@ t.test('bytes that did not come whole count for nothing', async (t) => {
   const file = { path: 'index.html', sha256: sha256(bytes), size: bytes.length }
   const { deployId } = await app.deploys.begin(player.id, { gameId: game.id, files: [file] })
   const short = Readable.from([bytes.subarray(0, 5)])
-  await t.rejects(app.deploys.store(deployId, file, short), { code: 'digest_mismatch' })
+  await t.rejects(app.deploys.uploads.store(deployId, file, short), { code: 'digest_mismatch' })
   await t.rejects(app.deploys.finalize(player.id, deployId), { code: 'incomplete_deploy' })
   t.equal(await app.storage.head(app.deploys.blobKey(file.sha256)), null)
 })

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,17 +5,20 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
-import { blobKey } from '../../../plugins/deploy/blobs.ts'
+import { blobKey } from '../../../plugins/deploy/blobs/blobs.ts'
+import { amount } from '../../kit/extent.ts'
+import { startKillable } from '../../kit/killable-server.ts'
+import { makeToken } from '../../kit/remote-sign-up.ts'
 import { freePort } from '../../kit/server.ts'
 import { type Build, build, filesOf, sha256, type Upload } from './build.ts'
 
-/** How many times the server dies; a longer run is asked for by the environment. */
-const KILLS = Number(process.env.GAMEYARD_KILLS ?? 4)
+/** How many times the server dies. */
+const KILLS = amount(2, 50)
 const FILES = 12
 /** Deploys that stay in the history. */
 const KEPT = 3
 
-t.setTimeout(60_000 + KILLS * 20_000)
+t.setTimeout(480_000 + KILLS * 20_000)
 
 t.test(
   `kill -9 at ${KILLS} moments of uploads and finalize leaves the old build live or the new one, whole`,
@@ -29,7 +31,7 @@ t.test(
     const portal = `http://localhost:${port}`
     let server = await serve(folder, port, hours)
     t.teardown(() => void server.kill('SIGKILL'))
-    const token = await makeToken(portal)
+    const token = await makeToken(portal, ['games:read', 'games:write', 'deployments:write'])
     const game = await call(portal, token, '/api/games', { title: 'Kill', description: '' })
 
     let stamp = 0
@@ -98,37 +100,8 @@ t.test(
   },
 )
 
-async function serve(folder: string, port: number, hours: number): Promise<ChildProcess> {
-  const program = join(import.meta.dirname, 'killable.ts')
-  const child = spawn(process.execPath, [program, folder, String(port), String(hours)], {
-    // It ends when nobody holds its standard input any more: with this process, however that ends.
-    stdio: ['pipe', 'ignore', 'inherit'],
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
-  })
-  for (let tries = 0; tries < 600; tries++) {
-    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`)
-    const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
-    if (answer?.ok) return child
-    await sleep(50)
-  }
-  throw new Error('The server did not come up.')
-}
-
-/** Signs somebody up and gives them a token. */
-async function makeToken(portal: string): Promise<string> {
-  const headers = { origin: portal, 'content-type': 'application/json' }
-  const account = { email: 'maker@example.org', password: 'correct yard battery fence', name: 'Maker' }
-  const signedUp = await fetch(`${portal}/api/auth/sign-up`, { method: 'POST', headers, body: JSON.stringify(account) })
-  if (!signedUp.ok) throw new Error(await signedUp.text())
-  const cookie = signedUp.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ')
-  const scopes = ['games:read', 'games:write', 'deployments:write']
-  const body = JSON.stringify({ label: 'kill', scopes, expiresInDays: null })
-  const made = await fetch(`${portal}/api/tokens`, { method: 'POST', headers: { ...headers, cookie }, body })
-  return ((await made.json()) as { token: string }).token
-}
+const serve = (folder: string, port: number, hours: number) =>
+  startKillable(join(import.meta.dirname, 'killable.ts'), { folder, port, rest: [String(hours)] })
 
 // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire has no type
 async function call(portal: string, token: string, path: string, body?: unknown, method = 'POST'): Promise<any> {

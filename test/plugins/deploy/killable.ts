@@ -3,11 +3,11 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../../config/load.ts'
-import { folderSource } from '../../../core/browser-files.ts'
+import { folderSource } from '../../../core/data/built-files.ts'
 import { createKernel } from '../../../core/kernel.ts'
-import { createLog } from '../../../core/log.ts'
+import { createLog } from '../../../core/observe/log.ts'
 import { families } from '../../../drivers/index.ts'
-import { Collector } from '../../../plugins/deploy/collector.ts'
+import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
 import { plugins as builtins } from '../../../plugins/index.ts'
 
 const [folder = '', port = '', hours = '0'] = process.argv.slice(2)
@@ -28,7 +28,7 @@ const app = await createKernel(config, {
 })
 await app.listen({ host: '127.0.0.1', port: Number(port) })
 process.stdin.on('end', () => process.exit()).resume()
-const collector = new Collector(app)
+const collector = new GarbageCollector(app)
 const { signal } = new AbortController()
 for (;;) {
   await collector.tidy(signal)

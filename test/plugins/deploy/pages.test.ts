@@ -6,11 +6,10 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { build, deploy, liveBuild } from './build.ts'
 import { zip, zipOf } from './zip-writer.ts'
-
-t.setTimeout(120_000)
 
 t.test('the program that the deploys page offers deploys a folder', async (t) => {
   const platform = await startPlatform(t, { listen: true })
@@ -64,8 +63,7 @@ t.test('a deploy is brought back from the history', async (t) => {
   t.equal((await other.submit(action ?? '', {})).status, 404)
 })
 
-t.test('an archive is dropped into the page and published, in a browser', async (t) => {
-  t.setTimeout(100_000)
+inFull(t)?.test('an archive is dropped into the page and published, in a browser', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
@@ -100,7 +98,7 @@ t.test('an archive is dropped into the page and published, in a browser', async 
     await page.getByText('is a symbolic link').waitFor()
     await screenshot(page, `deploys-refused-${name}`)
 
-    await page.getByLabel('What is new').fill(`From the ${name}`)
+    await page.getByLabel('Message').fill(`From the ${name}`)
     await page.getByLabel('Zip archive').setInputFiles(join(folder, 'good.zip'))
     const requests: string[] = []
     page.on('request', (request) => void requests.push(request.resourceType()))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Collector } from '../../../plugins/deploy/collector.ts'
+import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
 import { DeployRow } from '../../../plugins/deploy/entities.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
@@ -8,7 +8,11 @@ import { build, deploy, filesOf, liveBuild, upload } from './build.ts'
 t.test('games and deploys hold on PostgreSQL, in parallel too', needsPostgres, async (t) => {
   const postgres = await startPostgres()
   const platform = await startPlatform(t, {
-    config: { database: { driver: 'postgres', url: await postgres.database() }, secret: 'x'.repeat(40) },
+    config: {
+      database: { driver: 'postgres', url: await postgres.database() },
+      secret: 'x'.repeat(40),
+      limits: { uploadsPerPlayer: 100 },
+    },
   })
   const { app, clock, stranger } = platform
   const player = await platform.signUp()
@@ -59,7 +63,7 @@ t.test('games and deploys hold on PostgreSQL, in parallel too', needsPostgres, a
   const abandoned = await program.post('/api/deploy', { gameId: game.id, files: filesOf(build('abandoned')) })
   for (const wanted of abandoned.body.uploads) await upload(platform, wanted, build('abandoned'))
   clock.advance(26 * 3_600_000)
-  await new Collector(app).tidy(new AbortController().signal)
+  await new GarbageCollector(app).tidy(new AbortController().signal)
   t.match(await app.deploys.get(player.id, abandoned.body.deployId), { state: 'expired' })
   t.same(Object.keys(await liveBuild(platform, game.id)).length, 20)
   await app.games.remove(player.id, game.id)

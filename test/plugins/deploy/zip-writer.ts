@@ -16,7 +16,10 @@ export interface ZipEntry {
 }
 
 /** Writes a zip archive by APPNOTE.TXT sections 4.3.7 to 4.3.16: also such as no tool would write. */
-export function zip(entries: readonly ZipEntry[], says: { entries?: number } = {}): Buffer {
+export function zip(
+  entries: readonly ZipEntry[],
+  says: { entries?: number; zip64?: boolean; directory?: Buffer } = {},
+): Buffer {
   const locals: Buffer[] = []
   const directory: Buffer[] = []
   let offset = 0
@@ -42,14 +45,31 @@ export function zip(entries: readonly ZipEntry[], says: { entries?: number } = {
     directory.push(head, shared, tail, path)
     offset += 30 + path.length + data.length
   }
+  if (says.directory) directory.splice(0, directory.length, says.directory)
   const size = directory.reduce((sum, part) => sum + part.length, 0)
+  const count = says.entries ?? entries.length
   const end = Buffer.alloc(22)
   end.write('504b0506', 'hex')
-  end.writeUInt16LE(says.entries ?? entries.length, 8)
-  end.writeUInt16LE(says.entries ?? entries.length, 10)
-  end.writeUInt32LE(size, 12)
-  end.writeUInt32LE(offset, 16)
-  return Buffer.concat([...locals, ...directory, end])
+  end.writeUInt16LE(says.zip64 ? 0xffff : count, 8)
+  end.writeUInt16LE(says.zip64 ? 0xffff : count, 10)
+  end.writeUInt32LE(says.zip64 ? 0xffffffff : size, 12)
+  end.writeUInt32LE(says.zip64 ? 0xffffffff : offset, 16)
+  return Buffer.concat([...locals, ...directory, ...(says.zip64 ? [zip64End(count, size, offset)] : []), end])
+}
+
+/** The end of the directory and what points to it, as archives have it that are too large for the ordinary one. */
+function zip64End(count: number, size: number, offset: number): Buffer {
+  const end = Buffer.alloc(56 + 20)
+  end.write('504b0606', 'hex')
+  end.writeBigUInt64LE(44n, 4)
+  end.writeBigUInt64LE(BigInt(count), 24)
+  end.writeBigUInt64LE(BigInt(count), 32)
+  end.writeBigUInt64LE(BigInt(size), 40)
+  end.writeBigUInt64LE(BigInt(offset), 48)
+  end.write('504b0607', 56, 'hex')
+  end.writeBigUInt64LE(BigInt(offset + size), 64)
+  end.writeUInt32LE(1, 72)
+  return end
 }
 
 /** A whole build as an archive. */

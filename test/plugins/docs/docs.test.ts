@@ -3,6 +3,7 @@ import { fillIn } from '../../../plugins/docs/placeholders.ts'
 import { renderGuide } from '../../../plugins/docs/render.ts'
 import { guideNames, guideText } from '../../docs/blocks.ts'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import { inFull } from '../../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens', 'games', 'docs']
@@ -140,7 +141,7 @@ t.test('search finds the section that is about it, without a script and as JSON'
   t.notMatch(none, /<img src=x>/)
 })
 
-t.test('the guides are comfortable to read, search and print, with and without a script', async (t) => {
+inFull(t)?.test('the guides are comfortable to read, search and print, with and without a script', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const maker = await platform.signUp()

@@ -8,8 +8,6 @@ import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { startSmtp } from '../../kit/smtp.ts'
 import { deploy } from '../game-edge/kit.ts'
 
-t.setTimeout(180_000)
-
 const DAY_MS = 86_400_000
 
 async function start(t: Test, dns: Dns, options: PlatformOptions = {}) {

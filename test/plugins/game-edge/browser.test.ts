@@ -1,5 +1,5 @@
 // Real builds, played in Chromium: threads, engines' own compression, many files, large files; and who plays.
-// BUILD_FILES and BUILD_MB from the environment make them as large as they get.
+// The long form makes them as large as they get.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,12 +7,13 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import { amount, inFull } from '../../kit/extent.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy, sha256 } from './kit.ts'
 
-const FILES = Number(process.env.BUILD_FILES ?? 200)
-const BYTES = Number(process.env.BUILD_MB ?? 8) * 1024 * 1024
+const FILES = amount(60, 3000)
+const BYTES = amount(4, 300) * 1024 * 1024
 const THREADS = join(import.meta.dirname, '../../fixtures/games/threads')
 const threads = Object.fromEntries(readdirSync(THREADS).map((name) => [name, readFileSync(join(THREADS, name))]))
 
@@ -71,7 +72,7 @@ async function signInAtPortal(context: BrowserContext, portal: string, player: P
 }
 
 t.test('a game with threads, on http://localhost', { timeout: 120_000 }, async (t) => {
-  const browser = await openBrowser(t)
+  const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   await playIsolated(t, browser, await startPlatform(t, { listen: true }))
 })
@@ -83,25 +84,29 @@ t.test('a game with threads, on https behind a proxy', { timeout: 120_000 }, asy
   if (browser) await playIsolated(t, browser, platform)
 })
 
-t.test('a sign-in that needs the player’s consent ends signed out in the frame', { timeout: 90_000 }, async (t) => {
-  const browser = await openBrowser(t)
-  if (!browser) return
-  const platform = await startPlatform(t, { listen: true, config: { oauth: { skipConsentForHostedGames: false } } })
-  const { owner, game, url } = await publish(platform, threads, { settings: { crossOriginIsolated: true } })
-  const { page, context } = await openPage(browser)
-  await signInAtPortal(context, platform.portal, owner)
-  await page.goto(game.playUrl)
-  await page.frameLocator('iframe').getByText('Counted to 1000000.').waitFor()
-  const frame = page.frames().find((one) => one.url().startsWith(url)) as unknown as Page
-  t.same(await session(frame), { signedIn: false })
-  await page.frameLocator('iframe').locator('service-auth:not([hidden])').click()
-  await page.getByRole('button', { name: 'Allow' }).click()
-  await page.waitForURL(`${url}/`)
-  t.match(await session(page), { signedIn: true }, 'and a click leads to the question and back')
-})
+inFull(t)?.test(
+  'a sign-in that needs the player’s consent ends signed out in the frame',
+  { timeout: 90_000 },
+  async (t) => {
+    const browser = await openBrowser(t, [], { whole: true })
+    if (!browser) return
+    const platform = await startPlatform(t, { listen: true, config: { oauth: { skipConsentForHostedGames: false } } })
+    const { owner, game, url } = await publish(platform, threads, { settings: { crossOriginIsolated: true } })
+    const { page, context } = await openPage(browser)
+    await signInAtPortal(context, platform.portal, owner)
+    await page.goto(game.playUrl)
+    await page.frameLocator('iframe').getByText('Counted to 1000000.').waitFor()
+    const frame = page.frames().find((one) => one.url().startsWith(url)) as unknown as Page
+    t.same(await session(frame), { signedIn: false })
+    await page.frameLocator('iframe').locator('service-auth:not([hidden])').click()
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.waitForURL(`${url}/`)
+    t.match(await session(page), { signedIn: true }, 'and a click leads to the question and back')
+  },
+)
 
-t.test('builds as engines make them, of many files and of large ones', { timeout: 300_000 }, async (t) => {
-  const browser = await openBrowser(t)
+inFull(t)?.test('builds as engines make them, of many files and of large ones', { timeout: 300_000 }, async (t) => {
+  const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
   const framework =
@@ -142,8 +147,8 @@ t.test('builds as engines make them, of many files and of large ones', { timeout
   t.same(complaints, [])
 })
 
-t.test('the widget stands well over light and dark games, wide and narrow', { timeout: 90_000 }, async (t) => {
-  const browser = await openBrowser(t)
+inFull(t)?.test('the widget stands well over light and dark games, wide and narrow', { timeout: 90_000 }, async (t) => {
+  const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
   const page = (scheme: string, colours: string) =>

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { hasContentHash } from '../../../plugins/game-edge/files/caching.ts'
-import { injectWidget } from '../../../plugins/game-edge/files/inject.ts'
+import { injectTags, WIDGET_TAG } from '../../../plugins/game-edge/files/inject-tags.ts'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { deploy, sha256 } from './kit.ts'
 
@@ -112,7 +112,7 @@ t.test('documents get the sign-in widget, unless the game says no', async (t) =>
 })
 
 t.test('the widget’s tag stands only where a document takes it', async (t) => {
-  const inject = (html: string) => injectWidget(Buffer.from(html)).toString()
+  const inject = (html: string) => injectTags(Buffer.from(html), { last: WIDGET_TAG }).toString()
   const tag = '<script type="module" src="/__service/auth-widget.js"></script>'
   t.equal(inject('<HTML><HEAD></HEAD ><body></body></HTML>'), `<HTML><HEAD>${tag}</HEAD ><body></body></HTML>`)
   t.equal(inject('<!doctype html><p>a</p></body>'), `<!doctype html><p>a</p>${tag}</body>`)

@@ -6,9 +6,9 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { type Blobs, DiskCache } from '../../../core/disk-cache.ts'
-import { createLog } from '../../../core/log.ts'
-import { startPlatform } from '../../kit/platform.ts'
+import { type Blobs, DiskCache } from '../../../core/data/disk-cache.ts'
+import { createLog } from '../../../core/observe/log.ts'
+import { Client, startPlatform } from '../../kit/platform.ts'
 import { deploy, sha256 } from './kit.ts'
 
 const INDEX = `<!doctype html><html><head><title>Pong</title></head><body>${'pong '.repeat(400)}</body></html>`
@@ -162,6 +162,12 @@ t.test('a preview of a private game opens to its maker, who comes from the porta
   t.equal((await get('/main.js', { cookie }, preview)).text, SCRIPT)
   t.equal((await get('/', { cookie })).status, 404, 'the cookie is none of the game itself')
   t.equal((await get('/', { cookie: `${cookie}; ${cookie}` }, preview)).status, 404, 'two are none')
+  t.equal(
+    (await new Client(platform.app).get('/auth/service/session', { host: preview })).status,
+    404,
+    'nor is its sign-in anybody else’s business',
+  )
+  t.match((await get('/auth/service/session', { cookie }, preview)).body, { signedIn: false })
 
   await platform.app.identity.administration.signOutEverywhere(owner.id)
   t.equal((await get('/', { cookie }, preview)).status, 404, 'signed out everywhere is signed out here')

@@ -169,7 +169,8 @@ t.test('a session is worth nothing on another game, doubled, or edited', async (
   t.strictSame(await session(`service_session=${token}`, platform.gameHost(other.slug)), out)
   t.strictSame(await session(`service_session=${token}; service_session=${token}`), out)
   t.strictSame(await session(`service_session=x; service_session=${token}`), out)
-  t.strictSame(await session(`service_session=${token.slice(0, -2)}AA`), out)
+  const edited = token.slice(0, -3) + (token.at(-3) === 'A' ? 'B' : 'A') + token.slice(-2)
+  t.strictSame(await session(`service_session=${edited}`), out)
   t.strictSame(await session('service_session=a.b.c.d.e'), out)
   t.strictSame(await session(`__Host-service_session=${token}`), out)
 })
@@ -186,7 +187,7 @@ t.test('a session ends after seven days', async (t) => {
 t.test('a session ends with a new password, and with the game’s application', async (t) => {
   const { platform, owner, game, player, host } = await withGame(t)
   await signIn(player, host)
-  await platform.app.identity.players.resetPassword(player.account.email, 'another yard battery fence')
+  await platform.app.identity.passwords.reset(player.account.email, 'another yard battery fence')
   t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })
 
   const other = await platform.signUp()
@@ -203,4 +204,29 @@ t.test('a host without a game has no sign-in', async (t) => {
   for (const path of ['start', 'callback', 'session', 'logout']) {
     t.match(await platform.stranger.get(`/auth/service/${path}`, { host }), { status: 404, body: { error: {} } })
   }
+})
+
+t.test('new keys let sign-ins go on, or end them at once when they were stolen', async (t) => {
+  const { platform, player, host } = await withGame(t)
+  const signedIn = async () => (await player.get('/auth/service/session', { host })).body.signedIn
+  await signIn(player, host)
+  const started = await player.get('/auth/service/start', { host })
+  await platform.app.keyRings.rotate('sessions', { immediate: false })
+  t.equal(await signedIn(), true)
+  const authorized = await player.get(pathOf(started.headers.location))
+  t.equal(
+    (await player.get(pathOf(authorized.headers.location), { host })).status,
+    302,
+    'one under way comes to its end',
+  )
+  platform.clock.advance(7 * 24 * 60 * MINUTE - 1)
+  t.equal(await signedIn(), true, 'its seven days are its own')
+
+  const latest = await player.get('/auth/service/start', { host })
+  await platform.app.keyRings.rotate('sessions', { immediate: true })
+  t.equal(await signedIn(), false)
+  const late = await player.get(pathOf(latest.headers.location))
+  t.equal((await player.get(pathOf(late.headers.location), { host })).status, 400)
+  await signIn(player, host)
+  t.equal(await signedIn(), true, 'the session of the portal rests on no key')
 })

@@ -5,8 +5,6 @@ import { Client, type Platform, type PlayerClient, startPlatform } from '../../k
 import { build, deploy } from '../deploy/build.ts'
 import { headersOf, RoomSocket, signInTo } from '../multiplayer/kit.ts'
 
-t.setTimeout(120_000)
-
 const cookieOf = (player: PlayerClient) => [...player.cookiesOf()].map((pair) => pair.join('=')).join('; ')
 
 /** Opens a stream over the network; `until` resolves with the parts that satisfy a test. */
@@ -156,7 +154,7 @@ t.test("a player's page shows what everybody may know, and nothing else", async 
     /noindex/,
     'a name alone is for no search engine',
   )
-  t.match((await newcomer.get(`/players/${newcomer.id}`)).text, 'Your games will stand here')
+  t.match((await newcomer.get(`/players/${newcomer.id}`)).text, 'Your games will appear here')
 
   await platform.app.identity.administration.setDisabled(owner.id, true)
   t.equal((await platform.stranger.get(path)).status, 404, 'whoever is shut out is not shown')

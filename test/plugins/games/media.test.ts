@@ -227,7 +227,7 @@ function brokenUpload(platform: Platform, token: string, path: string): Promise<
 }
 
 t.test('the cover is chosen, a game has twelve at the most, and uploads at once are all kept', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { config: { limits: { uploadsPerPlayer: 14 } } })
   const player: PlayerClient = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)

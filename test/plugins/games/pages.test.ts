@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import { inFull } from '../../kit/extent.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { build, deploy } from '../deploy/build.ts'
 import { sendFile } from './pictures.ts'
@@ -25,7 +26,7 @@ async function openAs(
   return watched
 }
 
-t.test('every page of games is sound, small and large, light and dark', async (t) => {
+inFull(t)?.test('every page of games is sound, small and large, light and dark', async (t) => {
   t.setTimeout(180_000)
   const browser = await openBrowser(t)
   if (!browser) return
@@ -175,7 +176,7 @@ t.test('a game is made, changed and deleted by forms, without a script', async (
   const deleted = await player.submit('/games/form-game/settings/delete', { confirm: 'form-game' })
   t.match(deleted, { status: 303, headers: { location: '/games?deleted' } })
   t.equal((await player.get('/games/form-game')).status, 404)
-  t.match((await player.get('/games?deleted')).text, /can be brought back/)
+  t.match((await player.get('/games?deleted')).text, /You can restore a deleted game for 30 days/)
   const restored = await player.submit('/games/restore', { game: game.id })
   t.match(restored, { status: 303, headers: { location: '/games/form-game/settings' } })
   t.equal((await player.get('/games/form-game')).status, 200)

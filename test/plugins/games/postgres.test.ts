@@ -9,7 +9,11 @@ const DAY = 86_400_000
 t.test('moves, media, analytics, invitations and removals hold on PostgreSQL', needsPostgres, async (t) => {
   const url = await (await startPostgres()).database()
   const platform = await startPlatform(t, {
-    config: { database: { driver: 'postgres', url }, secret: 'a secret of the cluster, long enough for it' },
+    config: {
+      database: { driver: 'postgres', url },
+      secret: 'a secret of the cluster, long enough for it',
+      limits: { uploadsPerPlayer: 100 },
+    },
   })
   const { app, clock, stranger } = platform
   const [player, friend] = [await platform.signUp(), await platform.signUp()]
@@ -63,7 +67,7 @@ t.test('moves, media, analytics, invitations and removals hold on PostgreSQL', n
   t.equal((await program.post(`/api/games/${last.id}/restore`)).status, 200)
   await program.delete(`/api/games/${last.id}`)
   clock.advance(31 * DAY)
-  await app.games.removals.purge(new AbortController().signal)
+  await app.games.deletion.purge(new AbortController().signal)
   t.same(await db.query('select * from game_days where game_id = ?', [last.id]), [])
   await app.games.media.sweep(new AbortController().signal)
 })

@@ -3,11 +3,10 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PNG } from 'pngjs'
 import t from 'tap'
-import { escapeXml } from '../../../core/sitemap.ts'
-import { gamePages } from '../../../plugins/games/sitemaps.ts'
+import { escapeXml } from '../../../core/pages/sitemap.ts'
+import { gamePages } from '../../../plugins/games/catalog/sitemaps.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
-t.setTimeout(120_000)
 const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens', 'games', 'docs'] })
 const { stranger, portal, app } = platform
 const maker = await platform.signUp()

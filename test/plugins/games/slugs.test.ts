@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isReserved, slugFrom } from '../../../plugins/games/slugs.ts'
+import { isReserved, slugFrom } from '../../../plugins/games/addresses/slugs.ts'
 
 t.test('a title makes a slug', async (t) => {
   const cases: [string, string][] = [

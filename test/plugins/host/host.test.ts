@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { verifiedMembers } from '../../../core/backup-archive.ts'
+import { verifiedMembers } from '../../../core/data/backups/archive.ts'
 import { newId } from '../../../core/ids.ts'
-import { BackgroundJob } from '../../../core/job-entities.ts'
-import { createLog } from '../../../core/log.ts'
-import { LogTail } from '../../../core/log-tail.ts'
+import { BackgroundJob } from '../../../core/jobs/job-entities.ts'
+import { createLog } from '../../../core/observe/log.ts'
+import { LogTail } from '../../../core/observe/log-tail.ts'
 import { definePlugin } from '../../../core/plugin.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
@@ -17,7 +17,7 @@ t.test('the overview says what is wrong and why, to administrators only', async 
       if (broken) throw new Error('no oil at redis://gate:hunter2@lamp.example:6379')
     })
     app.health.add('moon', async () => Promise.reject(new Error('behind clouds')), { vital: false })
-    app.overview.figures.push({ label: 'moths', order: 5, value: () => 17 })
+    app.hostDashboard.stats.push({ label: 'moths', order: 5, value: () => 17 })
     app.site.navigation.push({ label: 'Lamp', href: '/admin/lamp', place: 'host', order: 5 })
   })
   const platform = await startPlatform(t, { plugins: [lamp] })
@@ -131,7 +131,7 @@ t.test('the backup button gives a whole archive and leaves nothing behind; what 
   t.match(answer.headers['content-disposition'], /attachment; filename="gameyard-[\d-]+\.tar"/)
   const file = join(folder, 'backup.tar')
   writeFileSync(file, answer.rawPayload)
-  const members = await verifiedMembers(file, () => true)
+  const { members } = await verifiedMembers(file, () => true)
   t.ok(members.some(({ name }) => name === 'gameyard.db'))
   const left = () => readdirSync(platform.app.config.dataDir).filter((name) => name.startsWith('backup-'))
   for (let tries = 0; left().length > 0 && tries < 100; tries++) await new Promise((done) => setTimeout(done, 50))
@@ -142,7 +142,7 @@ t.test('the backup button gives a whole archive and leaves nothing behind; what 
   t.match((await host.get('/admin/storage')).text, 'Count again')
 })
 
-t.test('the host finds any game and takes it off the air, and undoes it with one button', async (t) => {
+t.test('the host finds any game and suspends it with a reason, and undoes it with one button', async (t) => {
   const platform = await startPlatform(t)
   const host = await platform.admin()
   const maker = await platform.signUp({ name: 'Mo' })
@@ -154,10 +154,15 @@ t.test('the host finds any game and takes it off the air, and undoes it with one
   t.match((await host.get('/admin/games?q=roof')).text, /Rooftop Relay.*Mo/s)
   t.match((await host.get(`/admin/games?q=${game.slug}`)).text, 'Rooftop Relay')
   t.match((await host.get('/admin/games?q=cellar')).text, 'Nothing found')
-  const gone = await host.submit(`/admin/games/${game.id}/take-off`, {})
-  t.equal((await platform.app.games.get(game.id)).playable, false)
+  const path = `/admin/games/${game.id}/suspend`
+  t.match(await host.get(path), { status: 200, text: /Suspend Rooftop Relay[\s\S]*A game by Mo/ })
+  t.match(await host.submit(path, { reason: ' ' }), { status: 400, text: /Say why/ })
+  t.equal((await platform.app.games.get(game.id)).suspended, null)
+  const gone = await host.submit(path, { reason: 'It copies <another> game.' })
+  t.match((await platform.app.games.get(game.id)).suspended, { reason: 'It copies <another> game.' })
+  t.match((await host.get('/admin/games')).text, 'It copies &lt;another> game.')
   const undo = /class="flash".*?action="([^"]+)"/s.exec((await host.get(gone.headers.location ?? '')).text)?.[1]
-  t.equal(undo, `/admin/games/${game.id}/put-back`)
+  t.equal(undo, `/admin/games/${game.id}/lift`)
   t.match(await host.submit(undo ?? '', {}), { status: 303 })
-  t.equal((await platform.app.games.get(game.id)).playable, true)
+  t.equal((await platform.app.games.get(game.id)).suspended, null)
 })

@@ -147,7 +147,7 @@ t.test('votes go with their voter, and with the game', async (t) => {
   await organiser.patch('/api/jam', { votingOpen: true })
   await ada.put('/api/jam/votes/fun', { gameId: snake.id })
   await ben.put('/api/jam/votes/fun', { gameId: pong.id })
-  await platform.app.identity.removal.remove(ada.id)
+  await platform.app.identity.deletion.remove(ada.id)
   t.match((await ben.get('/api/jam')).body, { voters: 1, entries: [{ title: 'Snake' }] }, 'her game is gone with her')
   await ben.delete(`/api/jam/entries/${snake.id}`)
   t.strictSame((await ben.get('/api/jam')).body.entries, [])

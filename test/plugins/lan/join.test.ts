@@ -1,5 +1,5 @@
 import t from 'tap'
-import { homeOf } from '../../../clients/cli/login.ts'
+import { homeOf } from '../../../clients/cli/platform.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
 const LAN = { lan: { enabled: true, address: '127.0.0.1', name: 'yard' } }

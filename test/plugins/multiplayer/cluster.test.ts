@@ -9,8 +9,6 @@ import { needsRedis, startRedis } from '../../kit/redis.ts'
 import { type Server, startServer } from '../../kit/server.ts'
 import { headersOf, RoomSocket, signInTo } from './kit.ts'
 
-t.setTimeout(180_000)
-
 const PORTAL = 'localhost:8080'
 const BACK_WITHIN_MS = 5000
 

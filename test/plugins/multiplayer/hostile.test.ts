@@ -1,3 +1,4 @@
+// In a process of its own: it measures how much memory this one takes.
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -7,17 +8,18 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import WebSocket from 'ws'
 import { NODE_FLAGS } from '../../../bin/node-flags.js'
+import { amount } from '../../kit/extent.ts'
 import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
-import { makeToken } from '../../kit/remote.ts'
+import { makeToken } from '../../kit/remote-sign-up.ts'
 import { type Server, startServer } from '../../kit/server.ts'
 import { ask } from '../../kit/upload.ts'
 import { headersOf, RoomSocket, signInTo, upgrade } from './kit.ts'
 
 t.setTimeout(600_000)
 
-/** How many sockets come and go; a longer run is asked for by the environment. */
-const CONNECTS = Number(process.env.GAMEYARD_CONNECTS ?? 600)
+/** How many sockets come and go. */
+const CONNECTS = amount(100, 10_000)
 /** How many before: by then the program has taken from the system what it keeps (new objects alone: three times 16 MB). */
 const WARM = Math.max(CONNECTS, 2000)
 const ROOM = '/mp/rooms/lobby'

@@ -183,9 +183,27 @@ t.test('a player who is signed out everywhere is out of the room', async (t) => 
   const [first, second] = [open(ada), open(bob)]
   await first.enter()
   await second.enter()
-  await platform.app.identity.players.resetPassword(ada.account.email, 'another yard battery fence')
+  await platform.app.identity.passwords.reset(ada.account.email, 'another yard battery fence')
   t.equal(await first.closed, 1008)
   t.match(await second.next('leave'), { id: 'p1', reason: 'closed' })
+})
+
+t.test('a player whose sign-in was sealed with a stolen key is out of the room', async (t) => {
+  const { platform, host, ada, bob, open } = await withPlayers(t, { guests: true })
+  const [player, guest] = [
+    open(ada),
+    new RoomSocket(t, platform, '/mp/rooms/lobby', { host, origin: `http://${host}` }),
+  ]
+  await player.enter()
+  await guest.enter()
+  await platform.app.keyRings.rotate('sessions', { immediate: false })
+  const later = open(bob)
+  await later.enter()
+  await platform.app.keyRings.rotate('sessions', { immediate: true })
+  t.equal(await player.closed, 1008)
+  t.equal(await later.closed, 1008)
+  guest.say({ t: 'ping', id: 1 })
+  t.match(await guest.next('pong'), { id: 1 }, 'guests carry nothing that is sealed')
 })
 
 t.test('whoever would not be let in any more is out of the room at once, and does not come back', async (t) => {
@@ -261,7 +279,7 @@ t.test('whoever would not be let in any more is out of the room at once, and doe
     t.equal((await program.delete(`/api/games/${game.id}`)).status, 204)
     await gone(sockets)
     t.equal((await upgrade(platform, room, strange)).status, 404)
-    await platform.app.games.removals.restore(owner.id, game.id)
+    await platform.app.games.deletion.restore(owner.id, game.id)
   })
 
   await t.test('whoever signed in by an application that is deleted, while guests stay', async () => {

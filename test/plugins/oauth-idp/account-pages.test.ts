@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import jpeg from 'jpeg-js'
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import { inFull } from '../../kit/extent.ts'
 import { PASSWORD, startPlatform } from '../../kit/platform.ts'
 import { linkIn, startSmtp } from '../../kit/smtp.ts'
 
@@ -14,7 +15,7 @@ const looks = [
 ] as const
 const club = { issuer: 'http://127.0.0.1:9', clientId: 'yard', clientSecret: 'x', label: 'the Club' }
 
-t.test('account pages are accessible and fit, on a phone and a desk, by day and by night', async (t) => {
+inFull(t)?.test('account pages are accessible and fit, on a phone and a desk, by day and by night', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const auth = { guests: true, signUp: 'invite', providers: { club } }

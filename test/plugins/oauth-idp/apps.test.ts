@@ -207,7 +207,7 @@ t.test('the application made with a game stays its own, whatever else is linked 
 
   await program.delete(`/api/games/${game.id}`)
   platform.clock.advance(31 * 86_400_000)
-  await platform.app.games.removals.purge(new AbortController().signal)
+  await platform.app.games.deletion.purge(new AbortController().signal)
   t.equal(await apps.find(game.clientId), null, 'its own goes with it')
   t.match(await apps.find(elder.clientId), { gameId: null }, 'the other stands alone')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { authorizeUrl, decide, exchange, pkce, REDIRECT_URI, registerApp, sentBack } from '../../kit/oauth.ts'
+import { authorizeUrl, decide, exchange, pkce, REDIRECT_URI, redirectParameters, registerApp } from '../../kit/oauth.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens']
@@ -22,11 +22,11 @@ t.test('a player is asked once, and the code goes to the game with state and iss
   t.match(page.text, player.account.email, 'what it would learn is shown')
 
   const allowed = await decide(player, url, 'allow')
-  t.match(sentBack(allowed), { state: 'ä &=?#%20', iss: 'http://localhost:8080', code: /^[\w-]{43}$/ })
+  t.match(redirectParameters(allowed), { state: 'ä &=?#%20', iss: 'http://localhost:8080', code: /^[\w-]{43}$/ })
   t.equal(allowed.headers['cross-origin-resource-policy'], 'cross-origin')
 
-  t.match(sentBack(await player.get(url)), { code: /^[\w-]{43}$/ }, 'not asked again')
-  t.ok(sentBack(await player.get(authorizeUrl(app, { scope: 'profile' })))?.code, 'nor for less')
+  t.match(redirectParameters(await player.get(url)), { code: /^[\w-]{43}$/ }, 'not asked again')
+  t.ok(redirectParameters(await player.get(authorizeUrl(app, { scope: 'profile' })))?.code, 'nor for less')
   const other = await platform.signUp()
   t.equal((await other.get(url)).status, 200, 'another player is asked')
 })
@@ -36,7 +36,7 @@ t.test('asked for more than before, the player is asked again, and a no is a no'
   await decide(player, authorizeUrl(app, { scope: 'profile' }), 'allow')
   const more = authorizeUrl(app, { scope: 'profile email' })
   t.equal((await player.get(more)).status, 200)
-  t.match(sentBack(await decide(player, more, 'deny')), {
+  t.match(redirectParameters(await decide(player, more, 'deny')), {
     error: 'access_denied',
     state: 'a state',
     iss: 'http://localhost:8080',
@@ -123,10 +123,10 @@ t.test('every other error is told to the game', async (t) => {
     ['consent without asking', { prompt: 'none' }, 'consent_required'],
   ]
   for (const [what, change, error] of cases) {
-    const answer = sentBack(await player.get(authorizeUrl(app, change)))
+    const answer = redirectParameters(await player.get(authorizeUrl(app, change)))
     t.match(answer, { error, state: 'a state', iss: 'http://localhost:8080', error_description: String }, what)
   }
-  const twice = sentBack(await player.get(authorizeUrl(app, { state: ['a', 'b'] })))
+  const twice = redirectParameters(await player.get(authorizeUrl(app, { state: ['a', 'b'] })))
   t.equal(twice?.error, 'invalid_request')
   t.equal(twice?.state, undefined, 'of two states neither is sent back')
 })
@@ -134,22 +134,22 @@ t.test('every other error is told to the game', async (t) => {
 t.test('prompt=none never shows a page, and prompt=login asks again', async (t) => {
   const { platform, player, app } = await start(t)
   const silent = authorizeUrl(app, { prompt: 'none' })
-  t.match(sentBack(await platform.stranger.get(silent)), { error: 'login_required', state: 'a state' })
+  t.match(redirectParameters(await platform.stranger.get(silent)), { error: 'login_required', state: 'a state' })
   await decide(player, authorizeUrl(app), 'allow')
-  t.ok(sentBack(await player.get(silent))?.code)
+  t.ok(redirectParameters(await player.get(silent))?.code)
 
   const again = await player.get(authorizeUrl(app, { prompt: 'login' }))
   const signIn = new URL(again.headers.location as string, platform.portal)
   t.match(signIn, { pathname: '/sign-in' })
   t.equal((await player.get(signIn.pathname + signIn.search)).status, 200, 'although signed in')
-  t.ok(sentBack(await player.get(signIn.searchParams.get('returnTo') as string))?.code, 'and then goes on')
+  t.ok(redirectParameters(await player.get(signIn.searchParams.get('returnTo') as string))?.code, 'and then goes on')
   t.equal((await player.get(authorizeUrl(app, { prompt: 'consent' }))).status, 200)
 })
 
 t.test('a public client needs PKCE', async (t) => {
   const { player, app } = await start(t, { public: true })
   t.equal(app.clientSecret, null)
-  t.match(sentBack(await player.get(authorizeUrl(app))), { error: 'invalid_request' })
+  t.match(redirectParameters(await player.get(authorizeUrl(app))), { error: 'invalid_request' })
   t.equal((await player.get(authorizeUrl(app, pkce().challenge))).status, 200)
 })
 
@@ -168,9 +168,9 @@ t.test('a redirect carries nothing of the request into a header', async (t) => {
   await decide(player, authorizeUrl(app), 'allow')
   const answer = await player.get(authorizeUrl(app, { state: 'x\r\nset-cookie: evil=1' }))
   t.equal(answer.headers['set-cookie'], undefined)
-  t.match(sentBack(answer), { state: 'x\r\nset-cookie: evil=1' })
+  t.match(redirectParameters(answer), { state: 'x\r\nset-cookie: evil=1' })
   const long = await player.get(authorizeUrl(app, { state: 's'.repeat(8000) }))
-  t.equal(sentBack(long)?.state?.length, 8000)
+  t.equal(redirectParameters(long)?.state?.length, 8000)
 })
 
 t.test('a game that lives here is not asked about for names at its own addresses, but for all else', async (t) => {
@@ -198,20 +198,20 @@ t.test('a game that lives here is not asked about for names at its own addresses
   const app = { id, ...game.oauth }
   const ask = (to: string, changes = {}) =>
     player.get(authorizeUrl(app, { redirect_uri: to, scope: 'openid profile', ...changes }))
-  t.ok(sentBack(await ask(redirectUri), redirectUri)?.code)
-  t.ok(sentBack(await ask(redirectUri, { prompt: 'none' }), redirectUri)?.code, 'in a frame too')
+  t.ok(redirectParameters(await ask(redirectUri), redirectUri)?.code)
+  t.ok(redirectParameters(await ask(redirectUri, { prompt: 'none' }), redirectUri)?.code, 'in a frame too')
   t.equal((await ask(redirectUri, { scope: 'profile email' })).status, 200)
   for (const to of elsewhere) {
     const page = await ask(to)
     t.match(page, { status: 200, text: new RegExp(`Sends you to.*${new URL(to).host}.*Allow`, 's') }, to)
-    t.match(sentBack(await ask(to, { prompt: 'none' }), to), { error: 'consent_required' }, to)
+    t.match(redirectParameters(await ask(to, { prompt: 'none' }), to), { error: 'consent_required' }, to)
   }
   const url = authorizeUrl(app, { scope: 'openid profile' })
-  const { code } = sentBack(await decide(player, url, 'allow')) ?? {}
+  const { code } = redirectParameters(await decide(player, url, 'allow')) ?? {}
   t.equal(
     (await exchange(platform.stranger, app, code as string)).status,
     200,
     'with a yes, its server elsewhere learns',
   )
-  t.ok(sentBack(await ask(REDIRECT_URI))?.code, 'and is not asked about again')
+  t.ok(redirectParameters(await ask(REDIRECT_URI))?.code, 'and is not asked about again')
 })

@@ -55,7 +55,7 @@ t.test('a player goes from a game to sign-in and consent, and back with a code',
     await page.goto(`${platform.portal}/settings/connected`)
     await inspect(t, page, `connected-${name}`)
     await page.click('button:has-text("Disconnect")')
-    await page.waitForSelector('text=No game knows you yet')
+    await page.waitForSelector('text=No game has access yet')
     await page.goto(`${platform.portal}/oauth/logout`)
     await inspect(t, page, `logout-${name}`)
     t.same(complaints, [], name)

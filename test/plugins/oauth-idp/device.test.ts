@@ -60,7 +60,7 @@ t.test('the command line signs in by a code that its player approves, and gets a
   t.match(again, { status: 400, body: { error: 'invalid_grant' } }, 'once')
   t.equal((await cli.delete('/api/cli/tokens')).status, 204)
   t.equal((await cli.get('/api/cli/whoami')).status, 401)
-  t.match((await player.get('/settings/connected')).text, /No game knows you yet/, 'the command line is no game')
+  t.match((await player.get('/settings/connected')).text, /No game has access yet/, 'the command line is no game')
 })
 
 t.test('whoever asks too fast is told so, and has to wait longer each time', async (t) => {
@@ -122,7 +122,7 @@ t.test("a game's device gets an access token of the scopes that were shown", asy
   t.match(bad, { status: 400, body: { error: 'invalid_scope' } })
   const disabled = await begin(platform, app)
   await player.submit('/oauth/device', { user_code: disabled.user_code, decision: 'allow' })
-  await platform.app.identity.players.resetPassword(player.account.email, 'another yard battery')
+  await platform.app.identity.passwords.reset(player.account.email, 'another yard battery')
   t.match(await poll(platform, disabled.device_code, app), { body: { error: 'invalid_grant' } }, 'a new password')
 })
 

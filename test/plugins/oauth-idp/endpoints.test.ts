@@ -77,34 +77,100 @@ t.test('each endpoint of clients takes a form, one way to authenticate, and each
   }
 })
 
-t.test('a page of any origin may call what an application without a server needs', async (t) => {
-  const { platform } = await start(t)
-  for (const endpoint of ['token', 'userinfo', 'revoke', 'device_authorization']) {
-    const preflight = await platform.stranger.request('OPTIONS', `/api/oauth/${endpoint}`, undefined, {
-      headers: { origin: 'https://game.example', 'access-control-request-method': 'POST' },
-    })
-    t.match(preflight, {
-      status: 204,
-      headers: {
-        'access-control-allow-origin': '*',
-        'access-control-allow-methods': /POST/,
-        'access-control-allow-headers': /authorization/,
-      },
-    })
-    t.equal(preflight.headers['access-control-allow-credentials'], undefined)
-    const refused = await platform.stranger.submit(
-      `/api/oauth/${endpoint}`,
-      {},
-      { headers: { origin: 'https://x.example' } },
-    )
-    t.match(refused, { status: 401, headers: { 'access-control-allow-origin': '*' } }, `${endpoint}: errors too`)
+const CLIENT_ENDPOINTS = ['token', 'revoke', 'device_authorization'] as const
+const preflight = (platform: Platform, endpoint: string, origin: string) =>
+  platform.stranger.request('OPTIONS', `/api/oauth/${endpoint}`, undefined, {
+    headers: { origin, 'access-control-request-method': 'POST' },
+  })
+
+t.test('a page calls the endpoints of clients for a public client, from an origin of its redirect URIs', async (t) => {
+  const { platform, player } = await start(t)
+  const open = await registerApp(platform, player, {
+    public: true,
+    redirectUris: ['https://game.example:8443/callback', 'http://127.0.0.1/callback'],
+  })
+  const { body: other } = await (await platform.program(player)).post('/api/oauth/apps', {
+    ...{ name: 'Other', public: true, redirectUris: ['https://other.example/'] },
+  })
+  const call = (endpoint: string, origin: string, form: Record<string, string>) =>
+    platform.stranger.submit(`/api/oauth/${endpoint}`, form, { headers: { origin } })
+  for (const endpoint of CLIENT_ENDPOINTS) {
+    // A native application learns the port of its loopback address when it starts (RFC 8252 section 7.3).
+    for (const origin of ['https://game.example:8443', 'http://127.0.0.1', 'http://127.0.0.1:51004']) {
+      const headers = { 'access-control-allow-origin': origin, vary: /\borigin\b/i }
+      const asked = await preflight(platform, endpoint, origin)
+      t.match(asked, {
+        status: 204,
+        headers: {
+          ...headers,
+          'access-control-allow-methods': 'POST',
+          'access-control-allow-headers': /authorization/,
+        },
+      })
+      t.equal(asked.headers['access-control-allow-credentials'], undefined)
+      const answer = await call(endpoint, origin, { client_id: open.clientId })
+      t.match(answer.headers, headers, `${endpoint}: ${origin}, errors too`)
+      const wrong = await call(endpoint, origin, { client_id: open.clientId, client_secret: 'x' })
+      t.match(wrong, { status: 401, headers }, `${endpoint}: ${origin}, and that it has no secret`)
+    }
+    const elsewhere = [
+      'https://other.example',
+      'https://game.example',
+      'http://game.example:8443',
+      'null',
+      'x',
+      'http://',
+    ]
+    for (const origin of elsewhere) {
+      const { headers } = await call(endpoint, origin, { client_id: open.clientId })
+      t.equal(headers['access-control-allow-origin'], undefined, `${endpoint}: not from ${origin}`)
+      t.match(headers, { vary: /\borigin\b/i }, 'nor may a cache give it what another got')
+    }
+    const theirs = await call(endpoint, 'https://other.example', { client_id: other.clientId })
+    t.match(theirs.headers, { 'access-control-allow-origin': 'https://other.example' })
   }
+  t.equal(
+    (await preflight(platform, 'token', 'https://other.example')).headers['access-control-allow-origin'],
+    'https://other.example',
+    'which client will be named is not known yet',
+  )
+  await (await platform.program(player)).delete(`/api/oauth/apps/${other.id}`)
+  const { headers } = await preflight(platform, 'token', 'https://other.example')
+  t.equal(headers['access-control-allow-origin'], undefined, 'and no longer once it is gone')
+})
+
+t.test('no page calls them for a client with a secret, or for one that is unknown', async (t) => {
+  const { platform, player, app } = await start(t)
+  const origin = 'https://game.example'
+  for (const endpoint of [...CLIENT_ENDPOINTS, 'introspect'] as const) {
+    const before = await preflight(platform, endpoint, origin)
+    t.equal(before.headers['access-control-allow-origin'], undefined, `OPTIONS ${endpoint}`)
+    for (const form of [{ client_id: app.clientId, client_secret: app.clientSecret }, { client_id: 'x' }, {}]) {
+      const url = `/api/oauth/${endpoint}`
+      const answer = await platform.stranger.submit(url, form, { headers: { origin } })
+      t.equal(answer.headers['access-control-allow-origin'], undefined, `${endpoint} ${Object.keys(form)}`)
+    }
+  }
+  const code = await obtainCode(player, app)
+  const answer = await exchange(platform.stranger, app, code, {}, { origin })
+  t.match(answer, { status: 200, body: { access_token: String } }, 'a server may send an origin')
+  t.equal(answer.headers['access-control-allow-origin'], undefined, 'but a page can not read the answer')
+})
+
+t.test('a page of any origin asks who the player behind an access token is', async (t) => {
+  const { platform } = await start(t)
+  t.match(await preflight(platform, 'userinfo', 'https://x.example'), {
+    status: 204,
+    headers: { 'access-control-allow-origin': '*', 'access-control-allow-headers': /authorization/ },
+  })
+  const refused = await platform.stranger.get('/api/oauth/userinfo', { headers: { origin: 'https://x.example' } })
+  t.match(refused, { status: 401, headers: { 'access-control-allow-origin': '*' } }, 'errors too')
   t.equal((await platform.stranger.get('/api/oauth/apps')).headers['access-control-allow-origin'], undefined)
 })
 
 t.test('players see which games know them, and end it at once', async (t) => {
   const { platform, player, app } = await start(t, { name: 'Rooftop <b>Relay', homepageUrl: 'https://relay.example/' })
-  t.match((await player.get('/settings/connected')).text, /No game knows you yet/)
+  t.match((await player.get('/settings/connected')).text, /No game has access yet/)
   const tokens = await obtainTokens(player, platform.stranger, app, 'profile email')
   const code = await obtainCode(player, app)
   const page = await player.get('/settings/connected')
@@ -118,7 +184,7 @@ t.test('players see which games know them, and end it at once', async (t) => {
   t.match(await player.submit(url, {}), { status: 303, headers: { location: '/settings/connected?done=revoked' } })
   t.notOk(await works(platform, tokens.access_token))
   t.match(await exchange(platform.stranger, app, code), { status: 400, body: { error: 'invalid_grant' } })
-  t.match((await player.get('/settings/connected')).text, /No game knows you yet/)
+  t.match((await player.get('/settings/connected')).text, /No game has access yet/)
   t.equal((await player.submit(url, {})).status, 404)
 })
 
@@ -145,4 +211,11 @@ t.test("a game's owner sees how many sign in, and nobody else does", async (t) =
   t.equal((await other.get(`/api/oauth/apps/${app.id}/analytics`)).status, 404)
   const blind = await platform.program(player, ['games:read'])
   t.equal((await blind.get(`/api/oauth/apps/${app.id}/analytics`)).status, 403)
+
+  const { identity } = platform.app
+  platform.clock.advance(400 * 86_400_000)
+  const total = async () => (await identity.signIns.between(app.clientId, '2026-11-21', today)).total
+  t.equal(await total(), 4)
+  await identity.sweep()
+  t.equal(await total(), 1, 'who signed in on which day is forgotten after 400 days')
 })

@@ -17,7 +17,7 @@ t.test('a guest has a name and nothing else, and is kept by the browser', async 
   t.match(String(headers['set-cookie']), /HttpOnly/)
   t.match((await browser.get('/api/auth/session')).body, { signedIn: true, user: { id: body.user.id } })
   t.match(await browser.post('/api/auth/guest', { name: ' ' }), { status: 400 })
-  t.match((await browser.get('/settings')).text, /Keep this player/)
+  t.match((await browser.get('/settings')).text, /Create an account/)
   t.match((await browser.get('/sign-out')).text, /come back as the same player/)
 })
 
@@ -110,7 +110,7 @@ t.test('a guest whom no browser remembers is forgotten', async (t) => {
   const guest = new Client(platform.app)
   const { id } = (await guest.post('/api/auth/guest', { name: 'Ada' })).body.user
   const { identity } = platform.app
-  const { removal, signUp } = identity
+  const { deletion, signUp } = identity
   /** Guests whose browsers are gone, and what is left to them. */
   const left = async (name: string, also: (guest: PlayerClient) => Promise<unknown>): Promise<string> => {
     const browser = new Client(platform.app)
@@ -134,7 +134,7 @@ t.test('a guest whom no browser remembers is forgotten', async (t) => {
   t.ok(await identity.players.find(id))
   platform.clock.advance(2 * DAY)
   for (const one of kept) {
-    await removal.remove(one, (em) => signUp.isLost(em, one))
+    await deletion.remove(one, (em) => signUp.isLost(em, one))
     t.ok(await identity.players.find(one), 'not even when they are about to be')
   }
   await identity.sweep()

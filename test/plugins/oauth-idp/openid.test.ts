@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import t from 'tap'
-import { authorizeUrl, callEndpoint, decide, exchange, obtainCode, registerApp, sentBack } from '../../kit/oauth.ts'
+import {
+  authorizeUrl,
+  callEndpoint,
+  decide,
+  exchange,
+  obtainCode,
+  redirectParameters,
+  registerApp,
+} from '../../kit/oauth.ts'
 import { Client, type Platform, startPlatform } from '../../kit/platform.ts'
 
 async function start(t: Parameters<typeof startPlatform>[0]) {
@@ -60,20 +68,60 @@ t.test('two keys are published, and a rotation leaves nobody with an unknown one
   platform.clock.advance(2 * 86_400_000)
   await platform.app.identity.sweep()
   t.equal((await keysOf(platform)).length, 2)
-  const { identity, db, clock, keys } = platform.app
+  const { identity, db, clock, keys, keyRings } = platform.app
   const { SigningKeys } = await import('../../../plugins/oauth-idp/oauth/signing-keys.ts')
-  const node = new SigningKeys({ db, clock, wrappingKey: keys.derive('oauth-idp/signing-keys') })
+  const node = new SigningKeys({ db, clock, keyRings, wrappingKey: keys.derive('oauth-idp/signing-keys') })
   t.equal((await node.current()).kid, (await identity.signingKeys.current()).kid, 'another node signs with the same')
-  const foreign = new SigningKeys({ db, clock, wrappingKey: keys.derive('another secret') })
+  const foreign = new SigningKeys({ db, clock, keyRings, wrappingKey: keys.derive('another secret') })
   await t.rejects(foreign.current(), /encrypted under another secret/)
+})
+
+t.test('keys that are turned over by hand go on through an overlap, and stolen ones end at once', async (t) => {
+  const { platform, player, app } = await start(t)
+  const { keyRings, identity } = platform.app
+  const signed = async () =>
+    (await exchange(platform.stranger, app, await obtainCode(player, app, { scope: 'openid' }))).body.id_token
+  const kids = async () => (await keysOf(platform)).map((key: { kid: string }) => key.kid) as string[]
+  const kid = (token: string) => decodeProtectedHeader(token).kid as string
+  const first = await signed()
+  const before = await kids()
+  platform.clock.advance(1000)
+  await keyRings.rotate('signing', { immediate: false })
+  const second = await signed()
+  t.not(kid(second), kid(first))
+  t.ok(before.includes(kid(second)), 'clients that keep the set know the new one')
+  t.ok((await kids()).includes(kid(first)), 'both are published')
+  await verify(platform, first, app.clientId)
+  await verify(platform, second, app.clientId)
+  await identity.sweep()
+  t.equal((await kids()).length, 3)
+  platform.clock.advance(86_400_000)
+  await identity.sweep()
+  t.equal((await kids()).length, 2, 'a day later the old one is gone')
+
+  const third = await signed()
+  const stolen = await kids()
+  await keyRings.rotate('signing', { immediate: true })
+  const fresh = await kids()
+  t.same(
+    fresh.filter((one) => stolen.includes(one)),
+    [],
+    'the next one, which was there already, is not used either',
+  )
+  await t.rejects(verify(platform, third, app.clientId), { code: 'ERR_JWKS_NO_MATCHING_KEY' })
+  await verify(platform, await signed(), app.clientId)
+  await identity.sweep()
+  t.same(await kids(), fresh)
+  const rows = await platform.app.db.query('select period from oauth_signing_keys')
+  t.equal(rows.length, 2, 'what was stolen is not kept')
 })
 
 t.test('of nodes that start at once one key wins', async (t) => {
   const { platform } = await start(t)
   const { SigningKeys } = await import('../../../plugins/oauth-idp/oauth/signing-keys.ts')
-  const { db, clock, keys } = platform.app
+  const { db, clock, keys, keyRings } = platform.app
   const wrappingKey = keys.derive('oauth-idp/signing-keys')
-  const nodes = Array.from({ length: 8 }, () => new SigningKeys({ db, clock, wrappingKey }).current())
+  const nodes = Array.from({ length: 8 }, () => new SigningKeys({ db, clock, keyRings, wrappingKey }).current())
   t.equal(new Set((await Promise.all(nodes)).map(({ kid }) => kid)).size, 1)
 })
 
@@ -105,12 +153,12 @@ t.test('max_age asks for a fresh sign-in', async (t) => {
   const url = (changes: Record<string, string>) => authorizeUrl(app, { scope: 'openid', ...changes })
   await decide(player, url({}), 'allow')
   platform.clock.advance(60_000)
-  t.ok(sentBack(await player.get(url({ max_age: '61' })))?.code)
-  t.match(sentBack(await player.get(url({ max_age: '59', prompt: 'none' }))), { error: 'login_required' })
+  t.ok(redirectParameters(await player.get(url({ max_age: '61' })))?.code)
+  t.match(redirectParameters(await player.get(url({ max_age: '59', prompt: 'none' }))), { error: 'login_required' })
   const asked = await player.get(url({ max_age: '59' }))
   t.match(asked.headers.location, /^\/sign-in\?prompt=login/)
-  t.match(sentBack(await player.get(url({ max_age: 'soon' }))), { error: 'invalid_request' })
-  t.match(sentBack(await player.get(url({ nonce: 'n'.repeat(501) }))), { error: 'invalid_request' })
+  t.match(redirectParameters(await player.get(url({ max_age: 'soon' }))), { error: 'invalid_request' })
+  t.match(redirectParameters(await player.get(url({ nonce: 'n'.repeat(501) }))), { error: 'invalid_request' })
 })
 
 t.test('a game signs its player out, and nobody else can without being asked', async (t) => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
+import { inFull } from '../../kit/extent.ts'
 import { authorizeUrl, registerApp } from '../../kit/oauth.ts'
 import { PASSWORD, startPlatform } from '../../kit/platform.ts'
 
@@ -10,7 +11,7 @@ const looks = [
   { name: 'desk-dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
 ] as const
 
-t.test('every page is accessible and fits, on a phone and a desk, by day and by night', async (t) => {
+inFull(t)?.test('every page is accessible and fits, on a phone and a desk, by day and by night', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens'], listen: true })

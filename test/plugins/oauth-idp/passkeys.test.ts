@@ -29,7 +29,7 @@ t.test('a passkey is added, signs in, and is removed, in a real browser', async 
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.waitForURL(`${portal}/settings/security`)
-  await page.getByLabel('What to call it').fill('My laptop')
+  await page.getByLabel('Name', { exact: true }).fill('My laptop')
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.getByText('The passkey is added.').waitFor()
   t.match(await page.locator('main').textContent(), /My laptop/)

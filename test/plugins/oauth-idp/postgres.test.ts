@@ -78,7 +78,7 @@ t.test('so do guests, links and what administrators do', needsPostgres, async (t
     administration.setDisabled(admin.id, true),
   ])
   t.equal(both.filter(({ status }) => status === 'fulfilled').length, 1, 'one administrator is left')
-  await platform.app.identity.removal.remove(id)
+  await platform.app.identity.deletion.remove(id)
   t.equal(await players.find(id), null)
   await signUp.guest('Lost', '127.0.0.1')
   platform.clock.advance(31 * 86_400_000)

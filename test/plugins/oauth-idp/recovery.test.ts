@@ -120,9 +120,9 @@ t.test('the answer tells nothing of whether there is an account', async (t) => {
     times.known.push(known.ms)
     times.unknown.push(unknown.ms)
   }
-  const median = (values: number[]) => values.sort((a, b) => a - b)[12] as number
-  const apart = Math.abs(median(times.known) - median(times.unknown))
-  t.ok(apart < 15, `the medians are ${apart.toFixed(1)} ms apart`)
+  // The fastest of each: what else the machine does only adds.
+  const apart = Math.abs(Math.min(...times.known) - Math.min(...times.unknown))
+  t.ok(apart < 15, `the fastest are ${apart.toFixed(1)} ms apart`)
   await letterTo('ada@example.org')
   t.notOk(
     inbox.some(({ to }) => to.includes('eve@example.org')),
@@ -206,7 +206,7 @@ t.test('with the log driver the link is in the log, and nothing else of it is', 
   const { log, lines } = captureLog()
   const platform = await startPlatform(t, { only, log })
   await platform.signUp({ email: 'ada@example.org' })
-  t.match((await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })).text, /in its log/)
+  t.match((await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })).text, /in the log/)
   let letter: { text: string } | undefined
   for (let tries = 0; tries < 300 && !letter; tries++) {
     letter = lines().find(({ subject }) => subject !== undefined) as { text: string } | undefined

@@ -101,6 +101,6 @@ t.test('they die with what they rest on', async (t) => {
   await player.submit(`/settings/connected/${app.clientId}/revoke`, {})
   t.match(await refresh(tokens.refresh_token), { status: 400 }, 'a withdrawn consent')
   const again = await obtainTokens(player, platform.stranger, app, SCOPE)
-  await platform.app.identity.players.resetPassword(player.account.email, 'another yard battery')
+  await platform.app.identity.passwords.reset(player.account.email, 'another yard battery')
   t.match(await refresh(again.refresh_token), { status: 400 }, 'a new password')
 })

@@ -47,19 +47,19 @@ t.test('a player signs another browser out', async (t) => {
 
 t.test('who was let in by a password that is replaced before the session begins is not in', async (t) => {
   const platform = await startPlatform(t, { only })
-  const { players } = platform.app.identity
+  const { passwords } = platform.app.identity
   const player = await platform.signUp()
   const { email } = player.account
-  const authenticate = players.authenticate.bind(players)
-  t.teardown(() => Object.assign(players, { authenticate }))
+  const authenticate = passwords.authenticate.bind(passwords)
+  t.teardown(() => Object.assign(passwords, { authenticate }))
   let current = PASSWORD
   /** The next check of a password is followed by a reset, before anything comes of it. */
   const resetAfterCheck = (next: string) =>
-    Object.assign(players, {
+    Object.assign(passwords, {
       authenticate: async (...given: Parameters<typeof authenticate>) => {
-        Object.assign(players, { authenticate })
+        Object.assign(passwords, { authenticate })
         const known = await authenticate(...given)
-        await players.resetPassword(email, next)
+        await passwords.reset(email, next)
         current = next
         return known
       },

@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import t from 'tap'
-import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+import { Client, PASSWORD, type Platform, startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens']
 
@@ -90,7 +91,7 @@ t.test('a password typed on another keyboard is the same password', async (t) =>
 })
 
 t.test('nothing tells whether an account exists', async (t) => {
-  const platform = await startPlatform(t, { only })
+  const platform = await startPlatform(t, { only, config: { auth: { passwordHashing: {} } } })
   await platform.signUp({ email: 'ada@example.org' })
   const attempt = async (email: string) => {
     const start = performance.now()
@@ -107,9 +108,41 @@ t.test('nothing tells whether an account exists', async (t) => {
   t.match(known[0]?.answer, { status: 401, body: { error: { code: 'invalid_credentials' } } })
   t.same(known[0]?.answer, unknown[0]?.answer, 'the same answer')
   t.same((await attempt('not an address')).answer, unknown[0]?.answer, 'also for what can be no account')
-  const median = (list: { ms: number }[]) => list.map(({ ms }) => ms).sort((a, b) => a - b)[6] ?? 0
-  const ratio = median(known) / median(unknown)
+  // The fastest of each: what else the machine does only adds.
+  const fastest = (list: { ms: number }[]) => Math.min(...list.map(({ ms }) => ms))
+  const ratio = fastest(known) / fastest(unknown)
   t.ok(ratio > 0.6 && ratio < 1.67, `the same time (${ratio.toFixed(2)})`)
+})
+
+t.test('a hash of another cost is renewed when its player signs in', async (t) => {
+  const folder = t.testdir()
+  const withMemory = (memory: number) => ({
+    auth: { passwordHashing: { memory, passes: 1 } },
+    database: { driver: 'sqlite', file: join(folder, 'yard.db') },
+  })
+  const hashes = async (platform: Platform) =>
+    (await platform.app.db.query<{ hash: string }>('select password_hash as hash from players')).map(({ hash }) => hash)
+  const before = await startPlatform(t, { only, config: withMemory(16) })
+  await before.signUp({ email: 'ada@example.org' })
+  t.match(await hashes(before), [/^\$argon2id\$v=19\$m=16,t=1,p=1\$/])
+  await before.app.close()
+
+  const after = await startPlatform(t, { only, config: withMemory(32) })
+  const attempt = (password: string) => after.stranger.post('/api/auth/sign-in', { email: 'ada@example.org', password })
+  t.equal((await attempt('not the password')).status, 401)
+  t.match(await hashes(after), [/m=16,/], 'not by who does not know it')
+  t.equal((await attempt(PASSWORD)).status, 200)
+  const renewed = await hashes(after)
+  t.match(renewed, [/^\$argon2id\$v=19\$m=32,t=1,p=1\$/])
+  t.equal((await attempt(PASSWORD)).status, 200)
+  t.same(await hashes(after), renewed, 'once')
+})
+
+t.test('the default cost is what OWASP recommends', async (t) => {
+  const platform = await startPlatform(t, { only, config: { auth: { passwordHashing: {} } } })
+  await platform.signUp()
+  const [row] = await platform.app.db.query<{ hash: string }>('select password_hash as hash from players')
+  t.match(row?.hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
 })
 
 t.test('the eleventh attempt in a minute is refused, for that account and address alone', async (t) => {
@@ -213,6 +246,16 @@ t.test('a session lives thirty days from the last visit', async (t) => {
   t.equal((await platform.app.identity.sessions.list(player.id)).length, 0)
 })
 
+t.test('a session of a player who is disabled is nobody, however that came to be', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  // As by a node that missed the event, or by hand: the session itself is still there.
+  await platform.app.db.execute('update players set disabled = ? where id = ?', [true, player.id])
+  platform.clock.advance(5000)
+  t.match(await player.get('/api/auth/session'), { status: 200, body: { signedIn: false } })
+  t.equal((await player.get('/api/tokens')).status, 401)
+})
+
 t.test('on https the cookie is __Host- and Secure', async (t) => {
   const platform = await startPlatform(t, {
     only,
@@ -300,4 +343,17 @@ t.test('after signing in one goes to a path of the portal and nowhere else', asy
     returnTo: '/oauth/authorize?a=%2F%2Fevil&b=c#d',
   })
   t.equal(kept.headers.location, '/oauth/authorize?a=%2F%2Fevil&b=c#d')
+})
+
+t.test('of IPv6 a whole /64 is one address: attempts from all over it are counted together', async (t) => {
+  const { app, portal } = await startPlatform(t, { only, config: { limits: { rateLimits: true } } })
+  const attempt = async (remoteAddress: string) => {
+    const payload = { email: 'ada@example.org', password: 'not the password' }
+    const { host, origin } = new URL(portal)
+    const headers = { host, origin }
+    return (await app.inject({ method: 'POST', url: '/api/auth/sign-in', remoteAddress, headers, payload })).statusCode
+  }
+  for (let one = 1; one <= 10; one++) t.equal(await attempt(`2001:db8:0:1::${one}`), 401)
+  t.equal(await attempt('2001:db8:0:1:ffff::1'), 429)
+  t.equal(await attempt('2001:db8:0:2::1'), 401, 'the next /64 is somebody else')
 })

@@ -206,7 +206,7 @@ t.test('codes, tokens and sessions die with what they rest on', async (t) => {
   await isDead(given, 'a new secret')
 
   given = await grant()
-  await platform.app.identity.players.resetPassword('ada@example.org', 'another yard battery')
+  await platform.app.identity.passwords.reset('ada@example.org', 'another yard battery')
   await isDead(given, 'a new password')
   t.equal((await player.get('/api/auth/session')).body.signedIn, false)
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { ALL_SCOPES } from '../../../plugins/tokens/scopes.ts'
-import { isWellFormed, newToken } from '../../../plugins/tokens/token-form.ts'
+import { isWellFormed, newToken } from '../../../plugins/tokens/token-format.ts'
 import { Client, startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens']
@@ -32,6 +32,7 @@ t.test('a token is made, shown once, used and revoked', async (t) => {
   })
   const other = await platform.signUp()
   t.equal((await other.delete(`/api/tokens/${record.id}`)).status, 404)
+  await t.rejects(platform.app.tokens.revoke(other.id, record.id), { code: 'not_found' }, 'whoever asks, and by what')
   t.equal((await player.delete(`/api/tokens/${record.id}`)).status, 204)
   t.match(await program.get('/api/cli/whoami'), { status: 401, body: { error: { code: 'unauthorized' } } }, 'at once')
   t.equal((await player.delete(`/api/tokens/${record.id}`)).status, 404)
@@ -128,6 +129,25 @@ t.test('its use is noted to the minute', async (t) => {
   t.equal(await lastUsed(), '2026-11-21T12:00:00.000Z')
   platform.clock.advance(1000)
   await noted('2026-11-21T12:01:00.000Z')
+})
+
+t.test('a token that ran out is listed for ninety days more', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const { app, clock } = platform
+  const { id: playerId } = await platform.signUp()
+  const create = (label: string, expiresInDays: 30 | null) =>
+    app.tokens.create({ playerId, label, scopes: ['games:read'], expiresInDays })
+  await create('for a month', 30)
+  await create('for good', null)
+  const labels = async () =>
+    (await app.tokens.list(playerId, { limit: 10 })).tokens.map(({ label }) => label).toSorted()
+  const { signal } = new AbortController()
+  clock.advance(119 * 86_400_000)
+  await app.tokens.sweep(signal)
+  t.same(await labels(), ['for a month', 'for good'])
+  clock.advance(2 * 86_400_000)
+  await app.tokens.sweep(signal)
+  t.same(await labels(), ['for good'])
 })
 
 t.test('a typing error is told by the checksum', async (t) => {

@@ -3,13 +3,17 @@ import type { Document, Node } from '@gltf-transform/core'
 export const SIDES = ['left', 'right'] as const
 export type Side = (typeof SIDES)[number]
 
-/** The bones of a limb from the trunk outwards. */
+/** The bones of a limb from the trunk outwards. A simple figure lacks some. */
 export interface Limb {
   upper: Node
-  lower: Node
-  /** Foot or hand. */
-  end: Node
+  /** Null where the limb is one bone. */
+  lower: Node | null
+  /** Foot or hand; null where the rig has none. */
+  end: Node | null
 }
+
+/** The last bone of a limb before its foot or hand. */
+export const lastOf = ({ lower, upper }: Limb): Node => lower ?? upper
 
 /** The bones of a humanoid that the clips move. */
 export interface Humanoid {
@@ -24,7 +28,7 @@ export interface Humanoid {
 
 type Part = 'upperLeg' | 'lowerLeg' | 'foot' | 'upperArm' | 'lowerArm' | 'hand'
 
-/** What a bone of a limb is called when its side and separators are off, in the common conventions. */
+/** The names of limb bones in the common conventions, without side and separators. */
 const PARTS: Record<Part, RegExp> = {
   upperLeg: /^(?:upleg|upperleg|thigh|legupper|upperleg01)$/,
   lowerLeg: /^(?:leg|lowerleg|shin|calf|knee|leglower|lowerleg01)$/,
@@ -50,7 +54,7 @@ export function readName(name: string): { side: Side | null; base: string } {
     const side = word[0].toLowerCase() as Side
     return { side, base: plain(rest.slice(0, word.index) + rest.slice(word.index + word[0].length)) }
   }
-  const letter = /^([lr])[ ._-]+(?=.)|[ ._-]([lr])(?:$|(?=[._ -]))/i.exec(rest)
+  const letter = /^([lr])[ ._-]+(?=.)|[ ._-]([lr])(?:$|(?=[._ -]))/i.exec(rest) ?? /(?<=[a-z])([LR])$/.exec(rest)
   if (letter) {
     const side = (letter[1] ?? letter[2])?.toLowerCase() === 'l' ? 'left' : 'right'
     return { side, base: plain(rest.slice(0, letter.index) + rest.slice(letter.index + letter[0].length)) }
@@ -64,16 +68,12 @@ const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g
  * Finds the bones of a humanoid by their names and by who hangs on whom: the hips are where the legs meet, the chest is
  * where the arms meet. Knows the names of Mixamo, VRM, Rigify, Unreal and Ready Player Me, and others like them.
  *
- * @returns null when legs or arms are not all there
+ * Where the trunk is one bone, it is both. Hands, feet, forearms and shins may be missing.
+ *
+ * @returns null when a leg or an arm is missing, or bones that belong together don't hang together
  */
 export function findHumanoid(document: Document): Humanoid | null {
-  const joints = new Set(
-    document
-      .getRoot()
-      .listSkins()
-      .flatMap((skin) => skin.listJoints()),
-  )
-  if (joints.size === 0) return null
+  const joints = jointsOf(document)
   const named = new Map<string, Node>()
   for (const joint of joints) {
     const { side, base } = readName(joint.getName())
@@ -81,22 +81,37 @@ export function findHumanoid(document: Document): Humanoid | null {
     // Of several, the first: deforming bones come before their copies for control.
     if (part && !named.has(`${side} ${part}`)) named.set(`${side} ${part}`, joint)
   }
-  const limb = (side: Side, upper: Part, lower: Part, end: Part): Limb | null => {
-    const [first, second, third] = [upper, lower, end].map((part) => named.get(`${side} ${part}`))
-    if (!first || !second || !third) return null
-    return isBelow(second, first) && isBelow(third, second) ? { upper: first, lower: second, end: third } : null
+  const limb = (side: Side, parts: [upper: Part, lower: Part, end: Part]): Limb | null => {
+    const [first, second, end = null] = parts.map((part) => named.get(`${side} ${part}`))
+    // A leg of one bone is called leg, like the lower one of two.
+    const upper = first ?? second
+    if (!upper) return null
+    const lower = second && second !== upper ? second : null
+    if (lower && !isBelow(lower, upper)) return null
+    // A foot that hangs elsewhere, as controls do, would be left behind.
+    return end && !isBelow(end, lower ?? upper) ? null : { upper, lower, end }
   }
-  const both = (upper: Part, lower: Part, end: Part): Record<Side, Limb> | null => {
-    const [left, right] = SIDES.map((side) => limb(side, upper, lower, end))
+  const both = (...parts: [Part, Part, Part]): Record<Side, Limb> | null => {
+    const [left, right] = SIDES.map((side) => limb(side, parts))
     return left && right ? { left, right } : null
   }
   const legs = both('upperLeg', 'lowerLeg', 'foot')
   const arms = both('upperArm', 'lowerArm', 'hand')
-  const hips = legs && meeting(legs.left.upper, legs.right.upper)
+  const pelvis = legs && meeting(legs.left.upper, legs.right.upper)
   const chest = arms && meeting(arms.left.upper, arms.right.upper)
-  if (!legs || !arms || !hips || !chest || !joints.has(hips) || !isBelow(chest, hips)) return null
+  if (!legs || !arms || !pelvis || !chest) return null
+  // Where the spine hangs beside the pelvis, the bone that carries both is the hips.
+  const hips = pelvis === chest || isBelow(chest, pelvis) ? pelvis : meeting(pelvis, chest)
+  if (!hips || !joints.has(hips)) return null
   const head = headAbove(chest, joints)
   return { hips, spine: between(hips, chest), neck: head ? between(chest, head) : [], legs, arms }
+}
+
+/** The bones of a document: the joints of its skins; of a library of clips, which has no skin, all nodes. */
+export function jointsOf(document: Document): Set<Node> {
+  const root = document.getRoot()
+  const skins = root.listSkins()
+  return new Set(skins.length > 0 ? skins.flatMap((skin) => skin.listJoints()) : root.listNodes())
 }
 
 /** The joint called head, or the end of the spine's own chain, as Rigify names it. */
@@ -114,7 +129,8 @@ function headAbove(chest: Node, joints: ReadonlySet<Node>): Node | null {
   }
 }
 
-function ancestors(node: Node): Node[] {
+/** The nodes above a node, the nearest first. */
+export function ancestors(node: Node): Node[] {
   const path: Node[] = []
   for (let at: Node | null = node.getParentNode(); at; at = at.getParentNode()) path.push(at)
   return path

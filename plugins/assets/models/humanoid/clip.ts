@@ -1,29 +1,70 @@
 import type { Document, Node } from '@gltf-transform/core'
 import { findHumanoid } from './bones.ts'
-import type { Quaternion } from './math.ts'
+import type { Quaternion, Vector } from './math.ts'
 import { PRESETS, type PresetName } from './presets.ts'
-import { Rig } from './retarget.ts'
+import { Rig } from './rig.ts'
+import { type Posed, Skeleton } from './skeleton.ts'
 
-const FRAMES_A_SECOND = 30
+export const FRAMES_A_SECOND = 30
+
+/** A clip as it is written into a file: at each time, the local rotations of nodes, and where the hips are. */
+export interface Frames {
+  name: string
+  /** In seconds, rising. */
+  times: Float32Array<ArrayBuffer>
+  rotations: Map<Node, Float32Array<ArrayBuffer>>
+  translations: Map<Node, Float32Array<ArrayBuffer>>
+}
 
 /** Gives a rigged model one clip, in place of those that it has. @returns false when there is no humanoid rig in it */
-export function addClip(document: Document, name: PresetName): boolean {
+export function addPreset(document: Document, name: PresetName): boolean {
   const bones = findHumanoid(document)
   if (!bones) return false
   const { seconds, pose } = PRESETS[name]
-  const rig = new Rig(bones)
-  const frames = Math.round(seconds * FRAMES_A_SECOND)
-  const times = Float32Array.from({ length: frames + 1 }, (_, frame) => (frame / frames) * seconds)
-  const animated = rig.animated
-  const tracks = new Map<Node, Float32Array<ArrayBuffer>>()
-  for (const node of animated) tracks.set(node, new Float32Array(times.length * 4))
-  const hips = new Float32Array(times.length * 3)
-  for (let frame = 0; frame <= frames; frame++) {
-    const posed = rig.pose(pose(frame / frames))
-    hips.set(posed.hips, frame * 3)
-    for (const [node, track] of tracks)
-      put(track, frame, posed.rotations.get(node) ?? (node.getRotation() as Quaternion))
-  }
+  const rig = new Rig(new Skeleton(bones))
+  const count = Math.round(seconds * FRAMES_A_SECOND)
+  const times = Float32Array.from({ length: count + 1 }, (_, frame) => (frame / count) * seconds)
+  const frames: Frames = { name, times, rotations: new Map(), translations: new Map() }
+  for (let frame = 0; frame <= count; frame++) record(frames, frame, { bones, posed: rig.pose(pose(frame / count)) })
+  writeClip(document, frames)
+  return true
+}
+
+/** Notes a pose as one frame of a clip. */
+export function record(
+  { times, rotations, translations }: Frames,
+  frame: number,
+  { bones: { hips }, posed }: { bones: { hips: Node }; posed: Posed },
+): void {
+  putTranslation(translations, hips, { frame, frames: times.length, value: posed.hips })
+  for (const [node, value] of posed.rotations) putRotation(rotations, node, { frame, frames: times.length, value })
+}
+
+export function putTranslation(
+  tracks: Frames['translations'],
+  node: Node,
+  { frame, frames, value }: { frame: number; frames: number; value: Vector },
+): void {
+  const track = tracks.get(node) ?? new Float32Array(frames * 3)
+  tracks.set(node, track)
+  track.set(value, frame * 3)
+}
+
+/** A quaternion and its negative are one rotation; the nearer to the one before is taken, or viewers go the long way. */
+export function putRotation(
+  tracks: Frames['rotations'],
+  node: Node,
+  { frame, frames, value }: { frame: number; frames: number; value: Quaternion },
+): void {
+  const track = tracks.get(node) ?? new Float32Array(frames * 4)
+  tracks.set(node, track)
+  const before = frame === 0 ? value : track.subarray(frame * 4 - 4, frame * 4)
+  const cosine = value.reduce((sum, part, at) => sum + part * (before[at] as number), 0)
+  track.set(cosine < 0 ? value.map((part) => -part) : value, frame * 4)
+}
+
+/** Gives a document one clip, in place of those that it has. */
+export function writeClip(document: Document, { name, times, rotations, translations }: Frames): void {
   for (const clip of document.getRoot().listAnimations()) clip.dispose()
   const buffer = document.getRoot().listBuffers()[0] ?? document.createBuffer()
   const clip = document.createAnimation(name)
@@ -35,19 +76,6 @@ export function addClip(document: Document, name: PresetName): boolean {
     clip.addSampler(sampler)
     clip.addChannel(document.createAnimationChannel().setTargetNode(node).setTargetPath(path).setSampler(sampler))
   }
-  add(bones.hips, 'translation', hips)
-  for (const [node, track] of tracks) add(node, 'rotation', track)
-  return true
-}
-
-/** A quaternion and its negative are one rotation; the nearer to the one before is taken, or viewers go the long way. */
-function put(track: Float32Array, frame: number, rotation: Quaternion): void {
-  let sign = 1
-  if (frame > 0) {
-    let cosine = 0
-    for (let part = 0; part < 4; part++)
-      cosine += (track[(frame - 1) * 4 + part] as number) * (rotation[part] as number)
-    if (cosine < 0) sign = -1
-  }
-  for (let part = 0; part < 4; part++) track[frame * 4 + part] = sign * (rotation[part] as number)
+  for (const [node, track] of translations) add(node, 'translation', track)
+  for (const [node, track] of rotations) add(node, 'rotation', track)
 }

@@ -58,3 +58,33 @@ export function arc(from: Vector, to: Vector): Quaternion {
   const axis = cross(from, to)
   return normalize([axis[0], axis[1], axis[2], 1 + cosine])
 }
+
+/** A point, moved by a matrix whose columns follow each other, as in glTF. */
+export const transform = (m: readonly number[], [x, y, z]: Vector): Vector =>
+  [0, 1, 2].map(
+    (row) => (m[row] as number) * x + (m[row + 4] as number) * y + (m[row + 8] as number) * z + (m[row + 12] as number),
+  ) as Vector
+
+/** The rotation that takes x and y to two axes at right angles. */
+export function fromAxes(x: Vector, y: Vector): Quaternion {
+  const first = arc([1, 0, 0], x)
+  const turned = rotate(first, [0, 1, 0])
+  // The remainder is a turn about x.
+  return normalize(multiply(about(x, Math.atan2(dot(cross(turned, y), x), dot(turned, y))), first))
+}
+
+/** From one rotation to another, the shorter way. @param part from 0 to 1 */
+export function between(a: Quaternion, b: Quaternion, part: number): Quaternion {
+  const cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+  const sign = cosine < 0 ? -1 : 1
+  const angle = Math.acos(Math.min(1, Math.abs(cosine)))
+  const sine = Math.sin(angle)
+  const [p, q] = sine < 1e-6 ? [1 - part, part] : [Math.sin((1 - part) * angle) / sine, Math.sin(part * angle) / sine]
+  return normalize(a.map((value, at) => value * p + sign * (b[at] as number) * q) as Quaternion)
+}
+
+/** The angle between two rotations, in radians. */
+export function angleBetween(a: Quaternion, b: Quaternion): number {
+  const cosine = Math.abs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3])
+  return 2 * Math.acos(Math.min(1, cosine))
+}

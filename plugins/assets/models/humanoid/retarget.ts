@@ -1,239 +1,251 @@
-import type { Node } from '@gltf-transform/core'
-import { type Humanoid, type Limb, SIDES, type Side } from './bones.ts'
+import type { Document, Node } from '@gltf-transform/core'
+import { findHumanoid, type Humanoid, jointsOf, type Limb, readName, SIDES } from './bones.ts'
+import { FRAMES_A_SECOND, type Frames, putRotation, putTranslation, record, writeClip } from './clip.ts'
 import {
-  about,
   add,
+  angleBetween,
   arc,
-  cross,
+  between,
   direction,
   dot,
   IDENTITY,
   invert,
   length,
   multiply,
-  normalize,
   type Quaternion,
   rotate,
   scale,
   subtract,
   type Vector,
 } from './math.ts'
-import type { ArmPose, LegPose, Pose, Turn } from './presets.ts'
+import { type ClipPose, findClip, SampledClip } from './sampled-clip.ts'
+import { Skeleton } from './skeleton.ts'
 
-/** Where a node is in the world. */
-interface Place {
-  rotation: Quaternion
-  position: Vector
-  /** Of the node and all above it; joints are scaled alike in every direction. */
-  scale: number
+/** A clip of this length has 18,000 frames. */
+const MOST_SECONDS = 600
+/** Bones of one name that rest within this angle of each other turn alike, in radians. */
+const ALIKE = 0.1
+/** Of a clip for other than humanoids, so many of its nodes must be in the model. */
+const ENOUGH = 0.5
+
+export type Applied = 'applied' | 'no_clip' | 'does_not_fit' | 'too_long'
+
+/**
+ * Puts a clip of one file on the rig of another, in place of the clips that it has: between humanoids whatever their
+ * bones are called and however they rest, else by the names of the bones.
+ */
+export function applyClip(document: Document, library: Document, name: string): Applied {
+  const animation = findClip(library, name)
+  if (!animation) return 'no_clip'
+  const clip = new SampledClip(animation)
+  if (clip.seconds > MOST_SECONDS) return 'too_long'
+  const count = Math.round(clip.seconds * FRAMES_A_SECOND)
+  const times = Float32Array.from({ length: count + 1 }, (_, frame) => (count && frame / count) * clip.seconds)
+  const frames: Frames = { name, times, rotations: new Map(), translations: new Map() }
+  const [to, from] = [findHumanoid(document), findHumanoid(library)]
+  if (to && from) retarget(frames, clip, { to: new Skeleton(to), from: new Skeleton(from), document, library })
+  else if (!copyByName(frames, clip, document)) return 'does_not_fit'
+  if (frames.rotations.size === 0 && frames.translations.size === 0) return 'does_not_fit'
+  writeClip(document, frames)
+  return 'applied'
 }
 
-/** The rotations that put a rig into a pose, each in its parent's frame, and where the hips then are. */
-export interface Posed {
-  rotations: Map<Node, Quaternion>
-  hips: Vector
+/** Bones that move together, and the turn that brings the one from its rest into the other's. */
+interface Pair {
+  node: Node
+  from: readonly Node[]
+  /** Between two of these, from 0 to 1. */
+  part: number
+  aligned: Quaternion
 }
 
 /**
- * Puts a humanoid rig into poses. Everything is worked out in the world, from the rest pose: a bone's turn there is put
- * before its rest rotation and then brought into its parent's frame. So it does not matter how a rig's bones are rolled
- * or which pose it rests in; and since only rotations change, but for the place of the hips, bones keep their lengths.
+ * Each bone of the model makes the turn that the bone of its role makes, away from its rest in the world. Limbs are first
+ * brought into the rest pose of the library, so that arms that hang and arms that are spread end alike.
  */
-export class Rig {
-  readonly #bones: Humanoid
-  readonly #rest = new Map<Node, Place>()
-  readonly #left: Vector
-  readonly #up: Vector
-  readonly #forward: Vector
-  readonly #leg: number
-  /** Height of each ankle at rest: what it is above the ground when the sole stands on it. */
-  readonly #ankles: Record<Side, number>
-  readonly #ground: number
-
-  constructor(bones: Humanoid) {
-    this.#bones = bones
-    const { legs, hips } = bones
-    const across = subtract(this.#at(legs.left.upper), this.#at(legs.right.upper))
-    const chest = bones.spine.at(-1) ?? hips
-    const rise = subtract(this.#at(chest), scale(add(this.#at(legs.left.end), this.#at(legs.right.end)), 0.5))
-    this.#up = axisNearest(rise)
-    this.#left = direction(subtract(across, scale(this.#up, dot(across, this.#up)))) ?? [1, 0, 0]
-    this.#forward = cross(this.#left, this.#up)
-    this.#ankles = { left: this.#height(legs.left.end), right: this.#height(legs.right.end) }
-    this.#ground = Math.min(this.#ankles.left, this.#ankles.right)
-    this.#leg = this.#height(hips) - this.#ground || 1
-  }
-
-  /** Every node that a pose turns. */
-  get animated(): Node[] {
-    const { hips, spine, neck, legs, arms } = this.#bones
-    const limbs = SIDES.flatMap((side) => [
-      ...[legs[side].upper, legs[side].lower, legs[side].end],
-      ...[arms[side].upper, arms[side].lower],
-    ])
-    return [hips, ...spine, ...neck, ...limbs]
-  }
-
-  pose(pose: Pose): Posed {
-    const { hips, spine, neck, legs, arms } = this.#bones
+function retarget(
+  frames: Frames,
+  clip: SampledClip,
+  rigs: { to: Skeleton; from: Skeleton; document: Document; library: Document },
+): void {
+  const { to, from } = rigs
+  const pairs = pairsOf(to, from)
+  const turn = multiply(to.frame, invert(from.frame))
+  const rest = (node: Node) => from.place(node)
+  for (const [frame, seconds] of frames.times.entries()) {
+    const pose = clip.at(seconds, rest)
     const world = new Map<Node, Quaternion>()
-    const body = this.#turn(pose.body)
-    const pelvis = multiply(body, this.#turn(pose.hips))
-    const put = (node: Node, turn: Quaternion) => void world.set(node, multiply(turn, this.#place(node).rotation))
-    put(hips, pelvis)
-    for (const [index, node] of spine.entries()) {
-      put(node, multiply(pelvis, this.#turn(pose.chest, (index + 1) / spine.length)))
+    for (const { node, from: sources, part, aligned } of pairs) {
+      const [a = IDENTITY, b = a] = sources.map((source) => inFrame(turn, turnOf(pose, from, source)))
+      world.set(node, multiply(multiply(between(a, b, part), aligned), to.place(node).rotation))
     }
-    const chest = spine.length > 0 ? multiply(pelvis, this.#turn(pose.chest)) : pelvis
-    for (const [index, node] of neck.entries()) {
-      put(node, multiply(chest, this.#turn(pose.head, (index + 1) / neck.length)))
-    }
-    for (const side of SIDES) {
-      this.#poseArm(arms[side], side, { pose: pose.arms[side], frame: chest, world })
-      this.#poseLeg(legs[side], side, { pose: pose.legs?.[side] ?? {}, frame: body, world })
-    }
-    const moved = this.#stand(pose, world)
-    this.#pointFeet(pose, { body, world, moved })
-    const parent = hips.getParentNode()
-    const above = parent ? this.#place(parent) : { rotation: IDENTITY, scale: 1 }
-    const shift = scale(rotate(invert(above.rotation), moved), 1 / above.scale)
-    const rotations = new Map<Node, Quaternion>()
-    for (const [node, rotation] of world) {
-      rotations.set(node, normalize(multiply(invert(this.#rotationAbove(node, world)), rotation)))
-    }
-    return { rotations, hips: add(hips.getTranslation() as Vector, shift) }
+    const moved = hipsShift(pose, { to, from, turn, world })
+    record(frames, frame, { bones: to.bones, posed: to.localPose(world, moved) })
   }
+  copyDetails(frames, clip, { ...rigs, known: new Set(pairs.map(({ node }) => node)) })
+}
 
-  /** Brings an arm from wherever it rests into its direction, by the shortest way, so that it is not wrung. */
-  #poseArm(arm: Limb, side: Side, { pose, frame, world }: Into<ArmPose>): void {
-    const [shoulder, elbow, wrist] = [arm.upper, arm.lower, arm.end].map((node) => this.#at(node)) as Vector[]
-    const upper = direction(subtract(elbow as Vector, shoulder as Vector))
-    const lower = direction(subtract(wrist as Vector, elbow as Vector))
-    if (!upper || !lower) return
-    const first = arc(upper, this.#armDirection(pose.upper, side))
-    const second = multiply(arc(rotate(first, lower), this.#armDirection(pose.lower, side)), first)
-    world.set(arm.upper, multiply(multiply(frame, first), this.#place(arm.upper).rotation))
-    world.set(arm.lower, multiply(multiply(frame, second), this.#place(arm.lower).rotation))
+/** How far a bone has turned from its rest, in the world. */
+const turnOf = (pose: ClipPose, from: Skeleton, node: Node): Quaternion =>
+  multiply(pose.of(node).rotation, invert(from.place(node).rotation))
+
+/** A turn about axes that are turned themselves. */
+const inFrame = (turn: Quaternion, rotation: Quaternion): Quaternion => multiply(multiply(turn, rotation), invert(turn))
+
+function pairsOf(to: Skeleton, from: Skeleton): Pair[] {
+  const [model, source] = [to.bones, from.bones]
+  const chest = source.spine.at(-1) ?? source.hips
+  const turn = multiply(to.frame, invert(from.frame))
+  const straight = (node: Node, other: Node): Pair => ({ node, from: [other], part: 0, aligned: IDENTITY })
+  const limbs = SIDES.flatMap((side) => [
+    ...collarPairs([model, model.arms[side]], [source, source.arms[side]]),
+    ...limbPairs(model.arms[side], source.arms[side], { to, from, turn, handFollows: true }),
+    ...limbPairs(model.legs[side], source.legs[side], { to, from, turn, handFollows: false }),
+  ])
+  return [
+    straight(model.hips, source.hips),
+    ...chainPairs(model.spine, [source.hips, ...source.spine]),
+    ...chainPairs(model.neck, [chest, ...source.neck]),
+    ...limbs,
+  ]
+}
+
+/** Shares the turns of one chain out over another. @param source with the bone that it hangs on first */
+const chainPairs = (nodes: readonly Node[], source: readonly Node[]): Pair[] =>
+  nodes.map((node, index) => {
+    const at = ((index + 1) / nodes.length) * (source.length - 1)
+    const [first, second] = [source[Math.floor(at)], source[Math.ceil(at)]] as [Node, Node]
+    return { node, from: first === second ? [first] : [first, second], part: at % 1, aligned: IDENTITY }
+  })
+
+interface Alignment {
+  to: Skeleton
+  from: Skeleton
+  turn: Quaternion
+  /** Hands rest as the arms do; feet rest on the ground, however the legs stand. */
+  handFollows: boolean
+}
+
+function limbPairs(model: Limb, source: Limb, { to, from, turn, handFollows }: Alignment): Pair[] {
+  const aligned = (limb: 'upper' | 'lower') => {
+    const [a, b] = [alongOf(to, model, limb), alongOf(from, source, limb)]
+    return a && b ? arc(a, rotate(turn, b)) : IDENTITY
   }
-
-  #armDirection({ out, forward }: ArmPose['upper'], side: Side): Vector {
-    const sideways = scale(this.#left, (side === 'left' ? 1 : -1) * Math.sin(out))
-    const down = scale(this.#up, -Math.cos(out) * Math.cos(forward))
-    // A raised arm still goes forwards.
-    const ahead = scale(this.#forward, Math.abs(Math.cos(out)) * Math.sin(forward))
-    return direction(add(add(sideways, down), ahead)) ?? scale(this.#up, -1)
+  const upper = aligned('upper')
+  const lower = source.lower ? aligned('lower') : model.lower ? upper : IDENTITY
+  const pairs: Pair[] = [{ node: model.upper, from: [source.upper], part: 0, aligned: upper }]
+  if (model.lower) pairs.push({ node: model.lower, from: [source.lower ?? source.upper], part: 0, aligned: lower })
+  if (model.end && source.end) {
+    pairs.push({ node: model.end, from: [source.end], part: 0, aligned: handFollows ? lower : IDENTITY })
   }
+  return pairs
+}
 
-  #poseLeg(leg: Limb, side: Side, { pose, frame, world }: Into<LegPose>): void {
-    const { swing = 0, spread = 0, knee = 0 } = pose
-    const apart = about(this.#forward, (side === 'left' ? 1 : -1) * spread)
-    const thigh = multiply(about(this.#left, -swing), apart)
-    const shin = multiply(about(this.#left, knee - swing), apart)
-    world.set(leg.upper, multiply(multiply(frame, thigh), this.#place(leg.upper).rotation))
-    world.set(leg.lower, multiply(multiply(frame, shin), this.#place(leg.lower).rotation))
-    // Soles stay level with the ground.
-    world.set(leg.end, multiply(frame, this.#place(leg.end).rotation))
-  }
+/** The direction of a bone of a limb at rest; of one bone, that of the whole limb. */
+function alongOf(rig: Skeleton, limb: Limb, which: 'upper' | 'lower'): Vector | null {
+  const elbow = limb.lower ? rig.at(limb.lower) : rig.tip(limb)
+  if (which === 'upper' || !limb.lower) return direction(subtract(elbow, rig.at(limb.upper)))
+  return direction(subtract(rig.tip(limb), elbow))
+}
 
-  /** Where the hips move so that the lower foot stands on the ground, or is as far above it as the pose says. */
-  #stand(pose: Pose, world: ReadonlyMap<Node, Quaternion>): Vector {
-    const { legs, hips } = this.#bones
-    const drop = Math.min(
-      ...SIDES.map((side) => dot(this.#positionIn(legs[side].end, world), this.#up) - this.#ankles[side]),
-    )
-    const onFeet = -drop + (pose.lift ?? 0) * this.#leg
-    const { height = 0, weight = 0 } = pose.rest ?? {}
-    const lying = this.#ground + height * this.#leg - this.#height(hips)
-    const { side = 0, forward = 0 } = pose.shift ?? {}
-    const level = add(scale(this.#left, side * this.#leg), scale(this.#forward, forward * this.#leg))
-    const rise = onFeet * (1 - weight) + lying * weight
-    return add(level, scale(this.#up, weight > 0 ? Math.max(rise, this.#clearance(world)) : rise))
-  }
+/** The collar bones, where both have one. */
+function collarPairs([model, arm]: [Humanoid, Limb], [source, other]: [Humanoid, Limb]): Pair[] {
+  const [node, from] = [collarOf(model, arm), collarOf(source, other)]
+  return node && from ? [{ node, from: [from], part: 0, aligned: IDENTITY }] : []
+}
 
-  /** How far the hips have to rise, so that a body that falls does not sink into the ground. */
-  #clearance(world: ReadonlyMap<Node, Quaternion>): number {
-    const { hips, spine, neck, legs, arms } = this.#bones
-    const limbs = SIDES.flatMap((side) => [legs[side].lower, legs[side].end, arms[side].lower, arms[side].end])
-    const trunk = [hips, ...spine, ...neck]
-    const missing = (nodes: readonly Node[], thickness: number) =>
-      nodes.map((node) => this.#ground + thickness * this.#leg - dot(this.#positionIn(node, world), this.#up))
-    return Math.max(...missing(trunk, 0.1), ...missing(limbs, 0.04))
-  }
+function collarOf({ hips, spine }: Humanoid, { upper }: Limb): Node | null {
+  const parent = upper.getParentNode()
+  return parent && parent !== hips && !spine.includes(parent) ? parent : null
+}
 
-  /** Lets toes hang, as far as the foot is off the ground: never through it. */
-  #pointFeet(
-    pose: Pose,
-    { body, world, moved }: { body: Quaternion; world: Map<Node, Quaternion>; moved: Vector },
-  ): void {
-    for (const side of SIDES) {
-      const wanted = pose.legs?.[side]?.point ?? 0
-      if (wanted <= 0) continue
-      const { end } = this.#bones.legs[side]
-      const above = dot(add(this.#positionIn(end, world), moved), this.#up) - this.#ankles[side]
-      // A foot is a quarter of a leg long, and a little more to be sure.
-      const most = Math.asin(Math.min(1, Math.max(0, above / (0.32 * this.#leg))))
-      const turn = multiply(body, about(this.#left, Math.min(wanted, most)))
-      world.set(end, multiply(turn, this.#place(end).rotation))
-    }
-  }
+/**
+ * Where the hips go: as far as in the clip, in lengths of a leg. While it is the feet that carry the body, the lower one
+ * is as high above the ground as it is there, though these legs bend otherwise.
+ */
+function hipsShift(
+  pose: ClipPose,
+  { to, from, turn, world }: { to: Skeleton; from: Skeleton; turn: Quaternion; world: Map<Node, Quaternion> },
+): Vector {
+  const { hips } = from.bones
+  const gone = subtract(pose.of(hips).position, from.at(hips))
+  const moved = scale(rotate(turn, gone), to.leg / from.leg)
+  const height = (from.height(hips) - from.ground + dot(gone, from.up)) / from.leg
+  const lift = liftOf(pose, from) / from.leg
+  const carried = ramp(height, 0.5, 0.7) * ramp(lift, 0.2, 0.08)
+  const missing = lift * to.leg - to.liftIn(world) - dot(moved, to.up)
+  return add(moved, scale(to.up, carried * missing))
+}
 
-  /** @param part of the turn, from 0 to 1 */
-  #turn({ lean = 0, turn = 0, tilt = 0 }: Turn = {}, part = 1): Quaternion {
-    const sideways = about(this.#forward, tilt * part)
-    return multiply(about(this.#up, turn * part), multiply(about(this.#left, lean * part), sideways))
-  }
+/** The lower ankle above its height at rest, in the clip. */
+function liftOf(pose: ClipPose, from: Skeleton): number {
+  return Math.min(
+    ...SIDES.map((side) => {
+      const limb = from.bones.legs[side]
+      const last = limb.end ?? limb.lower ?? limb.upper
+      const { rotation, position } = pose.of(last)
+      const offset = rotate(
+        multiply(rotation, invert(from.place(last).rotation)),
+        subtract(from.tip(limb), from.at(last)),
+      )
+      return dot(add(position, offset), from.up) - from.ankles[side]
+    }),
+  )
+}
 
-  #rotationAbove(node: Node, world: ReadonlyMap<Node, Quaternion>): Quaternion {
-    const parent = node.getParentNode()
-    if (!parent) return IDENTITY
-    const known = world.get(parent)
-    return known ?? multiply(this.#rotationAbove(parent, world), parent.getRotation() as Quaternion)
-  }
+/** From 0 at `zero` to 1 at `one`. */
+const ramp = (value: number, zero: number, one: number): number =>
+  Math.min(1, Math.max(0, (value - zero) / (one - zero)))
 
-  /** Where a node comes to be when its ancestors are turned and the hips stay where they rest. */
-  #positionIn(node: Node, world: ReadonlyMap<Node, Quaternion>): Vector {
-    const parent = node.getParentNode()
-    if (!parent || node === this.#bones.hips) return this.#at(node)
-    const rotation =
-      world.get(parent) ?? multiply(this.#rotationAbove(parent, world), parent.getRotation() as Quaternion)
-    const offset = scale(node.getTranslation() as Vector, this.#place(parent).scale)
-    return add(this.#positionIn(parent, world), rotate(rotation, offset))
-  }
-
-  #at(node: Node): Vector {
-    return this.#place(node).position
-  }
-
-  #height(node: Node): number {
-    return dot(this.#at(node), this.#up)
-  }
-
-  #place(node: Node): Place {
-    const known = this.#rest.get(node)
-    if (known) return known
-    const parent = node.getParentNode()
-    const above = parent ? this.#place(parent) : { rotation: IDENTITY, position: [0, 0, 0] as Vector, scale: 1 }
-    const place = {
-      rotation: normalize(multiply(above.rotation, node.getRotation() as Quaternion)),
-      position: add(above.position, rotate(above.rotation, scale(node.getTranslation() as Vector, above.scale))),
-      scale: above.scale * (length(node.getScale() as Vector) / Math.sqrt(3)),
-    }
-    this.#rest.set(node, place)
-    return place
+/** Optional bones of a humanoid (fingers, toes, held things): matched by name, where they rest alike. */
+function copyDetails(
+  frames: Frames,
+  clip: SampledClip,
+  { document, library, known }: { document: Document; library: Document; known: ReadonlySet<Node> },
+): void {
+  const named = new Map([...jointsOf(library)].map((node) => [keyOf(node), node]))
+  for (const node of jointsOf(document)) {
+    const source = known.has(node) ? undefined : named.get(keyOf(node))
+    if (!source || !clip.turns(source)) continue
+    const [rest, other] = [node.getRotation(), source.getRotation()] as [Quaternion, Quaternion]
+    if (angleBetween(rest, other) > ALIKE) continue
+    copyTurns(frames, clip, { node, source })
   }
 }
 
-interface Into<Part> {
-  pose: Part
-  frame: Quaternion
-  world: Map<Node, Quaternion>
+const keyOf = (node: Node): string => {
+  const { side, base } = readName(node.getName())
+  return `${side} ${base}`
 }
 
-/** Up is an axis of the world: a rig that rests bent forwards still stands on the ground. */
-function axisNearest(v: Vector): Vector {
-  const sizes = v.map(Math.abs)
-  const axis = sizes.indexOf(Math.max(...sizes))
-  const made: Vector = [0, 0, 0]
-  made[axis] = Math.sign(v[axis] as number) || 1
-  return made
+/** For rigs of any kind: each bone does what the one of its name does. @returns whether enough of them are there */
+function copyByName(frames: Frames, clip: SampledClip, document: Document): boolean {
+  const nodes = new Map([...document.getRoot().listNodes()].map((node) => [node.getName(), node]))
+  const pairs = clip.nodes.flatMap((source) => {
+    const node = source.getName() ? nodes.get(source.getName()) : undefined
+    return node ? [{ node, source }] : []
+  })
+  if (pairs.length === 0 || pairs.length < clip.nodes.length * ENOUGH) return false
+  for (const pair of pairs) {
+    if (clip.turns(pair.source)) copyTurns(frames, clip, pair)
+    if (clip.moves(pair.source)) copyMoves(frames, clip, pair)
+  }
+  return true
+}
+
+function copyTurns(frames: Frames, clip: SampledClip, { node, source }: { node: Node; source: Node }): void {
+  const rest = multiply(node.getRotation() as Quaternion, invert(source.getRotation() as Quaternion))
+  for (const [frame, seconds] of frames.times.entries()) {
+    const value = multiply(rest, clip.rotation(source, seconds))
+    putRotation(frames.rotations, node, { frame, frames: frames.times.length, value })
+  }
+}
+
+function copyMoves(frames: Frames, clip: SampledClip, { node, source }: { node: Node; source: Node }): void {
+  const [rest, other] = [node.getTranslation(), source.getTranslation()] as [Vector, Vector]
+  const size = length(other) > 1e-6 ? length(rest) / length(other) : 1
+  for (const [frame, seconds] of frames.times.entries()) {
+    const value = add(rest, scale(subtract(clip.translation(source, seconds), other), size))
+    putTranslation(frames.translations, node, { frame, frames: frames.times.length, value })
+  }
 }

@@ -1,5 +1,5 @@
-import type { Dimensions } from '../inspect.ts'
 import { damaged } from './damaged.ts'
+import type { Dimensions } from './format.ts'
 
 /** Walks every block of every frame up to the trailer, and counts the pixels that each frame's codes stand for. */
 export async function inspectGif(file: Buffer): Promise<Dimensions> {

@@ -1,5 +1,5 @@
-import type { Dimensions } from '../inspect.ts'
 import { damaged } from './damaged.ts'
+import type { Dimensions } from './format.ts'
 
 /** Start of frame, in all its kinds (ITU T.81 table B.1): what is between them (DHT, JPG, DAC) is none. */
 const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)

@@ -1,5 +1,5 @@
-import type { Bytes, Dimensions } from '../inspect.ts'
 import { damaged } from './damaged.ts'
+import type { Bytes, Dimensions } from './format.ts'
 
 /** The index of a film of an hour has a few MB; it is read whole. */
 const MOST_INDEX_BYTES = 16 * 1024 * 1024

@@ -1,6 +1,6 @@
 import { crc32, createInflate } from 'node:zlib'
-import type { Dimensions } from '../inspect.ts'
 import { damaged } from './damaged.ts'
+import type { Dimensions } from './format.ts'
 
 /** Samples a pixel by colour type (PNG 3rd edition, section 11.2.1). */
 const SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }

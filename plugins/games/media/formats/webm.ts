@@ -1,5 +1,5 @@
-import type { Bytes, Dimensions } from '../inspect.ts'
 import { damaged } from './damaged.ts'
+import type { Bytes, Dimensions } from './format.ts'
 
 // Ids of EBML elements (RFC 8794) and of Matroska's (RFC 9559).
 const EBML = 0x1a45dfa3

@@ -1,5 +1,5 @@
-import type { Dimensions } from '../inspect.ts'
 import { damaged } from './damaged.ts'
+import type { Dimensions } from './format.ts'
 
 /** Walks the chunks of the RIFF container (RFC 9649) and compares what canvas, frames and bitstreams say. */
 export async function inspectWebp(file: Buffer): Promise<Dimensions> {

@@ -1,0 +1,76 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { systemClock } from '../../core/clock.ts'
+import type { KeyGroup } from '../../core/data/key-rings.ts'
+import type { Installation } from '../installation.ts'
+import { type ConfigOptions, loadProgramConfig, withFileOptions } from '../options.ts'
+
+type Options = ConfigOptions & { now?: true; json?: true }
+
+const WHICH: Record<string, KeyGroup[]> = {
+  signing: ['signing'],
+  sessions: ['sessions'],
+  all: ['signing', 'sessions'],
+}
+
+/** What is said of the keys that were there before. */
+const AFTERWARDS: Record<KeyGroup, { overlap: string; now: string }> = {
+  signing: {
+    overlap: 'Id tokens are signed with the next key. The one before stays published for a day.',
+    now: 'Id tokens are signed with a new key. None of those before is published any more.',
+  },
+  sessions: {
+    overlap: 'Sign-ins to games get a new key. Those of before stay good until they end by themselves, within 7 days.',
+    now: 'Sign-ins to games have ended. Players who are signed in to the platform come back in with one press.',
+  },
+}
+
+export function configure(keys: Command, installation: Installation): void {
+  keys
+    .description('The keys that sign id tokens and seal sign-ins to games, from the machine that has the data.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard keys rotate
+  gameyard keys rotate sessions --now`,
+    )
+  withFileOptions(keys.command('rotate'))
+    .summary('begin new keys')
+    .description(
+      'Begins new keys, also while the platform runs: every node takes them within a second. What the keys before have signed or sealed stays good until it ends by itself; with --now it ends at once, for keys that were stolen.',
+    )
+    .argument('[which]', 'signing (of id tokens), sessions (of games) or all', which, 'all')
+    .option('--now', 'end the keys before at once')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard keys rotate
+  gameyard keys rotate signing --config /etc/gameyard/gameyard.yaml
+  gameyard keys rotate all --now`,
+    )
+    .action((name: string, options: Options) => rotate(name, options, installation))
+}
+
+function which(text: string): string {
+  if (!Object.hasOwn(WHICH, text)) throw new InvalidArgumentError(`expected ${Object.keys(WHICH).join(', ')}.`)
+  return text
+}
+
+async function rotate(name: string, { now, json, ...options }: Options, { version }: Installation) {
+  const [{ withDatabase }, { KeyRings }, { Keys }] = await Promise.all([
+    import('../open-database.ts'),
+    import('../../core/data/key-rings.ts'),
+    import('../../core/data/keys.ts'),
+  ])
+  const loaded = await loadProgramConfig(options)
+  const groups = WHICH[name] ?? []
+  const immediate = now === true
+  await withDatabase(loaded, { name: 'keys', version }, async ({ db, events }) => {
+    const rings = new KeyRings({ db, clock: systemClock, keys: await Keys.open(loaded.config), events })
+    for (const group of groups) await rings.rotate(group, { immediate })
+  })
+  if (json) console.log(JSON.stringify({ rotated: groups, immediate }))
+  else for (const group of groups) console.log(AFTERWARDS[group][immediate ? 'now' : 'overlap'])
+}

@@ -1,0 +1,53 @@
+import { access, mkdir } from 'node:fs/promises'
+import type { LoadedConfig } from '../config/load.ts'
+import { openDatabase } from '../core/boot/database.ts'
+import { systemClock } from '../core/clock.ts'
+import { backUpBeforeMigration } from '../core/data/backups/migration-backup.ts'
+import type { Database, DatabaseDriver } from '../core/data/database.ts'
+import { StartupError } from '../core/errors.ts'
+import { type Bus, Events } from '../core/events.ts'
+import { createLog } from '../core/observe/log.ts'
+import { openDriver } from './open-driver.ts'
+
+/** What a command has of a platform that it changes. */
+export interface OpenedDatabase {
+  db: Database
+  bus: Bus
+  /** Other nodes hear of a change over the bus; where there is none they see it within seconds. */
+  events: Events
+}
+
+/**
+ * Gives a command the database of a platform, migrated, without the platform around it: that may run meanwhile or not.
+ *
+ * @param name what the command's events are from
+ * @param make whether the data folder may be made; otherwise it must be there
+ * @throws StartupError
+ */
+export async function withDatabase(
+  loaded: LoadedConfig,
+  { name, version, make = false }: { name: string; version: string; make?: boolean },
+  work: (opened: OpenedDatabase) => Promise<void>,
+): Promise<void> {
+  const { config, plugins } = loaded
+  const { dataDir } = config
+  if (make) await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  else
+    await access(dataDir).catch(() => {
+      throw new StartupError(`There is no data folder ${dataDir}; name another with --data or --config.`)
+    })
+  const context = { clock: systemClock, log: createLog('warn', process.stderr) }
+  const bus = await openDriver<Bus>(loaded, 'bus', dataDir)
+  try {
+    const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
+    const beforeMigration = () => backUpBeforeMigration({ ...context, driver, dataDir, version })
+    const db = await openDatabase(driver, plugins, { ...context, version, beforeMigration })
+    try {
+      await work({ db, bus, events: new Events(bus, context.log, name) })
+    } finally {
+      await db.close()
+    }
+  } finally {
+    await bus.close()
+  }
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import type { LoadedConfig } from '../config/load.ts'
+import { systemClock } from '../core/clock.ts'
+import type { AnyDriver } from '../core/driver.ts'
+import { StartupError } from '../core/errors.ts'
+import { createLog } from '../core/observe/log.ts'
+
+/**
+ * Opens one driver of the configuration without the platform around it, to read or write what it keeps.
+ *
+ * @param dataDir the folder it works on
+ */
+export async function openDriver<Instance>(loaded: LoadedConfig, family: string, dataDir: string): Promise<Instance> {
+  const chosen = loaded.drivers[family]
+  if (!chosen) throw new Error(`There is no driver family ${family}.`)
+  return openDriverOf(chosen.driver, chosen.config, loaded, dataDir)
+}
+
+/** Opens any driver in the same way. @param options its configuration, complete */
+export async function openDriverOf<Instance>(
+  driver: AnyDriver,
+  options: unknown,
+  { config }: LoadedConfig,
+  dataDir = config.dataDir,
+): Promise<Instance> {
+  // The platform's own keys sign addresses that are handed out, which nobody does here; making them is left to it.
+  const throwaway = randomBytes(32)
+  const context = {
+    dataDir,
+    portalUrl: config.portal.url,
+    clock: systemClock,
+    // Standard output is the command's.
+    log: createLog('warn', process.stderr),
+    secret: () => throwaway,
+  }
+  return (await driver.create(options as never, context)) as Instance
+}
+
+/**
+ * Where the database is in the data folder: what a backup holds and a restore makes.
+ *
+ * @throws StartupError for another database, which has means of its own
+ */
+export function databaseFileOf({ config }: LoadedConfig): string {
+  const { driver, file } = config.database as { driver: string; file?: string }
+  if (driver === 'sqlite' && file !== undefined) return file
+  throw new StartupError(
+    `A backup holds a SQLite database, and this configuration has database.driver: ${driver}. Restore with database: { driver: sqlite }; PostgreSQL has pg_dump and pg_restore.`,
+  )
+}
+
+/** `3 blobs, 1.2 MB` */
+export function describeBackup({ blobs, bytes }: { blobs: number; bytes: number }): string {
+  const size = bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+  return `the database, the keys and ${blobs} ${blobs === 1 ? 'blob' : 'blobs'}, ${size}`
+}

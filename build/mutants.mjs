@@ -1,0 +1,201 @@
+/**
+ * `npm run mutants`: makes one mistake after another in a copy of the program, and sees whether a test notices.
+ *
+ *   npm run mutants                    all of them
+ *   npm run mutants -- oauth ledger    those whose name or place has one of the words
+ *   npm run mutants -- --jobs 2        so many beside each other
+ *   npm run mutants -- --check         only whether each mistake's text and tests are there
+ *
+ * Each mistake (build/mutants/*.mjs) is a text that stands exactly once below a folder, what stands there instead, and
+ * the tests that should notice, in the order in which they are asked. They run in their short form, as in `npm test`;
+ * where all pass, in their long one (`npm run test:all`). The working tree is never written to. Exit code 1 when a
+ * mistake went unnoticed in both, when fewer than nine in ten were noticed by the short form, or when a text is not
+ * found: a mistake that is none proves nothing.
+ */
+import { spawn } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join, relative, sep } from 'node:path'
+import { parseArgs } from 'node:util'
+import clients from './mutants/clients.mjs'
+import core from './mutants/core.mjs'
+import drivers from './mutants/drivers.mjs'
+import oauth from './mutants/oauth.mjs'
+import plugins from './mutants/plugins.mjs'
+
+const root = join(import.meta.dirname, '..')
+/** What a copy does without; a program that was built would be run in the place of the changed sources. */
+const LEFT_OUT = /^(?:\.git|\.tap|node_modules|data|dist\/program|dist\/clients|coverage)(?:\/|$)/
+/** A test that a mistake keeps from ending has noticed it: after four times what it takes, and this at least. */
+const LEAST_MS = 120_000
+const LONGEST_MS = 1_800_000
+
+const { values, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: { jobs: { type: 'string', default: '1' }, check: { type: 'boolean', default: false } },
+})
+const chosen = [...core, ...oauth, ...plugins, ...drivers, ...clients].filter(
+  ({ name, in: folder }) => words.length === 0 || words.some((word) => `${folder} ${name}`.includes(word)),
+)
+if (chosen.length === 0 || !/^[1-9]$/.test(values.jobs)) {
+  console.error(`npm run mutants [-- WORD…] [-- --jobs 1 to 9]: ${words.join(' ') || values.jobs} names none.`)
+  process.exit(2)
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'gameyard-mutants-'))
+const running = new Set()
+const endAll = () => {
+  for (const child of running) end(child)
+  rmSync(folder, { recursive: true, force: true })
+}
+process.on('exit', endAll)
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
+
+const places = findPlaces()
+if (values.check) process.exit(0)
+const copies = Array.from({ length: Number(values.jobs) }, (_, index) => makeCopy(String(index)))
+const passes = new Map()
+const survivors = { short: [], long: [] }
+const queue = chosen.entries()
+const startedAt = performance.now()
+await Promise.all(
+  copies.map(async (copy) => {
+    for (const [index, mutant] of queue) await tryOne(copy, mutant, index)
+  }),
+)
+const noticed = chosen.length - survivors.short.length
+const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
+for (const name of survivors.short.filter((name) => !survivors.long.includes(name)))
+  console.log(`only the long form notices: ${name}`)
+for (const name of survivors.long) console.log(`nothing notices: ${name}`)
+console.log(`${noticed} of ${chosen.length} mistakes noticed by the short form, in ${minutes} minutes`)
+process.exitCode = survivors.long.length > 0 || noticed < 0.9 * chosen.length ? 1 : 0
+
+/** The file and the text of each mistake. Files may move; the text says which one is meant. */
+function findPlaces() {
+  const texts = new Map()
+  const textsBelow = (folder) => {
+    const known = texts.get(folder)
+    if (known) return known
+    const files = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(?:ts|mjs|js|py)$/.test(entry.name))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+      .filter((path) => !path.includes(`node_modules${sep}`))
+      .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+    texts.set(folder, files)
+    return files
+  }
+  const faults = []
+  const found = chosen.map(({ name, in: folder, find, replace, tests }) => {
+    const hits = textsBelow(folder).filter(({ text }) => text.includes(find))
+    const times = hits.reduce((sum, { text }) => sum + text.split(find).length - 1, 0)
+    if (times !== 1) faults.push(`${name}: its text stands ${times} times below ${folder}: ${find}`)
+    if (find === replace) faults.push(`${name}: changes nothing`)
+    for (const { path, text } of hits) {
+      const fault = path.endsWith('.ts') && syntaxFault(text.replace(find, () => replace))
+      if (fault) faults.push(`${name}: ${fault}`)
+    }
+    for (const test of tests)
+      if (!existsSync(join(root, pathOf(test)))) faults.push(`${name}: there is no ${pathOf(test)}`)
+    return hits[0]
+  })
+  if (faults.length > 0) {
+    console.error(faults.join('\n'))
+    process.exit(1)
+  }
+  return found
+}
+
+/** What does not even start would be noticed by any test. */
+function syntaxFault(text) {
+  try {
+    stripTypeScriptTypes(text)
+    return null
+  } catch (error) {
+    return String(error.message)
+  }
+}
+
+function makeCopy(name) {
+  const copy = join(folder, name)
+  cpSync(root, copy, { recursive: true, filter: (path) => !LEFT_OUT.test(relative(root, path)) })
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction')
+  return copy
+}
+
+async function tryOne(copy, { name, find, replace, tests }, index) {
+  for (const test of tests) await mustPass(copy, test)
+  const { path, text } = places[index]
+  // A function: `$` in a replacement means nothing else.
+  writeFileSync(
+    join(copy, path),
+    text.replace(find, () => replace),
+  )
+  try {
+    const by = (await firstFailure(copy, tests, 'short')) ?? null
+    if (by) return console.log(`noticed   ${name} (${by})`)
+    survivors.short.push(name)
+    const later = await firstFailure(copy, tests, 'all')
+    if (!later) survivors.long.push(name)
+    console.log(later ? `long only ${name} (${later})` : `SURVIVED  ${name} (${path})`)
+  } finally {
+    writeFileSync(join(copy, path), text)
+  }
+}
+
+async function firstFailure(copy, tests, extent) {
+  for (const test of tests) {
+    const limitMs = extent === 'all' ? LONGEST_MS : Math.max(LEAST_MS, 4 * (await passes.get(test)))
+    const status = await run(copy, test, { extent, limitMs })
+    if (status !== 0) return status === null ? `${test}, which came to no end` : test
+  }
+  return null
+}
+
+/** A test that fails by itself would notice anything. @returns the ms that it takes */
+function mustPass(copy, test) {
+  const known = passes.get(test)
+  if (known) return known
+  const passing = (async () => {
+    const from = performance.now()
+    const status = await run(copy, test, { extent: 'short', limitMs: LONGEST_MS })
+    if (status !== 0) {
+      console.error(`${pathOf(test)} fails without any mistake (${status}).`)
+      process.exit(1)
+    }
+    return performance.now() - from
+  })()
+  passes.set(test, passing)
+  return passing
+}
+
+/** Runs a test file up to its first failure. @returns its exit code; null when it came to no end and was ended */
+function run(copy, test, { extent, limitMs }) {
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, TEST_EXTENT: extent, TAP_BAIL: '1', TAP_TIMEOUT: '0', NODE_ENV: 'test' }
+    const child = spawn(process.execPath, [pathOf(test)], { cwd: copy, env, stdio: 'ignore', detached: true })
+    running.add(child)
+    const timer = setTimeout(() => end(child), limitMs)
+    child.once('error', reject)
+    child.once('exit', (code) => {
+      clearTimeout(timer)
+      // What it has started and not ended.
+      end(child)
+      running.delete(child)
+      resolve(code)
+    })
+  })
+}
+
+function end(child) {
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It is over.
+  }
+}
+
+function pathOf(test) {
+  return `test/${test}.test.ts`
+}

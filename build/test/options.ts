@@ -1,0 +1,78 @@
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+
+/**
+ * Which tests: `short` runs every suite in its short form, `all` everything in its long form, `rest` what `short`
+ * leaves out: the suites that have a long form, in it.
+ */
+export type Extent = 'short' | 'all' | 'rest'
+
+export interface Options {
+  extent: Extent
+  /** Files and folders of tests; all when there are none. */
+  paths: string[]
+  shard: { number: number; of: number }
+  /** How many files run beside each other. */
+  jobs: number
+  /** Writes how long each file took to the file that the next runs are planned by. */
+  saveDurations: boolean
+}
+
+export const USAGE = `npm test [-- PATH…] [-- --shard 1/4] [--jobs N]
+  PATH               a test file or a folder of tests
+  --shard N/M        the Nth of M fair parts
+  --jobs N           how many files run beside each other
+  --all              everything, in its long form (npm run test:all)
+  --rest             what npm test leaves out (npm run test:rest)
+  --save-durations   keeps how long each file took, for the plan of later runs`
+
+/** What was typed wrongly, for people. */
+export class WrongUsage extends Error {}
+
+/** @throws WrongUsage */
+export function readOptions(args: string[]): Options | 'help' {
+  const { values, positionals } = parse(args)
+  if (values.help) return 'help'
+  if (values.all && values.rest) throw new WrongUsage('--all and --rest exclude each other.')
+  return {
+    extent: values.all ? 'all' : values.rest ? 'rest' : 'short',
+    paths: positionals,
+    shard: readShard(values.shard),
+    jobs: readJobs(values.jobs),
+    saveDurations: values['save-durations'],
+  }
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        all: { type: 'boolean', default: false },
+        rest: { type: 'boolean', default: false },
+        shard: { type: 'string', default: '1/1' },
+        jobs: { type: 'string' },
+        'save-durations': { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch (error) {
+    throw new WrongUsage((error as Error).message.split('\n')[0])
+  }
+}
+
+function readShard(text: string): Options['shard'] {
+  const [, number, of] = /^(\d{1,4})\/(\d{1,4})$/.exec(text) ?? []
+  const shard = { number: Number(number), of: Number(of) }
+  if (!(shard.number >= 1 && shard.number <= shard.of))
+    throw new WrongUsage(`--shard ${text}: a shard is the first of four as 1/4, the last as 4/4.`)
+  return shard
+}
+
+function readJobs(text: string | undefined): number {
+  // One more than there are processors: tests wait, now and then.
+  if (text === undefined) return availableParallelism() + 1
+  if (!/^[1-9]\d?$/.test(text)) throw new WrongUsage(`--jobs ${text}: a number from 1 to 99.`)
+  return Number(text)
+}

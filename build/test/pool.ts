@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { root, type TestFile } from './files.ts'
+import type { Outcome, Report } from './messages.ts'
+
+/** A worker that says nothing for so long hangs in a loop, or has more to do than any test should. */
+const SILENCE_MS = 300_000
+/** What a file may leave behind in memory, the next one starts without. */
+const FILES_A_WORKER = 60
+/** A platform a test is much garbage: collected in fewer rounds it costs a tenth less of everything. */
+const GARBAGE_FLAGS = ['--min-semi-space-size=32', '--max-semi-space-size=64']
+
+/** A file that has run, and what it wrote beside its results. */
+export interface Finished extends Outcome {
+  output: string
+}
+
+/**
+ * Runs files in processes beside each other, each process one file after the other. A process that a file has brought
+ * down, or that can't be trusted any more, is replaced.
+ *
+ * @param files in the order in which they are begun
+ * @param onFinished called as each file comes to its end
+ * @returns to end all processes at once, and a promise of the end
+ */
+export function runFiles(
+  files: TestFile[],
+  { jobs, env, onFinished }: { jobs: number; env: NodeJS.ProcessEnv; onFinished(finished: Finished): void },
+): { done: Promise<void>; stop(signal: NodeJS.Signals): void } {
+  const left = [...files]
+  const workers = new Set<Worker>()
+  let stopped = false
+  const lane = async () => {
+    let worker: Worker | undefined
+    for (let file = left.shift(); file && !stopped; file = left.shift()) {
+      if (worker && (file.alone || worker.isSpent)) {
+        // Not waited for: it takes down what its files shared, while the next one begins.
+        worker.end()
+        worker = undefined
+      }
+      if (!worker) {
+        worker = new Worker(env)
+        workers.add(worker)
+        worker.closed.then(workers.delete.bind(workers, worker))
+      }
+      onFinished(await worker.run(file.path))
+      if (file.alone) worker.spend()
+    }
+    worker?.end()
+  }
+  const lanes = Array.from({ length: Math.min(jobs, files.length) }, lane)
+  return {
+    done: Promise.all(lanes)
+      .then(() => Promise.all([...workers].map(({ closed }) => closed)))
+      .then(() => {}),
+    stop(signal) {
+      stopped = true
+      for (const worker of workers) worker.kill(signal)
+    },
+  }
+}
+
+class Worker {
+  readonly #process: ChildProcess
+  /** Resolves when the process is gone: with the reason, when that was not asked for. */
+  readonly closed: Promise<string>
+  #output = ''
+  #begun = 0
+  #spent = false
+  #silence: NodeJS.Timeout | undefined
+  #heard: (report: Report) => void = () => {}
+
+  constructor(env: NodeJS.ProcessEnv) {
+    const hooks = new URL('module-hooks.ts', import.meta.url).href
+    this.#process = spawn(
+      process.execPath,
+      [...GARBAGE_FLAGS, '--import', hooks, join(import.meta.dirname, 'worker.ts')],
+      {
+        cwd: root,
+        env,
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      },
+    )
+    for (const stream of [this.#process.stdout, this.#process.stderr])
+      stream?.on('data', (chunk) => (this.#output += chunk))
+    this.#process.on('message', (report: Report) => {
+      this.#silence?.refresh()
+      this.#heard(report)
+    })
+    this.closed = new Promise((resolve) => {
+      this.#process.once('error', (error) => resolve(error.message))
+      this.#process.once('close', (code, signal) => resolve(signal ? `ended by ${signal}` : `exit code ${code}`))
+    })
+    this.closed.then(() => this.spend())
+  }
+
+  /** Whether it takes no further file. */
+  get isSpent(): boolean {
+    return this.#spent || this.#begun >= FILES_A_WORKER
+  }
+
+  spend(): void {
+    this.#spent = true
+  }
+
+  async run(file: string): Promise<Finished> {
+    this.#begun++
+    this.#output = ''
+    const startedAt = performance.now()
+    this.#silence = setTimeout(() => this.kill('SIGKILL'), SILENCE_MS)
+    const reported = new Promise<Outcome>((resolve) => {
+      // tap speaks on the same channel.
+      this.#heard = (report) => typeof report === 'object' && 'counts' in report && resolve(report)
+    })
+    this.#process.send({ file }, () => {})
+    const outcome = await Promise.race([
+      reported,
+      this.closed.then((why) => brokenDown(file, why, (performance.now() - startedAt) / 1000)),
+    ])
+    clearTimeout(this.#silence)
+    if (outcome.timedOut) {
+      this.spend()
+      this.kill('SIGKILL')
+    }
+    return { ...outcome, output: this.#output }
+  }
+
+  /** It closes down by itself, and is made to when that takes too long. */
+  end(): void {
+    this.#process.send({ file: null }, () => {})
+    const late = setTimeout(() => this.kill('SIGKILL'), 30_000)
+    this.closed.then(() => clearTimeout(late))
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#process.kill(signal)
+  }
+}
+
+/** One that dies in the middle has failed once, however many of its tests had passed. */
+function brokenDown(file: string, why: string, seconds: number): Outcome {
+  return {
+    file,
+    counts: { passed: 0, failed: 1, skipped: 0 },
+    failures: [`${file}: its process did not come to the end of it: ${why}`],
+    skips: [],
+    seconds,
+    processorSeconds: null,
+    timedOut: false,
+  }
+}

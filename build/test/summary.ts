@@ -1,0 +1,78 @@
+import type { Counts } from './messages.ts'
+import type { Finished } from './pool.ts'
+
+const SLOWEST = 10
+
+/** A file's line, as it ends. */
+export function fileLine({ file, counts, seconds, processorSeconds }: Finished): string {
+  const word = counts.failed > 0 ? 'FAIL' : counts.passed > 0 ? 'pass' : 'skip'
+  const parts = [
+    counts.failed > 0 && `${counts.failed} failed`,
+    `${counts.passed} passed`,
+    counts.skipped > 0 && `${counts.skipped} skipped`,
+  ].filter(Boolean)
+  const times = [`${seconds.toFixed(1)} s`, processorSeconds !== null && `processor ${processorSeconds.toFixed(1)} s`]
+  return `${word}  ${file}  ${parts.join(', ')}  (${times.filter(Boolean).join(', ')})`
+}
+
+/** What failed, what was left out and why, what took longest, and the counts alone on the last line. */
+export function summarize(finished: Finished[], seconds: number): string {
+  const counts = sum(finished.map((one) => one.counts))
+  return [
+    ...failures(finished),
+    ...leftOut(finished),
+    ...longest(finished, seconds),
+    `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
+  ].join('\n')
+}
+
+export function sum(all: Counts[]): Counts {
+  const total = { passed: 0, failed: 0, skipped: 0 }
+  for (const { passed, failed, skipped } of all) {
+    total.passed += passed
+    total.failed += failed
+    total.skipped += skipped
+  }
+  return total
+}
+
+function failures(finished: Finished[]): string[] {
+  return finished
+    .filter(({ counts }) => counts.failed > 0)
+    .flatMap(({ failures, output }) => [
+      ...failures.flatMap((text) => ['', text]),
+      ...(output.trim() === '' ? [] : ['', '  It wrote:', output.trimEnd().replaceAll(/^/gm, '    ')]),
+      '',
+    ])
+}
+
+/** Each reason once, with the number of tests that it kept from running. */
+function leftOut(finished: Finished[]): string[] {
+  const byReason = Map.groupBy(
+    finished.flatMap(({ skips }) => skips),
+    (reason) => reason,
+  )
+  if (byReason.size === 0) return []
+  const lines = [...byReason]
+    .sort(([, one], [, other]) => other.length - one.length)
+    .map(([reason, all]) => `  ${all.length} skipped: ${reason}`)
+  return ['', 'Not tested here:', ...lines]
+}
+
+function longest(finished: Finished[], seconds: number): string[] {
+  const processor = finished.reduce((total, one) => total + (one.processorSeconds ?? 0), 0)
+  const lines = finished
+    .toSorted((one, other) => other.seconds - one.seconds)
+    .slice(0, SLOWEST)
+    .map(
+      (one) =>
+        `  ${one.seconds.toFixed(1).padStart(6)} s  ${(one.processorSeconds ?? 0).toFixed(1).padStart(6)} s  ${one.file}`,
+    )
+  return [
+    '',
+    'What took longest, and how much processor time:',
+    ...lines,
+    `  ${seconds.toFixed(1).padStart(6)} s  ${processor.toFixed(1).padStart(6)} s  all ${finished.length} files`,
+    '',
+  ]
+}

@@ -1,0 +1,126 @@
+/**
+ * A process that runs test files one after the other, so that the platform's modules are imported once and not once a
+ * file. Each file's `import t from 'tap'` is a test of its own below this process's root: a file is written in the same
+ * way whether it runs here or by hand (`npx tap run FILE`).
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
+import tap, { type Test } from 'tap'
+import { runsInWorker, runWorkerEnd } from '../../test/kit/process-end.ts'
+import { describeFailure, type Result } from './failures.ts'
+import type { Counts, Order, Outcome, Report } from './messages.ts'
+
+const root = join(import.meta.dirname, '../..')
+/**
+ * A file's time unless it gives itself another by `t.setTimeout`; of the short form, `.taprc` says the same. A file that
+ * takes as long as this hangs: how long one should take is not what it says, as machines are as slow as they are.
+ */
+const TIME_LIMIT_MS = process.env.TEST_EXTENT === 'all' ? 1_200_000 : 480_000
+const ALIVE_EVERY_MS = 10_000
+/** What the system counts a process's time in (`getconf CLK_TCK`; 100 on every Linux there is). */
+const TICKS_A_SECOND = 100
+
+/** The test that stands for the file that is running. */
+let running: Test | undefined
+
+/** For modules that several files share, such as a conformance suite: at any time the test of the file that is running. */
+const ofRunningFile = new Proxy({} as Test, {
+  get(_target, key) {
+    if (!running) throw new Error(`t.${String(key)} was used while no test file ran.`)
+    const value = Reflect.get(running, key, running)
+    return typeof value === 'function' ? value.bind(running) : value
+  },
+  set: (_target, key, value) => running !== undefined && Reflect.set(running, key, value, running),
+})
+
+// What `import t from 'tap'` is in a test file (module-hooks.ts).
+Object.assign(globalThis, { tapOfRunningFile: ofRunningFile })
+
+async function run(file: string): Promise<Outcome> {
+  const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+  const failures: string[] = []
+  const skips: string[] = []
+  let timedOut = false
+  const startedAt = performance.now()
+  const processorBefore = processorSeconds()
+  await tap.test(file, { timeout: TIME_LIMIT_MS }, async (t) => {
+    t.parser.on('result', (result: Result) => {
+      if (result.skip || result.todo) {
+        counts.skipped++
+        skips.push(String(result.skip || result.todo))
+      } else if (result.ok) counts.passed++
+      else {
+        counts.failed++
+        failures.push(describeFailure(file, result))
+      }
+    })
+    t.on('timeout', () => {
+      timedOut = true
+    })
+    running = t
+    await import(pathToFileURL(join(root, file)).href)
+  })
+  running = undefined
+  const seconds = (performance.now() - startedAt) / 1000
+  const processorAfter = processorSeconds()
+  const spent = processorBefore === null || processorAfter === null ? null : processorAfter - processorBefore
+  return { file, counts, failures, skips, seconds, processorSeconds: spent, timedOut }
+}
+
+/**
+ * Of this process and of all below it, those that have ended and those that files share, such as a browser. One that
+ * outlives its parent is not counted.
+ */
+function processorSeconds(): number | null {
+  if (process.platform !== 'linux') return null
+  const children = new Map<number, { pid: number; ticks: number }[]>()
+  for (const pid of readdirSync('/proc').map(Number)) {
+    const one = Number.isInteger(pid) ? statOf(pid) : null
+    if (one) children.set(one.parent, [...(children.get(one.parent) ?? []), { pid, ticks: one.ticks }])
+  }
+  const below = (pid: number): number =>
+    (children.get(pid) ?? []).reduce((sum, child) => sum + child.ticks + below(child.pid), 0)
+  return ((statOf(process.pid)?.ticks ?? 0) + below(process.pid)) / TICKS_A_SECOND
+}
+
+/** A process's parent, and the time that it and its ended children have taken; null when it is gone. */
+function statOf(pid: number): { parent: number; ticks: number } | null {
+  try {
+    // `pid (name) state ppid …`: the name may hold anything, so counting begins behind it.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+      .map(Number)
+    const [utime = 0, stime = 0, cutime = 0, cstime = 0] = fields.slice(11, 15)
+    return { parent: fields[1] ?? 0, ticks: utime + stime + cutime + cstime }
+  } catch {
+    return null
+  }
+}
+
+const report = (message: Report) => new Promise((sent) => process.send?.(message, sent))
+
+function main() {
+  runsInWorker()
+  // Piped somewhere, tap leaves standard output and the exit code alone.
+  tap.pipe(new Writable({ write: (_chunk, _encoding, done) => done() }) as never)
+  // An error that nobody catches: the file that is running has failed.
+  process.on('uncaughtException', (error) => {
+    if (running) running.threw(error)
+    else console.error(error)
+  })
+  setInterval(() => report('alive'), ALIVE_EVERY_MS).unref()
+  const end = async () => {
+    await runWorkerEnd()
+    process.exit()
+  }
+  process.on('message', async ({ file }: Order) => {
+    if (file === null) return end()
+    await report(await run(file))
+  })
+  process.on('disconnect', end)
+}
+
+main()

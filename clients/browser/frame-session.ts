@@ -1,0 +1,154 @@
+/**
+ * Who plays, in a game that stands in a frame. The platform puts it before every other script of such a page; at top
+ * level it does nothing.
+ *
+ * Where the browser keeps the session cookie in a frame, there is little to do. Where it keeps none, the play page around
+ * the frame gives a ticket, the ticket becomes a token, and what the page asks the platform for carries it. In a frame of
+ * some other site one press signs in, by a window of its own. A game's own code needs to know nothing of all this.
+ */
+import { FRAME_SESSION_CHANGED, type FrameSession, frameSession, setFrameSession } from './frame/hook.ts'
+import { PlayPage } from './frame/play-page.ts'
+import { closePrivateFiles, openPrivateFiles, shareTokenWithWorker } from './frame/private-files.ts'
+import { attachToken } from './frame/requests.ts'
+import { signInByWindow } from './frame/sign-in-window.ts'
+import { TokenStore } from './frame/token.ts'
+
+const START = '/auth/service/start'
+
+/**
+ * Where somebody is signed in: in this frame, as the player of the page around it, or to the game at its own address, whose
+ * cookie some browsers send into frames, too.
+ */
+type Player = 'here' | 'at its own address' | 'nobody' | 'unknown'
+
+class Framed implements FrameSession {
+  readonly ready: Promise<void>
+  readonly #kept = new TokenStore()
+  readonly #playPage: PlayPage | null
+  /** Whether a ticket was taken since this page was loaded. */
+  #redeemed = false
+  /** As it was before the page's own goes through here. */
+  readonly #fetch = window.fetch.bind(window)
+
+  /** @param isPrivate this page stands in the place of a game that is not for everyone */
+  constructor(portal: string, isPrivate: boolean) {
+    this.#playPage = PlayPage.around(portal)
+    this.ready = this.#settle().catch(() => {})
+    shareTokenWithWorker(() => this.token)
+    if (isPrivate) void this.ready.then(() => this.#enter()).catch(() => {})
+  }
+
+  get token(): string | null {
+    return this.#kept.value
+  }
+
+  /** Finds out who plays: by cookie or token, else by the page around. */
+  async #settle(): Promise<void> {
+    const player = await this.#player(this.token)
+    if (player === 'unknown' || this.#isOurs(player)) return
+    this.#forget()
+    if (!this.#playPage?.hasPlayer) return
+    const ticket = await this.#playPage.ticket()
+    if ((ticket === null || !(await this.#redeem(ticket))) && (await this.#player(null)) === 'at its own address')
+      this.#kept.keepNobody()
+  }
+
+  /** On a play page with a player who plays is that one: not whoever is signed in to the game at its own address. */
+  #isOurs(player: Player): boolean {
+    return player === 'here' || (player === 'at its own address' && !this.#playPage?.hasPlayer)
+  }
+
+  /** The player pressed a link that begins a sign-in. */
+  async signIn(link: HTMLAnchorElement): Promise<void> {
+    const redeem = (ticket: string) => this.#redeem(ticket)
+    if (!this.#playPage) {
+      if (await signInByWindow(redeem)) this.#changed()
+      return
+    }
+    const ticket = this.#playPage.hasPlayer ? await this.#playPage.ticket({ pressed: true }) : null
+    if (ticket !== null && (await this.#redeem(ticket))) this.#changed()
+    else leaveFrame(link.href)
+  }
+
+  signedOut(): void {
+    this.#forget()
+    if (this.#playPage?.hasPlayer) this.#kept.keepNobody()
+    this.#playPage?.signedOut()
+  }
+
+  /** Into a private game, for who has been found to be a player by now. */
+  async #enter(): Promise<void> {
+    const inside = this.token ? await openPrivateFiles(this.token) : this.#redeemed
+    if (inside) location.reload()
+  }
+
+  #forget(): void {
+    if (this.token) void closePrivateFiles().catch(() => {})
+    this.#kept.forget()
+  }
+
+  /** As after a sign-in at top level the page begins anew; unless it would forget who plays by that. */
+  #changed(): void {
+    if (this.#kept.lasting) location.reload()
+    else dispatchEvent(new Event(FRAME_SESSION_CHANGED))
+  }
+
+  async #redeem(ticket: string): Promise<boolean> {
+    const headers = { 'content-type': 'application/json', accept: 'application/json' }
+    const body = JSON.stringify({ ticket })
+    const answer = await this.#fetch('/auth/service/frame-token', { method: 'POST', headers, body })
+    if (!answer.ok) return false
+    this.#redeemed = true
+    const { token } = await answer.json()
+    // Where the browser has kept the cookie that came along, no script needs to hold anything.
+    if (this.#isOurs(await this.#player(null))) this.#kept.forget()
+    else this.#kept.keep(token)
+    return true
+  }
+
+  async #player(token: string | null): Promise<Player> {
+    const headers = { accept: 'application/json', ...(token ? { authorization: `Service ${token}` } : {}) }
+    const answer = await this.#fetch('/auth/service/session', { headers, cache: 'no-store' })
+    if (!answer.ok) return 'unknown'
+    if (!(await answer.json()).signedIn) return 'nobody'
+    return answer.headers.has('service-frame-session') ? 'here' : 'at its own address'
+  }
+}
+
+/** To an address in the place of the page around. As a link, which every browser lets out of a frame after a press. */
+function leaveFrame(href: string): void {
+  const link = document.createElement('a')
+  link.href = href
+  link.target = '_top'
+  link.click()
+}
+
+/** The frame session of a page of the same origin around this one: a game may have frames within. */
+function sessionAbove(): FrameSession | undefined {
+  try {
+    return frameSession(window.parent)
+  } catch {
+    return undefined
+  }
+}
+
+const { portal, place } = (document.currentScript as HTMLScriptElement).dataset
+
+if (portal && window.top !== window && !frameSession()) {
+  const above = sessionAbove()
+  const framed = above ? null : new Framed(portal, place === 'private')
+  const session = above ?? (framed as FrameSession)
+  setFrameSession(session)
+  attachToken(session, () => framed?.signedOut())
+  // The portal's pages never show in a frame: links to a sign-in lead another way. Those in shadow trees, too.
+  addEventListener(
+    'click',
+    (event) => {
+      const link = event.composedPath().find((element) => element instanceof HTMLAnchorElement)
+      if (!framed || !link || link.origin !== location.origin || link.pathname !== START) return
+      event.preventDefault()
+      void framed.signIn(link)
+    },
+    true,
+  )
+}

@@ -1,0 +1,60 @@
+const WORKER = '/__service/frame-worker.js'
+const TRIED = 'service:frame-files'
+/** Within this a second try would end as the first did. */
+const AGAIN_MS = 10_000
+
+/** Whether this browser has service workers in a frame at all: not outside of secure contexts, nor where storage is blocked. */
+const workers = (): ServiceWorkerContainer | null => (isSecureContext && navigator.serviceWorker) || null
+
+const ours = (registration: ServiceWorkerRegistration | undefined): boolean =>
+  registration?.active?.scriptURL === new URL(WORKER, location.origin).href
+
+/**
+ * The files of a private game are for who may see it, and where the browser keeps no cookie in a frame only a service
+ * worker can say so in each request. Started by the page that stands in the place of the game.
+ *
+ * @returns whether the page should be loaded again, through the worker
+ */
+export async function openPrivateFiles(token: string): Promise<boolean> {
+  const container = workers()
+  const last = Number(sessionStorage.getItem(TRIED))
+  if (!container || Date.now() - last < AGAIN_MS) return false
+  sessionStorage.setItem(TRIED, String(Date.now()))
+  await container.register(WORKER, { scope: '/' })
+  const { active } = await container.ready
+  if (!active) return false
+  await tell(active, token)
+  return true
+}
+
+/**
+ * Answers the worker, which remembers nothing, and has it end with the session. Where it is, a worker that the game
+ * registers for the same pages stays away: it would take the place of ours, and shut the player out.
+ */
+export function shareTokenWithWorker(token: () => string | null): void {
+  const container = workers()
+  if (!container) return
+  container.addEventListener('message', ({ data, ports }) => {
+    if (data?.type === 'service:frame-token') ports[0]?.postMessage(token())
+  })
+  const register = container.register.bind(container)
+  container.register = async (script, options) => {
+    const registration = script === WORKER ? undefined : await container.getRegistration('/')
+    const scope = new URL(options?.scope ?? './', new URL(script, document.baseURI)).pathname
+    return registration && ours(registration) && scope === '/' ? registration : register(script, options)
+  }
+}
+
+/** Nobody is signed in here any more. */
+export async function closePrivateFiles(): Promise<void> {
+  const registration = await workers()?.getRegistration('/')
+  if (registration && ours(registration)) await registration.unregister()
+}
+
+function tell(worker: ServiceWorker, token: string): Promise<void> {
+  const { port1, port2 } = new MessageChannel()
+  return new Promise((resolve) => {
+    port1.onmessage = () => resolve()
+    worker.postMessage({ type: 'service:frame-token', token }, [port2])
+  })
+}

@@ -1,0 +1,46 @@
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Connections } from '../http/connections.ts'
+import { rejectBadUrl } from '../http/error-handler.ts'
+import type { FastPath } from '../http/fast-path.ts'
+import { PARSER_OPTIONS } from '../http/request-rules.ts'
+import { serializerCompiler, validatorCompiler } from '../http/validation.ts'
+import { requestIds } from '../ids.ts'
+import { RequestLog } from '../observe/request-log.ts'
+import type { Origins } from '../origins/origins.ts'
+
+/** For one plugin, and for what happens once all are ready. Fastify's own 10 s are few for a small, busy machine. */
+const SLOWEST_START_MS = 120_000
+
+/** Creates the Fastify app, with every option that holds for the whole program. */
+export function createApp(
+  config: Config,
+  {
+    log,
+    origins,
+    connections,
+    fastPath,
+  }: { log: Logger; origins: Origins; connections: Connections; fastPath: FastPath },
+): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }), // core/http/request-rules.ts writes one line
+    trustProxy: config.trustProxy,
+    genReqId: requestIds(),
+    requestIdHeader: false,
+    bodyLimit: config.limits.requestBodyBytes,
+    forceCloseConnections: 'idle',
+    pluginTimeout: SLOWEST_START_MS,
+    serverFactory: (handler) => fastPath.createServer(handler),
+    childLoggerFactory: (parent, bindings, options) => new RequestLog(parent, bindings, options),
+    frameworkErrors: (error, request, reply) => rejectBadUrl(app, error, request, reply),
+    clientErrorHandler: (error, socket) => connections.answerClientError(error, socket),
+    ...PARSER_OPTIONS,
+    routerOptions: { constraints: { origin: origins.constraint() } as never, maxParamLength: 1024 },
+  }) as unknown as FastifyInstance
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  app.decorateRequest('principal', null)
+  return app
+}

@@ -1,0 +1,31 @@
+import { Database, type DatabaseDriver, type DatabaseOptions } from '../data/database.ts'
+import { keyRingMigrations } from '../data/key-rings.ts'
+import type { Migration } from '../data/migrations.ts'
+import { versionMigrations } from '../data/program-versions.ts'
+import { IdempotentAnswer, idempotencyMigrations } from '../http/idempotency.ts'
+import { BackgroundJob, jobMigrations } from '../jobs/jobs.ts'
+import type { Plugin } from '../plugin.ts'
+
+type Context = Pick<DatabaseOptions, 'log' | 'clock' | 'tracing' | 'version' | 'refuse' | 'beforeMigration'>
+
+/** Opens the database with the tables of the kernel and all plugins, migrated. Some commands need no more than that. */
+export const openDatabase = (driver: DatabaseDriver, plugins: Plugin[], context: Context): Promise<Database> =>
+  Database.open(driver, { ...schemaOf(plugins), ...context })
+
+/** As `openDatabase`, before it is migrated. */
+export const connectDatabase = (driver: DatabaseDriver, plugins: Plugin[], context: Context): Promise<Database> =>
+  Database.connect(driver, { ...schemaOf(plugins), ...context })
+
+const schemaOf = (plugins: Plugin[]) => ({
+  entities: [BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],
+  migrations: migrationsOf(plugins),
+})
+
+/** The migrations of the kernel and all plugins, in no order. */
+export const migrationsOf = (plugins: Plugin[]): Migration[] => [
+  ...jobMigrations,
+  ...idempotencyMigrations,
+  ...keyRingMigrations,
+  ...versionMigrations,
+  ...plugins.flatMap((plugin) => plugin.migrations),
+]

@@ -1,0 +1,64 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { DatabaseDriver } from '../data/database.ts'
+import type { Keys } from '../data/keys.ts'
+import type { ChosenDriver } from '../driver.ts'
+import { StartupError } from '../errors.ts'
+import type { Bus } from '../events.ts'
+import type { Plugin } from '../plugin.ts'
+import type { CleanupStack } from './cleanup-stack.ts'
+
+/** The part of every driver that the kernel itself uses. */
+export interface OpenedDriver {
+  ping?(): Promise<void>
+  close?(): Promise<void>
+}
+
+export interface OpenedDrivers {
+  database: DatabaseDriver
+  bus: Bus
+  /** The other families, by the name under which the app is decorated with them. */
+  families: Record<string, OpenedDriver>
+}
+
+/**
+ * Opens the chosen driver of each family.
+ *
+ * @throws StartupError from a driver, or for a shared database without a `secret`
+ */
+export async function openDrivers(
+  chosen: Record<string, ChosenDriver>,
+  {
+    config,
+    keys,
+    plugins,
+    clock,
+    log,
+  }: { config: Config; keys: Keys; plugins: Plugin[]; clock: Clock; log: FastifyBaseLogger },
+  cleanups: CleanupStack,
+): Promise<OpenedDrivers> {
+  const instances: Record<string, unknown> = {}
+  for (const [family, { driver, config: options }] of Object.entries(chosen)) {
+    const instance = (await driver.create(options as never, {
+      dataDir: config.dataDir,
+      portalUrl: config.portal.url,
+      clock,
+      log: log.child({ driver: `${family}/${driver.name}` }) as never,
+      secret: (purpose) => keys.derive(`drivers/${purpose}`),
+    })) as OpenedDriver
+    cleanups.add(() => instance.close?.())
+    // A plugin of the same name has the name on the app; `ai` is the plugin's, `aiDriver` the driver's.
+    instances[plugins.some(({ name }) => name === family) ? `${family}Driver` : family] = instance
+  }
+  const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<
+    string,
+    OpenedDriver
+  >
+  if (database.shared && !config.secret) {
+    throw new StartupError(
+      'Several machines can share this database, so each needs the same `secret` in its configuration.',
+    )
+  }
+  return { database, bus, families }
+}

@@ -1,0 +1,59 @@
+import cookie from '@fastify/cookie'
+import formbody from '@fastify/formbody'
+import type { FastifyInstance } from 'fastify'
+import { installCompression } from '../http/compression.ts'
+import { installErrorHandlers } from '../http/error-handler.ts'
+import { installIdempotency } from '../http/idempotency.ts'
+import { registerRateLimits } from '../http/rate-limit.ts'
+import { installRequestRules } from '../http/request-rules.ts'
+import { installRouteContract } from '../http/routes.ts'
+import { installSecurityHeaders } from '../http/security-headers.ts'
+import { installUploadLimits } from '../http/uploads.ts'
+import { registerHealth } from '../observe/health.ts'
+import { type RequestMetrics, registerMetrics } from '../observe/metrics.ts'
+import type { Telemetry } from '../observe/telemetry.ts'
+import { collectOpenapi, registerReference } from '../openapi/openapi.ts'
+import { browserFileRoutes } from '../pages/browser-files.ts'
+import { registerDesign } from '../pages/design/routes.ts'
+import { registerSiteFiles } from '../pages/site-files.ts'
+import { registerSitemap } from '../pages/sitemap.ts'
+import type { OpenedDriver } from './drivers.ts'
+
+/** Installs what holds for every route. The order is the order of the hooks. */
+export async function installRules(app: FastifyInstance, telemetry: Telemetry | null): Promise<void> {
+  const { bus, clock, config, origins } = app
+  if (telemetry) await app.register(telemetry.plugin)
+  installRouteContract(app)
+  installRequestRules(app)
+  installUploadLimits(app, config.limits)
+  installIdempotency(app)
+  await app.register(cookie)
+  await app.register(formbody)
+  installSecurityHeaders(app, origins, { lan: config.lan.enabled })
+  await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
+  await collectOpenapi(app, { version: app.programVersion, url: origins.portal })
+  installErrorHandlers(app)
+  await installCompression(app)
+}
+
+/** Registers the kernel's own routes. */
+export function registerKernelRoutes(app: FastifyInstance, requests: RequestMetrics): void {
+  const { browserFiles, config, health, origins } = app
+  registerHealth(app, health)
+  registerMetrics(app, requests, config.metrics.token)
+  browserFileRoutes(app, { files: browserFiles, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
+  registerReference(app)
+  if (config.portal.designPage) registerDesign(app)
+  registerSiteFiles(app)
+  registerSitemap(app)
+}
+
+/** Adds the health checks of the database, the bus and every driver that can be pinged. */
+export function addHealthChecks({ bus, db, health }: FastifyInstance, families: Record<string, OpenedDriver>): void {
+  health.add('database', () => db.ping())
+  // Without it each node goes on for itself; were it vital, its outage would take every node off the load balancer.
+  health.add('bus', () => bus.ping(), { vital: false })
+  for (const [family, driver] of Object.entries(families)) {
+    if (driver.ping) health.add(family, () => Promise.resolve(driver.ping?.()))
+  }
+}

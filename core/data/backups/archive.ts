@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import tar from 'tar-stream'
+import { StartupError } from '../../errors.ts'
+
+/** A backup that was not made, or not restored: one sentence. Nothing was changed. */
+export class BackupError extends StartupError {
+  override name = 'BackupError'
+}
+
+/** One file in an archive; hex SHA-256, size in bytes. */
+export interface Member {
+  name: string
+  size: number
+  sha256: string
+}
+
+const FORMAT = 1
+const MANIFEST = 'manifest.json'
+
+/** A tar file being written; keeps the digest of each member and ends with the list of them. */
+export class Archive {
+  readonly file: string
+  readonly members: Member[] = []
+  readonly #pack = tar.pack()
+
+  constructor(file: string) {
+    this.file = file
+  }
+
+  /**
+   * Runs `work`, which adds the members, and resolves when all of it is on the disk.
+   *
+   * @param about what else the list of members says, JSON
+   */
+  async during(work: () => Promise<void>, about: object | null = null): Promise<void> {
+    // Backups hold the platform's secrets.
+    const written = pipeline(this.#pack, createWriteStream(this.file, { flags: 'wx', mode: 0o600, flush: true }))
+    written.catch(() => {}) // it is awaited below; until then `work` is what notices
+    try {
+      await work()
+      this.#pack.entry({ name: MANIFEST }, JSON.stringify({ format: FORMAT, about, members: this.members }))
+      this.#pack.finalize()
+    } catch (error) {
+      // The first error wins: the file's own, or else this one.
+      this.#pack.destroy(error as Error)
+    }
+    await written
+  }
+
+  async addFile(name: string, path: string): Promise<void> {
+    await this.add(name, (await stat(path)).size, createReadStream(path))
+  }
+
+  async add(name: string, size: number, content: Readable): Promise<void> {
+    const hash = createHash('sha256')
+    await pipeline(content, hashing(hash), this.#pack.entry({ name, size, mode: 0o600 }))
+    this.members.push({ name, size, sha256: hash.digest('hex') })
+  }
+}
+
+/**
+ * Reads an archive to its end.
+ *
+ * @param isOurs whether a member may have this name
+ * @returns its members, and what it says beside them; null where it says nothing
+ * @throws BackupError when a single byte of them is not what was saved, or one is missing or too many
+ */
+export async function verifiedMembers(
+  file: string,
+  isOurs: (name: string) => boolean,
+): Promise<{ members: Member[]; about: unknown }> {
+  const found: Member[] = []
+  let manifest: { format?: number; about?: unknown; members?: Member[] } | undefined
+  const damaged = (reason: string) => new BackupError(`${file} is damaged or no backup of Gameyard: ${reason}.`)
+  try {
+    await eachMember(file, async (name, size, content) => {
+      if (name === MANIFEST) {
+        manifest = JSON.parse((await buffer(content)).toString('utf8'))
+        return
+      }
+      const hash = createHash('sha256')
+      for await (const chunk of content) hash.update(chunk)
+      found.push({ name, size, sha256: hash.digest('hex') })
+    })
+  } catch (error) {
+    throw damaged((error as Error).message)
+  }
+  if (!manifest) throw damaged('its end is missing')
+  if (manifest.format !== FORMAT)
+    throw new BackupError(`${file} was written by a newer Gameyard (format ${manifest.format}); use that version.`)
+  const { members = [], about = null } = manifest
+  const wrong = found.find(
+    ({ name, sha256 }, index) => members[index]?.name !== name || members[index].sha256 !== sha256,
+  )
+  if (wrong) throw damaged(`${wrong.name} is not what was saved`)
+  if (found.length !== members.length) throw damaged(`${members[found.length]?.name} is missing`)
+  const foreign = found.find(({ name }) => !isOurs(name))
+  if (foreign) throw damaged(`it holds ${foreign.name}`)
+  return { members, about }
+}
+
+type Visitor = (name: string, size: number, content: Readable) => Promise<unknown>
+
+/** Calls `visit` for each member in turn; it must read the content to its end. */
+export async function eachMember(file: string, visit: Visitor): Promise<void> {
+  const entries = tar.extract()
+  const bytes = createReadStream(file)
+  bytes.on('error', (error) => entries.destroy(error))
+  bytes.pipe(entries)
+  try {
+    for await (const entry of entries) {
+      const { name, size = 0, type } = entry.header
+      if (type !== 'file') throw new Error(`${name} is a ${type}`)
+      await visit(name, size, Readable.from(entry, { objectMode: false }))
+    }
+  } finally {
+    bytes.destroy()
+  }
+}
+
+const hashing = (hash: ReturnType<typeof createHash>) =>
+  async function* (source: AsyncIterable<Buffer>) {
+    for await (const chunk of source) {
+      hash.update(chunk)
+      yield chunk
+    }
+  }

@@ -1,0 +1,222 @@
+import { createWriteStream } from 'node:fs'
+import { access, mkdir, mkdtemp, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Config } from '../../config.ts'
+import { BackupUnsupported, type DatabaseDriver } from '../database.ts'
+import { Keys } from '../keys.ts'
+import { Archive, BackupError, eachMember, type Member, verifiedMembers } from './archive.ts'
+import { describePlatform, readSourcePlatform, type SourcePlatform } from './source-platform.ts'
+
+/** The part of a storage driver that a backup uses (drivers/storage/interface.ts has the whole contract). */
+export interface BlobSource {
+  /** Whether the blobs live on a service of their own, which has its own means of backup. */
+  shared?: boolean
+  list(prefix: string): AsyncIterable<{ key: string; size: number }>
+  get(key: string): Promise<Readable>
+}
+
+/** The part that a restore uses. */
+export interface BlobTarget {
+  put(key: string, body: Readable, expected: { sha256: string; size: number }): Promise<void>
+  list(prefix: string): AsyncIterable<{ key: string }>
+  close(): Promise<void>
+}
+
+export type { SourcePlatform } from './source-platform.ts'
+
+export interface BackupSource {
+  driver: Pick<DatabaseDriver, 'backup'>
+  storage: BlobSource
+  dataDir: string
+  /** Of the platform: where it is goes into the backup, for a restore on another machine. */
+  config?: Config
+}
+
+export interface BackupSummary {
+  blobs: number
+  /** Of everything that the backup holds. */
+  bytes: number
+}
+
+const DATABASE = 'gameyard.db'
+const KEYS = 'keys/'
+const BLOBS = 'blobs/'
+
+/**
+ * Writes the database, the blobs and the keys into one new tar file, while the platform runs.
+ *
+ * The copy of the database is taken first, as of one moment. A blob that it refers to was there at that moment, since
+ * rows are written after their blobs, and blobs never change; so all blobs listed afterwards are the ones that it needs
+ * and perhaps newer ones, unless a clean-up removes some in between. Clean-ups spare what is younger than 24 hours, so
+ * such a blob was there before the copy began: the blobs of then are remembered, and one that can't be found when the
+ * backup ends makes it fail. The file appears only when it is whole and on the disk.
+ *
+ * @throws BackupUnsupported when database or blobs live on another machine
+ * @throws BackupError
+ */
+export async function writeBackup(
+  { driver, storage, dataDir, config }: BackupSource,
+  file: string,
+): Promise<BackupSummary> {
+  if (storage.shared)
+    throw new BackupUnsupported(
+      'The blobs live in a bucket: turn on its versioning, or copy it with the tools of its provider.',
+    )
+  const target = resolve(file)
+  if (await exists(target)) throw new BackupError(`${target} exists; choose another name.`)
+  const work = await mkdtemp(`${target}-`).catch((error: NodeJS.ErrnoException) => {
+    throw new BackupError(`${dirname(target)} can't be written to (${error.code}).`)
+  })
+  try {
+    const before = new Set<string>()
+    for await (const { key } of storage.list('')) before.add(key)
+    const copy = join(work, DATABASE)
+    await driver.backup(copy)
+
+    const about = config ? await describePlatform(config) : null
+    const archive = new Archive(join(work, 'backup.tar'))
+    await archive.during(async () => {
+      await archive.addFile(DATABASE, copy)
+      for (const name of await keyFiles(dataDir)) await archive.addFile(KEYS + name, join(dataDir, 'keys', name))
+      for await (const { key, size } of storage.list('')) {
+        await archive.add(BLOBS + key, size, await storage.get(key).catch((error) => refuseRemoved(error, key)))
+        before.delete(key)
+      }
+      for (const key of before) refuseRemoved({ code: 'blob_not_found' }, key)
+    }, about)
+    await rename(archive.file, target)
+    await syncFolder(dirname(target))
+    return summaryOf(archive.members)
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+/** Where a backup is restored to, and how. */
+export interface RestoreTarget {
+  /** Absent or empty. */
+  dataDir: string
+  /** Opens the storage driver on a data folder: blobs are put back where it keeps them. */
+  openStorage: (dataDir: string) => Promise<BlobTarget>
+  /** Where the database is in the data folder, `gameyard.db` by default. */
+  databaseFile?: string
+  /** Of the configuration, if that has one. */
+  secret?: string | undefined
+  /** Called with what the backup says of its platform, if it does, once all is there, before the data folder appears. */
+  ready?: (yard: SourcePlatform | null) => Promise<void>
+}
+
+/**
+ * Makes a data folder from a backup. The whole file is verified before anything is written, and the folder appears
+ * only when it is complete. Where blobs go to a bucket, that holds nothing else; a restore that was interrupted can be
+ * run again.
+ *
+ * @throws BackupError
+ */
+export async function restoreBackup(
+  file: string,
+  { dataDir, openStorage, databaseFile = DATABASE, secret, ready }: RestoreTarget,
+): Promise<BackupSummary> {
+  const target = resolve(dataDir)
+  const present = await readdir(target).catch(() => null)
+  if (present?.length) throw new BackupError(`${target} is not empty; restore into a new folder, or move it away.`)
+  const { members, about } = await verifiedMembers(file, isOurs)
+  const yard = readSourcePlatform(about)
+
+  await mkdir(dirname(target), { recursive: true })
+  const work = await mkdtemp(join(dirname(target), `.${basename(target)}-restore-`))
+  try {
+    const database = relative(work, resolve(work, databaseFile))
+    if (database.startsWith('..') || isAbsolute(database) || databaseFile === ':memory:')
+      throw new BackupError(`A backup is restored into the data folder, and ${databaseFile} is not in it.`)
+    const storage = await openStorage(work)
+    try {
+      await refuseForeignBlobs(storage, members)
+      await extract(file, members, work, { storage, database })
+    } finally {
+      await storage.close()
+    }
+    if (yard) await refuseOtherSecret(yard, { dataDir: work, secret })
+    await ready?.(yard)
+    await syncFolder(work)
+    if (present) await rmdir(target)
+    await rename(work, target)
+    await syncFolder(dirname(target))
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+  return summaryOf(members)
+}
+
+/** A bucket may hold what an interrupted restore of this backup left, and nothing of anybody else. */
+async function refuseForeignBlobs(storage: BlobTarget, members: Member[]): Promise<void> {
+  const ours = new Set(members.map(({ name }) => name))
+  for await (const { key } of storage.list(''))
+    if (!ours.has(BLOBS + key))
+      throw new BackupError(`The storage is not empty: it holds ${key}. Restore into another bucket or prefix.`)
+}
+
+/** What keys were derived from must be the same here: sign-ins and signing keys rest on it. */
+async function refuseOtherSecret(
+  { keyCheck }: SourcePlatform,
+  place: { dataDir: string; secret: string | undefined },
+): Promise<void> {
+  if (keyCheck === null || (await Keys.open(place)).check() === keyCheck) return
+  throw new BackupError(
+    place.secret === undefined
+      ? 'The platform of this backup had a `secret` in its configuration: give this machine the same one. Nothing was restored.'
+      : 'The `secret` of this configuration is not that of the platform that was backed up: give it the same one, or leave it out if that had none. Nothing was restored.',
+  )
+}
+
+async function extract(
+  file: string,
+  members: Member[],
+  folder: string,
+  { storage, database }: { storage: BlobTarget; database: string },
+): Promise<void> {
+  let index = 0
+  await mkdir(join(folder, KEYS), { mode: 0o700 })
+  await mkdir(dirname(join(folder, database)), { recursive: true, mode: 0o700 })
+  await eachMember(file, async (name, size, content) => {
+    const expected = members[index++]
+    if (!expected) return content.resume()
+    if (name !== expected.name) throw new BackupError(`${file} changed while it was restored.`)
+    if (name.startsWith(BLOBS)) return storage.put(name.slice(BLOBS.length), content, { sha256: expected.sha256, size })
+    const path = join(folder, name === DATABASE ? database : name)
+    await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }))
+  })
+  await syncFolder(join(folder, KEYS))
+}
+
+const isOurs = (name: string) => name === DATABASE || /^keys\/[A-Za-z0-9_-]+$/.test(name) || name.startsWith(BLOBS)
+
+function refuseRemoved(error: { code?: string }, key: string): never {
+  if (error.code !== 'blob_not_found') throw error
+  throw new BackupError(`The blob ${key} was removed while the backup ran; nothing was written. Run it again.`)
+}
+
+const summaryOf = (members: Member[]): BackupSummary => ({
+  blobs: members.filter(({ name }) => name.startsWith(BLOBS)).length,
+  bytes: members.reduce((sum, { size }) => sum + size, 0),
+})
+
+/** Names of the finished files in the keys folder; none when the secret comes from the configuration. */
+async function keyFiles(dataDir: string): Promise<string[]> {
+  const names = await readdir(join(dataDir, 'keys')).catch(() => [])
+  return names.filter((name) => isOurs(KEYS + name))
+}
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+/** Makes what was created or renamed in a folder survive a power cut. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  await handle.sync().finally(() => handle.close())
+}

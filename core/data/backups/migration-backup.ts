@@ -1,0 +1,196 @@
+import { access, mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Clock } from '../../clock.ts'
+import { StartupError } from '../../errors.ts'
+import type { DatabaseDriver } from '../database.ts'
+import { lastVersion } from '../program-versions.ts'
+
+/** How many copies stay: the latest. */
+const KEPT = 3
+/** Said of a database that was last opened by a version which did not write its name down. */
+const UNKNOWN = 'earlier'
+const OURS = /^before-.+-\d{8}T\d{6}Z\.db$/
+/** Room that is left on the disk beside a copy, for the migration itself and the log of it. */
+const SPARE_BYTES = 16 * 1024 * 1024
+
+/** The source and the reason of a copy. */
+export interface MigrationBackup {
+  driver: Pick<DatabaseDriver, 'shared' | 'backup' | 'query'>
+  dataDir: string
+  /** Of the program that is about to migrate. */
+  version: string
+  clock: Clock
+  log: { info(message: string): void }
+}
+
+/**
+ * Keeps a copy of a database that a program is about to migrate, so that there is a way back to the version before:
+ * `backups/before-<version>-from-<version before>-<time>.db` in the data folder, read through before it counts. A database that machines share
+ * has its own means, which is said.
+ *
+ * @returns the file; null where there is none
+ * @throws StartupError when there is no room for it, or it is not whole; nothing was migrated then
+ */
+export async function backUpBeforeMigration({
+  driver,
+  dataDir,
+  version,
+  clock,
+  log,
+}: MigrationBackup): Promise<string | null> {
+  const from = (await lastVersion(driver)) ?? UNKNOWN
+  if (driver.shared) {
+    log.info(
+      `The database is brought up to ${version}. It is not copied here: the way back is a dump, pg_dump --format=custom --file=before-${version}-from-${from}.dump`,
+    )
+    return null
+  }
+  const folder = join(dataDir, 'backups')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await removePartial(folder)
+  const trouble = await missingRoom(driver, dataDir)
+  if (trouble !== null) throw new StartupError(`T${trouble.slice(1)}. Make room there; nothing was changed.`)
+  const time = clock.now().toISOString().slice(0, 19).replace(/[-:]/g, '')
+  const file = join(folder, `before-${version}-from-${from}-${time}Z.db`)
+  const partial = `${file}.partial`
+  try {
+    await driver.backup(partial)
+    await makeWhole(partial)
+    const damage = await findDamage(partial)
+    if (damage !== null) {
+      throw new StartupError(
+        `The copy of the database that is made before it is brought up to ${version} is damaged (${damage}), and so the database may be: run gameyard doctor. Nothing was changed.`,
+      )
+    }
+    await sync(partial)
+    await rename(partial, file)
+    await sync(folder)
+  } finally {
+    await removePartial(folder)
+  }
+  const copies = (await readdir(folder)).filter((name) => OURS.test(name))
+  for (const name of copies.sort(byTime).slice(0, -KEPT)) await rm(join(folder, name), { force: true })
+  log.info(`the copy of the database from before ${version} is ${file}`)
+  return file
+}
+
+/** What is damaged in a database file that nobody has open; null when it is whole. @throws when there is no such file */
+export async function findDamage(file: string): Promise<string | null> {
+  await access(file)
+  const { DatabaseSync } = await import('node:sqlite')
+  try {
+    const database = new DatabaseSync(file, { readOnly: true })
+    try {
+      const [found] = database.prepare('pragma integrity_check(1)').all() as { integrity_check: string }[]
+      if (found?.integrity_check !== 'ok') return found?.integrity_check.replaceAll('\n', ' ') ?? 'unknown'
+      database.prepare('select name from schema_migrations limit 1').get()
+      return null
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/**
+ * Puts a copy in the place of a database that nobody uses. What was there is kept beside the copies.
+ *
+ * @param database the file that the platform uses
+ * @returns where that is now; null when there was none
+ * @throws StartupError when the copy is not whole
+ */
+export async function restoreDatabaseCopy(
+  copy: string,
+  { database, dataDir, clock }: { database: string; dataDir: string; clock: Clock },
+): Promise<string | null> {
+  const damage = await findDamage(copy).catch(() => 'there is no such file')
+  if (damage !== null) throw new StartupError(`${copy} is no database to go back to (${damage}). Nothing was changed.`)
+  const time = clock.now().toISOString().slice(0, 19).replace(/[-:]/g, '')
+  const aside = join(dataDir, 'backups', `replaced-${time}Z.db`)
+  await mkdir(join(dataDir, 'backups'), { recursive: true, mode: 0o700 })
+  // The whole of it lies ready before the first name changes.
+  const ready = `${database}.restored`
+  await copyDatabase(copy, ready)
+  await foldLog(database)
+  let replaced = false
+  // The log of what is not in the file yet belongs to it.
+  for (const suffix of ['-wal', '-shm', '']) {
+    const moved = await rename(database + suffix, aside + suffix).then(
+      () => true,
+      () => false,
+    )
+    replaced ||= moved && suffix === ''
+  }
+  await rename(ready, database)
+  await sync(join(database, '..'))
+  return replaced ? aside : null
+}
+
+/** Makes a copy one file, without the log beside it that readers of the original keep. */
+async function makeWhole(file: string): Promise<void> {
+  const { DatabaseSync } = await import('node:sqlite')
+  const database = new DatabaseSync(file)
+  try {
+    database.exec('pragma journal_mode = delete')
+  } catch {
+    // A damaged one: reading it through says so.
+  } finally {
+    database.close()
+  }
+}
+
+/** Takes the log of a database into its file, so that one name is all of it. A damaged one stays as it is. */
+async function foldLog(file: string): Promise<void> {
+  const { DatabaseSync } = await import('node:sqlite')
+  try {
+    await access(file)
+    const database = new DatabaseSync(file)
+    database.exec('pragma wal_checkpoint(truncate)')
+    database.close()
+  } catch {
+    // Then the log is moved along with it.
+  }
+}
+
+async function copyDatabase(from: string, to: string): Promise<void> {
+  await rm(to, { force: true })
+  const { DatabaseSync, backup } = await import('node:sqlite')
+  const source = new DatabaseSync(from, { readOnly: true })
+  try {
+    await backup(source, to)
+  } finally {
+    source.close()
+  }
+  await sync(to)
+}
+
+/** What is said when there is no room in the data folder for a copy of the database; null when there is. */
+export async function missingRoom(driver: Pick<DatabaseDriver, 'query'>, dataDir: string): Promise<string | null> {
+  const [size] = (await driver.query(
+    'select c.page_count * s.page_size as bytes from pragma_page_count() c, pragma_page_size() s',
+    [],
+  )) as { bytes: number }[]
+  const needed = (size?.bytes ?? 0) + SPARE_BYTES
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = bavail * bsize
+  const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024)} MB`
+  if (free >= needed) return null
+  return `there is no room for the copy of the database that is made before it is brought up to date: ${dataDir} has ${megabytes(free)} free, and ${megabytes(needed)} are needed`
+}
+
+/** The remains of a process that ended midway. */
+async function removePartial(folder: string): Promise<void> {
+  for (const name of await readdir(folder))
+    if (name.includes('.db.partial')) await rm(join(folder, name), { force: true })
+}
+
+/** Versions don't sort as texts do; the time at the end does. */
+const byTime = (a: string, b: string): number => (timeOf(a) < timeOf(b) ? -1 : 1)
+const timeOf = (name: string): string => basename(name, '.db').slice(-16)
+
+/** Makes a file, or what was renamed in a folder, survive a power cut. */
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  await handle.sync().finally(() => handle.close())
+}

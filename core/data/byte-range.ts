@@ -1,0 +1,5 @@
+/** Bytes `start` to `end` of something, both included. */
+export interface ByteRange {
+  start: number
+  end: number
+}

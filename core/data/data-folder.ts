@@ -1,0 +1,76 @@
+import { access, constants, mkdir, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../clock.ts'
+import { StartupError, StorageFull } from '../errors.ts'
+
+/** How far the clock may be off before a start is refused: more than any drift, less than any time zone. */
+const CLOCK_OFF_MS = 10 * 60_000
+
+const REASONS: Record<string, string> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  ENOTDIR: 'a file is in the way',
+  EEXIST: 'a file is in the way',
+}
+
+/**
+ * Makes the data folder, or finds that it can be written to.
+ *
+ * @throws StartupError
+ */
+export async function openDataFolder(dataDir: string): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw folderProblem(error as NodeJS.ErrnoException, dataDir)
+  }
+}
+
+/** An error of the start that the data folder is to blame for, as a sentence; any other as it is. */
+export function folderProblem(error: NodeJS.ErrnoException, dataDir: string): Error {
+  const full = error instanceof StorageFull
+  const reason = full || error.path?.startsWith(dataDir) ? REASONS[full ? 'ENOSPC' : (error.code ?? '')] : undefined
+  if (!reason) return error
+  const fix = reason === REASONS.ENOSPC ? 'make room on it' : 'repair it'
+  return new StartupError(
+    `The data folder ${dataDir} can't be used (${reason}); ${fix} or choose another with --data.`,
+    { cause: error },
+  )
+}
+
+/**
+ * Refuses to start on a clock that is behind what the data folder has seen: ended sessions would live again, and ids
+ * would no longer sort by the time they were made.
+ *
+ * @throws StartupError
+ */
+export async function assertClockNotBehind(dataDir: string, clock: Clock): Promise<void> {
+  const entries = await readdir(dataDir, { withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => join(dataDir, name))
+  const times = await Promise.all(files.map(async (file) => (await stat(file).catch(() => null))?.mtimeMs ?? 0))
+  const written = Math.max(0, ...times)
+  const now = clock.now().getTime()
+  if (written - now < CLOCK_OFF_MS) return
+  throw new StartupError(
+    `This machine's clock says ${spoken(now)}, but ${dataDir} was written at ${spoken(written)}: set the clock. If it is right now and was wrong then, run: touch ${join(dataDir, '*')}`,
+  )
+}
+
+/**
+ * Refuses to start when this machine and the database server, which all nodes share, disagree about the time.
+ *
+ * @throws StartupError
+ */
+export function assertClocksAgree(server: Date, clock: Clock): void {
+  const now = clock.now().getTime()
+  if (Math.abs(now - server.getTime()) < CLOCK_OFF_MS) return
+  throw new StartupError(
+    `This machine's clock says ${spoken(now)}, the database server's says ${spoken(server.getTime())}: set the one that is wrong.`,
+  )
+}
+
+const spoken = (time: number) => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EntityClass, EntitySchema } from '@mikro-orm/core'
+import type { MikroORM, SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import { defineError } from '../errors.ts'
+import { noTracing, type Tracing } from '../observe/tracing.ts'
+import { compareMigrations, type MigratableDatabase, type Migration, migrate } from './migrations.ts'
+import { noteVersion } from './program-versions.ts'
+
+/** The parameters of a raw statement: a date is stored as the instant, an object or array as JSON text. */
+export type Parameter = string | number | bigint | boolean | null | Date | Uint8Array | object
+
+/** Prepared statements inside of a transaction; `sql` and results as for `Database.query` and `execute`. */
+export interface Statements {
+  query<Row extends object>(sql: string, parameters?: readonly Parameter[]): Promise<Row[]>
+  execute(sql: string, parameters?: readonly Parameter[]): Promise<number>
+}
+
+/** A table, as plugins declare it. */
+export type Entity = EntitySchema | EntityClass<unknown>
+
+/**
+ * A database the platform can live in. The family `database`.
+ *
+ * The same entities and the same calls run on every driver. Times have millisecond precision; a unique or foreign key
+ * violation surfaces as MikroORM's own exception class; a transaction is serialised against others on the rows it
+ * updates and sees no other's uncommitted rows; what a commit acknowledged survives a power cut unless the driver's
+ * configuration says otherwise. A database that does not answer surfaces as `DatabaseUnavailable`, from every method
+ * and from every call of the entity managers, and is used again as soon as it is back.
+ */
+export interface DatabaseDriver extends MigratableDatabase {
+  /** Whether several machines can use it at once; the platform's secret must then come from the configuration. */
+  shared: boolean
+  /**
+   * Connects. Called once, with every entity of every plugin.
+   *
+   * @throws StartupError when what is there can't be used, saying why
+   * @throws DatabaseUnavailable
+   */
+  open(entities: Entity[]): Promise<MikroORM>
+  /** The time that the database server has; absent where that is this machine's. */
+  now?(): Promise<Date>
+  /** Runs one reading statement outside of any transaction; see `Database.query`. */
+  query(sql: string, parameters: readonly Parameter[]): Promise<object[]>
+  /** Runs one writing statement in a transaction of its own; see `Database.execute`. */
+  execute(sql: string, parameters: readonly Parameter[]): Promise<number>
+  /** Runs `work` in a transaction that may share its commit with others; see `Database.groupCommit`. */
+  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T>
+  /**
+   * Writes a consistent copy into a new file while the platform runs.
+   * @throws BackupUnsupported saying what to use instead
+   */
+  backup(file: string): Promise<void>
+  /**
+   * Reads a whole database that nobody has opened, which takes its time and the processor.
+   * @returns what is damaged, or null; absent where the database looks after itself
+   */
+  findDamage?(): Promise<string | null>
+  close(): Promise<void>
+}
+
+export const BackupUnsupported = defineError('backup_unsupported', 501, '%s')
+
+export interface DatabaseOptions {
+  /** The tables of every plugin. */
+  entities: Entity[]
+  /** The migrations of every plugin, in any order. */
+  migrations: Migration[]
+  log: FastifyBaseLogger
+  clock: Clock
+  tracing?: Tracing
+  /** Of the program; the database keeps which one opened it last. */
+  version?: string
+  /** Asked once the database answers, before anything is written to it: what it throws ends the start. */
+  refuse?: () => Promise<void>
+  /** Called before a database that was used already is migrated; what it throws ends the start. */
+  beforeMigration?: () => Promise<unknown>
+}
+
+/**
+ * The platform's database. The ordinary goes through `em()` and `transaction()`; what every request does
+ * goes through `query()`.
+ *
+ * Never wait for the network inside a transaction: on SQLite it is the only writer. Inside `transaction`, use the
+ * entity manager it passes: another one waits for the transaction to end, and on SQLite gives up after a while.
+ */
+export class Database {
+  readonly dialect: DatabaseDriver['dialect']
+  readonly #driver: DatabaseDriver
+  readonly #orm: MikroORM
+  readonly #tracing: Tracing
+  readonly #options: DatabaseOptions
+
+  private constructor(driver: DatabaseDriver, orm: MikroORM, options: DatabaseOptions) {
+    this.dialect = driver.dialect
+    this.#driver = driver
+    this.#orm = orm
+    this.#options = options
+    this.#tracing = options.tracing ?? noTracing
+  }
+
+  /** As `connect`, then `migrate`. */
+  static async open(driver: DatabaseDriver, options: DatabaseOptions): Promise<Database> {
+    const database = await Database.connect(driver, options)
+    try {
+      await database.migrate()
+    } catch (error) {
+      await driver.close()
+      throw error
+    }
+    return database
+  }
+
+  /**
+   * Connects, and writes nothing: until `migrate` there may be no tables.
+   *
+   * @throws StartupError when it can't be used
+   */
+  static async connect(driver: DatabaseDriver, options: DatabaseOptions): Promise<Database> {
+    const orm = await driver.open(options.entities)
+    try {
+      await options.refuse?.()
+    } catch (error) {
+      await driver.close()
+      throw error
+    }
+    return new Database(driver, orm, options)
+  }
+
+  /**
+   * Brings the schema up to date, one process at a time.
+   *
+   * @throws StartupError when a newer program wrote the database
+   */
+  async migrate(): Promise<void> {
+    const { migrations, log, clock, version, beforeMigration } = this.#options
+    const { lacking, unknown } = await compareMigrations(this.#driver, migrations)
+    // What it does not know, it refuses.
+    if (lacking.length > 0 && unknown.length === 0) await beforeMigration?.()
+    await migrate(this.#driver, migrations, { log, clock })
+    if (version !== undefined) await noteVersion(this.#driver, version, clock)
+  }
+
+  /** An entity manager of one's own: one a request or service call, never shared, since it remembers what it loaded. */
+  em(): SqlEntityManager {
+    return this.#orm.em.fork()
+  }
+
+  /** Runs `work` in one transaction, which ends with it: committed when it resolves, rolled back when it rejects. */
+  transaction<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
+    return this.#span('transaction', '', () => this.em().transactional((em) => work(em as SqlEntityManager)))
+  }
+
+  /**
+   * Runs one reading statement, prepared once and kept: the fast path, for what every request does. It sees what is
+   * committed, never the inside of a transaction.
+   *
+   * @param sql the same text each time, values as `?` on both dialects; keep it to what both understand
+   * @returns rows in plain form, the same on both dialects: times in ms since 1970, booleans as 0 and 1, JSON as text
+   */
+  query<Row extends object>(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    return this.#span('query', sql, () => this.#driver.query(sql, parameters) as Promise<Row[]>)
+  }
+
+  /** Runs one writing statement in a transaction of its own; `sql` as for `query`. @returns the number of rows it met */
+  execute(sql: string, parameters: readonly Parameter[] = []): Promise<number> {
+    return this.#span('execute', sql, () => this.#driver.execute(sql, parameters))
+  }
+
+  /**
+   * Runs `work` in a short transaction of prepared statements: what many requests do at once. Resolves when it is as
+   * durable as any other; on SQLite those that come together share one commit, and so one wait for the disk. One that
+   * fails undoes itself alone. `work` waits for nothing but its own statements: others stand behind it.
+   */
+  groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    return this.#span('transaction', '', () => this.#driver.groupCommit(work))
+  }
+
+  /** Rejects when the database does not answer; used by /readyz. */
+  async ping(): Promise<void> {
+    await this.#driver.query('select 1', [])
+  }
+
+  /** Writes a copy as of this moment into a new file. @throws BackupUnsupported */
+  backup(file: string): Promise<void> {
+    return this.#driver.backup(file)
+  }
+
+  close(): Promise<void> {
+    return this.#driver.close()
+  }
+
+  /** @param sql with `?` for its values, which are in no trace */
+  #span<Result>(operation: string, sql: string, work: () => Promise<Result>): Promise<Result> {
+    if (this.#tracing === noTracing) return work()
+    const text = sql && { 'db.query.text': sql.replace(/\s+/g, ' ') }
+    return this.#tracing.span(
+      `db ${operation}`,
+      { 'db.system.name': this.dialect === 'postgres' ? 'postgresql' : 'sqlite', ...(text || {}) },
+      work,
+    )
+  }
+}
+
+/** What a statement is to take at most, in ms. It holds the only writer of SQLite meanwhile, and the event loop. */
+const AIM_MS = 8
+const FIRST_ROWS = 50
+const MOST_ROWS = 2000
+
+/** Which rows of a table go. */
+export interface Deletion {
+  table: string
+  /** The columns of its primary key. */
+  key: readonly string[]
+  /** An index must find these rows without reading others, or a batch that has nothing to delete takes long. */
+  where: string
+  /** Values of `where`. */
+  parameters: readonly Parameter[]
+}
+
+/**
+ * Deletes any number of rows without being in anybody's way: in statements that take a few milliseconds each, with as
+ * long a pause between them. How many rows a statement may have follows from how long the one before took.
+ *
+ * @param signal ends it between two statements; what is left goes the next time
+ * @returns how many rows were deleted
+ */
+export async function deleteInBatches(
+  db: Pick<Database, 'execute'>,
+  { table, key, where, parameters }: Deletion,
+  signal?: AbortSignal,
+): Promise<number> {
+  const columns = key.join(', ')
+  const named = key.length === 1 ? columns : `(${columns})`
+  const sql = `delete from ${table} where ${named} in (select ${columns} from ${table} where ${where} limit ?)`
+  let deleted = 0
+  for (let rows = FIRST_ROWS; !signal?.aborted; ) {
+    const began = performance.now()
+    const count = await db.execute(sql, [...parameters, rows])
+    const took = performance.now() - began
+    deleted += count
+    if (count < rows) break
+    rows = took > AIM_MS ? Math.max(1, Math.floor(rows / 2)) : took < AIM_MS / 2 ? Math.min(MOST_ROWS, rows * 2) : rows
+    await sleep(Math.min(took, 100))
+  }
+  return deleted
+}

@@ -1,0 +1,216 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { FastifyBaseLogger } from 'fastify'
+import type { ByteRange } from './byte-range.ts'
+
+const CHUNK_BYTES = 256 * 1024
+/** How far a reader may be ahead of a copy that is being made, before it goes to the storage itself. */
+const AHEAD_BYTES = 4 * 1024 * 1024
+
+/** Bytes that are known by their digest; what else the storage needs to find them comes on top. */
+export interface Digested {
+  sha256: string
+  size: number
+}
+
+/** Reads blobs by their digest. */
+export interface Blobs<Blob extends Digested = Digested> {
+  /** The blob as an open file, which the caller closes; null where there is none on this machine. */
+  file(blob: Blob): Promise<FileHandle | null>
+  /** The blob, or a part of it, as a stream. */
+  open(blob: Blob, range?: ByteRange): Promise<Readable>
+}
+
+/** A copy that is being made: whoever asks meanwhile reads along. */
+interface Filling {
+  path: string
+  file: FileHandle
+  written: number
+  /** `progress` after every chunk, and at the end. */
+  steps: EventEmitter
+  state: 'running' | 'done' | 'failed'
+  readers: number
+}
+
+interface Parts<Blob extends Digested> {
+  /** Where the copies are; made when it is not there, and nobody else's. */
+  folder: string
+  /** The copies together, at most. */
+  maxBytes: number
+  /** The originals of the copies. */
+  source: Blobs<Blob>
+  log: FastifyBaseLogger
+}
+
+/**
+ * Copies of blobs on this machine, for a storage that is reached over a network: a file is fetched once and then served
+ * from here, whole or in parts. The longest unused go first.
+ *
+ * Copies are named by digest and checked as they are made, so they never go stale. Losing the folder costs nothing.
+ */
+export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> {
+  readonly #parts: Parts<Blob>
+  /** Digest → size, the longest unused first. */
+  readonly #copies = new Map<string, number>()
+  readonly #filling = new Map<string, Promise<Filling>>()
+  #bytes = 0
+
+  private constructor(parts: Parts<Blob>) {
+    this.#parts = parts
+  }
+
+  /** Finds the copies that are there; what a process that died was making is removed. */
+  static async open<Blob extends Digested>(parts: Parts<Blob>): Promise<DiskCache<Blob>> {
+    const cache = new DiskCache<Blob>(parts)
+    await mkdir(parts.folder, { recursive: true })
+    const found: { name: string; size: number; usedAt: number }[] = []
+    for (const name of await readdir(parts.folder)) {
+      const path = join(parts.folder, name)
+      if (!/^[0-9a-f]{64}$/.test(name)) {
+        await rm(path, { force: true, recursive: true })
+        continue
+      }
+      const { size, mtimeMs } = await stat(path)
+      found.push({ name, size, usedAt: mtimeMs })
+    }
+    for (const { name, size } of found.sort((a, b) => a.usedAt - b.usedAt)) cache.#add(name, size)
+    await cache.#makeRoom()
+    return cache
+  }
+
+  /** Bytes of all copies. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** The copy that is there; null when there is none (any more). */
+  async file({ sha256, size }: Digested): Promise<FileHandle | null> {
+    if (this.#copies.get(sha256) !== size) return null
+    this.#add(sha256, size)
+    const path = join(this.#parts.folder, sha256)
+    try {
+      const file = await open(path)
+      // Noted for the next start; when it fails, nothing is lost.
+      const now = new Date()
+      utimes(path, now, now).catch(() => {})
+      return file
+    } catch {
+      this.#forget(sha256)
+      return null
+    }
+  }
+
+  async open(blob: Blob, range?: ByteRange): Promise<Readable> {
+    const { sha256, size } = blob
+    const copy = await this.file(blob)
+    if (copy) return copy.createReadStream({ ...range, highWaterMark: CHUNK_BYTES })
+    // One that would push out half of the others is not worth it.
+    if (size > this.#parts.maxBytes / 2) return this.#parts.source.open(blob, range)
+    const filling = await this.#fill(blob)
+    const { start, end } = range ?? { start: 0, end: size - 1 }
+    if (filling.state === 'failed' || start > filling.written + AHEAD_BYTES) return this.#parts.source.open(blob, range)
+    filling.readers++
+    return Readable.from(this.#follow(sha256, filling, start, end), { objectMode: false, highWaterMark: CHUNK_BYTES })
+  }
+
+  #fill(blob: Blob): Promise<Filling> {
+    const { sha256 } = blob
+    const under = this.#filling.get(sha256)
+    if (under) return under
+    const started = this.#begin(blob)
+    this.#filling.set(sha256, started)
+    started.catch(() => this.#filling.delete(sha256))
+    return started
+  }
+
+  /** @throws BlobNotFound and what else the storage throws, before anything is promised to the reader */
+  async #begin(blob: Blob): Promise<Filling> {
+    const body = await this.#parts.source.open(blob)
+    const path = join(this.#parts.folder, `incoming-${randomUUID()}`)
+    try {
+      const file = await open(path, 'wx+')
+      const steps = new EventEmitter().setMaxListeners(0)
+      const filling: Filling = { path, file, written: 0, steps, state: 'running', readers: 0 }
+      void this.#run(blob, body, filling)
+      return filling
+    } catch (error) {
+      body.destroy()
+      throw error
+    }
+  }
+
+  async #run(blob: Blob, body: Readable, filling: Filling): Promise<void> {
+    const { sha256, size } = blob
+    const { file, path, steps } = filling
+    const hash = createHash('sha256')
+    try {
+      for await (const chunk of body) {
+        hash.update(chunk)
+        await file.write(chunk, 0, chunk.length, filling.written)
+        filling.written += chunk.length
+        steps.emit('progress')
+      }
+      if (filling.written !== size || hash.digest('hex') !== sha256) throw new Error('The storage sent other bytes.')
+      await rename(path, join(this.#parts.folder, sha256))
+      filling.state = 'done'
+      this.#add(sha256, size)
+      await this.#makeRoom()
+    } catch (error) {
+      filling.state = 'failed'
+      this.#parts.log.warn({ err: error, sha256 }, 'a file could not be copied from the storage')
+      await rm(path, { force: true })
+    } finally {
+      this.#filling.delete(sha256)
+      steps.emit('progress')
+      if (filling.readers === 0) await file.close()
+    }
+  }
+
+  /** The bytes of a copy that is being made, as they come. */
+  async *#follow(sha256: string, filling: Filling, start: number, end: number): AsyncGenerator<Buffer> {
+    try {
+      for (let at = start; at <= end; ) {
+        const ready = Math.min(filling.written, end + 1) - at
+        if (ready <= 0) {
+          if (filling.state !== 'running') throw new Error(`The copy of ${sha256} ended early.`)
+          await once(filling.steps, 'progress')
+          continue
+        }
+        const { bytesRead, buffer } = await filling.file.read(
+          Buffer.allocUnsafe(Math.min(ready, CHUNK_BYTES)),
+          0,
+          null,
+          at,
+        )
+        yield buffer.subarray(0, bytesRead)
+        at += bytesRead
+      }
+    } finally {
+      filling.readers--
+      if (filling.readers === 0 && filling.state !== 'running') await filling.file.close()
+    }
+  }
+
+  #add(sha256: string, size: number): void {
+    this.#forget(sha256)
+    this.#copies.set(sha256, size)
+    this.#bytes += size
+  }
+
+  #forget(sha256: string): void {
+    this.#bytes -= this.#copies.get(sha256) ?? 0
+    this.#copies.delete(sha256)
+  }
+
+  async #makeRoom(): Promise<void> {
+    for (const [sha256] of this.#copies) {
+      if (this.#bytes <= this.#parts.maxBytes) return
+      this.#forget(sha256)
+      // Open readers can read it to its end.
+      await rm(join(this.#parts.folder, sha256), { force: true })
+    }
+  }
+}

@@ -1,0 +1,30 @@
+const LONGEST_BYTES = 512
+
+/**
+ * What is wrong with the path of a file in a build or pack, or null when nothing is (contracts, section 6).
+ *
+ * Paths name entries of a list and never anything on a disk; the rules keep them unambiguous in URLs and on the disks of
+ * those who download.
+ */
+export function pathProblem(path: string): string | null {
+  if (path === '') return 'is empty'
+  if (Buffer.byteLength(path) > LONGEST_BYTES) return `is longer than ${LONGEST_BYTES} bytes`
+  if (!path.isWellFormed()) return 'is not valid Unicode'
+  if (path !== path.normalize('NFC')) return 'is not in Unicode normalization form C'
+  // Cc are control characters; Cf hold invisible ones and those that turn the direction of writing.
+  if (/\p{Cc}|[\u2028\u2029\u202a-\u202e\u2066-\u2069\u200b\ufeff]/u.test(path)) return 'has a control character'
+  if (path.includes('\\')) return 'has a backslash; separate folders by /'
+  if (/^[a-z]:/i.test(path)) return 'begins with a drive letter'
+  if (path.startsWith('/')) return 'is absolute; paths are relative to the build'
+  const segments = path.split('/')
+  if (segments.includes('')) return 'has an empty segment'
+  if (segments.some((segment) => segment === '.' || segment === '..')) return 'has a . or .. segment'
+  return null
+}
+
+/** A path as an answer repeats it: control characters visible, cut where it is too long. */
+export const printablePath = (path: string): string => {
+  const text = path.toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped)
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+}
+const escaped = (character: string) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`

@@ -1,0 +1,182 @@
+import type { Clock } from '../clock.ts'
+import type { Events } from '../events.ts'
+import { newId, randomText } from '../ids.ts'
+import type { Database } from './database.ts'
+import type { Keys } from './keys.ts'
+import type { Migration } from './migrations.ts'
+import { TtlCache } from './ttl-cache.ts'
+
+/** Keys that turn over together: `signing` signs id tokens, `sessions` seals what players of games carry. */
+export const KEY_GROUPS = ['signing', 'sessions'] as const
+export type KeyGroup = (typeof KEY_GROUPS)[number]
+
+declare module '../events.ts' {
+  interface DomainEvents {
+    'keys.rotated': { group: KeyGroup }
+  }
+}
+
+export const keyRingMigrations: Migration[] = [
+  {
+    name: '2026_11_23_key_rotations',
+    sqlite: [
+      'create table `key_rotations` (`id` text not null primary key, `key_group` text not null, `salt` text not null, `immediate` integer not null, `rotated_at` datetime not null);',
+    ],
+    postgres: [
+      'create table "key_rotations" ("id" varchar(30) not null, "key_group" varchar(40) not null, "salt" varchar(43) not null, "immediate" boolean not null, "rotated_at" timestamptz(3) not null, primary key ("id"));',
+    ],
+  },
+]
+
+/** A moment from which on a group of keys is another. */
+export interface KeyRotation {
+  id: string
+  /** What makes the keys others than those before, 32 bytes in base64url. */
+  salt: string
+  /** Whether what the keys before have signed or sealed is void from then on. */
+  immediate: boolean
+  rotatedAt: Date
+}
+
+interface Row {
+  id: string
+  salt: string
+  immediate: number
+  rotated_at: number
+}
+
+/** A process that was not told of a rotation, since it has no bus to others, knows it after so long. */
+const MAX_AGE_MS = 1000
+
+/**
+ * Keys that turn over (`gameyard keys rotate`).
+ *
+ * A rotation is a row of the database with a salt. The keys of a group are derived from the platform's secret and the
+ * salt of the latest rotation, so neither a stolen secret alone nor a stolen backup tells the keys that come later, and
+ * every node knows them without a restart.
+ */
+export class KeyRings {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #keys: Keys
+  readonly #events: Events
+  readonly #rotations: TtlCache<KeyRotation[]>
+
+  constructor({ db, clock, keys, events }: { db: Database; clock: Clock; keys: Keys; events: Events }) {
+    this.#db = db
+    this.#clock = clock
+    this.#keys = keys
+    this.#events = events
+    this.#rotations = new TtlCache(clock, { maxAgeMs: MAX_AGE_MS })
+    events.on('keys.rotated', ({ group }) => this.#rotations.drop(group))
+  }
+
+  /** The rotations of a group, the first one first. */
+  async rotations(group: KeyGroup): Promise<KeyRotation[]> {
+    return (await this.#rotations.get(group, () => this.#read(group))) ?? []
+  }
+
+  /**
+   * The keys of one purpose.
+   *
+   * @param group what they turn over with
+   * @param purpose as for `Keys.derive`
+   * @param lifeMs how long lives what they seal: a key before the present one is good for so long after its rotation
+   */
+  ring(group: KeyGroup, purpose: string, lifeMs: number): KeyRing {
+    return new KeyRing(
+      {
+        rotations: () => this.rotations(group),
+        again: () => {
+          this.#rotations.drop(group)
+          return this.rotations(group)
+        },
+        derive: (salt) => this.#keys.derive(purpose, salt),
+        clock: this.#clock,
+      },
+      lifeMs,
+    )
+  }
+
+  /** Whether a key of a group was ended at once, as stolen ones are: for whoever holds what rests on it. */
+  async isEnded(group: KeyGroup, id: string): Promise<boolean> {
+    const rotations = await this.rotations(group)
+    const index = rotations.findIndex((rotation) => rotation.id === id)
+    if (index < 0 && id !== '') return false
+    return rotations.findLastIndex(({ immediate }) => immediate) > index
+  }
+
+  /**
+   * Begins new keys for a group.
+   *
+   * @param immediate whether the keys before end at once, as stolen ones must; else what they sealed stays good for as
+   * long as it lives
+   */
+  async rotate(group: KeyGroup, { immediate }: { immediate: boolean }): Promise<void> {
+    const now = this.#clock.now()
+    await this.#db.execute(
+      'insert into key_rotations (id, key_group, salt, immediate, rotated_at) values (?, ?, ?, ?, ?)',
+      [newId('rot', now), group, randomText(32), immediate, now],
+    )
+    await this.#events.emit('keys.rotated', { group })
+  }
+
+  async #read(group: KeyGroup): Promise<KeyRotation[]> {
+    const rows = await this.#db.query<Row>(
+      'select id, salt, immediate, rotated_at from key_rotations where key_group = ? order by rotated_at, id',
+      [group],
+    )
+    return rows.map(({ id, salt, immediate, rotated_at }) => ({
+      ...{ id, salt },
+      immediate: Boolean(immediate),
+      rotatedAt: new Date(rotated_at),
+    }))
+  }
+}
+
+/** What a ring stands on. */
+interface KeySource {
+  rotations(): Promise<KeyRotation[]>
+  /** The same, read anew. */
+  again(): Promise<KeyRotation[]>
+  derive(salt: string): Buffer
+  clock: Clock
+}
+
+/** The keys of one purpose: the present one, and those before it that are still good. */
+export class KeyRing {
+  readonly #source: KeySource
+  readonly #lifeMs: number
+  readonly #derived = new Map<string, Buffer>()
+
+  constructor(source: KeySource, lifeMs: number) {
+    this.#source = source
+    this.#lifeMs = lifeMs
+  }
+
+  /** The key that seals now; its id goes along with what it seals, and is empty before the first rotation. */
+  async current(): Promise<{ id: string; key: Buffer }> {
+    const latest = (await this.#source.rotations()).at(-1)
+    return { id: latest?.id ?? '', key: this.#key(latest?.salt ?? '') }
+  }
+
+  /** The key of that id; null when there is none, or its time is over. */
+  async find(id: string): Promise<Buffer | null> {
+    let rotations = await this.#source.rotations()
+    // Another node may have rotated in this very moment.
+    if (id !== '' && !rotations.some((rotation) => rotation.id === id)) rotations = await this.#source.again()
+    const index = id === '' ? -1 : rotations.findIndex((rotation) => rotation.id === id)
+    if (id !== '' && index < 0) return null
+    const later = rotations.slice(index + 1)
+    const now = this.#source.clock.now().getTime()
+    if (later.some(({ immediate }) => immediate)) return null
+    if (later[0] && now > later[0].rotatedAt.getTime() + this.#lifeMs) return null
+    return this.#key(rotations[index]?.salt ?? '')
+  }
+
+  #key(salt: string): Buffer {
+    const key = this.#derived.get(salt) ?? this.#source.derive(salt)
+    this.#derived.set(salt, key)
+    return key
+  }
+}

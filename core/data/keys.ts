@@ -1,0 +1,76 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { StartupError } from '../errors.ts'
+
+/** Secrets for every purpose, derived from one: nothing else needs to be kept or shared between nodes. */
+export class Keys {
+  readonly #root: Buffer
+
+  private constructor(root: Buffer) {
+    this.#root = root
+  }
+
+  /** From the configuration's `secret`, or from the data folder, where the first start makes one. */
+  static async open({ dataDir, secret }: { dataDir: string; secret?: string | undefined }): Promise<Keys> {
+    return new Keys(secret ? Buffer.from(secret) : await readOrMake(join(dataDir, 'keys')))
+  }
+
+  /** Tells whether two secrets are the same, and nothing else about them. */
+  check(): string {
+    return this.derive('check').toString('base64url')
+  }
+
+  /**
+   * 32 bytes for one purpose (HKDF-SHA-256); the same on every node and after every start.
+   *
+   * @param salt in base64url, for keys that turn over (key-rings.ts)
+   */
+  derive(purpose: string, salt = ''): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#root, Buffer.from(salt, 'base64url'), `gameyard/${purpose}`, 32))
+  }
+}
+
+async function readOrMake(folder: string): Promise<Buffer> {
+  const file = join(folder, 'secret')
+  const secret = await readOrCreate(file, () => randomBytes(32))
+  if (secret.length !== 32) throw new StartupError(`The key file ${file} is damaged; restore it from a backup.`)
+  return secret
+}
+
+/**
+ * Reads a secret file, which the first caller makes: whole or not at all, for its owner's eyes only (0600), in a folder
+ * that is the owner's alone.
+ *
+ * @throws StartupError when it is there and can't be read
+ */
+export async function readOrCreate(file: string, make: () => Promise<Buffer> | Buffer): Promise<Buffer> {
+  const folder = dirname(file)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const existing = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw new StartupError(`The key file ${file} can't be read (${error.code}); give it back its owner and mode 0600.`)
+  })
+  if (existing) {
+    // Secrets are their owner's alone, however the folder came here. Where modes can't be set there are none to mend.
+    await chmod(file, 0o600).catch(() => {})
+    return existing
+  }
+  // Written whole under another name and linked into place: a process killed midway leaves no half key, and of two
+  // that start at once one wins.
+  const fresh = `${file}.${randomBytes(6).toString('hex')}`
+  const handle = await open(fresh, 'wx', 0o600)
+  try {
+    await handle.writeFile(await make())
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await link(fresh, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await rm(fresh)
+  const directory = await open(folder, 'r')
+  await directory.sync().finally(() => directory.close())
+  return readFile(file)
+}

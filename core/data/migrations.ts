@@ -1,0 +1,96 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import { StartupError } from '../errors.ts'
+
+/**
+ * One forward step of the database, in both dialects. Frozen once released: a later change is a new migration.
+ * Names sort by date and are unique in the whole program: `2026_11_21_deploys`. They run in that order, so one that
+ * refers to another plugin's table must have a later name.
+ */
+export interface Migration {
+  name: string
+  sqlite: string[]
+  postgres: string[]
+}
+
+/** The part of a database that migrations need. */
+export interface MigratableDatabase {
+  /** Which of a migration's two statement lists this database takes. */
+  dialect: 'sqlite' | 'postgres'
+
+  /**
+   * Runs `work` in one transaction while no other process migrates, waiting for the one that does. Foreign keys hold
+   * at the end of it, not necessarily in between.
+   */
+  migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void>
+}
+
+/** The table of what was applied: the one table that belongs to no plugin. */
+export const MIGRATIONS_TABLE = 'schema_migrations'
+
+/**
+ * Applies what the database lacks, in one transaction: all of it or, when the process dies midway, none of it.
+ *
+ * @throws StartupError when the database holds migrations that this program doesn't know
+ */
+export async function migrate(
+  driver: MigratableDatabase,
+  migrations: Migration[],
+  { log, clock }: { log: FastifyBaseLogger; clock: Clock },
+): Promise<void> {
+  const ordered = inOrder(migrations)
+  await driver.migrate(async (em) => {
+    const run = (sql: string, parameters: unknown[] = []) => em.execute(sql, parameters, 'run')
+    await run(
+      `create table if not exists ${MIGRATIONS_TABLE} (name varchar(255) primary key, applied_at bigint not null)`,
+    )
+    const applied = await appliedNames(em)
+    refuseUnknown(applied, ordered)
+    for (const migration of ordered) {
+      if (applied.has(migration.name)) continue
+      for (const statement of migration[driver.dialect]) await run(statement)
+      await run(`insert into ${MIGRATIONS_TABLE} (name, applied_at) values (?, ?)`, [
+        migration.name,
+        clock.now().getTime(),
+      ])
+      log.info({ migration: migration.name }, 'database migrated')
+    }
+  })
+}
+
+/**
+ * How a database stands to the migrations of this program: what it lacks, and what it holds that the program does not
+ * know. One that was never used lacks nothing worth a word.
+ */
+export async function compareMigrations(
+  driver: { query(sql: string, parameters: readonly []): Promise<object[]> },
+  migrations: Migration[],
+): Promise<{ lacking: string[]; unknown: string[] }> {
+  const rows = (await driver.query(`select name from ${MIGRATIONS_TABLE}`, []).catch(() => [])) as { name: string }[]
+  if (rows.length === 0) return { lacking: [], unknown: [] }
+  const applied = new Set(rows.map(({ name }) => name))
+  const known = new Set(migrations.map(({ name }) => name))
+  return { lacking: [...known.difference(applied)].sort(), unknown: [...applied.difference(known)].sort() }
+}
+
+function inOrder(migrations: Migration[]): Migration[] {
+  const ordered = migrations.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  const twice = ordered.find((migration, index) => migration.name === ordered[index + 1]?.name)
+  if (twice) throw new StartupError(`Two migrations are named ${twice.name}; rename one of them.`)
+  return ordered
+}
+
+async function appliedNames(em: SqlEntityManager): Promise<Set<string>> {
+  const rows = await em.execute<{ name: string }[]>(`select name from ${MIGRATIONS_TABLE}`)
+  return new Set(rows.map((row) => row.name))
+}
+
+function refuseUnknown(applied: Set<string>, known: Migration[]): void {
+  const names = new Set(known.map((migration) => migration.name))
+  const unknown = [...applied].filter((name) => !names.has(name)).sort()
+  if (unknown.length === 0) return
+  throw new StartupError(
+    `This database was written by a newer Gameyard, or by one with more plugins: it holds the migration ${unknown.at(-1)}, which this program doesn't know. Start that version, or restore a backup.`,
+  )
+}

@@ -1,0 +1,33 @@
+/** Longest beginning of a word that is kept; longer ones are compared by this much. */
+const LONGEST = 16
+
+/** The words of a text as they are compared: compatibility forms, accents and case away. */
+const wordsOf = (text: string): string[] =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** The terms of a search: a result must have every one of them. */
+export const termsOfQuery = (query: string): string[] => [
+  ...new Set(wordsOf(query).map((word) => [...word].slice(0, LONGEST).join(''))),
+]
+
+/**
+ * What a text is found by. Every beginning of a word is a term of its own, so that a search is a look-up by equality:
+ * an index range over text would follow another order in every database and locale.
+ */
+export function termsOfText(text: string): string[] {
+  const terms = new Set<string>()
+  for (const word of wordsOf(text)) {
+    const letters = [...word].slice(0, LONGEST)
+    letters.forEach((_, index) => void terms.add(letters.slice(0, index + 1).join('')))
+  }
+  return [...terms]
+}
+
+/** The term of a tag; no word begins with `#`. */
+export const termOfTag = (tag: string): string => `#${tag}`
+
+export const tagOfTerm = (term: string): string => term.slice(1)

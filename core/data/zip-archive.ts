@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { crc32 } from 'node:zlib'
+import { type Entry, fromRandomAccessReaderPromise, type ZipFile } from 'yauzl'
+import { InvalidRequest, PayloadTooLarge } from '../errors.ts'
+import { pathProblem, printablePath } from './file-path.ts'
+import { BlockReader } from './zip-reader.ts'
+
+/** A file of an archive. */
+export interface ArchivedFile {
+  path: string
+  /** As the archive announces it; `read` holds it to that. */
+  size: number
+  entry: Entry
+}
+
+/** Nothing people zip shrinks to less than a two-hundredth; up to the slack it may, since that can't hurt. */
+const MOST_RATIO = 200
+const RATIO_SLACK_BYTES = 64 * 1024 * 1024
+/** A local header without its name. */
+const HEADER_BYTES = 30
+
+/**
+ * A zip archive that a stranger made. Everything that its directory says is checked before anything is unpacked, and
+ * what comes out is held to what was said: names, sizes, checksums. It is read from the disk piece by piece.
+ */
+export class Archive {
+  readonly #zip: ZipFile
+  readonly #directoryAt: number
+
+  private constructor(zip: ZipFile) {
+    this.#zip = zip
+    this.#directoryAt = zip.readEntryCursor as unknown as number
+    // Of a file that breaks while nobody waits; whoever reads it is told by the stream.
+    zip.on('error', () => {})
+  }
+
+  /** @throws InvalidRequest when the file is no zip archive */
+  static async open(path: string): Promise<Archive> {
+    const file = await open(path)
+    const reader = new BlockReader(file)
+    try {
+      const { size } = await file.stat()
+      const options = { autoClose: false, strictFileNames: true, validateEntrySizes: true }
+      const archive = new Archive(await fromRandomAccessReaderPromise(reader, size, options))
+      reader.directoryAt = archive.#directoryAt
+      return archive
+    } catch (error) {
+      await file.close()
+      throw refusal(error)
+    }
+  }
+
+  close(): void {
+    this.#zip.close()
+  }
+
+  /**
+   * Every file, in the order of the archive; folders are left out.
+   *
+   * @param most entries that are read, folders included
+   * @param isJunkFile picks entries whose names are not looked at, since nobody meant them
+   * @throws InvalidRequest, PayloadTooLarge saying what is wrong with the archive
+   */
+  async files({ most, isJunkFile }: { most: number; isJunkFile: (path: string) => boolean }): Promise<ArchivedFile[]> {
+    const entries = await this.#entries(most, isJunkFile)
+    checkLayout(entries, this.#directoryAt)
+    return entries.filter(({ path }) => !path.endsWith('/'))
+  }
+
+  /**
+   * Checks what these files come to when they are unpacked.
+   *
+   * @throws PayloadTooLarge over `mostBytes`; InvalidRequest for a bomb
+   */
+  checkTotal(files: readonly ArchivedFile[], { what, mostBytes }: { what: string; mostBytes: number }): void {
+    const total = files.reduce((sum, { size }) => sum + size, 0)
+    if (total > mostBytes) {
+      throw new PayloadTooLarge(`The files have ${total} bytes together; ${what} has at most ${mostBytes}.`)
+    }
+    if (total > this.#zip.fileSize * MOST_RATIO + RATIO_SLACK_BYTES) {
+      throw new InvalidRequest(`The archive is taken for a bomb: ${this.#zip.fileSize} bytes unpack to ${total}.`)
+    }
+  }
+
+  /** The bytes of a file. Fails with InvalidRequest when they are not those that the archive announced. */
+  read({ entry, path }: ArchivedFile): Readable {
+    const zip = this.#zip
+    const chunks = async function* () {
+      let sum = 0
+      try {
+        // The library ends it with an error at the first byte beyond the size announced, or when one is missing.
+        for await (const chunk of await zip.openReadStreamPromise(entry)) {
+          sum = crc32(chunk, sum)
+          yield chunk
+        }
+      } catch (error) {
+        throw refusal(error, path)
+      }
+      if (sum !== entry.crc32) throw refusal(new Error('its checksum does not match'), path)
+    }
+    return Readable.from(chunks(), { objectMode: false })
+  }
+
+  /** @throws InvalidRequest when the file is not as announced */
+  async digest(file: ArchivedFile): Promise<string> {
+    const hash = createHash('sha256')
+    for await (const chunk of this.read(file)) hash.update(chunk)
+    return hash.digest('hex')
+  }
+
+  /** Every entry, its name checked. */
+  async #entries(most: number, isJunkFile: (path: string) => boolean): Promise<ArchivedFile[]> {
+    if (this.#zip.entryCount > most) {
+      throw new PayloadTooLarge(
+        `The archive has ${this.#zip.entryCount} entries; at most ${most} are read, ignored ones included. ` +
+          'Leave out dependencies and version histories.',
+      )
+    }
+    const entries: ArchivedFile[] = []
+    const names = new Map<string, string>()
+    try {
+      for await (const entry of this.#zip.eachEntry()) {
+        // Macs write names decomposed.
+        const path = entry.fileName.normalize('NFC')
+        checkEntry(entry, path, isJunkFile(path))
+        const key = path.toLowerCase()
+        const same = names.get(key)
+        if (same !== undefined) {
+          throw new InvalidRequest(
+            same === path
+              ? `The archive has ${printablePath(path)} twice.`
+              : `The archive has ${printablePath(same)} and ${printablePath(path)}, which many disks take for one file.`,
+          )
+        }
+        names.set(key, path)
+        entries.push({ path, size: entry.uncompressedSize, entry })
+      }
+    } catch (error) {
+      throw refusal(error)
+    }
+    return entries
+  }
+}
+
+const FILE_TYPE = 0o170000
+const REGULAR = 0o100000
+const FOLDER = 0o040000
+const SYMBOLIC_LINK = 0o120000
+
+function checkEntry(entry: Entry, path: string, isJunkFile: boolean): void {
+  const refuse = (problem: string) => new InvalidRequest(`The archive's entry ${printablePath(path)} ${problem}.`)
+  const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE
+  if (type === SYMBOLIC_LINK) throw refuse('is a symbolic link; put the file itself there')
+  if (type !== 0 && type !== REGULAR && type !== FOLDER) throw refuse('is a device or the like')
+  if (entry.isEncrypted()) throw refuse('is encrypted')
+  if (!entry.canDecodeFileData()) throw refuse('is compressed in an unusual way; use Deflate')
+  const isFolder = path.endsWith('/')
+  if (isFolder && entry.uncompressedSize > 0) throw refuse('is a folder with content of its own')
+  if (!isFolder && type === FOLDER) throw refuse('is a folder by its mode and a file by its name')
+  if (isJunkFile) return
+  const fault = pathProblem(isFolder ? path.slice(0, -1) : path)
+  if (fault) throw refuse(fault)
+}
+
+/** Entries that share bytes turn kilobytes into gigabytes. */
+function checkLayout(entries: readonly ArchivedFile[], directoryAt: number): void {
+  const parts = entries
+    .map(({ entry, path }) => ({
+      path,
+      start: entry.relativeOffsetOfLocalHeader,
+      end: entry.relativeOffsetOfLocalHeader + HEADER_BYTES + entry.fileNameLength + entry.compressedSize,
+    }))
+    .sort((a, b) => a.start - b.start)
+  for (const [index, { path, end }] of parts.entries()) {
+    if (end > (parts[index + 1]?.start ?? directoryAt)) {
+      throw new InvalidRequest(`The archive is broken or malicious: ${printablePath(path)} overlaps what follows it.`)
+    }
+  }
+}
+
+/** The library's errors speak of the archive only; its file may have bytes in a name that no page should repeat. */
+function refusal(error: unknown, path?: string): unknown {
+  if (error instanceof InvalidRequest || error instanceof PayloadTooLarge) return error
+  const { message, code, syscall } = error as NodeJS.ErrnoException
+  if (syscall) return error
+  const what = path === undefined ? 'The archive' : `The archive's entry ${printablePath(path)}`
+  const why = code?.startsWith('Z_') ? 'its compressed data is broken' : printablePath(message)
+  return new InvalidRequest(`${what} can't be unpacked: ${why}.`).with({ cause: error })
+}

@@ -1,0 +1,268 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
+import type { Origins } from '../origins/origins.ts'
+
+/** The kinds of credential; a token of one kind is never taken for another. */
+export type PrincipalKind = 'session' | 'api-token' | 'cli-token' | 'oauth-token'
+
+/** The player as pages show them. */
+export interface Viewer {
+  id: string
+  name: string
+  imageUrl: string | null
+  isAdmin: boolean
+}
+
+/** The caller, and the one credential of the request. */
+export interface Principal {
+  kind: PrincipalKind
+  playerId: string
+  /** The scopes of a token; a browser session and a CLI token may do everything that their player may. */
+  scopes: ReadonlySet<string> | 'all'
+  /** The session's or token's id: rate limits and the log name it. */
+  credentialId: string
+  /** For OAuth access tokens: the application that holds it. */
+  clientId?: string
+  /** For browser sessions: the player as pages show them. */
+  viewer?: Viewer
+}
+
+/**
+ * A route's requirement for its caller. Every route declares one; no route is public by mistake.
+ *
+ * - `none`: credentials are not looked at.
+ * - `optional`: whoever presents a valid session or API token is known; a bad token is refused.
+ * - `session`: a browser session only.
+ * - `any-token`: an API or CLI token, whatever its scopes.
+ * - `{ scope }`: an API or CLI token with that scope; `accepts` names other or further kinds.
+ */
+export type AuthRule =
+  | 'none'
+  | 'optional'
+  | 'session'
+  | 'any-token'
+  | { scope: string; accepts?: readonly PrincipalKind[] }
+  | { accepts: readonly PrincipalKind[] }
+
+/** Recognises one kind of credential. Contributed by plugins: the kernel knows none. */
+export type Authenticator =
+  | {
+      credential: 'bearer'
+      /** Whether a bearer token has this kind's form; decided without a look-up. */
+      claims(token: string): boolean
+      authenticate(token: string): Promise<Principal | null> | Principal | null
+    }
+  | {
+      credential: 'cookie'
+      authenticate(request: FastifyRequest): Promise<Principal | null> | Principal | null
+    }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The caller, or null: set before the body is parsed, on routes whose `auth` is not `none`. */
+    principal: Principal | null
+  }
+  interface FastifyContextConfig {
+    auth?: AuthRule
+    /** Refuses requests from other origins although no session is needed: sign-in forms and the like. */
+    sameOrigin?: boolean
+    /** Answers are pages: errors too are shown as pages, and whoever is not signed in is sent to sign in. */
+    page?: boolean
+  }
+  interface FastifyInstance {
+    auth: Auth
+  }
+}
+
+const TOKENS: readonly PrincipalKind[] = ['api-token', 'cli-token']
+/** `accepts` of a route that programs call with a token, and the platform's own pages with the browser session. */
+export const TOKENS_AND_SESSION = ['api-token', 'cli-token', 'session'] as const
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** An auth rule spelled out. */
+export interface AuthRequirement {
+  required: boolean
+  kinds: readonly PrincipalKind[]
+  scope: string | null
+}
+
+/** Spells a rule out: which kinds of principal it takes, and whether one is required. */
+export function authRequirementOf(rule: AuthRule): AuthRequirement {
+  if (rule === 'none') return { required: false, kinds: [], scope: null }
+  if (rule === 'optional') return { required: false, kinds: ['session', ...TOKENS], scope: null }
+  if (rule === 'session') return { required: true, kinds: ['session'], scope: null }
+  if (rule === 'any-token') return { required: true, kinds: TOKENS, scope: null }
+  return { required: true, kinds: rule.accepts ?? TOKENS, scope: 'scope' in rule ? rule.scope : null }
+}
+
+const WORDS: readonly unknown[] = ['none', 'optional', 'session', 'any-token']
+const KINDS: readonly PrincipalKind[] = ['session', ...TOKENS, 'oauth-token']
+
+/** Plugins need not be written in TypeScript, and a rule that is only nearly one must not leave a door open. */
+function isRule(rule: unknown): rule is AuthRule {
+  if (typeof rule !== 'object' || rule === null) return WORDS.includes(rule)
+  const { scope, accepts, ...rest } = rule as { scope?: unknown; accepts?: unknown }
+  const scoped = scope === undefined ? accepts !== undefined : typeof scope === 'string' && scope !== ''
+  const kinds = accepts === undefined || (Array.isArray(accepts) && accepts.length > 0)
+  return (
+    scoped &&
+    kinds &&
+    Object.keys(rest).length === 0 &&
+    ((accepts ?? []) as PrincipalKind[]).every((kind) => KINDS.includes(kind))
+  )
+}
+
+/** The caller of a route whose rule requires one. */
+export function callerOf(request: FastifyRequest): Principal {
+  if (!request.principal) throw new Unauthorized('Sign in first.')
+  return request.principal
+}
+
+/**
+ * An `onRequest` of pages for whoever runs the server, asked before the body is read and anew each time: who is no
+ * administrator any more is out at once.
+ *
+ * @throws Forbidden
+ */
+export async function requireAdmin(request: FastifyRequest): Promise<void> {
+  if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This page is for administrators.')
+}
+
+/** The options of a page for administrators: the session is checked before the body is read. */
+export const adminPage = {
+  config: { auth: 'session', page: true },
+  constraints: { origin: 'portal' },
+  onRequest: requireAdmin,
+} as const
+
+/** Turns each route's `auth` into a check that runs before the body is parsed. */
+export class Auth {
+  readonly #bearers: Extract<Authenticator, { credential: 'bearer' }>[] = []
+  readonly #cookies: Extract<Authenticator, { credential: 'cookie' }>[] = []
+  readonly #origins: Origins
+  /** Where pages send whoever is not signed in; the plugin that owns sign-in sets it. */
+  signInPath: string | null = null
+
+  constructor(origins: Origins) {
+    this.#origins = origins
+  }
+
+  /** Adds a kind of credential. */
+  recognise(authenticator: Authenticator): void {
+    if (authenticator.credential === 'bearer') this.#bearers.push(authenticator)
+    else this.#cookies.push(authenticator)
+  }
+
+  /** The `onRoute` hook: checks that the route declares its rule, and installs the check. */
+  guard(route: RouteOptions): void {
+    const rule = route.config?.auth
+    if (rule === undefined) {
+      throw new StartupError(
+        `The route ${String(route.method)} ${route.url} has no \`auth\`; say who may call it, such as \`config: { auth: 'none' }\`.`,
+      )
+    }
+    if (!isRule(rule)) {
+      throw new StartupError(
+        `The route ${String(route.method)} ${route.url} has an \`auth\` that says nothing: ${JSON.stringify(rule)}; see AuthRule.`,
+      )
+    }
+    const demand = authRequirementOf(rule)
+    const guards: onRequestHookHandler[] = []
+    if (demand.kinds.length) guards.push(asHook((request) => this.#identify(request, demand)))
+    if (route.config?.sameOrigin) guards.push(asHook((request) => this.#mustBeSameOrigin(request)))
+    if (guards.length) route.onRequest = [...guards, ...[route.onRequest ?? []].flat()]
+  }
+
+  #identify(request: FastifyRequest, demand: AuthRequirement): Promise<void> | void {
+    const principal = this.#principal(request, demand)
+    if (principal instanceof Promise) return principal.then((found) => this.#admit(request, demand, found))
+    this.#admit(request, demand, principal)
+  }
+
+  #admit(request: FastifyRequest, demand: AuthRequirement, principal: Principal | null): void {
+    if (principal) {
+      request.principal = principal
+      if (principal.kind === 'session') this.#mustBeSameOrigin(request)
+      if (demand.scope && principal.scopes !== 'all' && !principal.scopes.has(demand.scope)) {
+        throw new MissingScope(demand.scope).with({
+          headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${demand.scope}"` },
+        })
+      }
+    } else if (demand.required) {
+      const takesSession = demand.kinds.includes('session')
+      throw new Unauthorized(
+        takesSession ? 'Sign in first.' : 'Send an API token: `Authorization: Bearer svc_api_…`.',
+      ).with({ headers: { 'www-authenticate': 'Bearer' } })
+    }
+  }
+
+  /** An Authorization header decides alone; a cookie counts only where a session is taken and no header is sent. */
+  #principal(request: FastifyRequest, demand: AuthRequirement): Promise<Principal | null> | Principal | null {
+    const { authorization } = request.raw.headers
+    if (authorization === undefined) return demand.kinds.includes('session') ? this.#session(request) : null
+    const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1]
+    const authenticator = token && this.#bearers.find((bearer) => bearer.claims(token))
+    const found = authenticator ? authenticator.authenticate(token) : null
+    return found instanceof Promise ? found.then((bearer) => accepted(bearer, demand)) : accepted(found, demand)
+  }
+
+  async #session(request: FastifyRequest): Promise<Principal | null> {
+    for (const cookie of this.#cookies) {
+      const principal = await cookie.authenticate(request)
+      if (principal) return principal
+    }
+    return null
+  }
+
+  /** The viewer, for pages that change nothing: a session, if there is one. */
+  async recogniseVisitor(request: FastifyRequest): Promise<void> {
+    for (const cookie of this.#cookies) request.principal ??= await cookie.authenticate(request)
+  }
+
+  /**
+   * The cross-site rule of browser sessions (contracts, section 1): a change must come from our own pages. A sibling
+   * game is "same-site", so only same-origin counts.
+   */
+  #mustBeSameOrigin(request: FastifyRequest): void {
+    if (SAFE.has(request.method)) return
+    const { origin, 'sec-fetch-site': site } = request.headers
+    const own = this.#origins.of(request.raw).kind === 'studio' ? this.#origins.studio : this.#origins.portal
+    const same = origin === undefined ? site === 'same-origin' : origin === own
+    if (!same) throw new Forbidden('This change must come from a page of the portal itself.')
+  }
+}
+
+/** The holder of a token, where the route accepts its kind. @throws Unauthorized @throws Forbidden */
+function accepted(bearer: Principal | null, { kinds }: AuthRequirement): Principal {
+  if (!bearer) {
+    throw new Unauthorized('This token is not valid: it may be mistyped, revoked or expired.').with({
+      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    })
+  }
+  if (kinds.includes(bearer.kind)) return bearer
+  throw new Forbidden(
+    kinds.includes('session')
+      ? 'This address takes a browser session, not a token.'
+      : 'This address does not take this kind of token.',
+  )
+}
+
+/** A check as a hook that goes on at once unless the check has to wait: most know their answer already. */
+function asHook(check: (request: FastifyRequest) => Promise<void> | void): onRequestHookHandler {
+  return (request, _reply, done) => {
+    let pending: Promise<void> | void
+    try {
+      pending = check(request)
+    } catch (error) {
+      return done(error as Error)
+    }
+    if (pending) pending.then(() => done(), done)
+    else done()
+  }
+}
+
+/** Sends a browser to sign in and back again. */
+export function redirectToSignIn(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const returnTo = request.method === 'GET' ? request.raw.url : '/'
+  return reply.redirect(`${app.auth.signInPath}?returnTo=${encodeURIComponent(returnTo ?? '/')}`, 303)
+}

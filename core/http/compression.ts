@@ -1,0 +1,88 @@
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib'
+import compress from '@fastify/compress'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
+import type { Origin } from '../origins/origins.ts'
+import { chooseEncoding } from './headers.ts'
+
+/** Below that a packet is a packet. */
+const THRESHOLD_BYTES = 1024
+/** Up to here compressing at once takes less than handing it to another thread. */
+const AT_ONCE_BYTES = 64 * 1024
+/** Of what is in the answers of such routes, what is worth it; neither event streams nor anything compressed. */
+const TYPES = /^(?:text\/(?:html|plain)|application\/(?:[a-z.]+\+)?(?:json|xml))(?:;|$)/
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A route that is neither a page nor says what JSON it answers with, and answers with text all the same. */
+    text?: boolean
+  }
+}
+
+/**
+ * Compresses what pages, JSON and text routes of portal and Studio answer: zstd, brotli or gzip, as the client takes them.
+ * Routes that answer with files do so themselves, where it pays, and those of games have theirs prepared.
+ *
+ * Answers with `no-store` are not compressed: they may show a secret, and the size of a compressed answer
+ * tells of its content whoever can have some of it repeated in there (BREACH; docs/security-model.md). Error pages, which
+ * are not stored for another reason, compress themselves (error-handler.ts). A route says
+ * `compress: false` that never answers with more than a kilobyte, or has its forms ready.
+ *
+ * Called before any route, after every other hook that looks at an answer's text.
+ */
+export async function installCompression(app: FastifyInstance): Promise<void> {
+  app.addHook('onRoute', (route) => {
+    const { origin } = (route.constraints ?? {}) as { origin?: Origin }
+    const { response } = (route.schema ?? {}) as { response?: object }
+    const says = route.config?.page || route.config?.text || response !== undefined
+    if (!says || (origin !== 'portal' && origin !== 'studio')) route.compress ??= false
+    if (route.compress !== false) route.onSend = [...[route.onSend ?? []].flat(), prepare]
+  })
+  await app.register(compress, {
+    globalDecompression: false,
+    encodings: ['zstd', 'br', 'gzip'],
+    threshold: THRESHOLD_BYTES,
+    syncThreshold: AT_ONCE_BYTES,
+    customTypes: TYPES,
+  })
+}
+
+/** Before the library looks at an answer. */
+const prepare: onSendHookHandler = (request, reply, payload, done) => {
+  if (String(reply.getHeader('cache-control') ?? '').includes('no-store')) {
+    // The library's own way to be told so.
+    request.headers['x-no-compression'] = 'no-store'
+    return done(null, payload)
+  }
+  // A route that has its forms ready says all of it.
+  if (reply.hasHeader('content-encoding')) return done(null, payload)
+  varyByEncoding(reply)
+  const etag = reply.getHeader('etag')
+  // The same tag names several forms (RFC 9110 section 8.8.1).
+  if (typeof etag === 'string' && etag.startsWith('"')) reply.header('etag', `W/${etag}`)
+  done(null, payload)
+}
+
+/** Also of the plain form, which a cache must not give to those who asked for another. */
+function varyByEncoding(reply: FastifyReply): void {
+  const vary = reply.getHeader('vary')
+  if (vary === undefined) reply.header('vary', 'accept-encoding')
+  else if (!/accept-encoding|\*/i.test(String(vary))) reply.header('vary', `${vary}, accept-encoding`)
+}
+
+const FORMS = [
+  { coding: 'zstd', compress: (text: string) => zstdCompressSync(text) },
+  {
+    coding: 'br',
+    compress: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  },
+  { coding: 'gzip', compress: (text: string) => gzipSync(text) },
+] as const
+
+/** A short text as the client takes it, for what no route answers. Sets the headers that say so. */
+export function compressed(request: FastifyRequest, reply: FastifyReply, text: string): string | Buffer {
+  varyByEncoding(reply)
+  const form = chooseEncoding(request.headers['accept-encoding'] as string | undefined, FORMS)
+  if (!form || Buffer.byteLength(text) < THRESHOLD_BYTES) return text
+  reply.header('content-encoding', form.coding)
+  return form.compress(text)
+}

@@ -1,0 +1,210 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { halfClose } from './drain-body.ts'
+
+/** How often slow clients are looked for. */
+const SWEEP_MS = 1000
+/** How long a body may go on after its request was answered. */
+const LEFTOVER_MS = 5000
+/** A client without progress for so long is counted as stalled. */
+const STALLED_MS = 5000
+/** Slower than any line that people play over. */
+const SLOWEST_BYTES_PER_SECOND = 1024
+
+export interface ConnectionLimits {
+  slowReaderSeconds: number
+  stalledPerAddress: number
+}
+
+/** How many times longer an event stream may stand still than any other answer: its reader may sleep for a moment. */
+const STREAM_PATIENCE = 4
+
+/** The client's part that is due: the rest of a body after the answer, or reading the answer, which may be a stream. */
+interface Debt {
+  kind: 'body' | 'answer' | 'stream'
+  /** Milliseconds at the start of the window that is measured, and the bytes taken until then. */
+  since: number
+  takenBefore: number
+  taken: number
+  movedAt: number
+}
+
+/**
+ * Ends connections that no request is served on any more, and that their clients keep: a body that drips on after its
+ * answer, an answer that nobody reads. Also answers what is no HTTP. WebSockets have left HTTP and are not concerned; of
+ * an event stream its reader may take as little as it likes, but not nothing for minutes.
+ */
+export class Connections {
+  /** The latest answer of each connection that has one under way. */
+  readonly #latest = new Map<Socket, ServerResponse>()
+  readonly #debts = new Map<Socket, Debt>()
+  readonly #patient = new WeakSet<ServerResponse>()
+  /** Connections that end with the answer that is on its way: what their parser says next is not answered. */
+  readonly #refused = new WeakSet<Duplex>()
+  readonly #limits: ConnectionLimits
+  readonly #countAddresses: boolean
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param countAddresses false behind a proxy, where everybody has the proxy's address */
+  constructor(limits: ConnectionLimits, { countAddresses }: { countAddresses: boolean }) {
+    this.#limits = limits
+    this.#countAddresses = countAddresses
+  }
+
+  /**
+   * Every request passes here before anything else sees it.
+   *
+   * A transfer coding other than `chunked` leaves the end of the body unknown (RFC 9112 section 6.3). Node tells of such
+   * a request first and of the fault afterwards, when there may be an answer already.
+   *
+   * @returns false when the request was refused, and answered
+   */
+  admit(request: IncomingMessage, response: ServerResponse): boolean {
+    const coding = request.headers['transfer-encoding']
+    if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.httpVersion === '1.0')) {
+      this.#refuse(request, response)
+      return false
+    }
+    this.#latest.set(request.socket, response)
+    this.#timer ??= setTimeout(() => this.#sweep(), SWEEP_MS).unref()
+    return true
+  }
+
+  /** Has the reader of an answer take its time: that of an event stream. */
+  leaveAlone(response: ServerResponse): void {
+    this.#patient.add(response)
+  }
+
+  /** Answers what is no HTTP, or ended in the middle, in the one error shape; nobody may be there to read it. */
+  answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (this.#refused.has(socket)) return
+    const latest = this.#latest.get(socket as Socket)
+    const idle = !latest || (latest.writableFinished && latest.req.complete)
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+    } else if (idle || (!latest.req.complete && !latest.headersSent && latest.socket)) {
+      sendRefusal(socket, CLIENT_ERRORS[error.code ?? ''])
+    } else if (latest.req.complete && !latest.writableFinished) {
+      // What is wrong came after a request that is still being answered: a second answer would be taken for its own.
+      this.#refused.add(socket)
+      latest.once('close', () => socket.destroy())
+    } else {
+      socket.destroy()
+    }
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse): void {
+    this.#refused.add(request.socket)
+    const { body, headers } = refusalOf({
+      message: 'This transfer coding is not known; send the body chunked, or with its length.',
+    })
+    halfClose(request)
+    response.writeHead(400, headers).end(body)
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    const stalled = new Map<string, [Socket, Debt][]>()
+    for (const [socket, response] of this.#latest) {
+      const kind = socket.destroyed ? null : this.#owes(socket, response)
+      if (kind === null) {
+        this.#debts.delete(socket)
+        if (socket.destroyed || (response.writableFinished && response.req.complete)) this.#latest.delete(socket)
+        continue
+      }
+      const debt = this.#measure(socket, kind, now)
+      if (now - debt.since >= this.#longestMs(kind)) {
+        socket.destroy()
+      } else if (this.#countAddresses && kind !== 'stream' && (kind === 'body' || now - debt.movedAt >= STALLED_MS)) {
+        const address = socket.remoteAddress ?? ''
+        const others = stalled.get(address)
+        if (others) others.push([socket, debt])
+        else stalled.set(address, [[socket, debt]])
+      }
+    }
+    for (const sockets of stalled.values()) {
+      const tooMany = sockets.length - this.#limits.stalledPerAddress
+      if (tooMany <= 0) continue
+      sockets.sort(([, a], [, b]) => a.movedAt - b.movedAt)
+      for (const [socket] of sockets.slice(0, tooMany)) socket.destroy()
+    }
+    this.#timer = this.#latest.size > 0 ? setTimeout(() => this.#sweep(), SWEEP_MS).unref() : undefined
+  }
+
+  #owes(socket: Socket, response: ServerResponse): Debt['kind'] | null {
+    if (response.writableFinished) return response.req.complete ? null : 'body'
+    if (socket.writableLength === 0) return null
+    return this.#patient.has(response) ? 'stream' : 'answer'
+  }
+
+  #longestMs(kind: Debt['kind']): number {
+    if (kind === 'body') return LEFTOVER_MS
+    const answerMs = this.#limits.slowReaderSeconds * 1000
+    return kind === 'stream' ? answerMs * STREAM_PATIENCE : answerMs
+  }
+
+  #measure(socket: Socket, kind: Debt['kind'], now: number): Debt {
+    const taken = kind === 'body' ? 0 : takenFrom(socket as Counting)
+    let debt = this.#debts.get(socket)
+    if (debt?.kind !== kind) {
+      debt = { kind, since: now, takenBefore: taken, taken, movedAt: now }
+      this.#debts.set(socket, debt)
+    }
+    if (taken !== debt.taken) Object.assign(debt, { taken, movedAt: now })
+    const enough = kind === 'answer' ? this.#limits.slowReaderSeconds * SLOWEST_BYTES_PER_SECOND : 1
+    if (kind !== 'body' && taken - debt.takenBefore >= enough) {
+      Object.assign(debt, { since: now, takenBefore: taken })
+    }
+    return debt
+  }
+}
+
+/** What Node's own sockets count, for it tells nobody how much of a long write is left. */
+interface Counting {
+  _handle?: { bytesWritten: number; writeQueueSize: number } | null
+  /** Below TLS. */
+  _parent?: Counting | null
+}
+
+/** A number that grows as the system takes the bytes of a connection. */
+function takenFrom(socket: Counting): number {
+  const written = socket._handle?.bytesWritten ?? 0
+  return written - ((socket._parent ?? socket)._handle?.writeQueueSize ?? 0)
+}
+
+/** An answer that is written without a handler. */
+export interface Refusal {
+  /** The code and its phrase. */
+  status: string
+  message: string
+  /** Of the error catalogue; by default `invalid_request`. */
+  code?: string
+  headers?: Record<string, string>
+}
+
+const CLIENT_ERRORS: Record<string, Refusal> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request came too slowly.' },
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    message: 'The headers of the request are too large.',
+  },
+}
+const MALFORMED: Refusal = { status: '400 Bad Request', message: 'This is not a whole HTTP request.' }
+
+/** Writes an answer in the one error shape onto a connection whose request no handler answers, and ends our side of it. */
+export function sendRefusal(socket: Duplex, refusal: Refusal = MALFORMED, then?: () => void): void {
+  const { body, headers } = refusalOf(refusal)
+  const lines = Object.entries({ ...headers, ...refusal.headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${refusal.status}\r\n${lines.join('')}\r\n${body}`, then)
+}
+
+function refusalOf({ message, code = 'invalid_request' }: Pick<Refusal, 'message' | 'code'>) {
+  const body = JSON.stringify({ error: { message, code } })
+  const headers = {
+    connection: 'close',
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  }
+  return { body, headers }
+}

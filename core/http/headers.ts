@@ -1,0 +1,100 @@
+import type { ByteRange } from '../data/byte-range.ts'
+
+/** The parts of HTTP that more than one place needs: entity tags, ranges, negotiation of encodings, cache headers. */
+
+export const cacheControl = {
+  /** For addresses that carry a digest of what they name: a changed file gets another address. */
+  immutable: 'public, max-age=31536000, immutable',
+  /** May be kept, must be asked about each time. */
+  revalidate: 'public, max-age=0, must-revalidate',
+  /** As `revalidate`; the customary form for documents. */
+  document: 'no-cache',
+} as const
+
+/**
+ * Whether `If-None-Match` names an entity tag, so that a GET is answered with 304 (RFC 9110 section 13.1.2: weak
+ * comparison).
+ */
+export function matchesEtag(header: string | string[] | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  if (header === etag) return true
+  const opaque = etag.replace(/^W\//, '')
+  return String(header)
+    .split(',')
+    .some((candidate) => {
+      const tag = candidate.trim()
+      return tag === '*' || tag.replace(/^W\//, '') === opaque
+    })
+}
+
+/**
+ * Parses a `Range` header for a representation of `size` bytes (RFC 9110 section 14).
+ *
+ * Only a single range is served. Several ranges, another unit and what is not a range at all are ignored, as the RFC
+ * allows: the answer is then the whole (null).
+ *
+ * @returns `unsatisfiable` for 416
+ */
+export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
+  const match = header === undefined ? null : /^bytes=[ \t]*([0-9]{0,15})-([0-9]{0,15})[ \t]*$/i.exec(header)
+  if (!match) return null
+  const [, first = '', last = ''] = match
+  if (first === '') {
+    if (last === '') return null
+    const length = Math.min(Number(last), size)
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 }
+  }
+  const start = Number(first)
+  if (last !== '' && Number(last) < start) return null
+  if (start >= size) return 'unsatisfiable'
+  return { start, end: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
+}
+
+/**
+ * Whether a range may be answered under its `If-Range` (RFC 9110 section 13.1.5: strong comparison). A date never
+ * holds, since we send no Last-Modified.
+ */
+export const ifRangeHolds = (header: string | undefined, etag: string): boolean =>
+  header === undefined || header.trim() === etag
+
+/**
+ * Chooses a content coding (RFC 9110 section 12.5.3): of those we have, best first, the first that the client takes
+ * and ranks no lower than another or than the plain form.
+ *
+ * @returns null for the plain form
+ */
+export function chooseEncoding<Encoding extends { coding: string }>(
+  accepted: string | undefined,
+  encodings: readonly Encoding[],
+): Encoding | null {
+  if (!accepted || encodings.length === 0) return null
+  const weights = new Map<string, number>()
+  for (const part of accepted.toLowerCase().split(',')) {
+    const [coding = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))
+    weights.set(coding, weight ? Number(weight.slice(2)) || 0 : 1)
+  }
+  const weigh = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
+  let best: Encoding | null = null
+  for (const encoding of encodings) {
+    if (weigh(encoding.coding) > (best ? weigh(best.coding) : 0)) best = encoding
+  }
+  return best && weigh(best.coding) >= (weights.get('identity') ?? 0) ? best : null
+}
+
+/** The names of the cookies in a Cookie header. */
+export function cookieNames(header: string | undefined): string[] {
+  const names = header?.split(';').map((pair) => pair.slice(0, Math.max(pair.indexOf('='), 0)).trim())
+  return [...new Set(names)].filter((name) => name !== '')
+}
+
+/** The values of a cookie in a Cookie header, all of them: more than one means that somebody else set one too. */
+export function cookieValues(header: string | undefined, name: string): string[] {
+  if (!header?.includes(name)) return []
+  const values: string[] = []
+  for (const pair of header.split(';')) {
+    const cut = pair.indexOf('=')
+    if (cut > 0 && pair.slice(0, cut).trim() === name) values.push(pair.slice(cut + 1).trim())
+  }
+  return values
+}

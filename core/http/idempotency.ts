@@ -1,0 +1,263 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { deleteInBatches, type Statements } from '../data/database.ts'
+import type { Migration } from '../data/migrations.ts'
+import { Conflict, InvalidRequest } from '../errors.ts'
+import { callerOf } from './auth.ts'
+
+const IdempotentAnswerSchema = defineEntity({
+  name: 'IdempotentAnswer',
+  tableName: 'idempotent_answers',
+  properties: {
+    /** SHA-256 of caller, address and key. */
+    id: p.string().length(64).primary(),
+    bodyDigest: p.string().length(64),
+    status: p.integer().nullable(),
+    /** Encrypted: an answer may carry a secret that is shown once. */
+    answer: p.blob().nullable(),
+    createdAt: p.datetime(3).index(),
+    /** When the process that works on it last said so; null from a version that did not. */
+    renewedAt: p.datetime(3).nullable(),
+  },
+})
+export class IdempotentAnswer extends IdempotentAnswerSchema.class {}
+IdempotentAnswerSchema.setClass(IdempotentAnswer)
+
+export const idempotencyMigrations: Migration[] = [
+  {
+    name: '2026_11_21_idempotent_answers',
+    sqlite: [
+      'create table `idempotent_answers` (`id` text not null primary key, `body_digest` text not null, `status` integer null, `answer` blob null, `created_at` datetime not null);',
+      'create index `idempotent_answers_created_at_index` on `idempotent_answers` (`created_at`);',
+    ],
+    postgres: [
+      'create table "idempotent_answers" ("id" varchar(64) not null, "body_digest" varchar(64) not null, "status" int null, "answer" bytea null, "created_at" timestamptz(3) not null, primary key ("id"));',
+      'create index "idempotent_answers_created_at_index" on "idempotent_answers" ("created_at");',
+    ],
+  },
+  {
+    name: '2026_11_21_idempotent_answers_renewed',
+    sqlite: ['alter table `idempotent_answers` add column `renewed_at` datetime null;'],
+    postgres: ['alter table "idempotent_answers" add column "renewed_at" timestamptz(3) null;'],
+  },
+]
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * Honours `Idempotency-Key`: the same key from the same caller replays the first answer for 24 hours. Where a route
+     * streams, what `rememberAnswer` kept is replayed, as `replay` puts it; a stream that ended without it leaves the key
+     * free.
+     */
+    idempotent?: boolean | { replay: Replay }
+  }
+  interface FastifyRequest {
+    /** The key that this request holds: its row, and since when. */
+    idempotentAnswer: { id: string; createdAt: Date; remembered?: true } | null
+  }
+  interface FastifyInstance {
+    /**
+     * Writes the answer that a request is about to give together with what it did, for work that must not be done
+     * twice whatever happens between the commit and the answer. Without an `Idempotency-Key` it does nothing.
+     *
+     * @param statements of the transaction that does the work
+     * @param payload makes the body, serialised, when there is a key to keep it for; its status is 200
+     */
+    rememberAnswer(request: FastifyRequest, statements: Statements, payload: () => string): Promise<void>
+  }
+}
+
+/** How a remembered answer is sent again to a request that has the same body; by default as the JSON that it is. */
+export type Replay = (answer: string, request: FastifyRequest) => { type: string; payload: string }
+
+const asJson: Replay = (payload) => ({ type: 'application/json; charset=utf-8', payload })
+
+const KEPT_MS = 24 * 3_600_000
+/** A process says this often of the requests with a key that it still works on. */
+const RENEW_MS = 5000
+/** A request that nothing was heard of for so long died with its process; its key may be used again. */
+const LOST_MS = 20_000
+/** The same for one of a process that says nothing while it works: of the version before this one. */
+const ABANDONED_MS = 120_000
+/** Longer than any request takes. */
+const LONGEST_MS = 600_000
+
+/** Installs `Idempotency-Key` for the routes that ask for it (contracts, section 1). */
+export function installIdempotency(app: FastifyInstance): void {
+  const { db, clock } = app
+  const key = app.keys.derive('idempotency')
+  const underWay = new UnderWay(app)
+  app.decorateRequest('idempotentAnswer', null)
+  app.decorate('rememberAnswer', async ({ idempotentAnswer: claimed }, statements, payload) => {
+    if (!claimed) return
+    const { id, createdAt } = claimed
+    await statements.execute('update idempotent_answers set status = 200, answer = ? where id = ? and created_at = ?', [
+      encrypt(key, payload()),
+      id,
+      createdAt,
+    ])
+    claimed.remembered = true
+  })
+
+  const claim = async (
+    id: string,
+    bodyDigest: string,
+    now: Date,
+  ): Promise<{ status: number; answer: Buffer } | null> => {
+    const em = db.em()
+    await em.nativeDelete(IdempotentAnswer, { id, createdAt: { $lt: new Date(now.getTime() - KEPT_MS) } })
+    await em.nativeDelete(IdempotentAnswer, {
+      ...{ id, status: null },
+      $or: [
+        { renewedAt: { $lt: new Date(now.getTime() - LOST_MS) } },
+        { renewedAt: null, createdAt: { $lt: new Date(now.getTime() - ABANDONED_MS) } },
+      ],
+    })
+    try {
+      await em.insert(IdempotentAnswer, {
+        ...{ id, bodyDigest, status: null, answer: null, createdAt: now, renewedAt: now },
+      })
+      return null
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintViolationException)) throw error
+    }
+    const first = await em.findOne(IdempotentAnswer, { id })
+    if (first && first.bodyDigest !== bodyDigest) {
+      throw new Conflict('This Idempotency-Key was used with another request body.')
+    }
+    if (!first?.answer || first.status == null) {
+      throw new Conflict('The first request with this Idempotency-Key is still under way.').with({
+        headers: { 'retry-after': '1' },
+      })
+    }
+    return { status: first.status, answer: Buffer.from(first.answer) }
+  }
+
+  app.addHook('onRoute', (route) => {
+    const wanted = route.config?.idempotent
+    if (!wanted) return
+    const replay = wanted === true ? asJson : wanted.replay
+    route.preHandler = [
+      ...[route.preHandler ?? []].flat(),
+      async (request, reply) => {
+        const id = idOf(request)
+        if (!id) return
+        const createdAt = clock.now()
+        const first = await claim(id, digestOf(request.body ?? null), createdAt)
+        if (first) {
+          const { type, payload } = replay(decrypt(key, first.answer), request)
+          reply.code(first.status).type(type).header('idempotent-replay', 'true')
+          return reply.header('cache-control', 'no-store').send(payload)
+        }
+        request.idempotentAnswer = { id, createdAt }
+        underWay.add(request.idempotentAnswer)
+      },
+    ]
+    route.onSend = [
+      ...[route.onSend ?? []].flat(),
+      async (request, reply, payload) => {
+        // A request that took so long that another one got the key may not change it any more.
+        const claimed = request.idempotentAnswer
+        if (!claimed) return payload
+        const { remembered, ...mine } = claimed
+        const forget = () => db.em().nativeDelete(IdempotentAnswer, { ...mine, status: null })
+        // Only what happened is remembered: after a refusal the same key may be tried again.
+        if (reply.statusCode < 300 && payload instanceof Readable) {
+          payload.once('close', () => {
+            underWay.remove(claimed)
+            forget().catch((error) =>
+              request.log.warn({ err: error }, 'an Idempotency-Key could not be released; it stays locked for a while'),
+            )
+          })
+          return payload
+        }
+        underWay.remove(claimed)
+        if (reply.statusCode >= 300 || typeof payload !== 'string') {
+          await forget()
+        } else if (!remembered) {
+          const answer = encrypt(key, payload)
+          await db.em().nativeUpdate(IdempotentAnswer, mine, { status: reply.statusCode, answer })
+        }
+        return payload
+      },
+    ]
+  })
+
+  app.jobs.every('idempotency/forget', 3600, async ({ signal }) => {
+    const parameters = [new Date(clock.now().getTime() - KEPT_MS)]
+    const old = { table: 'idempotent_answers', key: ['id'], where: 'created_at < ?', parameters }
+    await deleteInBatches(db, old, signal)
+  })
+}
+
+type Claim = NonNullable<FastifyRequest['idempotentAnswer']>
+
+/**
+ * The keys that this process works on. It says so again and again, so that when it dies its keys are free soon, and
+ * while it lives nobody takes them, however long it works.
+ */
+class UnderWay {
+  readonly #app: Pick<FastifyInstance, 'db' | 'clock' | 'log'>
+  readonly #claims = new Set<Claim>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(app: FastifyInstance) {
+    this.#app = app
+    app.addHook('onClose', async () => clearTimeout(this.#timer))
+  }
+
+  add(claim: Claim): void {
+    this.#claims.add(claim)
+    this.#timer ??= setTimeout(() => this.#renew(), RENEW_MS).unref()
+  }
+
+  remove(claim: Claim): void {
+    this.#claims.delete(claim)
+  }
+
+  async #renew(): Promise<void> {
+    const { db, clock, log } = this.#app
+    const now = clock.now()
+    // Should an answer ever end without our hearing of it, its key is not held for ever.
+    for (const claim of this.#claims) {
+      if (now.getTime() - claim.createdAt.getTime() > LONGEST_MS) this.#claims.delete(claim)
+    }
+    try {
+      for (const { id, createdAt } of this.#claims) {
+        await db.execute(
+          'update idempotent_answers set renewed_at = ? where id = ? and created_at = ? and status is null',
+          [now, id, createdAt],
+        )
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the Idempotency-Keys of open requests could not be renewed')
+    }
+    this.#timer = this.#claims.size > 0 ? setTimeout(() => this.#renew(), RENEW_MS).unref() : undefined
+  }
+}
+
+function idOf(request: FastifyRequest): string | null {
+  const header = request.headers['idempotency-key']
+  if (header === undefined) return null
+  if (typeof header !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(header)) {
+    throw new InvalidRequest('Idempotency-Key must be 1 to 200 printable characters without spaces.')
+  }
+  const { playerId } = callerOf(request)
+  return digestOf([playerId, request.method, request.url, header])
+}
+
+const digestOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
+
+function encrypt(key: Buffer, text: string): Buffer {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), body])
+}
+
+function decrypt(key: Buffer, bytes: Buffer): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28))
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+}

@@ -1,0 +1,211 @@
+import rateLimit, { type FastifyRateLimitStore, type FastifyRateLimitStoreCtor } from '@fastify/rate-limit'
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestAsyncHookHandler,
+  onRequestHookHandler,
+} from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { Counters } from '../data/counters.ts'
+import { RateLimited } from '../errors.ts'
+import type { Bus } from '../events.ts'
+import type { Origin, Origins } from '../origins/origins.ts'
+
+const MINUTE_MS = 60_000
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    rateLimiter: RateLimiter
+  }
+}
+
+/**
+ * Counts what callers do, on all nodes together.
+ *
+ * While the bus is away each node counts for itself. So an outage of the bus takes nobody's service away (which
+ * refusing would) and opens no door to guessing passwords either (which letting everything through would): the worst
+ * is a limit that holds for each node instead of for all.
+ */
+export class RateLimiter {
+  readonly #bus: Bus
+  readonly #clock: Clock
+  readonly #log: FastifyBaseLogger
+  readonly #enabled: boolean
+  readonly #own: Counters
+  #warnAgainAt = 0
+
+  /** @param context `enabled: false` lets everything through (`limits.rateLimits` in the configuration) */
+  constructor(context: { bus: Bus; clock: Clock; log: FastifyBaseLogger; enabled: boolean }) {
+    this.#bus = context.bus
+    this.#clock = context.clock
+    this.#log = context.log
+    this.#enabled = context.enabled
+    this.#own = new Counters(context.clock)
+  }
+
+  /**
+   * Takes one of `max` permits in a window that begins with the first: for services and routes with a limit of their
+   * own, such as sign-in attempts by account and address.
+   *
+   * @param key names the use and the caller: `sign-in/<account>/<address>`
+   * @throws RateLimited with `Retry-After` when all are taken
+   */
+  async take(key: string, max: number, windowMs: number): Promise<void> {
+    if (!this.#enabled) return
+    const { count, resetMs } = await this.count(key, windowMs)
+    if (count > max) throw tooMany(resetMs)
+  }
+
+  /** Adds one. @returns the count within the window, this one included, and the milliseconds until it ends */
+  async count(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
+    try {
+      return await this.#bus.increment(`rate/${key}`, windowMs)
+    } catch (error) {
+      const now = this.#clock.now().getTime()
+      if (now >= this.#warnAgainAt) {
+        this.#warnAgainAt = now + MINUTE_MS
+        this.#log.warn({ err: error }, 'the bus is unavailable: this node counts rate limits alone')
+      }
+      return this.#own.increment(key, windowMs)
+    }
+  }
+}
+
+/**
+ * The general limit: `limits.requestsPerMinute` for each caller on every route of portal and Studio, and on addresses
+ * there that do not exist. Game origins and the routes of every origin (`any`: health and the like) are left alone.
+ * So is a route that says `config: { rateLimit: false }`; one that says
+ * `config: { rateLimit: { max, timeWindow, keyGenerator } }` (@fastify/rate-limit's own option, times in ms) has that
+ * limit besides. For a limit that depends on the body use `app.rateLimiter.take`.
+ *
+ * Called after the route contract is installed (core/http/routes.ts) and before any route.
+ */
+export async function registerRateLimits(
+  app: FastifyInstance,
+  context: {
+    bus: Bus
+    clock: Clock
+    origins: Origins
+    limits: Pick<Config['limits'], 'rateLimits' | 'requestsPerMinute'>
+  },
+): Promise<void> {
+  const { limits, origins } = context
+  const limiter = new RateLimiter({ ...context, log: app.log, enabled: limits.rateLimits })
+  app.decorate('rateLimiter', limiter)
+
+  const counted = new WeakSet<FastifyRequest>()
+  let check: ReturnType<FastifyInstance['createRateLimit']> | undefined
+  const count = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (!check || counted.has(request)) return
+    counted.add(request)
+    const state = await check(request)
+    if (state.isAllowed) return
+    reply.headers({
+      'RateLimit-Limit': state.max,
+      'RateLimit-Remaining': state.remaining,
+      'RateLimit-Reset': state.ttlInSeconds,
+    })
+    if (state.isExceeded) throw tooMany(state.ttl)
+  }
+
+  if (limits.rateLimits) {
+    app.addHook('onRoute', (route) => {
+      const origin = (route.constraints as { origin?: Origin } | undefined)?.origin
+      if (origin === 'game' || origin === 'any' || route.config?.rateLimit === false) return
+      const checks = [route.onRequest ?? []].flat() as Check[]
+      // Around core/http/auth.ts's check: by then the caller is known, and one whom it refuses is counted all the same, so
+      // that guessing tokens is limited like anything else.
+      route.onRequest = function (request, reply, done) {
+        firstFailure(checks, { app: this, request, reply }, (refusal) => {
+          if (!reply.sent) count(request, reply).then(() => done(refusal as Error), done)
+        })
+      }
+    })
+    // Requests without a route run no hooks of routes: the library alone would not limit them.
+    app.addHook('onRequest', (request, reply, done) => {
+      if (!request.is404 || origins.of(request.raw).kind === 'game') return done()
+      count(request, reply).then(() => done(), done)
+    })
+  }
+
+  await app.register(rateLimit, {
+    global: false,
+    max: limits.requestsPerMinute,
+    timeWindow: MINUTE_MS,
+    keyGenerator: callerKey,
+    store: storeOn(limiter),
+    enableDraftSpec: true, // `RateLimit-…` without `X-`
+    ...(limits.rateLimits ? {} : { allowList: () => true }),
+    errorResponseBuilder: (_request, { ttl }) => tooMany(ttl),
+  })
+  check = app.createRateLimit()
+}
+
+/**
+ * Who is counted: a player by each kind of credential, so that neither minting tokens gives more, nor a game that holds
+ * a player's access token can use up what the player has in the browser; without a credential the address, of IPv6 its
+ * /64.
+ */
+export function callerKey(request: FastifyRequest): string {
+  const { principal } = request
+  return principal ? `${principal.kind}/${principal.playerId}` : `address/${callerAddress(request)}`
+}
+
+/**
+ * The caller's address for limits: of IPv6 the /64, since providers give a customer at least that many addresses
+ * (RFC 6177), and a limit for each of them would be none.
+ */
+export const callerAddress = (request: FastifyRequest): string => rateLimit.normalizeIP(request.ip ?? '')
+
+function tooMany(resetMs: number) {
+  const seconds = Math.max(1, Math.ceil(resetMs / 1000))
+  return new RateLimited(seconds).with({ headers: { 'retry-after': String(seconds) } })
+}
+
+type Check = onRequestHookHandler | onRequestAsyncHookHandler
+
+/** Runs hooks in order until one refuses or answers, and waits for those that make it wait. */
+function firstFailure(
+  checks: Check[],
+  on: { app: FastifyInstance; request: FastifyRequest; reply: FastifyReply },
+  done: (refusal?: unknown) => void,
+): void {
+  let at = 0
+  const next = (refusal?: unknown) => {
+    const check = checks[at++]
+    if (refusal || !check || on.reply.sent) return done(refusal)
+    let pending: unknown
+    try {
+      pending = (check as onRequestHookHandler).call(on.app, on.request, on.reply, next)
+    } catch (error) {
+      return done(error)
+    }
+    // A hook with a callback goes on by itself.
+    if (check.length < 3) (pending as Promise<unknown>).then(() => next(), done)
+  }
+  next()
+}
+
+/** The library's store, on our counters. A route with its own limit has its own counters. */
+function storeOn(limiter: RateLimiter): FastifyRateLimitStoreCtor {
+  return class BusStore implements FastifyRateLimitStore {
+    #prefix = 'all/'
+
+    incr(key: string, callback: Parameters<FastifyRateLimitStore['incr']>[1], windowMs: number): void {
+      limiter.count(this.#prefix + key, windowMs).then(
+        ({ count, resetMs }) => callback(null, { current: count, ttl: resetMs }),
+        (error) => callback(error),
+      )
+    }
+
+    child(route: Parameters<FastifyRateLimitStore['child']>[0]): BusStore {
+      const store = new BusStore()
+      const { method, url } = (route as unknown as { routeInfo: { method: string; url: string } }).routeInfo
+      store.#prefix = `${method} ${url}/`
+      return store
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onSendHookHandler,
+  preValidationHookHandler,
+} from 'fastify'
+import { type ErrorDetail, InvalidRequest } from '../errors.ts'
+import { pathOf, RequestLine } from '../observe/log.ts'
+import { RequestLog } from '../observe/request-log.ts'
+import { sendRefusal } from './connections.ts'
+import { closeAfterResponse } from './drain-body.ts'
+
+/**
+ * Time limits that close slow sockets: Node's own by default wait for minutes, and `requestTimeout` alone does not
+ * close them. Uploads are bound by their own routes, so the whole request may take long; its headers may not.
+ */
+export const PARSER_OPTIONS = {
+  requestTimeout: 0,
+  keepAliveTimeout: 72_000,
+  http: { headersTimeout: 15_000, connectionsCheckingInterval: 1000, requestTimeout: 0 },
+} as const
+
+/** How long the body of a JSON or form request may take; long ones have rules of their own (core/http/uploads.ts). */
+const BODY_MS = 20_000
+
+/** Methods whose body Fastify never reads. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+/** The rules for every request, on all routes. */
+export function installRequestRules(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    // @fastify/websocket answers an upgrade of any GET route with 101, before anyone asked who is there.
+    if (request.raw.headers.upgrade !== undefined && !acceptsUpgrade(request.routeOptions)) {
+      return done(new InvalidRequest('This address is not a WebSocket.'))
+    }
+    if (request.raw.url?.includes('%00')) return done(new InvalidRequest('The address has a NUL character.'))
+    const { headers } = request.raw
+    if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) limitBody(request, reply)
+    done()
+  })
+
+  app.addHook('onRoute', (route) => {
+    if ([route.method].flat().every((method) => BODILESS.has(method))) return
+    route.preValidation = [refuseFaultyBody, ...[route.preValidation ?? []].flat()]
+    route.onSend = [...[route.onSend ?? []].flat(), answerEarly]
+  })
+
+  app.addHook('onResponse', (request, reply, done) => {
+    const { config, url = '' } = request.routeOptions
+    const line = new RequestLine(request, {
+      path: config.secretPath ? url : pathOf(request.raw.url),
+      status: reply.statusCode,
+      took: reply.elapsedTime,
+    })
+    // Tracing gives a request a log of its own, which names it and its span.
+    const log = request.log instanceof RequestLog ? app.log : request.log
+    if (log === app.log) line.reqId = request.id
+    if (config.quiet) log.debug(line, 'request')
+    else log.info(line, 'request')
+    done()
+  })
+
+  // A body is JSON or a form. Clients that announce JSON and send nothing mean no body.
+  app.removeContentTypeParser(['text/plain', 'application/json'])
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined)
+    parseJson(request, body as string, (error, value) => {
+      if (error) return done(new InvalidRequest('The request body is not JSON.'))
+      done(null, value)
+    })
+  })
+}
+
+/** A body must come within its time; Node's own `requestTimeout` would also cut large uploads off. */
+function limitBody(request: FastifyRequest, reply: FastifyReply): void {
+  const { headers, socket } = request.raw
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (!hasBody || request.routeOptions.config.upload) return
+  const late = setTimeout(() => {
+    if (reply.raw.headersSent) return socket.destroy()
+    sendRefusal(socket, { status: '408 Request Timeout', message: 'The request came too slowly.' }, () =>
+      socket.destroy(),
+    )
+  }, BODY_MS)
+  request.raw.once('end', () => clearTimeout(late))
+  // A body that nobody reads never ends, but its answer does.
+  reply.raw.once('close', () => clearTimeout(late))
+}
+
+const answerEarly: onSendHookHandler = (request, reply, payload, done) => {
+  closeAfterResponse(request, reply)
+  done(null, payload)
+}
+
+const refuseFaultyBody: preValidationHookHandler = (request, _reply, done) => {
+  const fault = faultOf(request.body)
+  if (!fault) return done()
+  done(new InvalidRequest(`The request body is not valid: ${fault.path} ${fault.message}.`).with({ details: [fault] }))
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Logged at `debug` only: the files of games. */
+    quiet?: boolean
+    /** The path itself is a secret (a link that signs in): the log has the route instead. */
+    secretPath?: boolean
+    /** A WebSocket route; every other route refuses to be upgraded. */
+    upgrade?: boolean
+  }
+}
+
+/** More than any sensible body has, and less than a recursive function can follow. */
+const DEEPEST = 100
+const LONGEST_PATH = 200
+
+/**
+ * What no schema sees and no code below should meet: a nesting that overflows the stack, and text that is none (NUL,
+ * which databases refuse, and halves of surrogate pairs, which have no UTF-8).
+ */
+function faultOf(body: unknown): ErrorDetail | null {
+  const fault = find(body, 0)
+  return fault && { path: fault.path.reverse().join('.').slice(0, LONGEST_PATH) || '(body)', message: fault.message }
+}
+
+/** @returns the path from the inside out */
+function find(value: unknown, depth: number): { path: string[]; message: string } | null {
+  if (depth > DEEPEST) return { path: [], message: `is nested more than ${DEEPEST} levels deep` }
+  if (typeof value === 'string') {
+    const message = textFault(value)
+    return message === null ? null : { path: [], message }
+  }
+  if (!Array.isArray(value) && !isRecord(value)) return null
+  for (const name of Object.keys(value)) {
+    const message = textFault(name)
+    const fault = message === null ? find(value[name as never], depth + 1) : { path: [], message }
+    if (!fault) continue
+    fault.path.push(name)
+    return fault
+  }
+  return null
+}
+
+function textFault(text: string): string | null {
+  if (text.includes('\0')) return 'has the control character NUL'
+  return text.isWellFormed() ? null : 'is not valid Unicode'
+}
+
+/** What JSON and forms are made of, with or without the usual prototype; streams and buffers are left alone. */
+function isRecord(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+const acceptsUpgrade = (options: { config: { upgrade?: boolean } }): boolean => options.config.upgrade === true

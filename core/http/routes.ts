@@ -1,0 +1,102 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
+import findMyWay, { type HTTPMethod } from 'find-my-way'
+import { StartupError } from '../errors.ts'
+import type { Origin } from '../origins/origins.ts'
+import { type AuthRule, authRequirementOf, type PrincipalKind } from './auth.ts'
+import type { UploadRule } from './uploads.ts'
+
+/** A group of routes: parameters, query and body are typed by the schemas. */
+export type Routes = FastifyPluginAsyncTypebox
+
+/** One line of the route table: where a route lives and whom it takes. */
+export interface RouteEntry {
+  method: string
+  url: string
+  origin: Origin
+  auth: AuthRule
+  /** The kinds of principal it accepts; empty for `none`. */
+  accepts: readonly PrincipalKind[]
+  page: boolean
+  /** Of a long body; null for a route whose body is short, and has its time by core/http/request-rules.ts. */
+  upload: UploadRule | null
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    routeTable: RouteTable
+  }
+  interface FastifyContextConfig {
+    /** For a wildcard: which of the addresses below it exist at all. The others are 404 whatever the method. */
+    serves?: (path: string) => boolean
+  }
+}
+
+/** Every route of the program as declared; refuses what breaks the contract, and knows which methods a path takes. */
+export class RouteTable {
+  readonly entries: RouteEntry[] = []
+  readonly #shared: boolean
+  readonly #paths = new Map<Origin, ReturnType<typeof findMyWay>>()
+
+  /** @param shared whether portal and Studio are one origin, where their paths must not meet */
+  constructor(shared: boolean) {
+    this.#shared = shared
+  }
+
+  /** The `onRoute` hook. @throws StartupError naming the route and the fix */
+  add(route: RouteOptions): void {
+    const methods = [route.method].flat() as string[]
+    const origin = (route.constraints as { origin?: Origin } | undefined)?.origin
+    const named = `The route ${methods.join(',')} ${route.url}`
+    if (!origin) {
+      throw new StartupError(
+        `${named} has no origin; say where it lives, such as \`constraints: { origin: 'portal' }\`.`,
+      )
+    }
+    const auth = route.config?.auth as AuthRule
+    const table = this.#shared && origin === 'studio' ? 'portal' : origin
+    const router = this.#paths.get(table) ?? findMyWay()
+    this.#paths.set(table, router)
+    for (const method of methods) {
+      if (method === 'HEAD' && router.findRoute('HEAD', route.url)) continue
+      if (router.findRoute(method as HTTPMethod, route.url)) {
+        throw new StartupError(`${named} is declared twice at one origin (portal and Studio share theirs); rename one.`)
+      }
+      router.on(method as HTTPMethod, route.url, () => {}, { serves: route.config?.serves })
+      const { kinds } = authRequirementOf(auth)
+      const { page = false, upload = null } = route.config ?? {}
+      this.entries.push({ method, url: route.url, origin, auth, accepts: kinds, page, upload })
+    }
+  }
+
+  /** The methods that a path takes at an origin; empty when there is no such path. */
+  methodsAt(origin: Origin, path: string): string[] {
+    return METHODS.filter((method) =>
+      [origin, 'any' as const].some((table) => {
+        const found = this.#paths.get(table)?.find(method, path)
+        return found != null && (found.store as Serves).serves?.(path) !== false
+      }),
+    )
+  }
+}
+
+type Serves = Pick<FastifyContextConfig, 'serves'>
+
+const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** A request body is an object whose fields are all known, unless its schema says otherwise (contracts, section 1). */
+export function refuseUnknownFields(route: RouteOptions): void {
+  const body = route.schema?.body as { type?: string; additionalProperties?: unknown } | undefined
+  if (body?.type === 'object' && body.additionalProperties === undefined) {
+    route.schema = { ...route.schema, body: { ...body, additionalProperties: false } }
+  }
+}
+
+/** Installs the contract of routes: the table first, so that its sentences come before any other. */
+export function installRouteContract(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    app.auth.guard(route)
+    app.routeTable.add(route)
+    refuseUnknownFields(route)
+  })
+}

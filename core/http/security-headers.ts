@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import helmet, { type HelmetOptions } from 'helmet'
+import type { Origins } from '../origins/origins.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route sets what it needs itself, as all on the game origin do: what is served to other people's pages. */
+    ownSecurityHeaders?: boolean
+  }
+}
+
+/**
+ * Security headers of portal and Studio, by helmet. The game origin serves other people's pages and sets its own.
+ *
+ * Away from helmet's defaults: no `form-action`, since sign-in forms are answered by a redirect to a game's origin,
+ * which Chromium counts as a form target; no `upgrade-insecure-requests` and no HSTS on plain http, which would cut
+ * LANs off, and no HSTS with a LAN's own certificates, since tomorrow's jam may do without; nothing inline at all.
+ */
+export function installSecurityHeaders(app: FastifyInstance, origins: Origins, { lan }: { lan: boolean }): void {
+  app.addHook('onRoute', (route) => {
+    const origin = (route.constraints as { origin?: string } | undefined)?.origin
+    if (origin === 'game') route.config = Object.assign(route.config ?? {}, { ownSecurityHeaders: true })
+  })
+  const headers = headersOf({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'self'"],
+        'script-src': ["'self'"],
+        'style-src': ["'self'"],
+        'img-src': ["'self'", 'data:', origins.gamePattern],
+        'font-src': ["'self'"],
+        'connect-src': ["'self'"],
+        // Itself too: the sign-in of a framed game is redirected through /oauth/authorize, and each hop is checked.
+        'frame-src': ["'self'", origins.gamePattern],
+        'frame-ancestors': ["'none'"],
+        'base-uri': ["'none'"],
+        'object-src': ["'none'"],
+      },
+    },
+    strictTransportSecurity: origins.secure && !lan ? { maxAge: 31_536_000, includeSubDomains: false } : false,
+    xFrameOptions: { action: 'deny' },
+    referrerPolicy: { policy: 'same-origin' },
+    crossOriginOpenerPolicy: { policy: 'same-origin' },
+    crossOriginResourcePolicy: { policy: 'same-origin' },
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.routeOptions.config.ownSecurityHeaders) reply.headers(headers)
+    done()
+  })
+}
+
+/** The headers that helmet makes of its options: the same for every answer, so they are made once. */
+function headersOf(options: HelmetOptions): Record<string, string> {
+  const headers: Record<string, string> = {}
+  const answer = {
+    setHeader: (name: string, value: string) => {
+      headers[name.toLowerCase()] = value
+    },
+    removeHeader: () => {},
+  }
+  helmet(options)({} as IncomingMessage, answer as unknown as ServerResponse, () => {})
+  return headers
+}
+
+/**
+ * Lets the page that is being answered do more than others may, such as frame a game that lives elsewhere.
+ *
+ * @param sources what the Content-Security-Policy gains, by directive
+ */
+export function extendPolicy(reply: FastifyReply, sources: Record<string, readonly string[]>): void {
+  let policy = String(reply.getHeader('content-security-policy') ?? '')
+  for (const [directive, more] of Object.entries(sources)) {
+    const known = new RegExp(`(^|;)${directive} [^;]*`)
+    policy = known.test(policy)
+      ? policy.replace(known, (value) => `${value} ${more.join(' ')}`)
+      : `${policy};${directive} ${more.join(' ')}`
+  }
+  reply.header('content-security-policy', policy)
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ByteRange } from '../data/byte-range.ts'
+import { ifRangeHolds, matchesEtag, parseRange } from './headers.ts'
+
+/** The headers of a file's answer, made once a file: pairs for `writeHead`. */
+export interface FileHead {
+  etag: string
+  /** In bytes. */
+  size: number
+  /** Of a part (206): without length and range. */
+  partial: string[]
+  /** Of the whole (200). */
+  whole: string[]
+  /** Of a 304. */
+  notModified: string[]
+  /** The HTML that a player comes to. */
+  isDocument: boolean
+  /** Asked for since the line was last gone through (hot-files.ts). */
+  used: boolean
+}
+
+/** The headers of the 200 that a 304 repeats (RFC 9110 section 15.4.5), and those that isolate a document. */
+const NOT_MODIFIED = new Set([
+  'cache-control',
+  'vary',
+  'cross-origin-opener-policy',
+  'cross-origin-embedder-policy',
+  'cross-origin-resource-policy',
+])
+
+/** @param headers of the file, as pairs: its type, caching and the like */
+export function fileHead(file: { etag: string; size: number; isDocument: boolean }, headers: string[]): FileHead {
+  const { etag, size } = file
+  const kept = headers.flatMap((name, at) =>
+    at % 2 === 0 && NOT_MODIFIED.has(name) ? [name, headers[at + 1] as string] : [],
+  )
+  const partial = [...headers, 'etag', etag]
+  return {
+    ...file,
+    partial,
+    whole: [...partial, 'content-length', String(size)],
+    notModified: [...kept, 'etag', etag],
+    used: false,
+  }
+}
+
+/** The answer to a request: all of a file, a part of it, or no bytes (null). */
+export interface ResponsePlan {
+  status: 200 | 206 | 304 | 416
+  headers: string[]
+  bytes: 'all' | ByteRange | null
+}
+
+/** Conditions and ranges of a GET or HEAD (RFC 9110 sections 13.2.2 and 14). */
+export function planResponse(request: IncomingMessage, head: FileHead): ResponsePlan {
+  const { 'if-none-match': condition, 'if-range': ifRange, range: wanted } = request.headers
+  if (condition !== undefined && matchesEtag(condition, head.etag)) {
+    return { status: 304, headers: head.notModified, bytes: null }
+  }
+  const isHead = request.method === 'HEAD'
+  // Range is defined for GET alone.
+  const range =
+    wanted === undefined || isHead || !ifRangeHolds(ifRange as string | undefined, head.etag)
+      ? null
+      : parseRange(wanted, head.size)
+  if (range === null) return { status: 200, headers: head.whole, bytes: isHead ? null : 'all' }
+  if (range === 'unsatisfiable') return { status: 416, headers: unsatisfiable(head.size), bytes: null }
+  const { start, end } = range
+  const part = ['content-range', `bytes ${start}-${end}/${head.size}`, 'content-length', String(end - start + 1)]
+  return { status: 206, headers: [...head.partial, ...part], bytes: range }
+}
+
+const unsatisfiable = (size: number) => [
+  'content-range',
+  `bytes */${size}`,
+  'cache-control',
+  'no-store',
+  'content-length',
+  '0',
+]
+
+/** A file in memory, ready to go out. */
+export interface BufferedFile extends FileHead {
+  body: Buffer
+  /** The same, a character a byte, when it is small: Node sends it in one piece with the head, which is faster. */
+  text: string | null
+}
+
+const TEXT_BYTES = 16 * 1024
+
+export const bufferedFile = (head: FileHead, body: Buffer): BufferedFile => ({
+  ...head,
+  body,
+  text: body.length <= TEXT_BYTES ? body.toString('latin1') : null,
+})
+
+/** Answers with a file that is in memory. */
+export function sendFromMemory(request: IncomingMessage, response: ServerResponse, head: BufferedFile): void {
+  const { body, text } = head
+  const { 'if-none-match': condition, range } = request.headers
+  if (condition === undefined && range === undefined && request.method === 'GET') {
+    response.writeHead(200, head.whole)
+    if (text === null) response.end(body)
+    else response.end(text, 'latin1')
+    return
+  }
+  const { status, headers, bytes } = planResponse(request, head)
+  response.writeHead(status, headers)
+  if (bytes === null) response.end()
+  else response.end(bytes === 'all' ? body : body.subarray(bytes.start, bytes.end + 1))
+}

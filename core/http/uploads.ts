@@ -1,0 +1,136 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler, RouteOptions } from 'fastify'
+import { RateLimited, StartupError } from '../errors.ts'
+import { type Refusal, sendRefusal } from './connections.ts'
+import { callerKey } from './rate-limit.ts'
+
+/** Declared by routes for long bodies, which need more time than JSON or forms (core/http/request-rules.ts). */
+export interface UploadRule {
+  /** The longest body that it takes, with what a form adds to the file. It bounds the time that an upload may have. */
+  maxBytes: number
+  /** How many uploads may be under way for one player; by default `limits.uploadsPerPlayer`. */
+  atOnce?: number
+  /**
+   * A body that is announced as no longer than this is counted only once it has taken a second. For routes whose bodies
+   * are long for few callers; by default each counts from its beginning.
+   */
+  shortBytes?: number
+  /** The key under which uploads are counted together; by default the player, or else the address. */
+  countedBy?: (request: FastifyRequest) => string
+}
+
+export interface UploadLimits {
+  uploadsPerPlayer: number
+  uploadBytesPerSecond: number
+  uploadWindowSeconds: number
+}
+
+/** About as long as an upload takes that somebody waits for. */
+const RETRY_SECONDS = 10
+/** For so long a short body is no upload. */
+const SHORT_MS = 1000
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Takes a long body: at least a rate, for no longer than its length needs, few at a time for each player. */
+    upload?: UploadRule
+  }
+}
+
+/**
+ * Bounds the uploads of routes with a rule: in every window of `uploadWindowSeconds` its client sends
+ * `uploadBytesPerSecond`, the whole comes in the time that its length takes at that rate, and one player has only a few
+ * under way. So whoever sends slowly is in nobody's way but their own. What a client could not send because we did not
+ * read is not held against it.
+ *
+ * An upload that is too slow is answered with 408, and its request ends as if its sender had gone.
+ */
+export function installUploadLimits(app: FastifyInstance, limits: UploadLimits): void {
+  const underWay = new Map<string, number>()
+
+  const admit =
+    (rule: UploadRule): preParsingHookHandler =>
+    (request, reply, payload, done) => {
+      const key = rule.countedBy?.(request) ?? ownerOf(request)
+      let counted = false
+      /** @returns false when there are too many */
+      const count = (): boolean => {
+        const others = underWay.get(key) ?? 0
+        if (others >= (rule.atOnce ?? limits.uploadsPerPlayer)) return false
+        underWay.set(key, others + 1)
+        counted = true
+        return true
+      }
+      const short = Number(request.headers['content-length'] ?? Number.NaN) <= (rule.shortBytes ?? 0)
+      if (!short && !count()) {
+        return done(new RateLimited(RETRY_SECONDS).with({ headers: { 'retry-after': String(RETRY_SECONDS) } }))
+      }
+      const watch = watchRate(request, rule, limits, () => refuse(request, reply, TOO_SLOW))
+      const grace = short ? setTimeout(() => count() || refuse(request, reply, TOO_MANY), SHORT_MS).unref() : undefined
+      const whole = () => {
+        clearInterval(watch)
+        clearTimeout(grace)
+      }
+      request.raw.once('end', whole)
+      // When the answer is out, or the client has gone: until then what was uploaded takes up room.
+      reply.raw.once('close', () => {
+        whole()
+        if (!counted) return
+        const left = (underWay.get(key) ?? 1) - 1
+        if (left > 0) underWay.set(key, left)
+        else underWay.delete(key)
+      })
+      done(null, payload)
+    }
+
+  app.addHook('onRoute', (route) => {
+    const rule = route.config?.upload
+    if (!rule) return
+    mustBound(route, rule)
+    route.preParsing = [...[route.preParsing ?? []].flat(), admit(rule)]
+  })
+}
+
+/** A session and a token of one player are one player. */
+const ownerOf = (request: FastifyRequest): string => request.principal?.playerId ?? callerKey(request)
+
+function mustBound({ method, url }: RouteOptions, { maxBytes, atOnce = 1 }: UploadRule): void {
+  if (Number.isSafeInteger(maxBytes) && maxBytes > 0 && Number.isSafeInteger(atOnce) && atOnce > 0) return
+  throw new StartupError(`The route ${method} ${url} takes uploads without a bound; give \`maxBytes\` in \`upload\`.`)
+}
+
+function watchRate(
+  request: FastifyRequest,
+  { maxBytes }: UploadRule,
+  { uploadBytesPerSecond, uploadWindowSeconds }: UploadLimits,
+  tooSlow: () => void,
+): NodeJS.Timeout {
+  const { raw } = request
+  const { socket } = raw
+  const announced = Number(raw.headers['content-length'])
+  const bytes = Number.isFinite(announced) ? Math.min(announced, maxBytes) : maxBytes
+  const longestMs = (uploadWindowSeconds + bytes / uploadBytesPerSecond) * 1000
+  const began = performance.now()
+  let readBefore = socket.bytesRead
+  return setInterval(() => {
+    const came = socket.bytesRead - readBefore
+    readBefore = socket.bytesRead
+    const ours = raw.readableLength > 0
+    const slow = came < uploadBytesPerSecond * uploadWindowSeconds && !ours
+    if (slow || performance.now() - began > longestMs) tooSlow()
+  }, uploadWindowSeconds * 1000).unref()
+}
+
+const TOO_SLOW: Refusal = { status: '408 Request Timeout', message: 'The upload came too slowly.' }
+const TOO_MANY: Refusal = {
+  status: '429 Too Many Requests',
+  message: new RateLimited(RETRY_SECONDS).message,
+  code: 'rate_limited',
+  headers: { 'retry-after': String(RETRY_SECONDS) },
+}
+
+/** Ends an upload in its midst. */
+function refuse({ raw }: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+  if (raw.complete || raw.destroyed) return
+  if (reply.raw.headersSent) return void raw.destroy()
+  sendRefusal(raw.socket, refusal, () => raw.destroy())
+}

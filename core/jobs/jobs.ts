@@ -1,0 +1,306 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../data/database.ts'
+import type { Events } from '../events.ts'
+import { noTracing, type Tracing } from '../observe/tracing.ts'
+import { type Attempt, isLast, type JobOptions, type JobRule, JobStore, type NewJob } from './job-store.ts'
+
+export { BackgroundJob, jobMigrations } from './job-entities.ts'
+export type { JobOptions, NewJob } from './job-store.ts'
+
+declare module '../events.ts' {
+  interface DomainEvents {
+    'jobs.enqueued': { name: string }
+  }
+}
+
+/** The arguments of a handler. */
+export interface JobContext<Payload = unknown> {
+  payload: Payload
+  /** 1 on the first attempt. */
+  attempt: number
+  /** Aborted when the process stops or the lease was lost: end soon; what is still done is done twice. */
+  signal: AbortSignal
+}
+
+export type JobHandler<Payload> = (context: JobContext<Payload>) => Promise<void>
+
+interface Handler extends JobRule {
+  run: JobHandler<unknown>
+}
+
+interface Running {
+  attempt: Attempt
+  abort: AbortController
+  heartbeat: NodeJS.Timeout
+  /** The renewal on its way, if any. */
+  renewing: Promise<void>
+  ended: Promise<void>
+}
+
+/** Jobs that failed for good are there to be tried again, by then nobody does. */
+const FAILED_KEPT_MS = 30 * 86_400_000
+
+/** After the deadline of `stop`, the time for handlers to heed their signal. */
+const GRACE_MS = 250
+
+/**
+ * Durable background work, in the database: it outlives a crash of any node, and each job runs on one node at a time.
+ *
+ * A job runs at least once: a worker that dies after its work but before saying so leaves the job to another, so
+ * handlers must be repeatable. Done jobs are deleted; those that failed for good stay, `failed`, with their last error,
+ * for thirty days.
+ */
+export class Jobs {
+  readonly #rows: JobStore
+  readonly #clock: Clock
+  readonly #log: FastifyBaseLogger
+  readonly #events: Events
+  readonly #tracing: Tracing
+  readonly #concurrency: number
+  readonly #pollMs: number
+  readonly #handlers = new Map<string, Handler>()
+  readonly #running = new Set<Running>()
+  /** Names enqueued by transactions that have not ended yet. */
+  readonly #uncommitted = new WeakMap<object, Set<string>>()
+  #state: 'new' | 'started' | 'stopped' = 'new'
+  #timer: NodeJS.Timeout | undefined
+  #claiming: Promise<void> | null = null
+  #claimAgain = false
+  #pollFailed = false
+
+  /** @param parts `concurrency`: handlers of this node at once; `pollMs`: how late a job may begin without a wake-up */
+  constructor(parts: {
+    db: Database
+    clock: Clock
+    log: FastifyBaseLogger
+    events: Events
+    tracing?: Tracing
+    concurrency?: number
+    pollMs?: number
+  }) {
+    this.#rows = new JobStore(parts.db, parts.clock)
+    this.#clock = parts.clock
+    this.#log = parts.log
+    this.#events = parts.events
+    this.#tracing = parts.tracing ?? noTracing
+    this.#concurrency = parts.concurrency ?? 4
+    this.#pollMs = parts.pollMs ?? 1000
+    this.#events.on('jobs.enqueued', ({ name }) => {
+      if (this.#handlers.has(name)) this.#wake()
+    })
+    parts.db
+      .em()
+      .getEventManager()
+      .registerSubscriber({
+        afterTransactionCommit: async ({ em }) => this.#announce(em),
+      })
+  }
+
+  /** Says what does the jobs of a name. A name without a handler on this node is left to others. */
+  handle<Payload>(name: string, run: JobHandler<Payload>, options: JobOptions = {}): void {
+    this.#register(name, run as JobHandler<unknown>, options, null)
+  }
+
+  /**
+   * A periodic job that some node does every so many seconds, one node at a time; for the first time soon after the first
+   * start. After an error it waits for its next turn. Its time is kept in the database: a restart neither skips nor
+   * repeats a turn.
+   */
+  every(name: string, seconds: number, run: JobHandler<null>, options: Pick<JobOptions, 'leaseSeconds'> = {}): void {
+    this.#register(name, run as JobHandler<unknown>, options, seconds * 1000)
+  }
+
+  /**
+   * Adds a job. Inside the caller's transaction it exists once that commits, and not at all if it rolls back.
+   *
+   * With a key that a waiting job has, that job stays, with the new payload and the earlier of the two times. With the
+   * key of a running one, that runs once more afterwards, so that what changed meanwhile is never overlooked. With the
+   * key of a failed one, that is tried anew. Whichever it is, attempts are counted from the last time it was asked for.
+   */
+  async enqueue(em: SqlEntityManager, job: NewJob): Promise<void> {
+    const { name } = job
+    if (this.#handlers.get(name)?.everyMs) throw new Error(`${name} is a periodic job; it can't be enqueued.`)
+    await this.#rows.enqueue(em, job)
+    const uncommitted = this.#uncommitted.get(em) ?? new Set()
+    this.#uncommitted.set(em, uncommitted.add(name))
+    if (!em.isInTransaction()) this.#announce(em)
+  }
+
+  /**
+   * Begins to work. Handlers and periodic jobs are registered before. What waits from before is looked for only at the first
+   * poll: the start has the machine to itself.
+   */
+  async start(): Promise<void> {
+    this.#state = 'started'
+    const periodic = [...this.#handlers].map(([name, { everyMs }]) => ({ name, everyMs: everyMs ?? 0 }))
+    await this.#rows.plan(periodic.filter(({ everyMs }) => everyMs > 0))
+    this.#pollLater()
+  }
+
+  /** Removes jobs that failed for good thirty days ago: the periodic job `jobs/forget`. */
+  forgetFailed(signal: AbortSignal): Promise<void> {
+    return this.#rows.forgetFailed(new Date(this.#clock.now().getTime() - FAILED_KEPT_MS), signal)
+  }
+
+  /**
+   * Takes no more jobs, gives the running ones `deadlineMs` to end, then aborts their signals and gives what still
+   * runs back, for another node or the next start to begin at once, as if this attempt had not been.
+   */
+  async stop(deadlineMs = 1000): Promise<void> {
+    this.#state = 'stopped'
+    clearTimeout(this.#timer)
+    await this.#claiming
+    const ended = Promise.allSettled([...this.#running].map((running) => running.ended))
+    await Promise.race([ended, sleep(deadlineMs, undefined, { ref: false })])
+    if (this.#running.size === 0) return
+    for (const { abort } of this.#running) abort.abort(new Error('the process stops'))
+    await Promise.race([ended, sleep(GRACE_MS, undefined, { ref: false })])
+    for (const running of [...this.#running]) await this.#giveBack(running)
+  }
+
+  #register(name: string, run: JobHandler<unknown>, options: JobOptions, everyMs: number | null): void {
+    if (this.#handlers.has(name)) throw new Error(`Two handlers take the jobs named ${name}.`)
+    if (this.#state !== 'new') throw new Error(`The handler of ${name} came after the start.`)
+    this.#handlers.set(name, { run, everyMs, leaseSeconds: 30, maxAttempts: 5, backoffSeconds: 5, ...options })
+  }
+
+  /** Tells this node and the others of what a transaction enqueued, now that they can see it. */
+  #announce(em: object): void {
+    const names = this.#uncommitted.get(em)
+    if (!names) return
+    this.#uncommitted.delete(em)
+    // Not awaited: whoever enqueued need not wait for the bus, and without it others find the job when they poll.
+    for (const name of names) void this.#events.emit('jobs.enqueued', { name })
+  }
+
+  /** Looks for work now rather than at the next poll. */
+  #wake(): void {
+    if (this.#state !== 'started' || this.#handlers.size === 0) return
+    this.#claimAgain = true
+    this.#claiming ??= this.#claimAll().finally(() => {
+      this.#claiming = null
+      if (this.#claimAgain) this.#wake()
+      else if (this.#state === 'started') this.#pollLater()
+    })
+  }
+
+  #pollLater(): void {
+    this.#timer = setTimeout(() => this.#wake(), this.#pollMs).unref()
+  }
+
+  async #claimAll(): Promise<void> {
+    clearTimeout(this.#timer)
+    try {
+      while (this.#claimAgain && this.#state === 'started') {
+        this.#claimAgain = false
+        while (this.#running.size < this.#concurrency && this.#state === 'started') {
+          const found = await this.#claim()
+          if (!found) break
+        }
+      }
+      this.#pollFailed = false
+    } catch (error) {
+      if (!this.#pollFailed) this.#log.error({ err: error }, 'background jobs are paused: the database does not answer')
+      this.#pollFailed = true
+    }
+  }
+
+  /** Takes the job that has been due for longest, if there is one, and starts it. */
+  async #claim(): Promise<boolean> {
+    if (!(await this.#rows.areDue([...this.#handlers.keys()]))) return false
+    const taken = await this.#rows.take(this.#handlers)
+    if (!taken) return false
+    const { row, attempt, fromLostWorker } = taken
+    const about = { job: row.name, id: row.id }
+    if (fromLostWorker) this.#log.warn(about, 'took over a job from a lost worker')
+    if (attempt) this.#run(attempt)
+    else this.#log.error(about, 'a job failed permanently: its worker was lost each time')
+    return true
+  }
+
+  #run(attempt: Attempt): void {
+    const { row, rule } = attempt
+    const { run } = this.#handlers.get(row.name) as Handler
+    const abort = new AbortController()
+    const heartbeat = setInterval(
+      () => {
+        running.renewing = this.#renew(running)
+      },
+      (rule.leaseSeconds * 1000) / 3,
+    )
+    const idle = Promise.resolve()
+    const running: Running = { attempt, abort, heartbeat, renewing: idle, ended: idle }
+    this.#running.add(running)
+    const context: JobContext = { payload: row.payload, attempt: row.attempts, signal: abort.signal }
+    const about = { 'job.name': row.name, 'job.id': row.id, 'job.attempt': row.attempts }
+    running.ended = this.#tracing
+      .span(`job ${row.name}`, about, () => Promise.try(run, context))
+      .then(
+        () => this.#settle(attempt, () => this.#rows.finish(attempt)),
+        (error) => {
+          this.#logFailure(attempt, error)
+          return this.#settle(attempt, () => this.#rows.fail(attempt, messageOf(error)))
+        },
+      )
+      .finally(async () => {
+        clearInterval(heartbeat)
+        await running.renewing // whoever stops this worker may close the database next
+        this.#running.delete(running)
+        this.#wake()
+      })
+  }
+
+  async #renew(running: Running): Promise<void> {
+    const { row } = running.attempt
+    try {
+      const renewed = await this.#rows.renew(running.attempt)
+      if (!renewed && this.#running.has(running)) running.abort.abort(new Error('the lease was lost'))
+    } catch (error) {
+      this.#log.warn({ err: error, job: row.name, id: row.id }, 'a lease could not be renewed')
+    }
+  }
+
+  #logFailure(attempt: Attempt, error: unknown): void {
+    const { row, rule } = attempt
+    const about = { err: error, job: row.name, id: row.id, attempt: row.attempts }
+    if (rule.everyMs) this.#log.error(about, 'a periodic job failed')
+    else if (isLast(attempt)) this.#log.error(about, 'the last attempt of a job failed')
+    else this.#log.warn(about, 'a job failed and will be tried again')
+  }
+
+  /** Writes an attempt's outcome down; after an outage too, since whatever is not written down is done again. */
+  async #settle({ row }: Attempt, write: () => Promise<void>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await write()
+        return
+      } catch (error) {
+        this.#log.error({ err: error, job: row.name, id: row.id }, 'the result of a job could not be stored')
+        if (tries === 10 || this.#state === 'stopped') return
+      }
+      await sleep(500)
+    }
+  }
+
+  async #giveBack(running: Running): Promise<void> {
+    clearInterval(running.heartbeat)
+    await running.renewing
+    this.#running.delete(running)
+    const { name, id } = running.attempt.row
+    try {
+      await this.#rows.giveBack(running.attempt)
+      this.#log.info({ job: name, id }, 'a job was returned to the queue')
+      await this.#events.emit('jobs.enqueued', { name })
+    } catch (error) {
+      this.#log.error(
+        { err: error, job: name, id },
+        'a job could not be returned to the queue; it is free when its lease ends',
+      )
+    }
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

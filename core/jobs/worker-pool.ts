@@ -1,0 +1,166 @@
+import { availableParallelism } from 'node:os'
+import { type Transferable, Worker } from 'node:worker_threads'
+
+export interface WorkerPoolOptions {
+  /** The name of the threads in debuggers and crash reports. */
+  name: string
+  /** Their program (see `core/jobs/worker-programs.ts`): it answers each message by exactly one message. */
+  program: () => Promise<string>
+  /** A worker that nobody needed for so long ends, and gives its memory back. */
+  idleMs: number
+  /** Of JavaScript objects, in MiB; beyond it the thread ends, and the process does not. */
+  heapMb?: number
+  /**
+   * The program ends by itself when it is sent null, and gets around to that soon. For those that make zlib streams: a
+   * thread that is ended from outside just while it makes one takes the whole process along (Node 26: "close before
+   * init").
+   */
+  endsItself?: boolean
+}
+
+export interface WorkOptions {
+  /** Ends the worker at whatever it does. */
+  signal?: AbortSignal | undefined
+  /** Buffers of the task that go over without being copied. */
+  transfer?: Transferable[]
+  /** Counted from when a worker has taken the task. */
+  longestMs?: number
+}
+
+/** A task that kept its worker busy for longer than it may. */
+export class WorkTookTooLong extends Error {
+  override name = 'WorkTookTooLong'
+}
+
+/**
+ * Work that would hold up the event loop, in worker threads: half of the machine's cores at most, started when needed.
+ * A task can break only its own thread. The next task gets another thread.
+ */
+export class WorkerPool<Task, Answer> {
+  readonly threads = Math.max(1, Math.floor(availableParallelism() / 2))
+  readonly #options: WorkerPoolOptions
+  readonly #workers = new Set<Worker>()
+  readonly #idle: Worker[] = []
+  readonly #waiting: (() => void)[] = []
+  /** The workers, and those whose program is still being read. */
+  #count = 0
+  #closed = false
+
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @throws WorkTookTooLong after `longestMs`
+   * @throws the signal's reason, Node's own error when the thread breaks, or that the process stops
+   */
+  async run(task: Task, { signal, transfer = [], longestMs }: WorkOptions = {}): Promise<Answer> {
+    const worker = await this.#take(signal)
+    worker.ref()
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    // Where something fails before it is awaited, the end of the worker rejects it with nobody listening.
+    promise.catch(() => {})
+    const ended = () => reject(signal?.reason ?? new Error('a worker thread ended before its work'))
+    const abort = () => void this.#end(worker)
+    const late = () => {
+      reject(new WorkTookTooLong(`a worker thread took longer than ${longestMs} ms`))
+      void worker.terminate()
+    }
+    const timer = longestMs === undefined ? undefined : setTimeout(late, longestMs)
+    worker.once('message', resolve).once('error', reject).once('exit', ended)
+    signal?.addEventListener('abort', abort)
+    try {
+      signal?.throwIfAborted()
+      worker.postMessage(task, transfer)
+      const answer = await promise
+      // It was done before it could end.
+      signal?.throwIfAborted()
+      this.#rest(worker)
+      return answer
+    } catch (error) {
+      // It is on its way out, or nobody knows what it is at; its place is free when it has ended.
+      await this.#end(worker)
+      this.#forget(worker)
+      throw error
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+      worker.off('message', resolve).off('error', reject).off('exit', ended)
+      this.#waiting.shift()?.()
+    }
+  }
+
+  /** Ends every worker; what they were doing fails. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
+    for (const start of this.#waiting.splice(0)) start()
+  }
+
+  async #take(signal: AbortSignal | undefined): Promise<Worker> {
+    while (this.#idle.length === 0 && this.#count >= this.threads && !this.#closed) {
+      await new Promise<void>((start) => this.#waiting.push(start))
+    }
+    try {
+      signal?.throwIfAborted()
+      if (this.#closed) throw new Error('the process stops')
+    } catch (error) {
+      // Its turn goes to the next.
+      this.#waiting.shift()?.()
+      throw error
+    }
+    return this.#idle.pop() ?? this.#start()
+  }
+
+  async #start(): Promise<Worker> {
+    const { name, program, heapMb } = this.#options
+    // Counted before the program is read, so that no more are started meanwhile.
+    this.#count++
+    try {
+      const text = await program()
+      if (this.#closed) throw new Error('the process stops')
+      const resourceLimits = heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }
+      const worker = new Worker(text, { eval: true, name, resourceLimits })
+      // One that breaks while it has nothing to do is found by the next that needs one.
+      worker.on('error', () => {})
+      this.#workers.add(worker)
+      return worker
+    } catch (error) {
+      this.#count--
+      this.#waiting.shift()?.()
+      throw error
+    }
+  }
+
+  #rest(worker: Worker): void {
+    if (this.#closed) return
+    // One at work keeps the process alive, one at rest does not.
+    worker.unref()
+    this.#idle.push(worker)
+    setTimeout(() => {
+      const at = this.#idle.indexOf(worker)
+      if (at === -1) return
+      this.#idle.splice(at, 1)
+      this.#forget(worker)
+      void this.#end(worker)
+    }, this.#options.idleMs).unref()
+  }
+
+  /** Resolves once the thread has ended. */
+  async #end(worker: Worker): Promise<void> {
+    if (!this.#options.endsItself) {
+      await worker.terminate()
+      return
+    }
+    // One that has ended says so no more.
+    if (worker.threadId === -1) return
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    worker.ref()
+    worker.postMessage(null)
+    await ended
+  }
+
+  #forget(worker: Worker): void {
+    if (this.#workers.delete(worker)) this.#count--
+  }
+}

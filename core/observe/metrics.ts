@@ -1,0 +1,132 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { collectDefaultMetrics, type Metric, type Registry } from 'prom-client'
+import { Forbidden } from '../errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The registry of Prometheus metrics; plugins add theirs with `registers: [app.metrics]`. */
+    metrics: Registry
+  }
+}
+
+const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+/**
+ * Request counts and durations by route. The library's own histogram and counter make a key of their labels at every
+ * request, which is dear where an answer takes microseconds; these add to numbers that they hold.
+ */
+export class RequestMetrics {
+  readonly #durations = new Map<string, Map<string, Duration>>()
+  readonly #answers = new Map<string, Map<number, number>>()
+
+  /** @param route the pattern, never the path: a label for every address would grow without end */
+  observe(method: string, route: string, status: number, seconds: number): void {
+    const duration = within(within(this.#durations, route, newMap<string, Duration>), method, newDuration)
+    duration.sum += seconds
+    duration.count++
+    let bucket = 0
+    while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++
+    ;(duration.buckets[bucket] as number)++
+    const answers = within(this.#answers, route, newMap<number, number>)
+    answers.set(status, (answers.get(status) ?? 0) + 1)
+  }
+
+  /** Both, in the form in which the registry of metrics asks for them. */
+  register(registry: Registry): void {
+    const metrics = [
+      {
+        name: 'gameyard_http_request_seconds',
+        help: 'Time from request to the end of the answer, by route.',
+        type: 'histogram',
+        values: () => this.#durationValues(),
+      },
+      {
+        name: 'gameyard_http_responses_total',
+        help: 'Answers by route and status.',
+        type: 'counter',
+        values: () => this.#answerValues(),
+      },
+    ]
+    for (const { values, ...metric } of metrics) {
+      const form = { ...metric, aggregator: 'sum', labelNames: [], reset: () => {} }
+      registry.registerMetric({ ...form, get: async () => ({ ...form, values: [...values()] }) } as unknown as Metric)
+    }
+  }
+
+  *#durationValues() {
+    const metricName = 'gameyard_http_request_seconds'
+    for (const [route, methods] of this.#durations) {
+      for (const [method, { buckets, count, sum }] of methods) {
+        let below = 0
+        for (const [index, bound] of BUCKETS.entries()) {
+          below += buckets[index] as number
+          yield { metricName: `${metricName}_bucket`, labels: { le: bound, method, route }, value: below }
+        }
+        yield { metricName: `${metricName}_bucket`, labels: { le: '+Inf', method, route }, value: count }
+        yield { metricName: `${metricName}_sum`, labels: { method, route }, value: sum }
+        yield { metricName: `${metricName}_count`, labels: { method, route }, value: count }
+      }
+    }
+  }
+
+  *#answerValues() {
+    for (const [route, statuses] of this.#answers)
+      for (const [status, value] of statuses) yield { labels: { route, status }, value }
+  }
+}
+
+interface Duration {
+  /** Not cumulative; the last is for what is beyond every bound. */
+  buckets: number[]
+  sum: number
+  count: number
+}
+
+const newDuration = (): Duration => ({ buckets: Array(BUCKETS.length + 1).fill(0), sum: 0, count: 0 })
+const newMap = <Key, Value>(): Map<Key, Value> => new Map()
+
+function within<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = create()
+    map.set(key, value)
+  }
+  return value
+}
+
+/** Counts and times every request, and `/metrics` for this machine or the configured bearer token. */
+export function registerMetrics(app: FastifyInstance, requests: RequestMetrics, token: string | undefined): void {
+  collectDefaultMetrics({ register: app.metrics, prefix: 'gameyard_' })
+  requests.register(app.metrics)
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? '(none)'
+    requests.observe(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
+    done()
+  })
+
+  app.get(
+    '/metrics',
+    { config: { auth: 'none', quiet: true }, constraints: { origin: 'any' }, schema: { hide: true } },
+    async (request, reply) => {
+      if (!isLocal(request) && !holdsToken(request, token)) {
+        throw new Forbidden('Metrics are for this machine, or for the bearer token in `metrics.token`.')
+      }
+      reply.type(app.metrics.contentType)
+      return app.metrics.metrics()
+    },
+  )
+}
+
+/** From this machine and not through a proxy on it, which would make everyone look local. */
+function isLocal(request: FastifyRequest): boolean {
+  const { forwarded, 'x-forwarded-for': forwardedFor } = request.headers
+  const address = request.socket.remoteAddress ?? ''
+  return !forwarded && !forwardedFor && /^(127\.|::1$|::ffff:127\.)/.test(address)
+}
+
+function holdsToken(request: FastifyRequest, token: string | undefined): boolean {
+  const sent = Buffer.from(request.headers.authorization ?? '')
+  const expected = Buffer.from(`Bearer ${token}`)
+  return token !== undefined && sent.length === expected.length && timingSafeEqual(sent, expected)
+}

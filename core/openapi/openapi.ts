@@ -1,0 +1,123 @@
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+import Type from 'typebox'
+import { NotFound } from '../errors.ts'
+import { type AuthRule, authRequirementOf, type PrincipalKind } from '../http/auth.ts'
+import { renderPage } from '../pages/index.ts'
+import { type KeptDocument, keepDocument } from '../pages/kept-pages.ts'
+import { REFERENCE_PATH, renderReference, renderReferenceGroup } from './reference.ts'
+
+const SCHEMES: Record<PrincipalKind, string> = {
+  session: 'browserSession',
+  'api-token': 'apiToken',
+  'cli-token': 'apiToken',
+  'oauth-token': 'oauthToken',
+}
+
+/** Collects the OpenAPI document from the routes. Registered before any route. */
+export async function collectOpenapi(
+  app: FastifyInstance,
+  { version, url }: { version: string; url: string },
+): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Gameyard', version, license: { name: 'MIT' } },
+      servers: [{ url }],
+      components: {
+        securitySchemes: {
+          apiToken: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'An API token (`svc_api_…`) or CLI token (`svc_cli_…`).',
+          },
+          oauthToken: { type: 'http', scheme: 'bearer', description: 'An OAuth 2.0 access token of a player.' },
+          browserSession: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: 'session',
+            description: 'The browser session of the portal.',
+          },
+        },
+      },
+    },
+    transform({ schema, url, route }) {
+      const config = route.config
+      const hidden = config?.page || route.method === 'HEAD' || schema?.hide
+      const security = config?.auth ? securityOf(config.auth) : []
+      const sent = { ...schema, ...optional(schema, 'querystring'), ...optional(schema, 'body') }
+      return { schema: { ...sent, security, ...(hidden ? { hide: true } : {}) }, url }
+    },
+  })
+}
+
+/** What a request may leave out, since it has a default, is required by validation (which fills it in) but not of whoever asks. */
+function optional(schema: object | undefined, part: 'querystring' | 'body'): object {
+  const described = (schema as Record<string, ObjectSchema | undefined> | undefined)?.[part]
+  if (!described?.required) return {}
+  const required = described.required.filter((name) => described.properties?.[name]?.default === undefined)
+  return { [part]: { ...described, required } }
+}
+
+interface ObjectSchema {
+  required?: string[]
+  properties?: Record<string, { default?: unknown }>
+}
+
+/** The `security` of an operation, from the route's own auth rule: any one of the kinds that it takes. */
+function securityOf(rule: AuthRule): Record<string, string[]>[] {
+  const demand = authRequirementOf(rule)
+  const schemes = [...new Set(demand.kinds.map((kind) => SCHEMES[kind]))]
+  const security = schemes.map((scheme) => ({
+    [scheme]: demand.scope && scheme !== 'browserSession' ? [demand.scope] : [],
+  }))
+  return demand.required ? security : [{}, ...security]
+}
+
+/** `/openapi.json`, and the same for people at `/docs/api`. All of it is made once, at the first request. */
+export function registerReference(app: FastifyInstance): void {
+  const constraints = { origin: 'portal' }
+  let json: Promise<KeptDocument> | undefined
+  app.get(
+    '/openapi.json',
+    { config: { auth: 'none' }, constraints, schema: { hide: true } },
+    async (request, reply) => {
+      json ??= keepDocument('application/json', JSON.stringify(app.swagger()))
+      reply.header('access-control-allow-origin', '*')
+      return app.browserFiles.send(request, reply, await json)
+    },
+  )
+  app.get(
+    REFERENCE_PATH,
+    { config: { auth: 'optional', page: true }, constraints, schema: { hide: true } },
+    async (request, reply) =>
+      app.keptPages.send(request, reply, async () =>
+        renderPage(reply, {
+          title: 'API reference',
+          current: REFERENCE_PATH,
+          user: request.principal?.viewer,
+          body: renderReference(app.swagger()),
+        }),
+      ),
+  )
+  app.get<{ Params: { group: string } }>(
+    `${REFERENCE_PATH}/:group`,
+    {
+      config: { auth: 'optional', page: true },
+      constraints,
+      schema: { hide: true, params: Type.Object({ group: Type.String({ maxLength: 60 }) }) },
+    },
+    async (request, reply) => {
+      const group = renderReferenceGroup(app.swagger(), request.params.group)
+      if (!group) throw new NotFound('part of the reference')
+      return app.keptPages.send(request, reply, async () =>
+        renderPage(reply, {
+          title: `${group.title} · API reference`,
+          current: REFERENCE_PATH,
+          user: request.principal?.viewer,
+          body: group.body,
+        }),
+      )
+    },
+  )
+}

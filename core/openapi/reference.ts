@@ -1,0 +1,267 @@
+import { renderToString } from 'preact-render-to-string'
+import { Chip, CodeBlock, type Content, html, inlineCode, PageHeader, type View } from '../pages/index.ts'
+import { exampleOf, FieldLine, Fields, type JsonSchema, type Resolve } from './schema-fields.ts'
+
+interface Parameter {
+  name: string
+  in: string
+  required?: boolean
+  description?: string
+  schema?: JsonSchema
+}
+
+interface Operation {
+  summary?: string
+  description?: string
+  tags?: string[]
+  deprecated?: boolean
+  security?: Record<string, string[]>[]
+  parameters?: Parameter[]
+  requestBody?: { content?: Record<string, { schema?: JsonSchema }> }
+  responses?: Record<string, { description?: string; content?: Record<string, { schema?: JsonSchema }> }>
+}
+
+/** As much of OpenAPI 3.1 as the page shows. */
+interface ApiDocument {
+  info?: { title?: string; version?: string; description?: string }
+  servers?: { url: string }[]
+  security?: Record<string, string[]>[]
+  paths?: Record<string, Record<string, Operation>>
+  components?: {
+    schemas?: Record<string, JsonSchema>
+    securitySchemes?: Record<string, { type: string; in?: string; description?: string }>
+  }
+}
+
+interface Entry {
+  id: string
+  method: string
+  path: string
+  operation: Operation
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+
+/** Where the reference is; each group of operations has a page below it. */
+export const REFERENCE_PATH = '/docs/api'
+
+/**
+ * The way into the API reference for people: every operation of an OpenAPI document (`app.swagger()`), grouped by tag, or
+ * by the path's own noun where there is none, and how a caller says who it is.
+ */
+export function renderReference(document: object): View {
+  return kept(document, '', () => overview(document)) as View
+}
+
+/**
+ * The operations of one group, each with an anchor. No page needs a script.
+ *
+ * @param group as its address has it, such as `games`
+ * @returns null when there is no such group
+ */
+export function renderReferenceGroup(document: object, group: string): { title: string; body: View } | null {
+  const found = [...groupsOf(document)].find(([name]) => slug(name) === group)
+  if (!found) return null
+  const [name, entries] = found
+  return { title: titleOf(name), body: kept(document, group, () => groupView(document, name, entries)) }
+}
+
+/** Operations take a while to render, and the document does not change while the program runs. */
+const rendered = new WeakMap<object, Map<string, string>>()
+
+function kept(document: object, page: string, view: () => View): View {
+  const pages = rendered.get(document) ?? new Map<string, string>()
+  rendered.set(document, pages)
+  const markup = pages.get(page) ?? renderToString(view())
+  pages.set(page, markup)
+  return html`<div dangerouslySetInnerHTML=${{ __html: markup }}></div>`
+}
+
+const pathOf = (group: string) => `${REFERENCE_PATH}/${slug(group)}`
+
+function overview(document: object): View {
+  const api = document as ApiDocument
+  return html`
+    <${PageHeader} title="API reference" chips=${api.info?.version && html`<${Chip}>version ${api.info.version}<//>`}
+      lede=${api.info?.description ?? html`Everything here speaks JSON, answers errors as ${html`<code>{ "error": { "message", "code" } }</code>`}, and is described for machines in ${html`<a href="/openapi.json">openapi.json</a>`}.`} />
+    <div class="operations reference-overview">
+      <${Credentials} api=${api} />
+      ${[...groupsOf(api)].map(
+        ([group, entries]) => html`
+          <section id=${slug(group)}><h2><a href=${pathOf(group)}>${titleOf(group)}</a></h2>
+            <ul class="reference-list">${entries.map(
+              ({ id, method, path, operation }) => html`
+                <li id=${id}><a href=${`${pathOf(group)}#${id}`}><span class=${`method ${method}`}>${method.toUpperCase()}</span><span>${inlineCode(operation.summary ?? path)}</span></a><code>${breakable(path)}</code></li>`,
+            )}</ul>
+          </section>`,
+      )}
+    </div>`
+}
+
+function groupView(document: object, group: string, entries: Entry[]): View {
+  const api = document as ApiDocument
+  const server = api.servers?.[0]?.url ?? ''
+  const contents = html`
+    <ul>${[...groupsOf(api).keys()].map(
+      (name) => html`
+        <li><a class="contents-group" href=${pathOf(name)} aria-current=${name === group ? 'page' : undefined}>${titleOf(name)}</a>
+          ${name === group && html`<ul>${entries.map(({ id, method, path, operation }) => html`<li><a href=${`#${id}`}><span class=${`method ${method}`}>${method.toUpperCase()}</span><span>${operation.summary ?? path}</span></a></li>`)}</ul>`}
+        </li>`,
+    )}</ul>`
+  return html`
+    <${PageHeader} title=${titleOf(group)} lede=${html`Part of the ${html`<a href=${REFERENCE_PATH}>API reference</a>`}.`} />
+    <div class="reference">
+      <details class="contents-fold"><summary class="button">Contents</summary><nav aria-label="Operations">${contents}</nav></details>
+      <nav class="contents" aria-label="Operations">${contents}</nav>
+      <div class="operations"><section><h2 class="visually-hidden">Operations</h2>
+        ${entries.map((entry) => html`<${OperationView} entry=${entry} api=${api} server=${server} />`)}
+      </section></div>
+    </div>`
+}
+
+/** As the words are written that a path has in small letters. */
+const SPELT: Record<string, string> = { ai: 'AI', oauth: 'OAuth', cli: 'CLI' }
+const titleOf = (group: string): string => SPELT[group] ?? group.replace(/^./, (letter) => letter.toUpperCase())
+
+function groupsOf(document: object): Map<string, Entry[]> {
+  const api = document as ApiDocument
+  const groups = new Map<string, Entry[]>()
+  for (const [path, operations] of Object.entries(api.paths ?? {})) {
+    for (const method of methods) {
+      const operation = operations[method]
+      if (!operation) continue
+      const noun = path.split('/').find((part) => part !== '' && part !== 'api' && !part.startsWith('{')) ?? 'other'
+      const group = operation.tags?.[0] ?? noun
+      const entries = groups.get(group) ?? []
+      groups.set(group, entries)
+      entries.push({ id: `${method}-${slug(path)}`, method, path, operation })
+    }
+  }
+  return new Map([...groups].sort(([a], [b]) => a.localeCompare(b)))
+}
+
+const slug = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+
+/** How a caller says who it is, once for all operations. */
+function Credentials({ api }: { api: ApiDocument }): View | null {
+  const schemes = Object.entries(api.components?.securitySchemes ?? {})
+  if (schemes.length === 0) return null
+  return html`
+    <section id="credentials"><h2>Credentials</h2>
+      <ul class="fields">${schemes.map(
+        ([name, scheme]) => html`
+          <li><div class="field-line"><strong>${spoken(name)}</strong><code class="field-type">${scheme.in === 'cookie' ? 'cookie' : 'Authorization: Bearer …'}</code></div>
+            ${scheme.description && html`<p class="field-text">${inlineCode(scheme.description)}</p>`}</li>`,
+      )}</ul>
+    </section>`
+}
+
+/** `browserSession` → "browser session", `apiToken` → "API token", `oauthToken` → "OAuth token". */
+const spoken = (name: string) =>
+  name
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .replace(/\bapi\b/, 'API')
+    .replace(/\bcli\b/, 'CLI')
+    .replace(/\boauth\b/, 'OAuth')
+
+function callers(operation: Operation, api: ApiDocument): string {
+  const rules = operation.security ?? api.security ?? []
+  const named = rules.flatMap((rule) => Object.keys(rule).map(spoken))
+  if (named.length === 0) return 'Anyone'
+  const scopes = [...new Set(rules.flatMap((rule) => Object.values(rule).flat()))]
+  const kinds = new Intl.ListFormat('en', { type: 'disjunction' }).format(named)
+  const who = rules.some((rule) => Object.keys(rule).length === 0) ? `Anyone; more with ${kinds}` : kinds
+  return scopes.length > 0 ? `${who}, with scope \`${scopes.join('` `')}\`` : who
+}
+
+function OperationView({ entry, api, server }: { entry: Entry; api: ApiDocument; server: string }): View {
+  const { id, method, path, operation } = entry
+  const resolve: Resolve = (schema) => {
+    const name = schema.$ref?.split('/').at(-1)
+    return name ? (api.components?.schemas?.[name] ?? schema) : schema
+  }
+  const [bodyType, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
+  const responses = Object.entries(operation.responses ?? {})
+  return html`
+    <article class="operation" id=${id}>
+      <h3><a href=${`#${id}`}>${operation.summary ?? path}</a>${operation.deprecated && html`<${Chip} tone="warn">deprecated<//>`}</h3>
+      <p class="operation-path"><span class=${`method ${method}`}>${method.toUpperCase()}</span><code>${breakable(path)}</code></p>
+      ${operation.description && html`<p>${inlineCode(operation.description)}</p>`}
+      <p class="operation-who"><span class="soft">Callers</span> ${inlineCode(callers(operation, api))}</p>
+      ${
+        operation.parameters &&
+        html`
+          <h4>Parameters</h4>
+          <ul class="fields">${operation.parameters.map(
+            (parameter) =>
+              html`<li><${FieldLine} name=${parameter.name} schema=${resolve(parameter.schema ?? {})} resolve=${resolve} required=${parameter.required} place=${parameter.in} description=${parameter.description} /></li>`,
+          )}</ul>`
+      }
+      ${body?.schema && html`<h4>Body <span class="soft">${bodyType}</span></h4><${Fields} schema=${body.schema} resolve=${resolve} />`}
+      ${responses.length > 0 && html`<h4>Answers</h4>${responses.map(([status, response]) => html`<${ResponseView} status=${status} response=${response} resolve=${resolve} />`)}`}
+      <${CodeBlock} title=${`curl: ${operation.summary ?? path}`} code=${curl(entry, api, server, resolve)} />
+    </article>`
+}
+
+function ResponseView(props: {
+  status: string
+  response: NonNullable<Operation['responses']>[string]
+  resolve: Resolve
+}): View {
+  const { status, response, resolve } = props
+  const schema = Object.values(response.content ?? {})[0]?.schema
+  const description = response.description === 'Default Response' ? '' : response.description
+  const head = html`<code class=${`status s${status[0]}`}>${status}</code><span>${description || phrases[status] || ''}</span>`
+  if (!schema) return html`<p class="response">${head}</p>`
+  return html`<details class="response" open=${status.startsWith('2')}><summary>${head}</summary><${Fields} schema=${schema} resolve=${resolve} /></details>`
+}
+
+const phrases: Record<string, string> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'Done, nothing to say',
+  303: 'See other',
+  400: 'Not valid',
+  401: 'Not signed in',
+  403: 'Not allowed',
+  404: 'No such thing',
+  409: 'In conflict with the current state',
+  422: 'Understood, but not usable',
+}
+
+/** Lets a long path break after its slashes. */
+const breakable = (path: string): Content => path.split(/(?<=\/)/).map((part) => html`${part}<wbr />`)
+
+/** A command that calls the operation, with made-up values that fit its schemas. */
+function curl({ method, path, operation }: Entry, api: ApiDocument, server: string, resolve: Resolve): string {
+  const query = (operation.parameters ?? [])
+    .filter((parameter) => parameter.in === 'query' && parameter.required)
+    .map((parameter) => `${parameter.name}=${exampleOf(parameter.schema ?? {}, resolve, parameter.name)}`)
+  const address = server + path + (query.length > 0 ? `?${query.join('&')}` : '')
+  const lines = [`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'${address}'`]
+  const rules = operation.security ?? api.security ?? []
+  const bearer = rules.some((rule) =>
+    Object.keys(rule).some((name) => api.components?.securitySchemes?.[name]?.type === 'http'),
+  )
+  if (bearer) lines.push(`-H "Authorization: Bearer $TOKEN"`)
+  const [type, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
+  if (type && body?.schema) {
+    const example = exampleOf(body.schema, resolve)
+    const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+    if (type === 'application/json') {
+      lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(example, null, 2))}`)
+    } else if (typeof example !== 'object') {
+      lines.push(`-H 'Content-Type: ${type}'`, '--data-binary @FILE')
+    } else {
+      const option = type === 'multipart/form-data' ? '-F' : '--data-urlencode'
+      for (const [name, value] of Object.entries(example ?? {})) lines.push(`${option} ${quoted(`${name}=${value}`)}`)
+    }
+  }
+  return lines.join(' \\\n  ')
+}

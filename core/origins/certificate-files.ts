@@ -1,0 +1,136 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import { StartupError } from '../errors.ts'
+import type { Health } from '../observe/health.ts'
+import type { ServerCertificate } from './local-authority.ts'
+
+/** Where a certificate is, and how soon a change is seen. */
+export interface CertificatePaths {
+  cert: string
+  key: string
+}
+
+const LOOK_MS = 10_000
+const DAY_MS = 86_400_000
+/** From so many days before its end on, somebody is told. */
+export const EXPIRY_WARNING_DAYS = 14
+
+/**
+ * A certificate for https that somebody else puts into two files, and renews there: certbot, a company's authority.
+ *
+ * The files are compared every few seconds rather than watched: renewal replaces links and renames folders, of which
+ * watchers lose track, and also on network file systems. A pair that does not fit yet is left for the next look.
+ */
+export class CertificateFiles {
+  #current: ServerCertificate
+  #refused = ''
+  #timer: NodeJS.Timeout | undefined
+  readonly #paths: CertificatePaths
+  readonly #parts: { log: FastifyBaseLogger; clock: Clock }
+
+  private constructor(
+    current: ServerCertificate,
+    paths: CertificatePaths,
+    parts: { log: FastifyBaseLogger; clock: Clock },
+  ) {
+    this.#current = current
+    this.#paths = paths
+    this.#parts = parts
+  }
+
+  /** @throws StartupError naming the file and what is wrong with it */
+  static async open(
+    paths: CertificatePaths,
+    parts: { log: FastifyBaseLogger; clock: Clock },
+  ): Promise<CertificateFiles> {
+    const pair = await readPair(paths)
+    checkPair(pair, paths)
+    return new CertificateFiles(pair, paths, parts)
+  }
+
+  get current(): ServerCertificate {
+    return this.#current
+  }
+
+  /** Looks from now on; a note of the health says when the certificate is about to end. */
+  watch(health: Health, changed: (certificate: ServerCertificate) => void): void {
+    this.#note(health)
+    const look = async () => {
+      if (await this.#look()) changed(this.#current)
+      this.#note(health)
+    }
+    this.#timer = setInterval(() => void look(), LOOK_MS).unref()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** @returns whether there is another good pair */
+  async #look(): Promise<boolean> {
+    const { log } = this.#parts
+    let text = ''
+    try {
+      const pair = await readPair(this.#paths)
+      text = pair.cert + pair.key
+      if (text === this.#current.cert + this.#current.key || text === this.#refused) return false
+      checkPair(pair, this.#paths)
+      this.#current = pair
+      this.#refused = ''
+      log.info({ ends: endOf(pair.cert) }, 'the certificate was renewed')
+      return true
+    } catch (error) {
+      // Said once a content: half of a renewal is nothing to worry about.
+      if (text !== this.#refused) log.warn(`the certificate was not renewed: ${(error as Error).message}`)
+      this.#refused = text
+      return false
+    }
+  }
+
+  #note(health: Health): void {
+    const at = this.#parts.clock.now()
+    const days = daysLeft(this.#current.cert, at)
+    const soon = days < EXPIRY_WARNING_DAYS
+    const message = `The certificate in ${this.#paths.cert} ${endsIn(days)}.`
+    health.notes.set('certificate', { state: soon ? 'warning' : 'ok', message, at })
+  }
+}
+
+/** @throws StartupError */
+export async function readPair({ cert, key }: CertificatePaths): Promise<ServerCertificate> {
+  const read = (name: string, file: string) =>
+    readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new StartupError(`listen.tls.${name}: ${file} can't be read (${error.code}).`)
+    })
+  return { cert: await read('cert', cert), key: await read('key', key) }
+}
+
+/** @throws StartupError when the two are not a certificate and its key, in PEM */
+export function checkPair(pair: ServerCertificate, paths: CertificatePaths): X509Certificate {
+  let certificate: X509Certificate
+  try {
+    certificate = new X509Certificate(pair.cert)
+  } catch {
+    throw new StartupError(`listen.tls.cert: ${paths.cert} holds no certificate in PEM.`)
+  }
+  let fits: boolean
+  try {
+    fits = certificate.checkPrivateKey(createPrivateKey(pair.key))
+  } catch {
+    throw new StartupError(`listen.tls.key: ${paths.key} holds no private key in PEM, or one with a pass phrase.`)
+  }
+  if (!fits) throw new StartupError(`listen.tls.key: ${paths.key} is not the key of the certificate in ${paths.cert}.`)
+  return certificate
+}
+
+const endOf = (cert: string) => new Date(new X509Certificate(cert).validTo)
+
+/** Whole days until a certificate ends; negative afterwards. */
+export const daysLeft = (cert: string, now: Date): number =>
+  Math.floor((endOf(cert).getTime() - now.getTime()) / DAY_MS)
+
+/** `ends in 12 days` */
+export const endsIn = (days: number): string =>
+  days < 0 ? 'has ended' : `ends in ${days} ${days === 1 ? 'day' : 'days'}`

@@ -1,0 +1,68 @@
+import type { Server } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { StartupError } from '../errors.ts'
+import type { Origins } from './origins.ts'
+
+/**
+ * A port for each game, for networks without wildcard names (`games.origins: port`). Every port leads to the same app;
+ * which game is meant follows from the Host header, as with names. They end with the app (core/http/shutdown.ts).
+ */
+export class GamePorts {
+  readonly #app: FastifyInstance
+  readonly #origins: Origins
+  readonly #servers = new Map<number, Server>()
+  #listening = false
+
+  constructor(app: FastifyInstance, origins: Origins) {
+    this.#app = app
+    this.#origins = origins
+  }
+
+  /** The listening servers. */
+  get servers(): Server[] {
+    return [...this.#servers.values()]
+  }
+
+  /**
+   * Opens the ports of the games there are. Called by whoever lets the app listen, beside that: not by a hook of
+   * Fastify, which would swallow the error.
+   *
+   * @throws StartupError when another program has one of them
+   */
+  async listen(): Promise<void> {
+    this.#listening = true
+    for (const port of this.#origins.gamePorts()) await this.#listen(port)
+  }
+
+  /**
+   * Gives a game its port, from now on or, before the start, from the start on.
+   *
+   * @throws StartupError when another program has the port; then the game does not get it
+   */
+  async assign(slug: string, port: number): Promise<void> {
+    if (this.#listening) await this.#listen(port)
+    this.#origins.assignPort(slug, port)
+  }
+
+  async #listen(port: number): Promise<void> {
+    if (this.#servers.has(port)) return
+    const { host } = this.#app.config.listen
+    const server = this.#app.fastPath.createServer((request, response) => this.#app.routing(request, response))
+    server.on('clientError', (error, socket) => this.#app.connections.answerClientError(error, socket))
+    // @fastify/websocket listens on the app's own server. Without it Node answers an upgrade as any other request.
+    if (this.#app.server.listenerCount('upgrade') > 0) {
+      server.on('upgrade', (...upgrade) => this.#app.server.emit('upgrade', ...upgrade))
+    }
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, host, resolve)
+    }).catch((error: NodeJS.ErrnoException) => {
+      throw gamePortProblem(port, error)
+    })
+    this.#servers.set(port, server)
+  }
+}
+
+/** A port of a game that can't be had, as a sentence. */
+export const gamePortProblem = (port: number, { code }: NodeJS.ErrnoException): StartupError =>
+  new StartupError(`Port ${port}, which belongs to a game, can't be opened (${code}); free it and start again.`)

@@ -1,0 +1,82 @@
+/** How long the second key of two may take, in ms. */
+const PATIENCE = 3000
+
+/** Keyboard shortcuts: `/` searches, `g` and a letter go somewhere, `?` shows them all. */
+export function enableKeyboardShortcuts(): void {
+  const places = new Map<string, HTMLAnchorElement>()
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-go]')) places.set(link.dataset.go ?? '', link)
+  let going = Number.NEGATIVE_INFINITY
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (event.timeStamp - going < PATIENCE) {
+      going = Number.NEGATIVE_INFINITY
+      const link = places.get(event.key)
+      if (!link) return
+      event.preventDefault()
+      link.click()
+    } else if (event.key === 'g') going = event.timeStamp
+    else if (event.key === '?') show(places)
+    else if (event.key === '/') {
+      const search = document.querySelector<HTMLInputElement>('main input[type=search]')
+      if (!search) return
+      event.preventDefault()
+      search.focus()
+    }
+  })
+  const button = document.querySelector<HTMLButtonElement>('[data-keys]')
+  if (!button) return
+  button.hidden = false
+  button.addEventListener('click', () => show(places))
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable], dialog') !== null
+
+let sheet: HTMLDialogElement | undefined
+
+/** The sheet of shortcuts, made when it is first asked for. */
+function show(places: ReadonlyMap<string, HTMLAnchorElement>): void {
+  sheet ??= make(places)
+  sheet.showModal()
+}
+
+function make(places: ReadonlyMap<string, HTMLAnchorElement>): HTMLDialogElement {
+  const dialog = document.createElement('dialog')
+  dialog.className = 'sheet'
+  dialog.setAttribute('aria-labelledby', 'sheet-title')
+  const title = document.createElement('h2')
+  title.id = 'sheet-title'
+  title.textContent = 'Keyboard shortcuts'
+  const list = document.createElement('dl')
+  const lines: [string[], string][] = [
+    [['?'], 'This sheet'],
+    [['/'], 'Search'],
+    ...[...places].map(([key, link]): [string[], string] => [
+      ['g', key],
+      key === 'h' ? 'Start page' : (link.textContent?.trim() ?? ''),
+    ]),
+    [['Esc'], 'Close what is open'],
+  ]
+  for (const [keys, text] of lines) {
+    const term = document.createElement('dt')
+    for (const key of keys) {
+      const shown = document.createElement('kbd')
+      shown.textContent = key
+      term.append(shown, ' ')
+    }
+    const meaning = document.createElement('dd')
+    meaning.textContent = text
+    const line = document.createElement('div')
+    line.append(term, meaning)
+    list.append(line)
+  }
+  const form = document.createElement('form')
+  form.method = 'dialog'
+  const close = document.createElement('button')
+  close.className = 'button'
+  close.textContent = 'Close'
+  form.append(close)
+  dialog.append(title, list, form)
+  document.body.append(dialog)
+  return dialog
+}

@@ -1,0 +1,99 @@
+/**
+ * Forms whose outcome is certain and can be undone (`data-optimistic`): the page shows it when they are sent, and goes back,
+ * saying why, when the server refuses. What counts is the page that the server answers with; without this it is loaded.
+ */
+import { change } from './live-parts.ts'
+import { showToast } from './toast.ts'
+
+/** Requests about one thing are sent one after the other, so the last one wins; a refusal drops the waiting ones. */
+interface Line {
+  sent: Promise<void>
+  /** How many are shown and not answered. */
+  open: number
+  refusals: number
+}
+const lines = new Map<string, Line>()
+
+export function submitOptimistically(): void {
+  document.addEventListener('submit', (event) => {
+    const form = event.target as HTMLFormElement
+    const name = form.dataset.optimistic
+    if (name === undefined || event.defaultPrevented) return
+    event.preventDefault()
+    const body = new URLSearchParams([...new FormData(form, event.submitter)] as [string, string][])
+    const line = lines.get(name) ?? { sent: Promise.resolve(), open: 0, refusals: 0 }
+    lines.set(name, line)
+    const { refusals } = line
+    const { action } = form
+    line.open++
+    turn(name)
+    if (form.dataset.said) showToast(form.dataset.said)
+    line.sent = line.sent.then(() =>
+      line.refusals === refusals ? send(name, line, { form, action, body }) : undefined,
+    )
+  })
+  // A choice is sent without the button; the button stays for people who look for one.
+  document.addEventListener('change', ({ target }) => {
+    const form = (target as HTMLSelectElement).form
+    if (form?.dataset.optimistic !== undefined && target instanceof HTMLSelectElement) form.requestSubmit()
+  })
+}
+
+interface Sent {
+  form: HTMLFormElement
+  /** Read when it was sent: by now the form may be out of the page. */
+  action: string
+  body: URLSearchParams
+}
+
+async function send(name: string, line: Line, { form, action, body }: Sent): Promise<void> {
+  let page: Document | null = null
+  let why = 'The server could not be reached. Reload the page to see the current state.'
+  try {
+    const answer = await fetch(action, { method: 'POST', body })
+    const answered = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    if (answered.querySelector('form[action="/sign-in"]')) return location.assign(answer.url)
+    const refusal = answered.querySelector(answer.ok ? '.flash .notice.error' : '.error-page .lede')
+    const gone = answer.status === 404 || answer.status === 410
+    why = gone ? 'It no longer exists.' : refusal?.textContent?.trim() || 'The server refused. Nothing was changed.'
+    if (answer.ok && !refusal) page = answered
+  } catch {}
+  if (!page) {
+    if (line.open % 2) turn(name)
+    line.open = 0
+    line.refusals++
+    form.reset()
+    showToast(why, 'error')
+    return
+  }
+  line.open--
+  for (const option of form.querySelectorAll('option'))
+    option.defaultSelected = body.get(option.parentElement?.getAttribute('name') ?? '') === option.value
+  if (line.open > 0) return
+  const fresh = partsOf(name, page)
+  for (const [index, { part, other }] of partsOf(name).entries()) {
+    const now = fresh[index]
+    if (!now) continue
+    change(part, now.part)
+    other.replaceWith(now.other)
+  }
+  const flash = page.querySelector('.flash .notice-body > div')
+  if (flash) showToast(flash)
+}
+
+/** Each part with the template of its other state. */
+const partsOf = (name: string, page: Document = document) =>
+  [...page.querySelectorAll<HTMLElement>('[data-once]')]
+    .filter((part) => part.dataset.once === name)
+    .map((part) => ({ part, other: part.nextElementSibling as HTMLTemplateElement }))
+
+/** Exchanges what is shown for the other state, which is kept for the way back. */
+function turn(name: string): void {
+  for (const { part, other } of partsOf(name)) {
+    const stoodHere = part.contains(document.activeElement)
+    const shown = [...part.childNodes]
+    part.replaceChildren(document.importNode(other.content, true))
+    other.content.replaceChildren(...shown)
+    if (stoodHere) part.querySelector<HTMLElement>('button, a')?.focus({ preventScroll: true })
+  }
+}

@@ -1,0 +1,56 @@
+import Type from 'typebox'
+import { Secret } from '../../core/config.ts'
+import { defineDriver } from '../../core/driver.ts'
+import { fetchFrom } from './fetch.ts'
+import { type AiProvider, type GenerationType, modelsOf, providerConfig } from './interface.ts'
+import { createProvider, type Vendor } from './provider.ts'
+
+/** The options for a company's own library. */
+export interface VendorOptions {
+  apiKey: string
+  baseURL: string
+  fetch: typeof fetch
+}
+
+/** A company's API: what sets it apart from the others. */
+export interface HostedApi {
+  name: string
+  /** Where the API is, unless the configuration says otherwise. */
+  baseUrl: string
+  /** Where one gets an API key, in words. */
+  keySource: string
+  /** The types that it can generate. */
+  types: readonly GenerationType[]
+  /** Loads the company's library, once, when something is first generated. */
+  load(options: VendorOptions): Promise<Vendor>
+}
+
+/** Declares the driver of a company's API: an address, an API key, and a library of the Vercel AI SDK. */
+export function defineHostedProvider({ name, baseUrl: defaultUrl, keySource, types, load }: HostedApi) {
+  return defineDriver({
+    family: 'ai',
+    name,
+    config: Type.Object(
+      {
+        apiKey: Secret({ description: `An API key of ${keySource}.`, minLength: 1 }),
+        baseUrl: Type.String({
+          default: defaultUrl,
+          pattern: '^https?://[^\\s?#]+$',
+          description: 'Address of the API.',
+        }),
+        ...providerConfig,
+      },
+      { additionalProperties: false },
+    ),
+
+    async create({ apiKey, baseUrl, models, pricing }): Promise<AiProvider> {
+      const configured = modelsOf(models)
+      const of = (type: GenerationType) => (types.includes(type) ? configured[type] : [])
+      return createProvider({
+        models: { text: of('text'), object: of('object'), image: of('image') },
+        pricing,
+        load: () => load({ apiKey, baseURL: baseUrl, fetch: fetchFrom(baseUrl) }),
+      })
+    },
+  })
+}

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { APICallError } from '@ai-sdk/provider'
+import { isPlatformError } from '../../core/errors.ts'
+import { ProviderError } from './interface.ts'
+
+/** Attempts of one call; only such as were refused before anything was generated are followed by another. */
+const ATTEMPTS = 3
+/** A provider that wants a longer rest gets its answer passed on instead. */
+const LONGEST_REST_MS = 5000
+
+export const isCatalogued = isPlatformError
+
+/**
+ * Calls a provider, again when it was too busy to begin or could not be reached.
+ *
+ * @throws ProviderError, or the signal's reason
+ */
+export async function withRetries<T>(signal: AbortSignal, call: () => PromiseLike<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call()
+    } catch (error) {
+      const restMs = attempt < ATTEMPTS && !signal.aborted ? restOf(error, attempt) : null
+      if (restMs === null) throw isCatalogued(error) ? error : faultOf(error, signal)
+      await sleep(restMs, undefined, { signal }).catch(() => {
+        throw signal.reason
+      })
+    }
+  }
+}
+
+/** How long to wait before the next attempt; null when there shall be none. */
+function restOf(error: unknown, attempt: number): number | null {
+  const status = statusOf(error)
+  // 429 and 503 say that nothing was begun; so does a connection that never came about.
+  const untouched = status === 429 || status === 503 || status === 529 || UNCONNECTED.test(codeOf(error))
+  if (!untouched) return null
+  const seconds = retryAfterOf(error)
+  const restMs = seconds === undefined ? 200 * 2 ** attempt : seconds * 1000
+  return restMs <= LONGEST_REST_MS ? restMs : null
+}
+
+/** Translates an error of a call into the family's errors, without text of the provider's answer or our request. */
+export function faultOf(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason
+  const status = statusOf(error)
+  if (status === undefined) return new ProviderError(codeOf(error) === '' ? 'invalid-answer' : 'unreachable')
+  const details = { status }
+  if (status === 401 || status === 403 || status === 404) return new ProviderError('misconfigured', details)
+  if (status === 429 || status === 503 || status === 529) {
+    const retryAfterSeconds = retryAfterOf(error)
+    return new ProviderError('busy', { ...details, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) })
+  }
+  if (status >= 500) return new ProviderError('failed', details)
+  // A 2xx whose body could not be read.
+  return new ProviderError(status < 300 ? 'invalid-answer' : 'refused', details)
+}
+
+const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+
+const statusOf = (error: unknown): number | undefined => (APICallError.isInstance(error) ? error.statusCode : undefined)
+
+/** The code of a system or fetch error, however deep it is wrapped; empty when there is none. */
+function codeOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth > 5) return ''
+  const { code } = error as { code?: unknown }
+  if (typeof code === 'string' && /^(E[A-Z]|UND_ERR)/.test(code)) return code
+  const [first] = error instanceof AggregateError ? error.errors : [error.cause]
+  return codeOf(first, depth + 1)
+}
+
+/** Seconds, whole and not negative (RFC 9110 section 10.2.3); undefined when the answer has none. */
+function retryAfterOf(error: unknown): number | undefined {
+  const header = APICallError.isInstance(error) ? error.responseHeaders?.['retry-after'] : undefined
+  if (header === undefined) return undefined
+  const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000)
+  return Number.isSafeInteger(seconds) ? Math.max(0, Math.min(seconds, 86_400)) : undefined
+}

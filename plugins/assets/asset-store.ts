@@ -1,0 +1,158 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import type { Blobs } from '../../core/data/disk-cache.ts'
+import type { Spool } from '../../core/data/spool.ts'
+import { TtlCache } from '../../core/data/ttl-cache.ts'
+import { NotFound } from '../../core/errors.ts'
+import { isId } from '../../core/ids.ts'
+import { BlobNotFound, type Range } from '../../drivers/storage/interface.ts'
+import type { AssetBlob } from './blobs.ts'
+import type { Limits } from './limits.ts'
+import type { Models } from './models/models.ts'
+import { readAssets } from './read-assets.ts'
+import { type AssetRecord, BLOB_PREFIX, blobKey } from './record.ts'
+import type { Variant } from './schemas.ts'
+import type { AssetBlobRef } from './serving/delivery.ts'
+
+export type AssetsParts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'origins' | 'log'> & {
+  models: Models
+  limits: Limits
+  spool: Spool
+  /** Reads the served files. */
+  blobs: Blobs<AssetBlob>
+}
+
+/** A file of an asset, ready to be read. */
+export interface OpenedFile extends AssetBlobRef {
+  stream: Readable
+}
+
+/** `auto` gives the simplified form of what is larger. */
+const AUTO_BYTES = 1024 * 1024
+/** Finds assets, and reads and stores their bytes. */
+export class AssetStore {
+  readonly #parts: AssetsParts
+  readonly #records: TtlCache<AssetRecord>
+
+  constructor(parts: AssetsParts) {
+    this.#parts = parts
+    this.#records = new TtlCache(parts.clock)
+    const forget = ({ assetId }: { assetId: string }) => this.#records.dropWhere(({ id }) => id === assetId)
+    parts.events.on('asset.changed', forget)
+    parts.events.on('asset.deleted', forget)
+  }
+
+  /**
+   * The asset at an id or slug, for whoever may see it; null when there is none. From memory, at most 5 s old.
+   *
+   * @param viewerId null: somebody who is not signed in
+   */
+  async find(idOrSlug: string, viewerId: string | null): Promise<AssetRecord | null> {
+    const asset = await this.#records.get(idOrSlug, () => this.#read(idOrSlug))
+    if (!asset || (asset.visibility === 'private' && asset.ownerId !== viewerId)) return null
+    return asset
+  }
+
+  /** What `find` remembers, at once; who may see it is for the caller to ask. */
+  peek(idOrSlug: string): AssetRecord | undefined {
+    return this.#records.peek(idOrSlug)
+  }
+
+  /** As it stands in the database, whoever asks. @throws NotFound */
+  async get(idOrSlug: string): Promise<AssetRecord> {
+    const asset = await this.#read(idOrSlug)
+    if (!asset) throw new NotFound('asset')
+    return asset
+  }
+
+  /** An asset of the player's own. @throws NotFound also when it is another's: nobody learns that it exists */
+  async mustOwn(playerId: string, idOrSlug: string): Promise<AssetRecord> {
+    const asset = await this.get(idOrSlug)
+    if (asset.ownerId !== playerId) throw new NotFound('asset')
+    return asset
+  }
+
+  /**
+   * Which bytes a variant comes to: `lod` is the source where there is none, and `auto` the simplified form of a
+   * source over 1 MiB.
+   *
+   * @throws NotFound for a pack, which has files only
+   */
+  choose(asset: AssetRecord, variant: Variant): AssetBlobRef {
+    const [source] = asset.files
+    if (!source || asset.kind === 'pack') throw new NotFound('file')
+    const { lod } = asset.variants
+    const wanted = variant === 'lod' || (variant === 'auto' && source.size > AUTO_BYTES)
+    if (wanted && lod && asset.lodSha256) {
+      const { path: name, contentType } = source
+      return { name, contentType, size: lod.size, sha256: asset.lodSha256, variant: 'lod' }
+    }
+    const { path: name, contentType, size, sha256 } = source
+    return { name, contentType, size, sha256, variant: 'source' }
+  }
+
+  /**
+   * Opens an asset's file for reading.
+   *
+   * @param range in bytes, both ends included
+   * @throws NotFound
+   */
+  async open(assetId: string, { variant = 'auto', range }: { variant?: Variant; range?: Range }): Promise<OpenedFile> {
+    const chosen = this.choose(await this.get(assetId), variant)
+    return { ...chosen, stream: await this.read(assetId, chosen.sha256, range) }
+  }
+
+  /** The bytes of a piece of an asset. @throws NotFound when it has been deleted */
+  async read(assetId: string, sha256: string, range?: Range): Promise<Readable> {
+    try {
+      return await this.#parts.storage.get(blobKey(assetId, sha256), range)
+    } catch (error) {
+      if (error instanceof BlobNotFound) throw new NotFound('asset')
+      throw error
+    }
+  }
+
+  /** A stored piece of an asset, by its digest. @throws NotFound when it has been deleted */
+  async sizeOf(assetId: string, sha256: string): Promise<{ sha256: string; size: number }> {
+    const head = await this.#parts.storage.head(blobKey(assetId, sha256))
+    if (!head) throw new NotFound('asset')
+    return { sha256, size: head.size }
+  }
+
+  /** Stores a piece of an asset that is in memory. */
+  async store(assetId: string, sha256: string, bytes: Buffer): Promise<void> {
+    const body = Readable.from([bytes], { objectMode: false })
+    await this.#parts.storage.put(blobKey(assetId, sha256), body, { sha256, size: bytes.length })
+  }
+
+  /** Removes everything stored under an asset's id. If the removal fails, the sweep repeats it. */
+  async removeBlobs(assetId: string): Promise<void> {
+    const { storage, log } = this.#parts
+    try {
+      for await (const { key } of storage.list(`${BLOB_PREFIX}${assetId}/`)) await storage.delete(key)
+    } catch (error) {
+      log.warn({ err: error, asset: assetId }, 'deleting the bytes of an asset failed; the next sweep repeats it')
+    }
+  }
+
+  /** The asset made from a job's output, or null. */
+  async ofJob(jobId: string, ownerId: string): Promise<AssetRecord | null> {
+    return this.#one('a.source_job_id = ? and a.owner_id = ?', [jobId, ownerId])
+  }
+
+  #read(idOrSlug: string): Promise<AssetRecord | null> {
+    return isId('ast', idOrSlug) ? this.#one('a.id = ?', [idOrSlug]) : this.#bySlug(idOrSlug)
+  }
+
+  /** A slug that the asset had before leads to it too, unless the asset is gone. */
+  async #bySlug(slug: string): Promise<AssetRecord | null> {
+    const now = await this.#one('a.slug = ?', [slug])
+    if (now) return now
+    return this.#one('a.id = (select f.asset_id from former_asset_slugs f where f.slug = ?)', [slug])
+  }
+
+  async #one(where: string, values: string[]): Promise<AssetRecord | null> {
+    const [asset] = await readAssets(this.#parts, { where, values, limit: 1 })
+    return asset ?? null
+  }
+}

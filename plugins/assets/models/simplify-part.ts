@@ -1,0 +1,106 @@
+import type { bbox, Document, Primitive, vec3 } from '@gltf-transform/core'
+import { compactPrimitive, dequantizePrimitive, simplifyPrimitive, weldPrimitive } from '@gltf-transform/functions'
+import { MeshoptSimplifier } from 'meshoptimizer'
+import { indicesOf, isFlat, shadeFlat } from './flat-shading.ts'
+
+/** Part of the triangles that is aimed at, and how far the surface may move, as a part of the mesh's size. */
+const RATIO = 0.25
+const ERROR = 0.01
+/** A part that keeps more than this of its triangles is left as it was. */
+const WORTH = 0.9
+/** How far a side of a part's bounding box may move, as a part of its diagonal. */
+const BOX_TOLERANCE = 0.02
+const TRIANGLES = 4
+const QUANTIZED = /^(?:POSITION|NORMAL|TANGENT)$/
+
+/**
+ * Simplifies a part of a mesh, or leaves it as it is, bytes and all: where that makes it no lighter, and where its box
+ * would move.
+ */
+export function simplifyPart(
+  document: Document,
+  primitive: Primitive,
+): 'simplified' | 'not_smaller' | 'shape_would_change' {
+  if (primitive.getMode() !== TRIANGLES || !primitive.getAttribute('POSITION')) return 'not_smaller'
+  const copy = workingCopy(primitive)
+  try {
+    simplifyInPlace(document, copy)
+    if (indicesOf(copy).length > indicesOf(primitive).length * WORTH) return 'not_smaller'
+    if (!sameBox(boxOf(primitive), boxOf(copy))) return 'shape_would_change'
+    takeOver(primitive, copy)
+    return 'simplified'
+  } finally {
+    for (const target of copy.listTargets()) if (!primitive.listTargets().includes(target)) target.dispose()
+    copy.dispose()
+  }
+}
+
+/** A part that shares its list of vertices with others, which have their own now, would keep all of it for a few. */
+export function dropUnusedVertices(primitive: Primitive): void {
+  const vertices = primitive.getAttribute('POSITION')?.getCount() ?? 0
+  if (primitive.getIndices() && new Set(indicesOf(primitive)).size < vertices) compactPrimitive(primitive)
+}
+
+function simplifyInPlace(document: Document, primitive: Primitive): void {
+  dequantizePrimitive(primitive, { pattern: QUANTIZED })
+  // Split normals make every edge of a flat-shaded mesh a seam, which can't be simplified away: they are made again.
+  const flat = isFlat(primitive)
+  if (flat) {
+    for (const part of [primitive, ...primitive.listTargets()]) {
+      part.setAttribute('NORMAL', null)
+      part.setAttribute('TANGENT', null)
+    }
+  }
+  weldPrimitive(primitive, { overwrite: true })
+  simplifyPrimitive(primitive, { simplifier: MeshoptSimplifier, ratio: RATIO, error: ERROR })
+  if (flat) shadeFlat(document, primitive)
+}
+
+/** A copy to try it on. What is changed in place has accessors of its own: other parts may share the original's. */
+function workingCopy(primitive: Primitive): Primitive {
+  const copy = primitive.clone()
+  for (const target of primitive.listTargets()) copy.removeTarget(target).addTarget(target.clone())
+  for (const part of [copy, ...copy.listTargets()]) {
+    for (const semantic of part.listSemantics()) {
+      if (QUANTIZED.test(semantic)) part.setAttribute(semantic, part.getAttribute(semantic)?.clone() ?? null)
+    }
+  }
+  return copy
+}
+
+/** Gives a primitive the geometry of another; its material, name and extensions stay. */
+function takeOver(primitive: Primitive, from: Primitive): void {
+  primitive.setIndices(from.getIndices())
+  const targets = from.listTargets()
+  const pairs = [[primitive, from], ...primitive.listTargets().map((target, at) => [target, targets[at]])] as const
+  for (const [to, source] of pairs) {
+    if (!to || !source) continue
+    for (const semantic of to.listSemantics()) to.setAttribute(semantic, source.getAttribute(semantic))
+    for (const semantic of source.listSemantics()) to.setAttribute(semantic, source.getAttribute(semantic))
+  }
+}
+
+/** The box of the vertices that a part draws, in its own space: several parts may share one list of vertices. */
+function boxOf(primitive: Primitive): bbox {
+  const position = primitive.getAttribute('POSITION')
+  const [min, max]: [vec3, vec3] = [
+    [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+    [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  ]
+  const place: vec3 = [0, 0, 0]
+  for (const index of indicesOf(primitive)) {
+    position?.getElement(index, place)
+    for (let axis = 0; axis < 3; axis++) {
+      min[axis] = Math.min(min[axis] as number, place[axis] as number)
+      max[axis] = Math.max(max[axis] as number, place[axis] as number)
+    }
+  }
+  return { min, max }
+}
+
+function sameBox(before: bbox, after: bbox): boolean {
+  const diagonal = Math.hypot(...before.max.map((side, axis) => side - (before.min[axis] as number)))
+  return (['min', 'max'] as const).every((end) =>
+    before[end].every((side, axis) => Math.abs(side - (after[end][axis] as number)) <= diagonal * BOX_TOLERANCE),
+  )
+}

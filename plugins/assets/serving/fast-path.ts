@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import type { FastPathHandler } from '../../../core/http/fast-path.ts'
+import { sendFromMemory } from '../../../core/http/send-file.ts'
+import type { Variant } from '../schemas.ts'
+import type { Surface } from './headers.ts'
+
+const ADDRESSES = {
+  studio: /^\/api\/assets\/([\w-]{1,63})\/file(?:\?variant=(auto|source|lod))?$/,
+  proxy: /^\/__service\/assets\/([\w-]{1,63})\.glb(?:\?variant=(auto|source|lod))?$/,
+}
+const PREFIXES = { studio: '/api/assets/', proxy: '/__service/assets/' }
+
+/**
+ * The short cut of the routes of files (core/http/fast-path.ts): a public asset that is one file, in memory. It is answered
+ * alike whoever asks, so only those who show a token go to the route, which tells them when that is a wrong one.
+ */
+export function fastPathHandler(
+  { origins, assets }: Pick<FastifyInstance, 'origins' | 'assets'>,
+  door: Exclude<Surface, 'page'>,
+): FastPathHandler {
+  const prefix = PREFIXES[door]
+  const address = ADDRESSES[door]
+  const audience = { door, shared: true }
+  return (request, response) => {
+    const { method, url = '', headers } = request
+    if (!url.startsWith(prefix) || (method !== 'GET' && method !== 'HEAD')) return false
+    const { kind } = origins.of(request)
+    if (door === 'proxy' ? kind !== 'game' : kind !== 'studio' && !(kind === 'portal' && origins.shared)) return false
+    if (headers.authorization !== undefined || headers.upgrade !== undefined) return false
+    if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false
+    if (headers['service-worker'] !== undefined) return false
+    const [, name = '', variant = 'auto'] = address.exec(url) ?? []
+    const asset = name === '' ? undefined : assets.peek(name)
+    if (asset?.visibility !== 'public' || asset.kind === 'pack') return false
+    if (door === 'proxy' && asset.kind !== 'model' && asset.kind !== 'animation') return false
+    const ready = assets.delivery.ready(asset, assets.choose(asset, variant as Variant), audience)
+    if (!ready) return false
+    sendFromMemory(request, response, ready)
+    return true
+  }
+}

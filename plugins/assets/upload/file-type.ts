@@ -1,0 +1,68 @@
+import mime from 'mime'
+import type { Kind } from '../schemas.ts'
+
+/** Detects the type of a file by its first bytes. */
+export interface FileType {
+  kind: Kind | 'zip'
+  contentType: string
+  extension: string
+}
+
+const type = (kind: FileType['kind'], contentType: string, extension: string): FileType => ({
+  kind,
+  contentType,
+  extension,
+})
+
+export const GLB = type('model', 'model/gltf-binary', 'glb')
+
+/** As many bytes as `sniff` wants to see. */
+export const HEAD_BYTES = 32
+
+/**
+ * Recognises a file by its first bytes: names and announced types are ignored. Only what browsers show or play and
+ * never run is known.
+ */
+export function sniff(head: Buffer): FileType | null {
+  const text = (from: number, to: number) => head.toString('latin1', from, to)
+  if (text(0, 4) === 'glTF') return GLB
+  if (text(0, 4) === 'PK\x03\x04' || text(0, 4) === 'PK\x05\x06') return type('zip', 'application/zip', 'zip')
+  if (text(0, 8) === '\x89PNG\r\n\x1a\n') return type('image', 'image/png', 'png')
+  if (text(0, 3) === '\xff\xd8\xff') return type('image', 'image/jpeg', 'jpg')
+  if (text(0, 4) === 'RIFF' && text(8, 12) === 'WEBP') return type('image', 'image/webp', 'webp')
+  if (/^GIF8[79]a$/.test(text(0, 6))) return type('image', 'image/gif', 'gif')
+  if (text(0, 11) === '\xabKTX 20\xbb\r\n') return type('image', 'image/ktx2', 'ktx2')
+  if (/^#\?(?:RADIANCE|RGBE)\n/.test(text(0, 11))) return type('image', 'image/vnd.radiance', 'hdr')
+  if (text(0, 4) === 'RIFF' && text(8, 12) === 'WAVE') return type('audio', 'audio/wav', 'wav')
+  if (text(0, 4) === 'OggS') return type('audio', 'audio/ogg', 'ogg')
+  if (text(0, 4) === 'fLaC') return type('audio', 'audio/flac', 'flac')
+  if (text(0, 3) === 'ID3' || isMpegAudio(head)) return type('audio', 'audio/mpeg', 'mp3')
+  if (text(4, 8) === 'ftyp' && /^M4A /.test(text(8, 12))) return type('audio', 'audio/mp4', 'm4a')
+  return null
+}
+
+/** The header of an MPEG audio frame: its sync, a layer, a bit rate and a sampling rate that exist. */
+function isMpegAudio(head: Buffer): boolean {
+  const [first = 0, second = 0, third = 0] = head
+  return (
+    first === 0xff &&
+    (second & 0xe0) === 0xe0 &&
+    (second & 0x18) !== 0x08 &&
+    (second & 0x06) !== 0 &&
+    third >> 4 !== 15 &&
+    third >> 4 !== 0 &&
+    (third & 0x0c) !== 0x0c
+  )
+}
+
+/** Of files in packs; every other one is bytes, so that nothing in a pack is ever a page, a script or a style. */
+const IN_PACKS = /^(?:image\/(?!svg)|audio\/|video\/|font\/|model\/|text\/(?:plain|markdown|csv)$|application\/json$)/
+
+/** The media type under which a file of a pack is served: what its bytes are, else by its name, if that is harmless. */
+export function typeInPack(path: string, head: Buffer): string {
+  const known = sniff(head)
+  if (known && known.kind !== 'zip') return known.contentType
+  const named = mime.getType(path) ?? 'application/octet-stream'
+  if (!IN_PACKS.test(named)) return 'application/octet-stream'
+  return /^(?:text\/|application\/json)/.test(named) ? `${named}; charset=utf-8` : named
+}

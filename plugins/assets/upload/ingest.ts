@@ -1,0 +1,91 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Spool } from '../../../core/data/spool.ts'
+import { PayloadTooLarge } from '../../../core/errors.ts'
+import { AssetRefused } from '../errors.ts'
+import type { Limits } from '../limits.ts'
+import type { Models } from '../models/models.ts'
+import { unpack } from '../packs/contents.ts'
+import { zipSize } from '../packs/zip.ts'
+import { blobKey, type StoredFile } from '../record.ts'
+import type { Kind } from '../schemas.ts'
+import { HEAD_BYTES, sniff } from './file-type.ts'
+import { digestFile, headOf } from './local-file.ts'
+
+/** The result of reading an upload: the columns of its row that come from its bytes. */
+export interface IngestedFile {
+  kind: Kind
+  files: StoredFile[]
+  size: number
+  triangles: number | null
+  rigged: boolean
+  humanoid: boolean
+  animations: string[]
+}
+
+/** A file on this machine's disk, and what its sender calls it. */
+export interface LocalFile {
+  path: string
+  name: string
+}
+
+interface Parts extends Pick<FastifyInstance, 'storage'> {
+  models: Models
+  limits: Limits
+  spool: Spool
+}
+
+/**
+ * Looks at an uploaded file, and stores it under an asset's id.
+ *
+ * @throws AssetRefused, InvalidModel, PayloadTooLarge, StorageFull; something may have been stored by then
+ */
+export async function ingest(parts: Parts, assetId: string, file: LocalFile): Promise<IngestedFile> {
+  const { storage, models, limits } = parts
+  const { size: bytes } = await stat(file.path)
+  const type = sniff(await headOf(file.path, HEAD_BYTES))
+  const most = type?.kind === 'zip' ? limits.assetPackBytes : limits.assetBytes
+  if (bytes > most)
+    throw new PayloadTooLarge(`${type?.kind === 'zip' ? 'A pack' : 'An asset'} has at most ${most} bytes.`)
+  if (!type) {
+    throw new AssetRefused('This is not a glTF binary (.glb), nor a picture, a sound or a ZIP archive of such.')
+  }
+  if (type.kind === 'zip') {
+    const { files, triangles } = await unpack(parts, assetId, file.path)
+    return { kind: 'pack', files, size: zipSize(files), triangles, rigged: false, humanoid: false, animations: [] }
+  }
+  const facts = type.kind === 'model' ? await models.run({ task: 'inspect', path: file.path }) : null
+  const digest = await digestFile(file.path)
+  // Makes sure that the checked bytes are the stored ones: somebody might still be writing the file.
+  if (facts && facts.sha256 !== digest.sha256) throw new AssetRefused('The file changed while it was read.')
+  const body = createReadStream(file.path)
+  try {
+    await storage.put(blobKey(assetId, digest.sha256), body, digest)
+  } finally {
+    body.destroy()
+  }
+  const clipsOnly = facts !== null && facts.meshes === 0 && facts.animations.length > 0
+  return {
+    kind: clipsOnly ? 'animation' : type.kind,
+    files: [{ path: nameOf(file.name, type.extension), contentType: type.contentType, ...digest }],
+    size: digest.size,
+    triangles: facts?.triangles ?? null,
+    rigged: facts?.rigged ?? false,
+    humanoid: facts?.humanoid ?? false,
+    animations: facts?.animations ?? [],
+  }
+}
+
+/** A file name without folders and strange characters, with the ending that its bytes deserve. */
+function nameOf(name: string, extension: string): string {
+  const last = name.split(/[\\/]/).at(-1) ?? ''
+  const stem = last
+    .normalize('NFC')
+    .replace(/\.[^.]*$/, '')
+    .replace(/[^\p{L}\p{N}._ -]+/gu, '-')
+    .replace(/^[.\s-]+/, '')
+    .slice(0, 100)
+    .trim()
+  return `${stem || 'asset'}.${extension}`
+}

@@ -1,0 +1,146 @@
+import { mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { isId, newId } from '../../core/ids.ts'
+
+/** How often a process says that it lives. */
+const BEAT_MS = 3000
+/** One that was silent for so long is dead, where it can't be asked after by its number. */
+const SILENT_MS = 10_000
+
+/** The content of a process's file. */
+interface Mark {
+  pid: number
+  host: string
+  /** The system's start, and whose numbers of processes these are: a container has its own. Empty where nobody says. */
+  boot: string
+  pidSpace: string
+  /** When it began, as the system counts: a number is given to another process some day. */
+  began: string
+}
+
+type Verdict = 'alive' | 'dead' | 'unsure'
+
+/**
+ * The processes of a data folder that may hold credits. Each has a file there while it lives; whoever starts finds those
+ * of dead ones, and gives back what they held.
+ */
+export class Holders {
+  /** This process, as its holds name it. */
+  readonly id: string
+  readonly #folder: string
+  readonly #parts: Pick<FastifyInstance, 'clock' | 'log'>
+  #release: (holder: string) => Promise<number> = async () => 0
+  #mark = ''
+  #beating: NodeJS.Timeout | undefined
+  #looking: NodeJS.Timeout | undefined
+
+  constructor(dataDir: string, parts: Pick<FastifyInstance, 'clock' | 'log'>) {
+    this.id = newId('prc', parts.clock.now())
+    this.#folder = join(dataDir, 'processes')
+    this.#parts = parts
+  }
+
+  /** @param release gives back all that a process holds, and says how many holds that were */
+  async start(release: (holder: string) => Promise<number>): Promise<void> {
+    this.#release = release
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    const own = this.#fileOf(this.id)
+    this.#mark = JSON.stringify(await ownMark())
+    await writeFile(`${own}.new`, this.#mark)
+    await rename(`${own}.new`, own)
+    this.#beating = setInterval(() => void this.#beat(), BEAT_MS).unref()
+    if (await this.#look()) this.#looking = setTimeout(() => void this.#lookAgain(), SILENT_MS + BEAT_MS).unref()
+  }
+
+  /** Holds that this process still has at its end are released. */
+  async stop(): Promise<void> {
+    clearInterval(this.#beating)
+    clearTimeout(this.#looking)
+    await this.#end(this.id)
+  }
+
+  /** @returns whether it could not be said of some whether they live */
+  async #look(): Promise<boolean> {
+    await this.#beat()
+    const own = await ownMark()
+    let unsure = false
+    for (const file of await readdir(this.#folder)) {
+      const id = file.replace(/\.json$/, '')
+      if (!isId('prc', id) || id === this.id) continue
+      const verdict = await this.#verdictOn(id, own)
+      if (verdict === 'unsure') unsure = true
+      if (verdict === 'dead') await this.#end(id)
+    }
+    return unsure
+  }
+
+  async #lookAgain(): Promise<void> {
+    await this.#look().catch((error) => this.#parts.log.warn({ err: error }, 'looking for dead processes failed'))
+  }
+
+  async #verdictOn(id: string, own: Mark): Promise<Verdict> {
+    const mark = await readMark(this.#fileOf(id))
+    const verdict = mark ? await lives(mark, own) : 'unsure'
+    if (verdict !== 'unsure') return verdict
+    // By the clock of the file system, which may be another machine's.
+    const [heard, now] = await Promise.all([id, this.id].map((each) => stat(this.#fileOf(each)).catch(() => null)))
+    if (!heard || !now) return 'unsure'
+    return now.mtimeMs - heard.mtimeMs > SILENT_MS ? 'dead' : 'unsure'
+  }
+
+  async #end(id: string): Promise<void> {
+    const holds = await this.#release(id)
+    if (holds > 0) this.#parts.log.info({ holds }, 'released credits that an ended process had reserved')
+    await rm(this.#fileOf(id), { force: true })
+  }
+
+  async #beat(): Promise<void> {
+    // Over what is there, so that nobody reads half of it: it is the time of the file that counts.
+    await writeFile(this.#fileOf(this.id), this.#mark, { flag: 'r+' }).catch(() => {})
+  }
+
+  #fileOf(id: string): string {
+    return join(this.#folder, `${id}.json`)
+  }
+}
+
+async function readMark(file: string): Promise<Mark | null> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Mark
+  } catch {
+    return null
+  }
+}
+
+async function ownMark(): Promise<Mark> {
+  const [boot, pidSpace, began] = await Promise.all([
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
+    readlink('/proc/self/ns/pid').catch(() => ''),
+    beganAt(process.pid),
+  ])
+  return { pid: process.pid, host: hostname(), boot: boot.trim(), pidSpace, began: began ?? '' }
+}
+
+async function lives(mark: Mark, own: Mark): Promise<Verdict> {
+  if (mark.host === own.host && mark.boot !== own.boot) return 'dead'
+  if (mark.host !== own.host || mark.pidSpace !== own.pidSpace) return 'unsure'
+  return (await beganAt(mark.pid)) === mark.began ? 'alive' : 'dead'
+}
+
+/** When a process of this machine began; null when there is none, and empty where the system does not say. */
+async function beganAt(pid: number): Promise<string | null> {
+  if (process.platform === 'linux') {
+    const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null)
+    // Fields follow the name, which may have spaces and brackets in it; the state is the third, the start the 22nd.
+    const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ')
+    return fields && fields[0] !== 'Z' ? (fields[19] ?? '') : null
+  }
+  try {
+    process.kill(pid, 0)
+    return ''
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' ? '' : null
+  }
+}

@@ -1,0 +1,51 @@
+import { Ajv, type ValidateFunction } from 'ajv'
+import { InvalidRequest } from '../../../core/errors.ts'
+import type { Template } from '../schemas.ts'
+import { harnessRecords } from '../worker/harness-files.ts'
+
+/** Parameters of a job without a template, and of the template's own: as JSON, in characters. */
+const MOST_CHARACTERS = 16_384
+
+/** The scenes that jobs begin with: a record and a Python module each, in harness/templates. */
+export class Templates {
+  readonly #ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, validateFormats: false })
+  #all: Map<string, Template> | null = null
+  readonly #validators = new Map<string, ValidateFunction>()
+
+  list(): Template[] {
+    return [...this.#load().values()]
+  }
+
+  find(id: string): Template | null {
+    return this.#load().get(id) ?? null
+  }
+
+  /**
+   * A template's parameters with its defaults filled in.
+   * @throws InvalidRequest naming the parameter
+   */
+  complete(template: Template, given: Record<string, unknown>): Record<string, unknown> {
+    const parameters = structuredClone(given)
+    const validate = this.#validators.get(template.id) ?? this.#ajv.compile(template.parameters)
+    this.#validators.set(template.id, validate)
+    if (validate(parameters)) return parameters
+    const details = (validate.errors ?? []).slice(0, 20).map(({ instancePath, message, params }) => {
+      const name = instancePath.slice(1) || String(params.additionalProperty ?? params.missingProperty ?? '')
+      return { path: `parameters.${name}`, message: message ?? 'is not as it should be' }
+    })
+    throw new InvalidRequest(`${details[0]?.path} ${details[0]?.message}.`).with({ details })
+  }
+
+  #load(): Map<string, Template> {
+    this.#all ??= new Map(
+      harnessRecords<Omit<Template, 'preview'>>('templates').map((record) => [record.id, { ...record, preview: null }]),
+    )
+    return this.#all
+  }
+}
+
+/** @throws InvalidRequest when free parameters are too many */
+export function assertSize(parameters: Record<string, unknown>): void {
+  if (JSON.stringify(parameters).length > MOST_CHARACTERS)
+    throw new InvalidRequest(`parameters are more than ${MOST_CHARACTERS} characters.`)
+}

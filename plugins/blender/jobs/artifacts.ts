@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Storage } from '../../../drivers/storage/interface.ts'
+import type { Artifact, ArtifactName, JobAction } from '../schemas.ts'
+
+/** The artifacts of each action; the harness writes the same (harness/artifacts.py). */
+export const WRITES: Record<JobAction, readonly ArtifactName[]> = {
+  create: ['model.glb', 'preview.png', 'inspection.json', 'scene.blend'],
+  revise: ['model.glb', 'preview.png', 'inspection.json', 'scene.blend'],
+  render: ['preview.png'],
+  inspect: ['inspection.json'],
+  export: ['model.glb', 'inspection.json'],
+}
+
+const TYPES: Record<ArtifactName, string> = {
+  'model.glb': 'model/gltf-binary',
+  'preview.png': 'image/png',
+  'inspection.json': 'application/json',
+  'scene.blend': 'application/x-blender',
+}
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+const LONGEST_INSPECTION = 4 * 1024 ** 2
+const LARGEST_PREVIEW = 16 * 1024 ** 2
+
+/** Under the digest, so that a second run of a job never meets another's bytes. */
+export const artifactKey = (jobId: string, { name, sha256 }: Pick<Artifact, 'name' | 'sha256'>): string =>
+  `blender/${jobId}/${sha256}/${name}`
+
+/** Why a file is not what its name says, or null. The script may have written it; nothing of it is trusted. */
+export async function refuse(folder: string, name: ArtifactName): Promise<string | null> {
+  const file = join(folder, name)
+  const { size } = await stat(file)
+  if (name === 'inspection.json') {
+    if (size > LONGEST_INSPECTION) return 'is too long'
+    try {
+      const parsed = JSON.parse(await readFile(file, 'utf8'))
+      return typeof parsed?.totals?.triangles === 'number' ? null : 'is no inspection'
+    } catch {
+      return 'is no JSON'
+    }
+  }
+  if (name === 'preview.png') return size <= LARGEST_PREVIEW && (await isPicture(file)) ? null : 'is no picture'
+  const head = Buffer.alloc(12)
+  const handle = await open(file)
+  try {
+    await handle.read(head, 0, 12, 0)
+  } finally {
+    await handle.close()
+  }
+  if (name === 'model.glb') {
+    const glb = head.toString('latin1', 0, 4) === 'glTF' && head.readUInt32LE(4) === 2 && head.readUInt32LE(8) === size
+    return glb ? null : 'is no binary glTF 2.0'
+  }
+  // Plain, or compressed with Zstandard or gzip, as Blender's versions do.
+  const blend = head.toString('latin1', 0, 7) === 'BLENDER'
+  const packed = head.readUInt32BE(0) === 0x28b52ffd || head.readUInt16BE(0) === 0x1f8b
+  return blend || packed ? null : 'is no Blender file'
+}
+
+async function isPicture(file: string): Promise<boolean> {
+  const bytes = await readFile(file)
+  if (!bytes.subarray(0, 8).equals(PNG) || bytes.length < 33) return false
+  const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)]
+  if (width < 1 || height < 1 || width > 1024 || height > 1024) return false
+  const { PNG: Reader } = await import('pngjs')
+  try {
+    Reader.sync.read(bytes)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Puts a file of a run where it stays. */
+export async function store(
+  storage: Pick<Storage, 'put'>,
+  { jobId, folder, name }: { jobId: string; folder: string; name: ArtifactName },
+): Promise<Artifact> {
+  const file = join(folder, name)
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of createReadStream(file)) {
+    hash.update(chunk)
+    size += chunk.length
+  }
+  const artifact = { name, size, contentType: TYPES[name], sha256: hash.digest('hex') }
+  await storage.put(artifactKey(jobId, artifact), createReadStream(file), artifact)
+  return artifact
+}

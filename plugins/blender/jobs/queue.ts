@@ -1,0 +1,255 @@
+import { LockMode } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/data/database.ts'
+import { randomText } from '../../../core/ids.ts'
+import { JobRow, JobText, Turn } from '../entities.ts'
+import { FAILURES, type FailureCode, QueueFull } from '../errors.ts'
+import type { Artifact } from '../schemas.ts'
+
+/** Runs of one job at most: one, and one more when its worker was lost. */
+export const ATTEMPTS = 2
+/** The stored part of a run's output. */
+export const LOG_CHARACTERS = 65_536
+
+/** The fields of a job that the submitter decides; the queue adds the rest. */
+export type QueuedJob = Pick<
+  JobRow,
+  | 'id'
+  | 'ownerId'
+  | 'purpose'
+  | 'name'
+  | 'action'
+  | 'template'
+  | 'parameters'
+  | 'starterAssets'
+  | 'faceLimit'
+  | 'sourceJobId'
+> & { script: string | null; assetId?: string; generationId?: string }
+
+/** A job that this process runs until its lease ends. */
+export interface Claim {
+  job: JobRow
+  leaseId: string
+  script: string | null
+}
+
+export type Outcome =
+  | { status: 'completed'; artifacts: Artifact[]; log: string }
+  | { status: 'failed'; code: FailureCode; message?: string | undefined; log: string }
+
+/**
+ * The order of jobs, and who runs which, in the database: it outlives everything.
+ *
+ * Fair queuing: a job gets a turn when it is submitted, one after the turn that is served now or after its owner's last
+ * waiting job, whichever is later; jobs run by turn, then by age. So each owner has one job a turn, however many wait,
+ * and who comes new is served in the next turn. Finished jobs have no place in the index that claims read.
+ *
+ * A running job is held under a lease, and every change by its worker names that lease: a worker that was too slow
+ * finds that it has lost the job, and changes nothing.
+ */
+export class Queue {
+  readonly #db: Database
+  readonly #clock: Clock
+  /** Told of a job's end, in the transaction that ends it. */
+  onEnd: (em: SqlEntityManager, job: JobRow) => Promise<void> = async () => {}
+  readonly #limits: { queuedPerOwner: number; runningPerOwner: number; leaseSeconds: number }
+
+  constructor(
+    { db, clock }: { db: Database; clock: Clock },
+    limits: { queuedPerOwner: number; runningPerOwner: number; leaseSeconds: number },
+  ) {
+    this.#db = db
+    this.#clock = clock
+    this.#limits = limits
+  }
+
+  /** @throws QueueFull */
+  async submit({ script, ...job }: QueuedJob, further?: (em: SqlEntityManager) => Promise<unknown>): Promise<void> {
+    const { queuedPerOwner } = this.#limits
+    await this.#db.transaction(async (em) => {
+      const now = await this.#holdTurn(em)
+      const waiting = { ownerId: job.ownerId, status: 'queued' as const }
+      const [last] = await em.find(JobRow, waiting, { orderBy: { turn: 'desc' }, limit: 1, fields: ['turn'] })
+      const own = job.purpose === 'job' || job.purpose === 'generation'
+      if (own && last && (await em.count(JobRow, waiting)) >= queuedPerOwner) throw new QueueFull(queuedPerOwner)
+      await em.insert(JobRow, {
+        ...job,
+        status: 'queued',
+        progress: 0,
+        stage: null,
+        attempts: 0,
+        turn: Math.max(now.turn, last?.turn ?? 0) + 1,
+        queuedAt: this.#clock.now(),
+        startedAt: null,
+        finishedAt: null,
+        leaseId: null,
+        leaseEndsAt: null,
+        errorCode: null,
+        errorMessage: null,
+        artifacts: [],
+        assetId: job.assetId ?? null,
+        generationId: job.generationId ?? null,
+      })
+      await em.insert(JobText, { jobId: job.id, script, log: '' })
+      await further?.(em)
+    })
+  }
+
+  /** Takes the next job whose owner does not run as many as one may. */
+  async claim(): Promise<Claim | null> {
+    // A look without a lock first: most of the time there is nothing.
+    const [waiting] = await this.#db.query(`select id from blender_jobs where status = 'queued' limit 1`)
+    if (!waiting) return null
+    const leaseId = randomText(12)
+    const job = await this.#db.transaction(async (em) => {
+      const now = await this.#holdTurn(em)
+      const busy = await em.execute<{ ownerId: string }[]>(
+        `select owner_id as "ownerId" from blender_jobs where status = 'running' group by owner_id having count(*) >= ?`,
+        [this.#limits.runningPerOwner],
+      )
+      const owners = busy.map(({ ownerId }) => ownerId)
+      const [job] = await em.find(
+        JobRow,
+        { status: 'queued', ...(owners.length ? { ownerId: { $nin: owners } } : {}) },
+        { orderBy: { turn: 'asc', id: 'asc' }, limit: 1 },
+      )
+      if (!job) return null
+      now.turn = Math.max(now.turn, job.turn)
+      Object.assign(job, {
+        status: 'running',
+        startedAt: this.#clock.now(),
+        attempts: job.attempts + 1,
+        progress: 0,
+        stage: 'starting',
+        leaseId,
+        leaseEndsAt: this.#leaseEnd(),
+      })
+      return job
+    })
+    if (!job) return null
+    const text = await this.#db.em().findOne(JobText, { jobId: job.id })
+    return { job, leaseId, script: text?.script ?? null }
+  }
+
+  /** Keeps a job for another lease. @returns false when it is another's, or cancelled: the run must end */
+  async renew({ job, leaseId }: Claim): Promise<boolean> {
+    const held = { id: job.id, leaseId, status: 'running' as const }
+    return (await this.#db.em().nativeUpdate(JobRow, held, { leaseEndsAt: this.#leaseEnd() })) === 1
+  }
+
+  /** Of these claims, the ones that no longer hold. */
+  async lost(claims: Claim[]): Promise<Claim[]> {
+    const marks = claims.map(() => '?').join(', ')
+    const rows = await this.#db.query<{ leaseId: string | null }>(
+      `select lease_id as "leaseId" from blender_jobs where id in (${marks})`,
+      claims.map(({ job }) => job.id),
+    )
+    const held = new Set(rows.map(({ leaseId }) => leaseId))
+    return claims.filter(({ leaseId }) => !held.has(leaseId))
+  }
+
+  async report({ job, leaseId }: Claim, progress: number, stage: string): Promise<void> {
+    await this.#db.em().nativeUpdate(JobRow, { id: job.id, leaseId }, { progress, stage: stage.slice(0, 200) })
+  }
+
+  /** Ends a run. @returns false when it had lost the job: nothing is changed */
+  async finish({ job, leaseId }: Claim, outcome: Outcome): Promise<boolean> {
+    return this.#db.transaction(async (em) => {
+      const done =
+        outcome.status === 'completed'
+          ? { status: 'completed' as const, progress: 1, artifacts: outcome.artifacts }
+          : { status: 'failed' as const, ...failure(outcome.code, outcome.message) }
+      const changed = await em.nativeUpdate(
+        JobRow,
+        { id: job.id, leaseId, status: 'running' },
+        { ...done, stage: null, finishedAt: this.#clock.now(), leaseId: null, leaseEndsAt: null },
+      )
+      if (changed === 0) return false
+      await em.nativeUpdate(JobText, { jobId: job.id }, { log: outcome.log.slice(-LOG_CHARACTERS) })
+      await this.onEnd(em, job)
+      return true
+    })
+  }
+
+  /** Puts a job back where it was, by default as if the run had not been. */
+  async giveBack({ job, leaseId }: Claim, attempts = job.attempts - 1): Promise<void> {
+    await this.#db.em().nativeUpdate(JobRow, { id: job.id, leaseId, status: 'running' }, { ...AGAIN, attempts })
+  }
+
+  /**
+   * Gives the jobs of dead workers to others, or fails those that have lost two.
+   * @returns what changed
+   */
+  async recover(): Promise<JobRow[]> {
+    const now = this.#clock.now()
+    const [expired] = await this.#db.query(
+      `select id from blender_jobs where status = 'running' and lease_ends_at < ? limit 1`,
+      [now],
+    )
+    if (!expired) return []
+    return this.#db.transaction(async (em) => {
+      const rows = await em.find(
+        JobRow,
+        { status: 'running', leaseEndsAt: { $lt: now } },
+        { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE, limit: 100 },
+      )
+      for (const row of rows) {
+        if (row.attempts < ATTEMPTS) Object.assign(row, AGAIN)
+        else
+          Object.assign(
+            row,
+            { status: 'failed', stage: null, finishedAt: now, leaseId: null, leaseEndsAt: null },
+            failure('worker_lost'),
+          )
+      }
+      for (const row of rows) if (row.status === 'failed') await this.onEnd(em, row)
+      return rows
+    })
+  }
+
+  /** Ends a job that waits or runs, at once; its worker notices. @returns false when it is over already */
+  async cancel(jobId: string): Promise<boolean> {
+    return this.#db.transaction(async (em) => {
+      const cancelled = await em.nativeUpdate(
+        JobRow,
+        { id: jobId, status: { $in: ['queued', 'running'] } },
+        { status: 'cancelled', stage: null, finishedAt: this.#clock.now(), leaseId: null, leaseEndsAt: null },
+      )
+      if (cancelled === 0) return false
+      await this.onEnd(em, await em.findOneOrFail(JobRow, { id: jobId }))
+      return true
+    })
+  }
+
+  /** Places in the order, 1 being next, of those of an owner's jobs that wait. */
+  async positions(ownerId: string): Promise<Map<string, number>> {
+    const rows = await this.#db.query<{ id: string; place: number }>(POSITIONS, [ownerId])
+    return new Map(rows.map(({ id, place }) => [id, Number(place)]))
+  }
+
+  async counts(): Promise<{ queued: number; running: number }> {
+    const rows = await this.#db.query<{ status: string; jobs: number }>(
+      `select status, count(*) as jobs from blender_jobs where status in ('queued', 'running') group by status`,
+    )
+    const of = (status: string) => Number(rows.find((row) => row.status === status)?.jobs ?? 0)
+    return { queued: of('queued'), running: of('running') }
+  }
+
+  async #holdTurn(em: SqlEntityManager): Promise<Turn> {
+    return em.findOneOrFail(Turn, { id: 'now' }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+  }
+
+  #leaseEnd(): Date {
+    return new Date(this.#clock.now().getTime() + this.#limits.leaseSeconds * 1000)
+  }
+}
+
+const AGAIN = { status: 'queued' as const, progress: 0, stage: null, startedAt: null, leaseId: null, leaseEndsAt: null }
+
+const failure = (code: FailureCode, message: string = FAILURES[code]) => ({ errorCode: code, errorMessage: message })
+
+const POSITIONS = `select mine.id as id, (
+    select count(*) from blender_jobs other
+    where other.status = 'queued' and (other.turn < mine.turn or (other.turn = mine.turn and other.id <= mine.id))
+  ) as place from blender_jobs mine where mine.owner_id = ? and mine.status = 'queued'`

@@ -1,0 +1,104 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LockMode } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { deleteInBatches } from '../../../core/data/database.ts'
+import { firstId } from '../../../core/ids.ts'
+import type { Storage } from '../../../drivers/storage/interface.ts'
+import { JobRow, JobText, Turn, WorkerRow } from '../entities.ts'
+
+/** The background job that removes files whose jobs are gone. */
+export const REMOVE_FILES = 'blender/files'
+/** The periodic job that ends what is long over. */
+export const SWEEP = 'blender/sweep'
+const BATCH = 25
+const WORKER_KEPT_MS = 86_400_000
+/** Time for a run of the last moment to notice that its job is gone. */
+const LATE_MS = 600_000
+
+/** Removes jobs for good. Rows go at once; their files follow by a background job of the same transaction. */
+export class Retention {
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'jobs'> & { storage: Storage }
+  readonly #keepDays: number
+
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'jobs'> & { storage: Storage }, keepDays: number) {
+    this.#parts = parts
+    this.#keepDays = keepDays
+  }
+
+  /** Removes the jobs that ended too long ago, but for those whose scenes a waiting or running one goes on from. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#parts
+    const before = new Date(clock.now().getTime() - this.#keepDays * 86_400_000)
+    let after = ''
+    while (!signal.aborted) {
+      const last = await db.transaction(async (em) => {
+        // Held by whoever submits: no job appears meanwhile that goes on from one of these.
+        await em.findOneOrFail(Turn, { id: 'now' }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+        const old = await em.find(
+          JobRow,
+          // A job is older than its end, so none from then on needs to be looked at.
+          {
+            id: { $gt: after, $lt: firstId('job', before) },
+            status: { $in: ['completed', 'failed', 'cancelled'] },
+            finishedAt: { $lt: before },
+          },
+          { orderBy: { id: 'asc' }, limit: BATCH, fields: ['id'] },
+        )
+        const ids = old.map(({ id }) => id)
+        if (ids.length === 0) return null
+        const open = await em.find(
+          JobRow,
+          { sourceJobId: { $in: ids }, status: { $in: ['queued', 'running'] } },
+          { fields: ['sourceJobId'] },
+        )
+        const needed = new Set(open.map(({ sourceJobId }) => sourceJobId))
+        await this.#remove(
+          em,
+          ids.filter((id) => !needed.has(id)),
+          clock.now(),
+        )
+        return ids.at(-1)
+      })
+      if (!last) break
+      after = last
+      await nextTurn()
+    }
+    await this.#sweepGenerations(before, signal)
+    // Those that ended in order took their row along.
+    await db.em().nativeDelete(WorkerRow, { seenAt: { $lt: new Date(clock.now().getTime() - WORKER_KEPT_MS) } })
+  }
+
+  /** The requests for assets whose jobs have gone: the assets stay. */
+  async #sweepGenerations(before: Date, signal: AbortSignal): Promise<void> {
+    const where = "id < ? and status in ('completed', 'failed', 'cancelled')"
+    const parameters = [firstId('gen', before)]
+    await deleteInBatches(this.#parts.db, { table: 'blender_generations', key: ['id'], where, parameters }, signal)
+  }
+
+  /** Removes all jobs of an account, in the transaction that ends it. */
+  async clearOwner(em: SqlEntityManager, ownerId: string): Promise<void> {
+    const jobs = await em.find(JobRow, { ownerId }, { fields: ['id'] })
+    const ids = jobs.map(({ id }) => id)
+    const at = new Date(this.#parts.clock.now().getTime() + LATE_MS)
+    for (let from = 0; from < ids.length; from += BATCH) await this.#remove(em, ids.slice(from, from + BATCH), at)
+  }
+
+  /** Removes everything that is stored under these jobs. Repeatable. */
+  async removeFiles(jobIds: string[], signal: AbortSignal): Promise<void> {
+    const { storage } = this.#parts
+    for (const id of jobIds) {
+      for await (const { key } of storage.list(`blender/${id}/`)) {
+        signal.throwIfAborted()
+        await storage.delete(key)
+      }
+    }
+  }
+
+  async #remove(em: SqlEntityManager, ids: string[], runAt: Date): Promise<void> {
+    if (ids.length === 0) return
+    await em.nativeDelete(JobText, { jobId: { $in: ids } })
+    await em.nativeDelete(JobRow, { id: { $in: ids } })
+    await this.#parts.jobs.enqueue(em, { name: REMOVE_FILES, payload: { jobIds: ids }, runAt })
+  }
+}

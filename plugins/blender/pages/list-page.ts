@@ -1,0 +1,71 @@
+import {
+  Button,
+  Card,
+  Chip,
+  EmptyState,
+  Grid,
+  html,
+  inlineCode,
+  Notice,
+  PageHeader,
+  Pagination,
+  Section,
+  Table,
+  Timestamp,
+  type Tone,
+  type View,
+} from '../../../core/pages/index.ts'
+import type { Health, Job, JobStatus, Template } from '../schemas.ts'
+
+interface Shown {
+  jobs: Job[]
+  nextCursor: string | null
+  cursor: string | undefined
+  health: Health
+  templates: Template[]
+}
+
+export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown): View => html`
+  <${PageHeader} title="Blender jobs" lede="A real Blender makes models, from a template or from a script of yours."
+    actions=${(jobs.length > 0 || cursor) && html`<${Button} kind="act" href="/blender/new">New job<//>`} />
+  ${
+    health.status !== 'ok' &&
+    html`<${Notice} tone="warn" title=${health.status === 'incomplete' ? 'Blender can’t write models here now' : 'No Blender runs here now'}>${inlineCode(sentence(health.reason ?? 'jobs can not be taken.'))}<//>`
+  }
+  ${
+    jobs.length === 0 && !cursor
+      ? html`<${EmptyState} title="No jobs yet" action=${{ href: '/blender/new', label: 'Make something' }}>Choose a template below, or write a script of your own.<//>`
+      : html`<${Section} title="Your jobs">
+          <${Table} caption="Your Blender jobs" columns=${columns} rows=${jobs} />
+          <${Pagination} label="Jobs" next=${nextCursor && `/blender?cursor=${nextCursor}`} first=${cursor && '/blender'} />
+        <//>`
+  }
+  <${Section} title="Templates" description="Scenes to begin with; each has its own settings.">
+    <${Grid}>${templates.map(
+      (template) => html`<${Card} title=${template.title} description=${template.description}
+        footer=${html`<${Button} small href=${`/blender/new?template=${template.id}`} label=${`Use it: ${template.title}`}>Use it<//>`} />`,
+    )}<//>
+  <//>`
+
+/** Reasons are told after a colon elsewhere. */
+const sentence = (reason: string) => reason.charAt(0).toUpperCase() + reason.slice(1)
+
+const columns = [
+  { label: 'Job', cell: (job: Job) => html`<a href=${`/blender/jobs/${job.id}`}>${job.name}</a>` },
+  { label: 'What', cell: (job: Job) => (job.template ? `${job.action}, ${job.template}` : job.action) },
+  { label: 'Status', cell: (job: Job) => statusChip(job) },
+  { label: 'Queued', cell: (job: Job) => html`<${Timestamp} at=${job.timing.queuedAt} />` },
+]
+
+const TONES: Record<JobStatus, Tone> = {
+  queued: 'info',
+  running: 'info',
+  completed: 'success',
+  failed: 'error',
+  cancelled: 'warn',
+}
+
+export const statusChip = ({ status, queuePosition }: Pick<Job, 'status' | 'queuePosition'>): View =>
+  status === 'running'
+    ? html`<${Chip} live>running<//>`
+    : html`<${Chip} tone=${TONES[status]}>${queuePosition ? `queued, number ${queuePosition}` : status}<//>`

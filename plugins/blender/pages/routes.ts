@@ -1,0 +1,139 @@
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { InvalidRequest, isPlatformError } from '../../../core/errors.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import { PageQuery } from '../../../core/http/pagination.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { extendPolicy } from '../../../core/http/security-headers.ts'
+import { renderPage } from '../../../core/pages/index.ts'
+import { STAGE_SCRIPT, VIEWER_POLICY } from '../../assets/index.ts'
+import { sendArtifact } from '../jobs/send-artifact.ts'
+import { ArtifactParams, JobParams } from '../schemas.ts'
+import { jobPage, showsModel } from './job-page.ts'
+import { listPage } from './list-page.ts'
+import { fieldsFrom, newJobPage, parametersFrom } from './new-job-page.ts'
+
+const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
+/** Turns fields for scripts into editors. */
+const SCRIPT_FIELD = 'script-field.js'
+const Fields = Type.Record(Type.String(), Type.String())
+
+/** A player's Blender jobs, on the portal. */
+export const pages: Routes = async (app) => {
+  const { blender } = app
+  const editor = () => app.browserFiles.url('script-editor.js')
+  /** Another's job is none, whatever the form says: so before it is read. */
+  const owned = async (request: FastifyRequest) => {
+    await blender.get(callerOf(request).playerId, (request.params as { id: string }).id)
+  }
+
+  app.get('/blender', { ...own, schema: { querystring: PageQuery } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const [list, health] = await Promise.all([blender.list(playerId, request.query), blender.health()])
+    return renderPage(reply, {
+      title: 'Blender jobs',
+      user: viewer,
+      body: listPage({ ...list, health, templates: blender.templates.list(), cursor: request.query.cursor }),
+    })
+  })
+
+  const Query = Type.Object({
+    template: Type.Optional(Type.String({ maxLength: 40 })),
+    from: Type.Optional(Type.String({ maxLength: 40, description: 'A job to begin from as it was submitted.' })),
+  })
+  app.get('/blender/new', { ...own, schema: { querystring: Query } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const { from } = request.query
+    const job = from === undefined ? null : await blender.get(playerId, from)
+    const values = job ? fieldsFrom(job, (await blender.text(playerId, job.id)).script) : {}
+    const template = blender.templates.find(job?.template ?? request.query.template ?? '')
+    const shown = { template, starters: blender.library.list(), values, problem: undefined, editor: editor() }
+    return renderPage(reply, {
+      title: 'New Blender job',
+      user: viewer,
+      scripts: [SCRIPT_FIELD],
+      body: newJobPage(shown),
+    })
+  })
+
+  app.post('/blender/new', { ...own, schema: { querystring: Query, body: Fields } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const template = blender.templates.find(request.query.template ?? '')
+    const { name = '', script = '', starter = '' } = request.body
+    try {
+      if (!name.trim()) throw new InvalidRequest('Give it a name.')
+      const job = await blender.submit(playerId, {
+        name,
+        ...(template ? { template: template.id, parameters: parametersFrom(template, request.body) } : {}),
+        ...(script.trim() ? { script: script.replaceAll('\r\n', '\n') } : {}),
+        ...(starter ? { starterAssets: [starter] } : {}),
+      })
+      return reply.redirect(`/blender/jobs/${job.id}`, 303)
+    } catch (error) {
+      if (!isPlatformError(error)) throw error
+      const shown = {
+        template,
+        starters: blender.library.list(),
+        values: request.body,
+        problem: error.message,
+        editor: editor(),
+      }
+      return renderPage(reply, {
+        title: 'New Blender job',
+        user: viewer,
+        status: error.statusCode,
+        scripts: [SCRIPT_FIELD],
+        body: newJobPage(shown),
+      })
+    }
+  })
+
+  app.get('/blender/jobs/:id', { ...own, schema: { params: JobParams } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const { id } = request.params
+    const [job, text, inspection] = await Promise.all([
+      blender.get(playerId, id),
+      blender.text(playerId, id),
+      blender.inspection(playerId, id),
+    ])
+    const active = job.status === 'queued' || job.status === 'running'
+    const stage = showsModel(job)
+    if (stage) extendPolicy(reply, VIEWER_POLICY)
+    return renderPage(reply, {
+      title: job.name,
+      user: viewer,
+      scripts: active ? ['blender-job.js'] : [...(stage ? [STAGE_SCRIPT] : []), SCRIPT_FIELD],
+      body: jobPage(app, { job, ...text, inspection, keepDays: blender.limits.blenderKeepDays }),
+    })
+  })
+
+  app.get('/blender/jobs/:id/events', { ...own, schema: { params: JobParams } }, async (request, reply) => {
+    const { playerId } = callerOf(request)
+    await blender.get(playerId, request.params.id)
+    return app.eventStreams.send(reply, blender.stream(playerId, request.params.id))
+  })
+
+  app.get('/blender/jobs/:id/files/:name', { ...own, schema: { params: ArtifactParams } }, async (request, reply) => {
+    const { id, name } = request.params
+    return sendArtifact(request, reply, await blender.openArtifact(callerOf(request).playerId, id, name))
+  })
+
+  app.post('/blender/jobs/:id/cancel', { ...own, schema: { params: JobParams } }, async (request, reply) => {
+    await blender.cancel(callerOf(request).playerId, request.params.id)
+    return reply.redirect(`/blender/jobs/${request.params.id}`, 303)
+  })
+
+  app.post(
+    '/blender/jobs/:id/revise',
+    { ...own, onRequest: owned, schema: { params: JobParams, body: Fields } },
+    async (request, reply) => {
+      const script = (request.body.script ?? '').replaceAll('\r\n', '\n')
+      const { playerId } = callerOf(request)
+      const job = await blender.act(playerId, request.params.id, {
+        action: 'revise',
+        ...(script.trim() ? { script } : {}),
+      })
+      return reply.redirect(`/blender/jobs/${job.id}`, 303)
+    },
+  )
+}

@@ -1,0 +1,73 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Database } from '../../../core/data/database.ts'
+import { BlobBusy } from '../errors.ts'
+
+/** Where a build's bytes are in the storage: by their digest, whoever brought them. */
+export const blobKey = (sha256: string): string => `blobs/${sha256.slice(0, 2)}/${sha256}`
+
+/**
+ * Where bytes wait that a client sent straight to the storage: apart from the blobs, so that a digest somebody else's
+ * bytes answer to is not taken for an upload.
+ */
+export const uploadKey = (deployId: string, sha256: string): string => `uploads/${deployId}/${sha256}`
+
+/** Placeholders of one statement. */
+const CHUNK = 500
+
+/** In pieces of which each statement takes one; all have the same length, so that statements stay prepared. */
+export function* chunksOf(digests: readonly string[]): Generator<string[]> {
+  for (let start = 0; start < digests.length; start += CHUNK) {
+    const chunk = digests.slice(start, start + CHUNK)
+    const last = chunk.at(-1) as string
+    yield [...chunk, ...Array<string>(CHUNK - chunk.length).fill(last)]
+  }
+}
+
+/** Placeholders for a chunk. */
+export const PLACEHOLDERS = Array(CHUNK).fill('?').join(', ')
+
+/**
+ * Which of these an owner has shown to have, by deploys finalized earlier.
+ *
+ * @param digests distinct
+ */
+export async function ownedBy(db: Database, ownerId: string, digests: readonly string[]): Promise<Set<string>> {
+  const owned = new Set<string>()
+  for (const chunk of chunksOf(digests)) {
+    const rows = await db.query<{ sha256: string }>(
+      `select sha256 from owner_blobs where owner_id = ? and sha256 in (${PLACEHOLDERS})`,
+      [ownerId, ...chunk],
+    )
+    for (const { sha256 } of rows) owned.add(sha256)
+  }
+  return owned
+}
+
+/**
+ * Keeps garbage collection away from these for a day, whether their bytes are there yet or not.
+ *
+ * @throws BlobBusy when one of them is being removed right now
+ */
+export async function reserve(em: SqlEntityManager, digests: readonly string[], now: Date): Promise<void> {
+  for (let start = 0; start < digests.length; start += CHUNK) {
+    // In order, so that two transactions with the same digests wait for each other instead of standing in the way.
+    const chunk = digests.slice(start, start + CHUNK)
+    const rows = chunk.map(() => '(?, ?, null)').join(', ')
+    const result = await em.execute<{ affectedRows: number }>(
+      `insert into blobs (sha256, used_at, condemned_at) values ${rows}
+       on conflict (sha256) do update set used_at = excluded.used_at where blobs.condemned_at is null`,
+      chunk.flatMap((sha256) => [sha256, now]),
+      'run',
+    )
+    if (result.affectedRows !== chunk.length) throw new BlobBusy().with({ headers: { 'retry-after': '1' } })
+  }
+  // Their compressed forms are kept as long as they are.
+  for (const chunk of chunksOf(digests)) {
+    await em.execute(
+      `update blobs set used_at = ? where condemned_at is null and sha256 in
+       (select variant_sha256 from blob_variants where sha256 in (${PLACEHOLDERS}))`,
+      [now, ...chunk],
+      'run',
+    )
+  }
+}

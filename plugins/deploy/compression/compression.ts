@@ -1,0 +1,128 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { FastifyInstance } from 'fastify'
+import { BlobNotFound, type Storage } from '../../../drivers/storage/interface.ts'
+import { blobKey, chunksOf, PLACEHOLDERS, reserve } from '../blobs/blobs.ts'
+import { forEach } from '../concurrency.ts'
+import type { Deploys } from '../deploys.ts'
+import { BlobVariant } from '../entities.ts'
+import { isCompressible } from './compressible.ts'
+import { Compressor, type Variant } from './compressor.ts'
+
+declare module '../../../core/events.ts' {
+  interface DomainEvents {
+    /** Files of a live deploy have compressed forms now that they had not before: its manifest names them. */
+    'deploy.compressed': { gameId: string; deployId: string; slug: string }
+  }
+}
+
+/** A form that saves less than this part is not worth another object. */
+const WORTH = 0.95
+/** How often those who serve hear of new forms while a large build is at work. */
+const TELL_EVERY_MS = 5000
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'workerPrograms'> & {
+  storage: Storage
+  deploys: Deploys
+}
+
+/**
+ * Makes brotli and gzip forms of what a game serves, after it is live. A blob is compressed once, whichever deploys
+ * hold it; what is done stays done, so it does not matter where this is interrupted.
+ */
+export class Compression {
+  readonly #parts: Parts
+  readonly #compressor: Compressor
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#compressor = new Compressor(parts.workerPrograms)
+  }
+
+  /** Compresses the live deploy of a game; ends early when another goes live, which has a job of its own. */
+  async run(gameId: string, signal: AbortSignal): Promise<void> {
+    const { games, deploys, clock } = this.#parts
+    const deployId = await this.#liveOf(gameId)
+    const manifest = deployId === null ? null : await deploys.manifest(deployId)
+    if (deployId === null || !manifest) return
+    const sizes = new Map<string, number>()
+    for (const [path, { sha256, size, contentType }] of manifest) {
+      if (isCompressible(path, contentType, size)) sizes.set(sha256, size)
+    }
+    const todo = await this.#without([...sizes.keys()])
+    // The small first: they are many, and soon done.
+    todo.sort((a, b) => (sizes.get(a) as number) - (sizes.get(b) as number))
+    let untold = false
+    let toldAt = clock.now().getTime()
+    const tell = async () => {
+      untold = false
+      toldAt = clock.now().getTime()
+      const { slug } = await games.get(gameId)
+      await this.#parts.events.emit('deploy.compressed', { gameId, deployId, slug })
+    }
+    await forEach(this.#compressor.threads, todo, async (sha256) => {
+      signal.throwIfAborted()
+      if ((await this.#liveOf(gameId)) !== deployId) return
+      untold = (await this.#compress(sha256, signal)) || untold
+      if (untold && clock.now().getTime() - toldAt >= TELL_EVERY_MS) await tell()
+    })
+    if (untold) await tell()
+  }
+
+  close(): Promise<void> {
+    return this.#compressor.close()
+  }
+
+  async #liveOf(gameId: string): Promise<string | null> {
+    const [deploy] = await this.#parts.db.query<{ id: string }>(
+      "select id from deploys where game_id = ? and state = 'live'",
+      [gameId],
+    )
+    return deploy?.id ?? null
+  }
+
+  /** Those that nobody has compressed, or tried to. */
+  async #without(digests: string[]): Promise<string[]> {
+    const done = new Set<string>()
+    for (const chunk of chunksOf(digests)) {
+      const sql = `select distinct sha256 from blob_variants where sha256 in (${PLACEHOLDERS})`
+      for (const { sha256 } of await this.#parts.db.query<{ sha256: string }>(sql, chunk)) done.add(sha256)
+    }
+    return digests.filter((sha256) => !done.has(sha256))
+  }
+
+  /** @returns whether there is a form of it now that there was not before */
+  async #compress(sha256: string, signal: AbortSignal): Promise<boolean> {
+    const { storage, db, clock } = this.#parts
+    let bytes: Buffer
+    try {
+      bytes = await buffer(await storage.get(blobKey(sha256)))
+    } catch (error) {
+      // Its deploy was removed meanwhile, and its bytes with it.
+      if (error instanceof BlobNotFound) return false
+      throw error
+    }
+    const variants = await this.#compressor.compress(bytes, signal)
+    const kept = variants.filter((variant) => variant.bytes.length <= bytes.length * WORTH)
+    await db.transaction((em) => reserve(em, kept.map((variant) => variant.sha256).sort(), clock.now()))
+    for (const variant of kept) await this.#store(variant)
+    // Only now that the bytes are there. What is no smaller is noted as well.
+    await db.transaction(async (em) => {
+      for (const variant of variants) {
+        const { coding, bytes } = variant
+        const variantSha256 = kept.includes(variant) ? variant.sha256 : null
+        await em.upsert(
+          BlobVariant,
+          { sha256, coding, variantSha256, size: bytes.length },
+          { onConflictAction: 'ignore' },
+        )
+      }
+    })
+    return kept.length > 0
+  }
+
+  async #store({ sha256, bytes }: Variant): Promise<void> {
+    const body = Readable.from([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)], { objectMode: false })
+    await this.#parts.storage.put(blobKey(sha256), body, { sha256, size: bytes.length })
+  }
+}

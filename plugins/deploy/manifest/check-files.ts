@@ -1,0 +1,50 @@
+import { printablePath } from '../../../core/data/file-path.ts'
+import type { ErrorDetail } from '../../../core/errors.ts'
+import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import type { DeployLimits, NewFile } from '../schemas.ts'
+import { isMediaType } from './media-type.ts'
+import { problemOf } from './paths.ts'
+
+/** How many faults an answer lists. */
+const SHOWN = 20
+
+/**
+ * Checks what a deploy announces (contracts, section 6).
+ *
+ * @throws PayloadTooLarge over a limit
+ * @throws InvalidRequest naming the paths that are not allowed
+ */
+export function checkFiles(files: readonly NewFile[], limits: DeployLimits): void {
+  if (files.length > limits.filesPerDeploy) {
+    throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
+  }
+  const details: ErrorDetail[] = []
+  const paths = new Set<string>()
+  const sizes = new Map<string, number>()
+  let total = 0
+  for (const { path, size, sha256, contentType } of files) {
+    const refuse = (message: string) => void details.push({ path, message })
+    const problem = problemOf(path)
+    if (problem) refuse(problem)
+    if (paths.has(path)) refuse('is there twice')
+    if (contentType !== undefined && !isMediaType(contentType)) refuse('has a contentType that is no media type')
+    if ((sizes.get(sha256) ?? size) !== size) refuse('has the digest of another file and another size')
+    if (size > limits.deployFileBytes) {
+      throw new PayloadTooLarge(`${path} has ${size} bytes; a file has at most ${limits.deployFileBytes}.`)
+    }
+    paths.add(path)
+    sizes.set(sha256, size)
+    total += size
+  }
+  if (total > limits.deployBytes) {
+    throw new PayloadTooLarge(`The files have ${total} bytes together; a deploy has at most ${limits.deployBytes}.`)
+  }
+  if (!paths.has('index.html')) details.push({ path: 'index.html', message: 'is missing at the root of the build' })
+  const [first] = details
+  if (first) {
+    const more = details.length > 1 ? ` (and ${details.length - 1} more)` : ''
+    throw new InvalidRequest(`The file ${printablePath(first.path)} ${first.message}${more}.`).with({
+      details: details.slice(0, SHOWN).map((detail) => ({ ...detail, path: printablePath(detail.path) })),
+    })
+  }
+}

@@ -1,0 +1,160 @@
+import type { Database } from '../../../core/data/database.ts'
+import { chunksOf, PLACEHOLDERS } from '../blobs/blobs.ts'
+import { isCompressible } from '../compression/compressible.ts'
+import type { NewFile } from '../schemas.ts'
+import { mediaTypeOf } from './media-type.ts'
+
+/** A compressed form of a file, a blob of its own. */
+export interface FileEncoding {
+  readonly coding: 'br' | 'gzip'
+  readonly sha256: string
+  /** In bytes. */
+  readonly size: number
+}
+
+/** A file of a deploy. `contentType` is ready for the header. */
+export interface ManifestFile {
+  readonly sha256: string
+  /** In bytes. */
+  readonly size: number
+  readonly contentType: string
+  /** Best first; none until they are made, and none of what is small or compressed already. */
+  readonly encodings: readonly FileEncoding[]
+}
+
+/** The files of a deploy by path; what each of them holds never changes. */
+export type Manifest = ReadonlyMap<string, ManifestFile>
+
+/** The contents of a manifest: size and one of the paths, by digest. */
+export type Contents = ReadonlyMap<string, { readonly size: number; readonly path: string }>
+
+/** `contentType` only where the uploader named one: what a name means is decided when it is read. */
+type Line = [path: string, sha256: string, size: number, contentType?: string]
+
+/** Files kept in memory over all manifests, some 300 bytes each. */
+const MAX_FILES = 100_000
+
+/** Manifests, read by one query and kept in memory as long as they are asked for and there is room. */
+export class Manifests {
+  readonly #db: Database
+  readonly #kept = new Map<string, Promise<Kept | null>>()
+  #files = 0
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  async of(deployId: string): Promise<Manifest | null> {
+    return (await this.#get(deployId))?.manifest ?? null
+  }
+
+  async contentsOf(deployId: string): Promise<Contents | null> {
+    const kept = await this.#get(deployId)
+    if (!kept) return null
+    kept.contents ??= new Map(Array.from(kept.manifest, ([path, { sha256, size }]) => [sha256, { size, path }]))
+    return kept.contents
+  }
+
+  /** Reads it anew when it is asked for again: its files have been compressed, or it is gone. */
+  forget(deployId: string): void {
+    const entry = this.#kept.get(deployId)
+    if (entry) this.#drop(deployId, entry)
+  }
+
+  #drop(deployId: string, entry: Promise<Kept | null>): void {
+    this.#kept.delete(deployId)
+    entry.then(
+      (kept) => {
+        this.#files -= kept?.manifest.size ?? 0
+      },
+      () => {},
+    )
+  }
+
+  #get(deployId: string): Promise<Kept | null> {
+    let entry = this.#kept.get(deployId)
+    if (entry) {
+      // To the end of the line: the first in it is the one not asked for the longest.
+      this.#kept.delete(deployId)
+    } else {
+      entry = this.#load(deployId)
+    }
+    this.#kept.set(deployId, entry)
+    return entry
+  }
+
+  async #load(deployId: string): Promise<Kept | null> {
+    try {
+      const [row] = await this.#db.query<{ files: string }>('select files from deploy_manifests where deploy_id = ?', [
+        deployId,
+      ])
+      if (row) {
+        const manifest = await this.#parse(row.files)
+        this.#makeRoom(deployId, manifest.size)
+        return { manifest }
+      }
+    } catch (error) {
+      this.#kept.delete(deployId)
+      throw error
+    }
+    // Not remembered: ids can be made up without end.
+    this.#kept.delete(deployId)
+    return null
+  }
+
+  #makeRoom(newest: string, files: number): void {
+    this.#files += files
+    for (const [deployId, entry] of this.#kept) {
+      if (this.#files <= MAX_FILES) return
+      if (deployId !== newest) this.#drop(deployId, entry)
+    }
+  }
+
+  async #parse(text: string): Promise<Manifest> {
+    const files = (JSON.parse(text) as Line[]).map(([path, sha256, size, contentType = mediaTypeOf(path)]) => ({
+      path,
+      file: { sha256, size, contentType, encodings: NONE },
+      compressible: isCompressible(path, contentType, size),
+    }))
+    const digests = new Set(files.filter(({ compressible }) => compressible).map(({ file }) => file.sha256))
+    const encodings = await encodingsOf(this.#db, [...digests])
+    return new Map(
+      files.map(({ path, file, compressible }) => [
+        path,
+        compressible ? { ...file, encodings: encodings.get(file.sha256) ?? NONE } : file,
+      ]),
+    )
+  }
+}
+
+interface Kept {
+  manifest: Manifest
+  contents?: Contents
+}
+
+export const serialize = (files: readonly NewFile[]): string =>
+  JSON.stringify(
+    files.map(
+      ({ path, sha256, size, contentType }): Line =>
+        contentType === undefined ? [path, sha256, size] : [path, sha256, size, contentType],
+    ),
+  )
+
+const NONE: readonly FileEncoding[] = []
+
+/** The compressed forms there are, smallest first. */
+async function encodingsOf(db: Database, digests: readonly string[]): Promise<Map<string, FileEncoding[]>> {
+  const found = new Map<string, FileEncoding[]>()
+  for (const chunk of chunksOf(digests)) {
+    const rows = await db.query<{ source: string; coding: 'br' | 'gzip'; sha256: string; size: number }>(
+      `select sha256 as source, coding, variant_sha256 as sha256, size from blob_variants
+       where variant_sha256 is not null and sha256 in (${PLACEHOLDERS}) order by size`,
+      chunk,
+    )
+    for (const { source, ...encoding } of rows) found.set(source, [...(found.get(source) ?? []), encoding])
+  }
+  return found
+}
+
+/** The digests that a stored manifest names, without making a manifest of it. */
+export const digestsIn = (text: string): string[] => (JSON.parse(text) as Line[]).map((line) => line[1])

@@ -1,0 +1,21 @@
+import { pathProblem } from '../../../core/data/file-path.ts'
+
+/** First segments that belong to the platform on every game's origin. */
+const RESERVED = ['auth/service', 'mp', '__service']
+
+/**
+ * What is wrong with the path of a file in a deploy, or null when nothing is (contracts, section 6): beyond what holds
+ * for every path, secrets and version histories are kept from being published by mistake.
+ */
+export function problemOf(path: string): string | null {
+  const fault = pathProblem(path)
+  if (fault) return fault
+  const compared = `${path.toLowerCase()}/`
+  if (RESERVED.some((prefix) => compared.startsWith(`${prefix}/`))) return 'is reserved for the platform'
+  for (const segment of path.split('/')) {
+    const name = segment.toLowerCase()
+    if (name === '.git') return 'belongs to a Git repository, which is not to be published'
+    if (name.startsWith('.env')) return 'is an environment file, which holds secrets'
+  }
+  return null
+}

@@ -1,0 +1,230 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import Type, { type Static } from 'typebox'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import {
+  Button,
+  Chip,
+  CodeBlock,
+  type Content,
+  Field,
+  Form,
+  formatBytes,
+  html,
+  Pagination,
+  Row,
+  renderPage,
+  Section,
+  StepIndicator,
+  Steps,
+  Table,
+  Timestamp,
+  type Tone,
+  type View,
+} from '../../../core/pages/index.ts'
+import { dashboardHeader, type Game, NEW_GAME_STEPS } from '../../games/index.ts'
+import type { Deploy, DeployState } from '../schemas.ts'
+import { deployScript } from './deploy-script.ts'
+
+const constraints = { origin: 'portal' } as const
+const own = { config: { auth: 'session', page: true }, constraints } as const
+const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+const Query = Type.Object({
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  restored: Type.Optional(Type.String({ maxLength: 30, description: 'The deploy that was live before, if any.' })),
+  removed: Type.Optional(Type.String()),
+  published: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'How many files were left out.' })),
+})
+
+/** The history of a game's deploys, on its dashboard. */
+export const pages: Routes = async (app) => {
+  app.get('/games/:slug/deploys', { ...own, schema: { params: Slug, querystring: Query } }, (request, reply) => {
+    const { cursor } = request.query
+    const { slug } = request.params
+    return showDeploys(app, request, reply, {
+      ...{ slug, cursor, done: doneOf(slug, request.query) },
+      published: request.query.published !== undefined,
+    })
+  })
+
+  const Params = Type.Object({ ...Slug.properties, deployId: Type.String({ maxLength: 30 }) })
+  app.post(
+    '/games/:slug/deploys/:deployId/rollback',
+    { ...own, schema: { params: Params } },
+    async (request, reply) => {
+      const { slug, deployId } = request.params
+      const { playerId } = callerOf(request)
+      const { liveDeployId: before } = await app.games.mustOwn(playerId, slug)
+      await app.deploys.rollback(playerId, deployId)
+      const back = before && before !== deployId ? `=${before}` : ''
+      return reply.redirect(`/games/${slug}/deploys?restored${back}`, 303)
+    },
+  )
+
+  app.post('/games/:slug/deploys/:deployId/delete', { ...own, schema: { params: Params } }, async (request, reply) => {
+    const { slug, deployId } = request.params
+    await app.deploys.remove(callerOf(request).playerId, deployId)
+    return reply.redirect(`/games/${slug}/deploys?removed`, 303)
+  })
+}
+
+/** The message after a step. */
+function doneOf(slug: string, { restored, removed, published }: Static<typeof Query>): Content {
+  if (restored !== undefined)
+    return html`That deploy is live again.${
+      /^dep_\w+$/.test(restored) &&
+      html` <${Form} action=${`/games/${slug}/deploys/${restored}/rollback`} inline><${Button} small>Undo<//><//>`
+    }`
+  if (removed !== undefined) return 'That deploy is deleted.'
+  if (published === undefined) return null
+  const left = Number(published)
+  return left === 0
+    ? 'Your build is live.'
+    : `Your build is live. ${left === 1 ? 'One file was' : `${left} files were`} left out: secrets, dependencies, litter, or listed in .gameyardignore.`
+}
+
+interface Shown {
+  slug: string
+  cursor?: string | undefined
+  /** The message after a step. */
+  done?: Content
+  /** It was to publish a build. */
+  published?: boolean
+  /** Why an archive was not published, and the status that goes with it. */
+  problem?: string
+  status?: number
+}
+
+/** The page itself; with a problem also the answer to a form. @throws NotFound when the game is not the caller's */
+export async function showDeploys(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { slug, cursor, done = null, published = false, problem, status }: Shown,
+): Promise<string> {
+  const { playerId, viewer } = callerOf(request)
+  const game = await app.games.mustOwn(playerId, slug)
+  const page = await app.deploys.list(playerId, game.id, { limit: 20, ...(cursor ? { cursor } : {}) })
+  return renderPage(reply, {
+    title: `Deploys of ${game.title}`,
+    user: viewer,
+    scripts: ['upload-archive.js'],
+    flash: done === null ? null : { message: done },
+    ...(status === undefined ? {} : { status }),
+    body: deploysPage(app, game, { ...page, cursor, problem, published }),
+  })
+}
+
+interface DeploysProps {
+  deploys: Deploy[]
+  nextCursor: string | null
+  cursor: string | undefined
+  problem: string | undefined
+  /** A build has just gone live. */
+  published: boolean
+}
+
+function deploysPage(
+  app: Pick<FastifyInstance, 'games' | 'origins'>,
+  game: Game,
+  { deploys, nextCursor, cursor, problem, published }: DeploysProps,
+): View {
+  const path = `/games/${game.slug}/deploys`
+  const never = deploys.length === 0 && !cursor
+  // Until the first build is there, and when it has just come: then all that is left is to play.
+  const first = deploys.length === 1 && !nextCursor && !cursor && published
+  const step = never ? 1 : first ? 2 : null
+  const history =
+    !never &&
+    html`<${Section} title="History">
+      <${Table} caption=${`Deploys of ${game.title}`} columns=${columnsFor(path)} rows=${deploys} />
+      <${Pagination} label="Deploys" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />
+    <//>`
+  return html`
+    ${dashboardHeader(app, game, path, first && html`<${Button} kind="act" href=${`/games/${game.slug}`}>Play<//>`)}
+    ${step !== null && html`<${StepIndicator} label="Publish a game" steps=${NEW_GAME_STEPS} current=${step} />`}
+    <${Section} title=${never ? 'Publish the first build' : 'Publish another build'}
+      description="Zip the folder with your index.html. All files go live at the same instant. Players in the game keep their build.">
+      ${uploadForm(path, problem)}
+    <//>
+    ${history}
+    <${Section} title="From your terminal" description="The platform's program is also its command line. It uploads changed files only.">
+      ${instructions(app.origins.portal, game)}
+    <//>`
+}
+
+/** Works as a plain form; a script adds dropping and progress. */
+const uploadForm = (path: string, problem: string | undefined): View => html`
+  <${Form} id="upload-archive" action=${path} multipart submit="Publish" error=${problem}>
+    <${Field} label="Message" name="message" required=${false} maxlength=${500} autocomplete="off" />
+    <div class="drop">
+      <${Field} label="Zip archive" name="archive" type="file" accept=".zip,application/zip" required
+        hint=${html`The server skips files such as <code>.git</code>, <code>.env</code>, <code>node_modules</code>, and the paths in <code>.gameyardignore</code>.`} />
+    </div>
+    <div class="progress" hidden>
+      <progress max="1" value="0" aria-label="Upload"></progress>
+      <p role="status"></p>
+    </div>
+  <//>`
+
+const columnsFor = (path: string) => [
+  {
+    label: 'Deploy',
+    cell: (deploy: Deploy) =>
+      html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>${deploy.failure && html`<br /><span class="soft">${deploy.failure}</span>`}`,
+  },
+  { label: 'State', cell: stateChip },
+  { label: 'Files', cell: (deploy: Deploy) => `${deploy.files} · ${formatBytes(deploy.bytes)}` },
+  { label: 'Begun', cell: (deploy: Deploy) => html`<${Timestamp} at=${deploy.createdAt} />` },
+  { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(path, deploy) },
+]
+
+const actions = (path: string, deploy: Deploy): Content => {
+  const name = deploy.message ?? deploy.id
+  const verb = isPreview(deploy) ? 'Publish' : 'Roll back to'
+  return html`<${Row}>
+    ${deploy.previewUrl && html`<${Button} small href=${`${path}/${deploy.id}/preview`} label=${`Preview ${name}`}>Preview<//>`}
+    ${
+      deploy.state === 'superseded' &&
+      html`<${Form} action=${`${path}/${deploy.id}/rollback`}><${Button} small label=${`${verb} ${name}`}>${isPreview(deploy) ? 'Publish' : 'Roll back'}<//><//>`
+    }
+    ${
+      deploy.state !== 'live' &&
+      html`<${Form} action=${`${path}/${deploy.id}/delete`}><${Button} small kind="danger" label=${`Delete ${name}`}>Delete<//><//>`
+    }
+  <//>`
+}
+
+const TONES: Record<DeployState, Tone> = {
+  uploading: 'info',
+  finalizing: 'info',
+  live: 'success',
+  superseded: 'info',
+  failed: 'error',
+  expired: 'warn',
+}
+const stateChip = (deploy: Deploy): View =>
+  deploy.state === 'live'
+    ? html`<${Chip} live>live<//>`
+    : html`<${Chip} tone=${TONES[deploy.state]}>${isPreview(deploy) ? 'preview' : deploy.state}<//>`
+
+/** Published at its preview's address, and never live. */
+const isPreview = ({ state, liveAt }: Deploy): boolean => state === 'superseded' && liveAt === null
+
+const instructions = (portal: string, game: Game): View => html`
+  <${CodeBlock} title="Terminal" code=${`gameyard login --url ${portal}\ngameyard deploy dist --game ${game.slug}`} />
+  <details class="more">
+    <summary>Without that program, by plain HTTP</summary>
+    <${Steps} items=${[
+      {
+        title: 'Get a token',
+        body: html`<p>Make one under <a href="/settings/tokens">API tokens</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
+        <${CodeBlock} code="export SERVICE_API_TOKEN=svc_api_…" />`,
+      },
+      {
+        title: 'Deploy a folder',
+        body: html`<p>Save this program as <code>deploy.mjs</code>. It is the whole HTTP API: announce, upload, finalize.</p>
+        <${CodeBlock} title="deploy.mjs" code=${deployScript(portal, game.id)} />
+        <${CodeBlock} title="Terminal" code="node deploy.mjs ./build" />`,
+      },
+    ]} /></details>`

@@ -1,0 +1,84 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { firstId } from '../../core/ids.ts'
+import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
+import type { DeployState } from './schemas.ts'
+
+const DAY_MS = 86_400_000
+/** What never was live is of use for a while only: a preview to look at, a failure to read about. */
+const NEVER_LIVE_KEPT_MS = 30 * DAY_MS
+const GAMES_AT_ONCE = 50
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games'>
+
+interface Old {
+  id: string
+  state: DeployState
+  live: number
+}
+
+/**
+ * Ends the history of games where it is of no more use: deploys that were live before so many others, and what never
+ * was live after thirty days. Their bytes go with the collection of garbage.
+ */
+export class Retention {
+  readonly #parts: Parts
+  readonly #kept: number
+
+  /** @param kept how many deploys of a game that were live before can be put live again */
+  constructor(parts: Parts, kept: number) {
+    this.#parts = parts
+    this.#kept = kept
+  }
+
+  /** Looks at the history of every game, a few at a time; the daily job. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { db } = this.#parts
+    for (let after = ''; !signal.aborted; ) {
+      const games = await db.query<{ id: string }>(
+        'select distinct game_id as id from deploys where game_id > ? order by game_id limit ?',
+        [after, GAMES_AT_ONCE],
+      )
+      for (const { id } of games) if (!signal.aborted) await this.#sweepGame(id, signal)
+      const last = games.at(-1)
+      if (!last) return
+      after = last.id
+      await nextTurn()
+    }
+  }
+
+  async #sweepGame(gameId: string, signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#parts
+    const before = firstId('dep', new Date(clock.now().getTime() - NEVER_LIVE_KEPT_MS))
+    const rows = await db.query<Old>(
+      `select id, state, case when live_at is null then 0 else 1 end as live from deploys
+       where game_id = ? and state in ('superseded', 'failed', 'expired') order by live_at desc, id desc`,
+      [gameId],
+    )
+    const wereLive = rows.filter(({ live }) => live)
+    const neverLive = rows.filter(({ id, live }) => !live && id < before)
+    for (const { id } of [...wereLive.slice(this.#kept), ...neverLive]) {
+      if (signal.aborted) return
+      await removeDeploy(this.#parts, gameId, id)
+      await nextTurn()
+    }
+  }
+}
+
+/** Takes a deploy out of the history, and tells who serves it. @returns whether it was there, and not live */
+export async function removeDeploy(
+  { db, events, games }: Omit<Parts, 'clock'>,
+  gameId: string,
+  deployId: string,
+): Promise<boolean> {
+  const removed = await db.transaction(async (em) => {
+    const rows = await em.nativeDelete(DeployRow, { id: deployId, gameId, state: { $ne: 'live' } })
+    if (rows === 0) return false
+    await em.nativeDelete(ManifestRow, { deployId })
+    await em.nativeDelete(DeployUpload, { deployId })
+    return true
+  })
+  const game = removed ? await games.byId(gameId) : null
+  if (game) await events.emit('deploy.removed', { gameId, deployId, slug: game.slug })
+  return removed
+}

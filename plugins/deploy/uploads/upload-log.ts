@@ -1,0 +1,68 @@
+import type { Database } from '../../../core/data/database.ts'
+
+interface Entry {
+  deployId: string
+  sha256: string
+  settle: (noted: boolean | Promise<never>) => void
+}
+
+/** Lengths of statements: few, so that each is prepared once. */
+const SIZES = [1, 8, 64]
+
+/**
+ * Notes which bytes of which deploy have come. Each note is durable before it is acknowledged, which costs a wait for
+ * the disk; what comes while one transaction is being written shares the next.
+ */
+export class UploadLog {
+  readonly #db: Database
+  #waiting: Entry[] = []
+  #writing = false
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  /** @returns false when the deploy takes no files: nothing was noted */
+  add(deployId: string, sha256: string): Promise<boolean> {
+    return new Promise<boolean>((resolve) => {
+      this.#waiting.push({ deployId, sha256, settle: resolve })
+      if (!this.#writing) void this.#write()
+    })
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true
+    // Notes of the same turn of the event loop share the transaction.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#waiting.length > 0) {
+      const { deployId } = this.#waiting[0] as Entry
+      const batch = this.#waiting.filter((entry) => entry.deployId === deployId).slice(0, SIZES.at(-1))
+      const taken = new Set(batch)
+      this.#waiting = this.#waiting.filter((entry) => !taken.has(entry))
+      try {
+        const noted = await this.#insert(deployId, [...new Set(batch.map((entry) => entry.sha256))])
+        for (const entry of batch) entry.settle(noted)
+      } catch (error) {
+        for (const entry of batch) entry.settle(Promise.reject(error))
+      }
+    }
+    this.#writing = false
+  }
+
+  /** @returns whether the deploy takes files */
+  async #insert(deployId: string, digests: string[]): Promise<boolean> {
+    const size = SIZES.find((size) => size >= digests.length) as number
+    const padded = [...digests, ...Array<string>(size - digests.length).fill(digests[0] as string)]
+    const values = Array(size).fill('(?)').join(', ')
+    // The update writes what is there: so that the number of rows says whether the deploy takes files.
+    const rows = await this.#db.execute(
+      `with came (sha256) as (select distinct * from (values ${values}) as listed)
+       insert into deploy_uploads (deploy_id, sha256)
+       select deploys.id, came.sha256 from deploys cross join came
+       where deploys.id = ? and deploys.state in ('uploading', 'finalizing')
+       on conflict (deploy_id, sha256) do update set sha256 = excluded.sha256`,
+      [...padded, deployId],
+    )
+    return rows > 0
+  }
+}

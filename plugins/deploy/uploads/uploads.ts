@@ -1,0 +1,128 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { NotFound } from '../../../core/errors.ts'
+import { BlobNotFound, DigestMismatch, type Storage } from '../../../drivers/storage/interface.ts'
+import { blobKey, ownedBy, uploadKey } from '../blobs/blobs.ts'
+import { forEach } from '../concurrency.ts'
+import type { DeployRow } from '../entities.ts'
+import { DeployClosed, DeployExpired, IncompleteDeploy } from '../errors.ts'
+import type { Contents } from '../manifest/manifests.ts'
+import type { DeployState, NewFile, StartedDeploy } from '../schemas.ts'
+import { UploadLog } from './upload-log.ts'
+
+/** Uploads that are verified side by side. */
+const CONCURRENCY = 16
+/** Missing files that an answer lists. */
+const SHOWN = 100
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'origins'> & { storage: Storage }
+
+/** The announced data of a file. */
+export type ExpectedFile = Pick<NewFile, 'sha256' | 'size'>
+
+/**
+ * The bytes of deploys that are begun: where they are sent, that they came, and that they are the announced ones. A file
+ * reaches the storage in one of two ways: through this server, which hashes it as it streams, or straight from the
+ * client, in which case `verify` hashes it.
+ */
+export class Uploads {
+  readonly #parts: Parts
+  readonly #log: UploadLog
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#log = new UploadLog(parts.db)
+  }
+
+  /** The address to which a file of a deploy is sent. */
+  async presign(deployId: string, file: NewFile, expiresAt: Date): Promise<StartedDeploy['uploads'][number]> {
+    const { storage, origins } = this.#parts
+    const { url, method, headers } = await storage.presignPut(uploadKey(deployId, file.sha256), file, {
+      expiresAt,
+      relay: `${origins.portal}/api/deploy/${deployId}/files/${file.sha256}`,
+    })
+    return { path: file.path, uploadUrl: url, method, headers }
+  }
+
+  /**
+   * Stores a file of a deploy, and records that it came.
+   *
+   * @throws DigestMismatch, StorageFull: nothing is kept
+   * @throws NotFound, DeployClosed, DeployExpired
+   */
+  async store(deployId: string, expected: ExpectedFile, body: Readable): Promise<void> {
+    await this.#parts.storage.put(blobKey(expected.sha256), body, expected)
+    await this.#record(deployId, expected.sha256)
+  }
+
+  /** The record counts for this deploy alone until that is finalized. */
+  async #record(deployId: string, sha256: string): Promise<void> {
+    if (!(await this.#log.add(deployId, sha256))) await this.mustTakeFiles(deployId)
+  }
+
+  /** @throws NotFound, DeployClosed, DeployExpired unless the deploy takes files */
+  async mustTakeFiles(deployId: string): Promise<void> {
+    const [row] = await this.#parts.db.query<{ state: DeployState; expiresAt: number }>(
+      'select state, expires_at as "expiresAt" from deploys where id = ?',
+      [deployId],
+    )
+    if (!row) throw new NotFound('deploy')
+    this.mustBeOpen({ state: row.state, expiresAt: new Date(row.expiresAt) })
+  }
+
+  /** The same for a deploy that has been read. @throws DeployClosed, DeployExpired */
+  mustBeOpen({ state, expiresAt }: Pick<DeployRow, 'state' | 'expiresAt'>): void {
+    if (state === 'failed' || isFinalized({ state })) throw new DeployClosed()
+    if (state === 'expired' || expiresAt <= this.#parts.clock.now()) throw new DeployExpired()
+  }
+
+  /**
+   * Verifies the files that this deploy brought. Those of earlier deploys were verified then, and the bytes that an open
+   * deploy names are never removed.
+   *
+   * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not the announced ones
+   */
+  async verify(deploy: Pick<DeployRow, 'id' | 'ownerId'>, contents: Contents): Promise<void> {
+    const { db, storage } = this.#parts
+    const received = await db.query<{ sha256: string }>('select sha256 from deploy_uploads where deploy_id = ?', [
+      deploy.id,
+    ])
+    const relayed = new Set(received.map((row) => row.sha256))
+    const owned = await ownedBy(db, deploy.ownerId, [...contents.keys()])
+    const missing: { path: string; message: string }[] = []
+    await forEach(CONCURRENCY, [...contents], async ([sha256, { size, path }]) => {
+      if (owned.has(sha256)) return
+      try {
+        if (relayed.has(sha256)) await storage.commitPut(blobKey(sha256), { sha256, size })
+        else await this.#moveToBlobs(deploy.id, { sha256, size })
+      } catch (error) {
+        if (error instanceof BlobNotFound) {
+          // Another finalize of the same deploy may have been faster: it records a file before it deletes the upload.
+          const sql = 'select 1 as one from deploy_uploads where deploy_id = ? and sha256 = ?'
+          if ((await db.query(sql, [deploy.id, sha256])).length > 0) return
+          if ((await ownedBy(db, deploy.ownerId, [sha256])).has(sha256)) return
+          missing.push({ path, message: 'has not been uploaded' })
+        } else if (error instanceof DigestMismatch) missing.push({ path, message: 'was uploaded with other bytes' })
+        else throw error
+      }
+    })
+    if (missing.length === 0) return
+    missing.sort((a, b) => (a.path < b.path ? -1 : 1))
+    throw new IncompleteDeploy(
+      `${missing[0]?.path} ${missing[0]?.message}${missing.length > 1 ? `, and ${missing.length - 1} more` : ''}`,
+    ).with({ details: missing.slice(0, SHOWN) })
+  }
+
+  /** Moves what a client sent straight to the storage to where blobs are. @throws BlobNotFound, DigestMismatch */
+  async #moveToBlobs(deployId: string, expected: ExpectedFile): Promise<void> {
+    const { storage } = this.#parts
+    const from = uploadKey(deployId, expected.sha256)
+    await storage.commitPut(from, expected)
+    await storage.copy(from, blobKey(expected.sha256), expected)
+    await this.#record(deployId, expected.sha256)
+    await storage.delete(from)
+  }
+}
+
+/** Whether a deploy is live, or was: its files are all there. */
+export const isFinalized = ({ state }: Pick<DeployRow, 'state'>): boolean => state === 'live' || state === 'superseded'

@@ -1,0 +1,77 @@
+import { RateLimited } from '../../../core/errors.ts'
+
+/** How long an archive waits for its turn: longer than several large ones take. */
+const LONGEST_WAIT_MS = 120_000
+/** When to ask again. */
+const RETRY_SECONDS = 15
+
+interface Waiting {
+  playerId: string
+  begin(): void
+}
+
+/**
+ * How many archives are unpacked at a time: each keeps a processor busy. An archive waits for its turn once it is here
+ * whole, so that a slow upload takes nobody's.
+ */
+export class ConcurrencyLimit {
+  readonly #most: number
+  readonly #mostEach: number
+  readonly #byPlayer = new Map<string, number>()
+  readonly #waiting = new Set<Waiting>()
+  #all = 0
+
+  constructor({ most, mostEach }: { most: number; mostEach: number }) {
+    this.#most = most
+    this.#mostEach = mostEach
+  }
+
+  /**
+   * Waits for a turn, first come, first served among those whose player has not as many as one may have.
+   *
+   * @param gone ends the waiting of a client that has left
+   * @returns what ends the turn  @throws RateLimited when it took too long
+   */
+  async take(playerId: string, gone: AbortSignal): Promise<() => void> {
+    if (this.#isFreeFor(playerId)) this.#begin(playerId)
+    else await this.#wait(playerId, gone)
+    return () => {
+      this.#all--
+      const left = (this.#byPlayer.get(playerId) ?? 1) - 1
+      if (left > 0) this.#byPlayer.set(playerId, left)
+      else this.#byPlayer.delete(playerId)
+      for (const next of this.#waiting) {
+        if (!this.#isFreeFor(next.playerId)) continue
+        this.#begin(next.playerId)
+        return next.begin()
+      }
+    }
+  }
+
+  #isFreeFor(playerId: string): boolean {
+    return this.#all < this.#most && (this.#byPlayer.get(playerId) ?? 0) < this.#mostEach
+  }
+
+  #begin(playerId: string): void {
+    this.#all++
+    this.#byPlayer.set(playerId, (this.#byPlayer.get(playerId) ?? 0) + 1)
+  }
+
+  #wait(playerId: string, gone: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (done: () => void) => () => {
+        this.#waiting.delete(waiting)
+        clearTimeout(late)
+        gone.removeEventListener('abort', refuse)
+        done()
+      }
+      const refuse = end(() =>
+        reject(new RateLimited(RETRY_SECONDS).with({ headers: { 'retry-after': String(RETRY_SECONDS) } })),
+      )
+      const waiting = { playerId, begin: end(resolve) }
+      const late = setTimeout(refuse, LONGEST_WAIT_MS)
+      gone.addEventListener('abort', refuse)
+      this.#waiting.add(waiting)
+    })
+  }
+}

@@ -1,0 +1,22 @@
+/** In which order a newcomer needs them. A file of `docs/` that is not named here comes last. */
+export const ORDER: { title: string; names: string[] }[] = [
+  { title: 'Begin', names: ['quick-start', 'deploys', 'sign-in', 'rooms'] },
+  { title: 'Make', names: ['ai', 'assets', 'blender'] },
+  { title: 'Tools', names: ['cli', 'sdk', 'adapter'] },
+  { title: 'Host', names: ['self-hosting', 'lan-jam', 'scaling', 'security-model'] },
+  { title: 'Extend', names: ['writing-a-plugin', 'writing-a-driver'] },
+]
+
+/** Files of `docs/` that the platform does not show: they are about the sources. */
+export const NOT_GUIDES: readonly string[] = ['architecture']
+
+/** @param names of the files that there are */
+export function groupGuides(names: string[]): { title: string; names: string[] }[] {
+  const placed = ORDER.map(({ title, names: wanted }) => ({
+    title,
+    names: wanted.filter((name) => names.includes(name)),
+  }))
+  const known = ORDER.flatMap((group) => group.names)
+  const others = names.filter((name) => !known.includes(name)).sort()
+  return [...placed, { title: 'More', names: others }].filter((group) => group.names.length > 0)
+}

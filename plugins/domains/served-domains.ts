@@ -1,0 +1,67 @@
+import type { FastifyInstance } from 'fastify'
+
+/** How old at most is what a node knows that missed an event. */
+const REFRESH_MS = 5000
+
+/** Domains of games that are there; read together with the games' slugs, which follow when a game moves. */
+const SERVED = `from game_domains d join games g on g.id = d.game_id
+  where d.proved_name is not null and g.deleted_at is null`
+
+/**
+ * Keeps this node's idea of which domain is which game: all of them in memory, since the Host of every request is looked
+ * up there. Read at the start, at every event, and when a glance at the tables every few seconds shows a difference.
+ */
+export class ServedDomains {
+  readonly #app: Pick<FastifyInstance, 'db' | 'origins' | 'log'>
+  #known = ''
+  #reading: Promise<void> | null = null
+  #again = false
+
+  constructor(app: Pick<FastifyInstance, 'db' | 'origins' | 'log' | 'events'>) {
+    this.#app = app
+    app.events.on('domain.changed', () => this.read())
+    app.events.on('game.changed', () => this.refresh())
+  }
+
+  /** Looks every few seconds. @returns what ends it */
+  watch(): () => void {
+    const look = () => this.refresh().catch((err) => this.#app.log.warn({ err }, 'reading the domains of games failed'))
+    const timer = setInterval(look, REFRESH_MS).unref()
+    return () => clearInterval(timer)
+  }
+
+  /** Reads anew; what changes while it reads is read too. */
+  read(): Promise<void> {
+    this.#again = true
+    this.#reading ??= this.#readAll().finally(() => {
+      this.#reading = null
+    })
+    return this.#reading
+  }
+
+  /** Reads anew if something has changed. */
+  async refresh(): Promise<void> {
+    if ((await this.#glance()) !== this.#known) await this.read()
+  }
+
+  async #readAll(): Promise<void> {
+    while (this.#again) {
+      this.#again = false
+      const known = await this.#glance()
+      const rows = await this.#app.db.query<{ name: string; slug: string; is_primary: number }>(
+        `select d.name, g.slug, d.is_primary ${SERVED}`,
+      )
+      this.#app.origins.setDomains(
+        rows.map(({ name, slug, is_primary }) => ({ name, slug, isPrimary: Boolean(is_primary) })),
+      )
+      this.#known = known
+    }
+  }
+
+  async #glance(): Promise<string> {
+    const [row] = await this.#app.db.query<{ count: number; domains: number | null; games: number | null }>(
+      `select count(*) as count, max(d.updated_at) as domains, max(g.updated_at) as games ${SERVED}`,
+    )
+    return `${row?.count} ${row?.domains} ${row?.games}`
+  }
+}

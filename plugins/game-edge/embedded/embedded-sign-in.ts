@@ -1,0 +1,86 @@
+import type { FastifyInstance } from 'fastify'
+import type { Game } from '../../games/index.ts'
+import { SIGN_IN_SCOPE } from '../sign-in/flow.ts'
+import type { GameSession, Granted } from '../sign-in/sessions.ts'
+import { type TicketPlace, Tickets } from './tickets.ts'
+
+/** A player at the portal. */
+export interface PortalPlayer {
+  playerId: string
+  /** The browser session. */
+  sessionId: string
+}
+
+/**
+ * How a game in a frame learns who plays: by a ticket of the page around it, which knows. No cookie of another site takes
+ * part, since most browsers send none in a frame (contracts, section 7).
+ */
+export class EmbeddedSignIn {
+  readonly tickets: Tickets
+  readonly #app: FastifyInstance
+
+  constructor(app: FastifyInstance) {
+    this.#app = app
+    this.tickets = new Tickets(app)
+  }
+
+  /**
+   * A ticket for a player who is signed in at the portal, good at the game's main address.
+   *
+   * @returns null when the game has no sign-in, or has to ask the player for consent first
+   */
+  async ticketFor(
+    { playerId, sessionId }: PortalPlayer,
+    game: Game,
+    purpose: TicketPlace['purpose'],
+  ): Promise<string | null> {
+    const origin = this.#app.origins.game(game.slug)
+    const application = { clientId: game.clientId, redirectUri: `${origin}/auth/service/callback` }
+    const consentId = await this.#app.identity.consentRules.withoutAsking(playerId, application, [SIGN_IN_SCOPE])
+    if (consentId === null) return null
+    const { host } = new URL(origin)
+    return this.tickets.issue({ purpose, playerId, sessionId, consentId, gameId: game.id, host })
+  }
+
+  /**
+   * Lets a frame of the same browser have the session of a window of its own in which the player signed in.
+   *
+   * @param ticket made by the window, which has handed it to the frame (clients/browser/frame-page.ts)
+   */
+  async handOver(ticket: string, session: GameSession, { game, host }: { game: Game; host: string }): Promise<void> {
+    const { player, sessionId, consentId } = session
+    await this.tickets.issue(
+      { purpose: 'token', playerId: player.id, sessionId, consentId, gameId: game.id, host },
+      ticket,
+    )
+  }
+
+  /** Takes a ticket in. @returns null for one that is not good, or when what it rests on has ended meanwhile */
+  async redeem(
+    ticket: string,
+    purpose: TicketPlace['purpose'],
+    { game, host }: { game: Game; host: string },
+  ): Promise<Granted | null> {
+    const { games, identity } = this.#app
+    const binding = await this.tickets.redeem(ticket, { purpose, gameId: game.id, host })
+    if (!binding || !(await identity.apps.find(game.clientId))) return null
+    const { playerId, sessionId, consentId } = binding
+    if (sessionId != null && !(await identity.sessions.holds(sessionId))) return null
+    if (!(await identity.consents.holds(consentId))) return null
+    const player = await identity.players.find(playerId)
+    if (!player || player.disabled || !games.visibleTo(player.id, game)) return null
+    return {
+      player: { id: player.id, name: player.name, imageUrl: player.imageUrl },
+      scope: SIGN_IN_SCOPE,
+      clientId: game.clientId,
+      consentId,
+      sessionId: sessionId ?? null,
+    }
+  }
+
+  /** Counts a sign-in, as that by the authorization code flow is. */
+  count(game: Game, playerId: string): void {
+    this.#app.identity.signIns.count(game.clientId, playerId)
+    this.#app.games.count.signIn(game.id, playerId)
+  }
+}

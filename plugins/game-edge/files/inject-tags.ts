@@ -1,0 +1,88 @@
+/** Tags that the platform puts into HTML documents. */
+export interface Tags {
+  /** Before every script of the document: where it has its head, else at its beginning. */
+  first?: string | undefined
+  /** Before `</head>`, else before `</body>`, else, where a document leaves both out, at its end. */
+  last?: string | undefined
+}
+
+/** The sign-in widget's. */
+export const WIDGET_TAG = '<script type="module" src="/__service/auth-widget.js"></script>'
+
+/**
+ * Puts tags into an HTML document. Anything that is no document (a template, a fragment) stays as it is.
+ *
+ * Skips comments and scripts. Works on bytes, in one pass: it runs on any uploaded file.
+ */
+export function injectTags(html: Buffer, { first, last }: Tags): Buffer {
+  const places = placesIn(html)
+  if (places === null) return html
+  const parts = [html.subarray(0, places.first), html.subarray(places.first, places.last), html.subarray(places.last)]
+  return Buffer.concat([
+    parts[0] as Buffer,
+    Buffer.from(first ?? ''),
+    parts[1] as Buffer,
+    Buffer.from(last ?? ''),
+    parts[2] as Buffer,
+  ])
+}
+
+/** Elements whose content is text: tags in it are none. */
+const RAW = ['script', 'style', 'title', 'textarea', 'template', 'noscript', 'xmp', 'iframe']
+
+interface Places {
+  first: number
+  last: number
+}
+
+function placesIn(html: Buffer): Places | null {
+  // Latin-1 keeps one character a byte, whatever the (ASCII-compatible) encoding; UTF-16 is left alone.
+  if ((html[0] === 0xff && html[1] === 0xfe) || (html[0] === 0xfe && html[1] === 0xff)) return null
+  const text = html.toString('latin1').toLowerCase()
+  // Where the head's own content begins.
+  let first = 0
+  let begun = false
+  let body: number | null = null
+  let isDocument = false
+  const found = (last: number): Places => ({ first: Math.min(first, last), last })
+  for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
+    if (text.startsWith('<!--', at)) {
+      at = endOf(text, '-->', at + 4)
+    } else if (startsTag(text, '</head', at)) {
+      return found(at)
+    } else if (startsTag(text, '</body', at)) {
+      body = at
+      at += 1
+    } else {
+      const preamble = PREAMBLE.find((tag) => startsTag(text, tag, at))
+      isDocument ||= preamble === '<!doctype' || preamble === '<html'
+      if (!begun && preamble) first = endOfTag(text, at) ?? first
+      // Any other element begins the content, whether the head has a tag or not.
+      begun ||= !preamble
+      const raw = RAW.find((name) => startsTag(text, `<${name}`, at))
+      at = raw ? endOf(text, `</${raw}`, at + 1) : at + 1
+    }
+    // A comment or script without end has swallowed the rest.
+    if (at === -1) return body === null ? null : found(body)
+  }
+  if (body !== null) return found(body)
+  return isDocument ? found(html.length) : null
+}
+
+/** The part of a page before the content of its head. */
+const PREAMBLE = ['<!doctype', '<html', '<head']
+
+function endOf(text: string, end: string, from: number): number {
+  const at = text.indexOf(end, from)
+  return at === -1 ? -1 : at + end.length
+}
+
+const startsTag = (text: string, tag: string, at: number) =>
+  text.startsWith(tag, at) && /[\s>/]/.test(text[at + tag.length] ?? '')
+
+/** Just after a tag; null for one that does not end. A `>` in quotes is part of a value. */
+function endOfTag(text: string, at: number): number | null {
+  const tag = /<(?:[^"'>]|"[^"]*"|'[^']*')*>/y
+  tag.lastIndex = at
+  return tag.test(text) ? tag.lastIndex : null
+}

@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { cookieNames, cookieValues } from '../../../core/http/headers.ts'
+import type { Game } from '../../games/index.ts'
+import { cookieName, cookieSite, expireForeign, setCookie } from '../sign-in/cookies.ts'
+
+const MOST_KNOWN = 10_000
+
+interface Known {
+  gameId: string
+  inherited: boolean
+  /** A domain can go to another game and come back, and this node hear of no request meanwhile; a slug rests first. */
+  domainsRead: number
+}
+
+/**
+ * Which addresses, slugs and domains of games' own, had another game before: read once a start, for domains also when
+ * any has changed, and written when the game changes.
+ */
+export class SiteOwners {
+  readonly #app: Pick<FastifyInstance, 'db' | 'origins'>
+  readonly #known = new Map<string, Known>()
+
+  constructor(app: Pick<FastifyInstance, 'db' | 'origins'>) {
+    this.#app = app
+  }
+
+  /** As `inherits`, at once; undefined when it takes a look-up. */
+  peek(address: string, gameId: string): boolean | undefined {
+    const known = this.#known.get(address)
+    if (known?.gameId !== gameId) return undefined
+    return known.domainsRead === this.#domainsRead(address) ? known.inherited : undefined
+  }
+
+  /** Notes that a game is served at an address. @returns whether another one was before */
+  async inherits(address: string, gameId: string): Promise<boolean> {
+    const known = this.peek(address, gameId)
+    if (known !== undefined) return known
+    // Taken before the look: what changes during it is looked at again.
+    const domainsRead = this.#domainsRead(address)
+    let row = await this.#read(address)
+    if (row?.game_id !== gameId) {
+      await this.#app.db.execute(
+        `insert into site_owners (slug, game_id, inherited) values (?, ?, ?)
+         on conflict (slug) do update set game_id = excluded.game_id, inherited = ?
+         where site_owners.game_id <> excluded.game_id`,
+        [address, gameId, false, true],
+      )
+      row = await this.#read(address)
+    }
+    const inherited = Boolean(row?.inherited)
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear()
+    this.#known.set(address, { gameId, inherited, domainsRead })
+    return inherited
+  }
+
+  #domainsRead(address: string): number {
+    return address.includes('.') ? this.#app.origins.domainsRead : 0
+  }
+
+  async #read(address: string) {
+    const [row] = await this.#app.db.query<{ game_id: string; inherited: number | boolean }>(
+      'select game_id, inherited from site_owners where slug = ?',
+      [address],
+    )
+    return row
+  }
+}
+
+const MARKER = 'service_site'
+/** The longest that browsers keep a cookie. */
+const MARKER_SECONDS = 400 * 24 * 3600
+
+/**
+ * At an address that had another game before: has the browser throw away what that one may have left, its service
+ * worker above all, which would stand before everything here. Once a browser, which is marked by a cookie.
+ *
+ * Cookies are expired one by one: `Clear-Site-Data: "cookies"` takes those of the whole registered domain, where the
+ * owner of a domain may have other sites and every other game has its players signed in.
+ */
+export function clearFormerData(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { game, host, secure }: { game: Game; host: string; secure: boolean },
+): void {
+  const { headers } = request
+  if (!headers.accept?.includes('text/html') && headers['service-worker'] === undefined) return
+  const site = cookieSite(request, host, secure)
+  // Anew at every visit: without it the game's own data would go.
+  const mark = setCookie(site, MARKER, game.id, MARKER_SECONDS)
+  if (cookieValues(headers.cookie, cookieName(MARKER, secure)).includes(game.id)) {
+    response.setHeader('set-cookie', mark)
+    return
+  }
+  response.setHeader('clear-site-data', '"cache", "storage"')
+  response.setHeader('set-cookie', [mark, ...expireForeign(site, host, cookieNames(headers.cookie))])
+}

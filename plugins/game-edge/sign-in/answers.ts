@@ -1,0 +1,53 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { isPlatformError } from '../../../core/errors.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { refuseServiceWorker } from '../edge.ts'
+import { sendPage, signInFailedPage } from '../pages.ts'
+import { isFramed } from './cookies.ts'
+import { returnPath } from './return-to.ts'
+
+/** Of every sign-in route of a game's origin. */
+export const shared = { config: { auth: 'none' }, constraints: { origin: 'game' } } as const
+
+/** Where a program asks, and no browser goes. */
+const SESSION = '/auth/service/session'
+
+/**
+ * How sign-in routes answer: nobody keeps an answer or tells an address on, and what goes wrong is said in the form that
+ * the asker reads. A frame shows the game, signed out; a window shows a page; programs read JSON.
+ */
+export function installAnswers(app: Parameters<Routes>[0]): void {
+  app.addHook('onRequest', refuseServiceWorker)
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      // An isolated play page frames the start of a sign-in: without CORP every hop, refusals too, would be an error page,
+      // in WebKit also without COEP.
+      'cross-origin-resource-policy': 'cross-origin',
+      'cross-origin-embedder-policy': 'require-corp',
+    })
+  })
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (!goesToBrowser(request)) throw error
+    if (!isPlatformError(error) || error.statusCode >= 500) request.log.error({ err: error }, 'a sign-in failed')
+    return sendToGame(app, request, reply) ?? sendFailure(request, reply, error)
+  })
+}
+
+const goesToBrowser = (request: FastifyRequest): boolean =>
+  request.routeOptions.url !== SESSION && (isFramed(request.raw) || /\btext\/html\b/.test(request.headers.accept ?? ''))
+
+/** In a frame: the game, whatever happened. Where browsers don't say what is framed, what only frames ask for is. */
+function sendToGame(app: Parameters<Routes>[0], request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
+  if (!isFramed(request.raw) && request.routeOptions.url !== '/auth/service/embed') return null
+  const { returnTo } = request.query as { returnTo?: unknown }
+  return reply.redirect(returnPath(returnTo, app.edge.originOf(request)), 303)
+}
+
+function sendFailure(request: FastifyRequest, reply: FastifyReply, error: FastifyError): FastifyReply {
+  const [status, message] = isPlatformError(error)
+    ? [error.statusCode, error.message]
+    : [500, `Something went wrong here (${request.id}).`]
+  return sendPage(reply, signInFailedPage(message), status)
+}

@@ -1,0 +1,76 @@
+import type { FastifyInstance } from 'fastify'
+import type { HostedOrigins } from '../../oauth-idp/index.ts'
+import type { GameLookup } from '../game-lookup.ts'
+
+type Parts = Pick<FastifyInstance, 'db' | 'origins'>
+
+/**
+ * Whether an address is served by this platform, and from the game whose application a client is: at the game's own
+ * name or port, at a domain that its owner has proved, or as a preview.
+ *
+ * @param address a whole one, such as a redirect URI
+ */
+export async function isOwnAddress(
+  { origins }: Parts,
+  games: GameLookup,
+  { clientId, address }: { clientId: string; address: string },
+): Promise<boolean> {
+  const site = siteAt(origins, address)
+  const game = site && (await games.bySlug(site.slug))
+  if (game?.clientId !== clientId) return false
+  return site?.preview == null || games.hasPreview(game.id, site.preview)
+}
+
+/** The game at an address, by its origin alone; null when it belongs to no game. */
+function siteAt(origins: FastifyInstance['origins'], address: string) {
+  const { host, origin } = new URL(address)
+  const site = origins.parse(host)
+  return site.kind === 'game' && origin === origins.atHost(host) ? site : null
+}
+
+/** The slug of the game that is served at an address, by its origin alone; null for none, or a preview. */
+export function slugAt(origins: FastifyInstance['origins'], address: string): string | null {
+  const site = siteAt(origins, address)
+  return site?.preview === null ? site.slug : null
+}
+
+/** Where games that live here are served now, by the client ids of their applications. */
+export async function originsOf({ db, origins }: Parts, clientIds: readonly string[]) {
+  const found = new Map<string, HostedOrigins>()
+  // As many as a statement takes parameters on every database, with room to spare.
+  for (let from = 0; from < clientIds.length; from += 1000) {
+    const some = clientIds.slice(from, from + 1000)
+    const rows = await db.query<{ client_id: string; slug: string }>(
+      `select client_id, slug from games where external_url is null and deleted_at is null
+       and client_id in (${some.map(() => '?').join(', ')})`,
+      some,
+    )
+    for (const { client_id: clientId, slug } of rows) {
+      found.set(clientId, { main: origins.game(slug), all: origins.allOf(slug) })
+    }
+  }
+  return found
+}
+
+/**
+ * Puts what versions before kept as text where it belongs: a game whose address elsewhere is one of its own lives here,
+ * and of redirect URIs those of the platform are told apart from those of owners. Once the ports and domains are known.
+ */
+export async function adoptAddresses(app: Parts & Pick<FastifyInstance, 'identity'>): Promise<void> {
+  const { db, origins, identity } = app
+  const rows = await db.query<{ id: string; slug: string; client_id: string; external_url: string }>(
+    'select id, slug, client_id, external_url from games where external_url is not null',
+  )
+  for (const { id, slug, client_id: clientId, external_url: from } of rows) {
+    if (!isHome(origins, slug, from)) continue
+    await db.transaction(async (em) => {
+      await em.execute('update games set external_url = null where id = ?', [id])
+      await identity.apps.moveApp(em, clientId, { from, to: null, origins: origins.allOf(slug) })
+    })
+  }
+  await identity.apps.tellServedApart()
+}
+
+/** Whether an address that an owner gives for a game is where it lives anyway, so that there is nothing to store. */
+export const isHome = (origins: FastifyInstance['origins'], slug: string, address: string): boolean =>
+  slugAt(origins, address) === slug && /^\/?$/.test(address.slice(new URL(address).origin.length))

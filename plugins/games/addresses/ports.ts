@@ -1,0 +1,74 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import type { DatabaseDriver } from '../../../core/data/database.ts'
+import { StartupError } from '../../../core/errors.ts'
+
+/** Networks without wildcard names: a port for each game. Elsewhere these do nothing. */
+type Parts = Pick<FastifyInstance, 'db' | 'config' | 'origins' | 'gamePorts'>
+
+/** How many ports that other programs have are passed over. */
+const ATTEMPTS = 50
+
+/**
+ * Opens the next free port for a new game, above the server's own and those of the other games.
+ *
+ * @returns null where games have names
+ * @throws StartupError when there is none
+ */
+export async function openPort(em: SqlEntityManager, slug: string, parts: Parts): Promise<number | null> {
+  if (!parts.origins.byPort) return null
+  const rows = await em.execute<{ port: number | null }[]>(HIGHEST)
+  return openNext(slug, rows[0]?.port ?? 0, parts)
+}
+
+/** Opens the port of a game that had one. @throws StartupError when another program has it now */
+export async function reopenPort(slug: string, port: number, { origins, gamePorts }: Parts): Promise<void> {
+  if (origins.byPort) await gamePorts.assign(slug, port)
+}
+
+/**
+ * Opens the ports of the games there are. One that was made while games had names, or whose port is the server's own
+ * now, gets the next.
+ */
+export async function reopenPorts(parts: Parts): Promise<void> {
+  const { db, config, origins, gamePorts } = parts
+  if (!origins.byPort) return
+  const rows = await db.query<{ id: string; slug: string; port: number | null }>(
+    'select id, slug, port from games where deleted_at is null order by id',
+  )
+  const taken = new Set([config.listen.port, config.listen.tls.redirectPort])
+  const portless = rows.filter(({ port }) => port === null || taken.has(port))
+  for (const { slug, port } of rows) if (port !== null && !taken.has(port)) await gamePorts.assign(slug, port)
+  if (portless.length === 0) return
+  let [highest] = (await db.query<{ port: number | null }>(HIGHEST)).map(({ port }) => port ?? 0)
+  const given: [number, string][] = []
+  for (const { id, slug } of portless) {
+    highest = await openNext(slug, highest ?? 0, parts)
+    given.push([highest, id])
+  }
+  await db.transaction(async (em) => {
+    for (const values of given) await em.execute('update games set port = ? where id = ?', values)
+  })
+}
+
+/** The ports that games have, of a database as it is: one that no version has migrated yet has none. */
+export async function portsOfGames(database: Pick<DatabaseDriver, 'query'>): Promise<number[]> {
+  const live = 'select port from games where deleted_at is null and port is not null order by port'
+  const rows = (await database.query(live, []).catch(() => [])) as { port: number }[]
+  return rows.map(({ port }) => port)
+}
+
+/** Those of deleted games are not free: a game that is restored has its own. */
+const HIGHEST = 'select max(port) as port from games'
+
+async function openNext(slug: string, highest: number, { config, gamePorts }: Parts): Promise<number> {
+  const first = Math.max(highest, config.listen.port) + 1
+  for (let port = first; ; port++) {
+    try {
+      await gamePorts.assign(slug, port)
+      return port
+    } catch (error) {
+      if (!(error instanceof StartupError) || port - first >= ATTEMPTS) throw error
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import { randomText, slugWords } from '../../../core/ids.ts'
+import { GameSlug } from '../entities.ts'
+import { SlugReserved, SlugTaken, TooManySlugs } from '../errors.ts'
+
+/** How long a freed slug stays out of reach of others: its players' browsers still hold its storage and workers. */
+export const SLUG_REST_MS = 90 * 24 * 60 * 60 * 1000
+
+/** `<slug>--<short deploy id>` must fit into one DNS label of 63 characters, and `-<number>` into the slug. */
+const LONGEST_MADE = 44
+
+/** How many former addresses of one game may rest at a time. */
+const MOST_RESTING = 5
+
+/** Names that would pass for a part of the platform, or that mail and browsers treat specially. */
+const RESERVED = new Set(
+  `about account accounts admin administrator api app apps asset assets auth autoconfig autodiscover billing blog cdn
+  cli cluster community config console dashboard deploy dev dns docs download downloads email example ftp gameyard git
+  health healthz help home host hostmaster imap info internal invite isatap jobs legal live localhost login logout mail
+  manage media metrics mp mta-sts mx news noreply ns ns1 ns2 oauth official openid pages panel pay payments platform
+  play pop pop3 portal postmaster preview privacy prod proxy readyz redirect root sandbox secure security service
+  settings shop sign-in sign-out sign-up signin signout signup sitemap smtp ssl staging static stats status store studio
+  support sysadmin system test tests token tokens tos update updates upload user users verify web webhook webmail
+  webmaster widget wpad ws www www1 www2`.split(/\s+/),
+)
+
+/** Letters that look alike become one: `adm1n`, `p0rtal`. */
+const SKELETON: Record<string, string> = { 0: 'o', 1: 'l', 3: 'e', 4: 'a', 5: 's', 7: 't', i: 'l' }
+const skeleton = (slug: string) =>
+  slug.replaceAll('-', '').replace(/[013457i]/g, (letter) => SKELETON[letter] ?? letter)
+const RESERVED_SKELETONS = new Set([...RESERVED].map(skeleton))
+
+/** Whether a slug is reserved, or so like a reserved one that people would take it for that. */
+export const isReserved = (slug: string): boolean => RESERVED.has(slug) || RESERVED_SKELETONS.has(skeleton(slug))
+
+/**
+ * A slug from a title: accents off, `[a-z0-9]` words joined by single `-` (`--` divides slug and preview in a host
+ * name). A title without any such letter, or one that makes a reserved name, still gets a slug.
+ */
+export function slugFrom(title: string): string {
+  const slug = slugWords(title)
+    .slice(0, LONGEST_MADE + 1)
+    .replace(/^-+|-+$/g, '')
+  const cut = slug.length > LONGEST_MADE ? slug.slice(0, LONGEST_MADE).replace(/-[^-]*$|-+$/, '') : slug
+  if (!cut) return 'game'
+  return isReserved(cut) ? `${cut}-game` : cut
+}
+
+/**
+ * Takes the first free slug of `base`, `base-2`, `base-3`, … for a game, inside the caller's transaction. The primary
+ * key decides between callers, not the look-up before it, which only tells where to begin.
+ *
+ * @throws SlugTaken
+ */
+export async function claimSlug(em: SqlEntityManager, base: string, gameId: string, now: Date): Promise<string> {
+  if (await take(em, base, gameId, now)) return base
+  const taken = await em.find(
+    GameSlug,
+    { slug: { $like: `${base}-%` } },
+    { fields: ['slug'], orderBy: { slug: 'asc' }, limit: 10_000 },
+  )
+  const numbers = taken.map(({ slug }) => Number(/^[1-9][0-9]{0,5}$/.exec(slug.slice(base.length + 1))?.[0] ?? 1))
+  const next = Math.max(1, ...numbers) + 1
+  for (let number = next; number < next + 20; number++) {
+    if (await take(em, `${base}-${number}`, gameId, now)) return `${base}-${number}`
+  }
+  const random = `${base}-${Buffer.from(randomText(6)).toString('hex').slice(0, 10)}`
+  if (await take(em, random, gameId, now)) return random
+  throw new SlugTaken(base)
+}
+
+/**
+ * Moves a game to a slug of its owner's choice; the one it had rests, and leads to the new one meanwhile.
+ *
+ * @throws SlugReserved, SlugTaken
+ * @throws TooManySlugs since every move keeps an address from others for as long as it rests
+ */
+export async function moveSlug(
+  em: SqlEntityManager,
+  { gameId, from, to, now }: { gameId: string; from: string; to: string; now: Date },
+): Promise<void> {
+  if (isReserved(to)) throw new SlugReserved(to)
+  const rested = new Date(now.getTime() - SLUG_REST_MS)
+  const resting = await em.count(GameSlug, { gameId, slug: { $ne: to }, freedAt: { $gt: rested } })
+  if (resting >= MOST_RESTING) throw new TooManySlugs(MOST_RESTING)
+  if (!(await take(em, to, gameId, now))) throw new SlugTaken(to)
+  await em.nativeUpdate(GameSlug, { slug: from, gameId }, { freedAt: now })
+}
+
+/** Gives a restored game the slug that it had. @returns whether nobody else has it */
+export const reclaimSlug = (em: SqlEntityManager, slug: string, gameId: string, now: Date): Promise<boolean> =>
+  take(em, slug, gameId, now)
+
+/** One statement: a slug that nobody has had, whose rest is over, or that was the game's own. */
+async function take(em: SqlEntityManager, slug: string, gameId: string, now: Date): Promise<boolean> {
+  if (isReserved(slug)) return false
+  const rested = new Date(now.getTime() - SLUG_REST_MS)
+  const result = await em.execute<{ affectedRows: number }>(
+    `insert into game_slugs (slug, game_id, freed_at) values (?, ?, null)
+     on conflict (slug) do update set game_id = excluded.game_id, freed_at = null
+     where game_slugs.freed_at is not null
+       and (game_slugs.freed_at < ? or game_slugs.game_id = excluded.game_id)`,
+    [slug, gameId, rested],
+    'run',
+  )
+  return result.affectedRows === 1
+}

@@ -1,0 +1,118 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Parameter } from '../../../core/data/database.ts'
+import { tagOfTerm, termOfTag, termsOfQuery } from '../../../core/data/search-terms.ts'
+import { InvalidRequest } from '../../../core/errors.ts'
+import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import { type GameReader, readGames } from '../read-games.ts'
+import type { CatalogQuery, Game } from '../schemas.ts'
+
+const FOUND_BY = 'g.id in (select t.game_id from game_terms t where t.term = ?)'
+/** With something to play now. */
+const READY =
+  'g.playable = ? and g.suspended_at is null and (g.live_deploy_id is not null or g.external_url is not null)'
+
+const SHOWN = `g.visibility = 'public' and ${READY}`
+
+/** How long the list of tags is kept: nobody waits for a tag to appear. */
+const TAGS_MS = 60_000
+
+/** The public games, to search and to browse. */
+export class Catalog {
+  readonly #parts: GameReader & { clock: Clock }
+  #tags: { value: Promise<TagCount[]>; until: number } | null = null
+
+  constructor(parts: GameReader & { clock: Clock }) {
+    this.#parts = parts
+  }
+
+  /**
+   * One page, newest or most played first.
+   *
+   * @param ready only those with something to play now
+   * @throws InvalidRequest for a cursor of another list
+   */
+  async page(
+    { q, tag, sort, limit, cursor }: CatalogQuery,
+    { ready = false } = {},
+  ): Promise<{ games: Game[]; nextCursor: string | null }> {
+    const terms = [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tag)] : [])]
+    const where = ["g.visibility = 'public' and g.suspended_at is null", ...terms.map(() => FOUND_BY)]
+    const values: Parameter[] = [...terms]
+    if (ready) {
+      where.push(READY)
+      values.push(true)
+    }
+    if (cursor && sort === 'new') {
+      where.push('g.id < ?')
+      values.push(cursor)
+    }
+    if (cursor && sort === 'popular') {
+      const [, plays, id] = /^(\d{1,10})\.(gam_\w{26})$/.exec(cursor) ?? []
+      if (!plays || !id) throw new InvalidRequest('The cursor is not one of this list.')
+      where.push('(g.plays < ? or (g.plays = ? and g.id < ?))')
+      values.push(Number(plays), Number(plays), id)
+    }
+    const order = sort === 'popular' ? 'g.plays desc, g.id desc' : 'g.id desc'
+    const found = await readGames(this.#parts, { where: where.join(' and '), order, values, limit: limit + 1 })
+    const games = found.slice(0, limit)
+    const last = found.length > limit ? games.at(-1) : undefined
+    const nextCursor = last ? (sort === 'popular' ? `${last.stats.plays}.${last.id}` : last.id) : null
+    return { games, nextCursor }
+  }
+
+  /** Those of these games that anybody may play now, in the order of the ids. */
+  async among(ids: readonly string[]): Promise<Game[]> {
+    if (ids.length === 0) return []
+    const where = `${SHOWN} and g.id in (${ids.map(() => '?').join(', ')})`
+    const games = await readGames(this.#parts, { where, order: 'g.id', values: [true, ...ids], limit: ids.length })
+    return games.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
+  }
+
+  /** The games of somebody that anybody may play now, the newest first. */
+  async ofOwner(ownerId: string, { limit, cursor }: PageQuery): Promise<{ shown: Game[]; nextCursor: string | null }> {
+    const where = `g.owner_id = ? and ${SHOWN}${cursor ? ' and g.id < ?' : ''}`
+    const values = [ownerId, true, ...(cursor ? [cursor] : [])]
+    const found = await readGames(this.#parts, { where, order: 'g.id desc', values, limit: limit + 1 })
+    const { page, nextCursor } = cutPage(found, limit)
+    return { shown: page, nextCursor }
+  }
+
+  /** How many those are, and how often they were played. */
+  async sumsOfOwner(ownerId: string): Promise<{ games: number; plays: number }> {
+    const [row] = await this.#parts.db.query<{ games: number; plays: number | null }>(
+      `select count(*) as games, sum(g.plays) as plays from games g
+       where g.owner_id = ? and ${SHOWN} and g.deleted_at is null`,
+      [ownerId, true],
+    )
+    return { games: Number(row?.games ?? 0), plays: Number(row?.plays ?? 0) }
+  }
+
+  /** The tags that most games have that can be played, with how many; a minute old at most. */
+  tags(): Promise<TagCount[]> {
+    const now = this.#parts.clock.now().getTime()
+    if (!this.#tags || this.#tags.until <= now) {
+      const value = this.#readTags()
+      const kept = { value, until: now + TAGS_MS }
+      this.#tags = kept
+      value.catch(() => {
+        if (this.#tags === kept) this.#tags = null
+      })
+    }
+    return this.#tags.value
+  }
+
+  async #readTags(): Promise<TagCount[]> {
+    const rows = await this.#parts.db.query<{ term: string; games: number }>(
+      `select t.term, count(*) as games from game_terms t join games g on g.id = t.game_id
+       where t.is_tag = ? and g.visibility = 'public' and g.deleted_at is null and ${READY}
+       group by t.term order by games desc, t.term limit 24`,
+      [true, true],
+    )
+    return rows.map(({ term, games }) => ({ tag: tagOfTerm(term), games: Number(games) }))
+  }
+}
+
+export interface TagCount {
+  tag: string
+  games: number
+}

@@ -1,0 +1,118 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import { NotFound } from '../../core/errors.ts'
+import { openPort, reopenPort } from './addresses/ports.ts'
+import { reclaimSlug } from './addresses/slugs.ts'
+import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
+import { SlugTaken } from './errors.ts'
+import type { GameLookup, GamesParts } from './game-lookup.ts'
+import type { Game } from './schemas.ts'
+
+export const RESTORABLE_MS = 30 * 24 * 3_600_000
+
+declare module '../../core/events.ts' {
+  interface DomainEvents {
+    /** A deleted game is gone for good. What plugins keep of it went in the same transaction: see `GameDeletion.cleanups`. */
+    'game.purged': { gameId: string }
+  }
+}
+
+/** The end of games: at once for players, after 30 days for good. */
+export class GameDeletion {
+  readonly #parts: GamesParts
+  readonly #games: GameLookup
+  /** Clean-ups inside the transaction that deletes a game for good; plugins add theirs. */
+  readonly cleanups: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
+
+  constructor(parts: GamesParts, games: GameLookup) {
+    this.#parts = parts
+    this.#games = games
+  }
+
+  /**
+   * Takes a game away: from now on it is found by nobody. It can be brought back for 30 days, and its slug rests.
+   *
+   * @throws NotFound when it is not the player's
+   */
+  async remove(playerId: string, gameId: string): Promise<Game> {
+    const game = await this.#games.mustOwn(playerId, gameId)
+    const deletedAt = this.#parts.clock.now()
+    await this.#parts.db.transaction(async (em) => {
+      const rows = await em.nativeUpdate(GameRow, { id: game.id, deletedAt: null }, { deletedAt, updatedAt: deletedAt })
+      if (rows === 0) throw new NotFound('game')
+      await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt })
+    })
+    await this.#games.announce(game)
+    return game
+  }
+
+  /** Takes all games of a player away, whose account ends in the same transaction; see `forget` for what follows. */
+  async removeAllOf(em: SqlEntityManager, ownerId: string): Promise<void> {
+    const deletedAt = this.#parts.clock.now()
+    const games = await em.find(GameRow, { ownerId, deletedAt: null }, { fields: ['id'] })
+    const ids = games.map(({ id }) => id)
+    await em.nativeUpdate(GameRow, { id: { $in: ids } }, { deletedAt, updatedAt: deletedAt })
+    await em.nativeUpdate(GameSlug, { gameId: { $in: ids }, freedAt: null }, { freedAt: deletedAt })
+  }
+
+  /** Says of a former player's games that they are no more. */
+  async forget(ownerId: string): Promise<void> {
+    const games = await this.#parts.db.em().find(GameRow, { ownerId }, { fields: ['id', 'slug'] })
+    for (const game of games) await this.#games.announce(game)
+  }
+
+  /** @throws NotFound when there is no such deleted game of the player's */
+  async mustBeRestorable(playerId: string, gameId: string): Promise<void> {
+    const since = new Date(this.#parts.clock.now().getTime() - RESTORABLE_MS)
+    const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since } }
+    if (!(await this.#parts.db.em().count(GameRow, owned))) throw new NotFound('deleted game')
+  }
+
+  /**
+   * Brings a deleted game back, as it was, at the address it had.
+   *
+   * @param gameId its id; the slug of a deleted game names nothing
+   * @throws NotFound when it is not the player's, not deleted, or gone for good
+   */
+  async restore(playerId: string, gameId: string): Promise<Game> {
+    const now = this.#parts.clock.now()
+    const since = new Date(now.getTime() - RESTORABLE_MS)
+    const slug = await this.#parts.db.transaction(async (em) => {
+      const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since } }
+      const rows = await em.nativeUpdate(GameRow, owned, { deletedAt: null, updatedAt: now })
+      const row = rows === 1 ? await em.findOne(GameRow, { id: gameId }) : null
+      if (!row) throw new NotFound('deleted game')
+      // Its own slug rests longer than a game can be restored, so nobody else has it.
+      if (!(await reclaimSlug(em, row.slug, gameId, now))) throw new SlugTaken(row.slug)
+      if (row.port != null) await reopenPort(row.slug, row.port, this.#parts)
+      else row.port = await openPort(em, row.slug, this.#parts)
+      await em.flush()
+      return row.slug
+    })
+    const game = await this.#games.get(gameId)
+    await this.#games.announce({ id: gameId, slug })
+    return game
+  }
+
+  /** Ends for good what was deleted more than 30 days ago. Its media are swept up, its former addresses still rest. */
+  async purge(signal: AbortSignal): Promise<void> {
+    const { db, clock, events, identity } = this.#parts
+    const before = new Date(clock.now().getTime() - RESTORABLE_MS)
+    const fields = ['id', 'ownerId', 'clientId'] as const
+    const due = await db.em().find(GameRow, { deletedAt: { $lte: before } }, { fields, limit: 1000 })
+    for (const game of due) {
+      if (signal.aborted) return
+      const { id } = game
+      const apps = await db.transaction(async (em) => {
+        await em.nativeDelete(GameTerm, { gameId: id })
+        await em.nativeDelete(GameDay, { gameId: id })
+        await em.nativeDelete(GameVisitor, { gameId: id })
+        await em.nativeDelete(GamePresence, { gameId: id })
+        for (const clear of this.cleanups) await clear(em, id)
+        await em.nativeDelete(GameRow, { id, deletedAt: { $lte: before } })
+        return identity.apps.endGame(em, game)
+      })
+      for (const app of apps) await identity.apps.announce(app)
+      await events.emit('game.purged', { gameId: id })
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import type { FastifyInstance } from 'fastify'
+import type { Parameter } from '../../core/data/database.ts'
+import { TtlCache } from '../../core/data/ttl-cache.ts'
+import { NotFound } from '../../core/errors.ts'
+import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
+import { isId } from '../../core/ids.ts'
+import { SLUG_REST_MS } from './addresses/slugs.ts'
+import { readGames } from './read-games.ts'
+import { isReady } from './record.ts'
+import type { Game } from './schemas.ts'
+
+declare module '../../core/events.ts' {
+  interface DomainEvents {
+    /** A game was made, changed, put live or deleted. `previousSlug` when its slug was another one before. */
+    'game.changed': { gameId: string; slug: string; previousSlug?: string }
+  }
+}
+
+/** The dependencies of games. */
+export type GamesParts = Pick<
+  FastifyInstance,
+  | 'db'
+  | 'clock'
+  | 'config'
+  | 'events'
+  | 'origins'
+  | 'identity'
+  | 'gamePorts'
+  | 'storage'
+  | 'keys'
+  | 'log'
+  | 'workerPrograms'
+  | 'site'
+>
+
+/** Finds games, and announces their changes. */
+export class GameLookup {
+  /** Whether a deploy of a game is served as a preview; the plugin that owns deploys says so, and until then none is. */
+  hasPreview: (gameId: string, short: string) => Promise<boolean> = async () => false
+  readonly #parts: GamesParts
+  readonly #bySlug: TtlCache<Game>
+
+  constructor(parts: GamesParts) {
+    this.#parts = parts
+    this.#bySlug = new TtlCache(parts.clock)
+    parts.events.on('game.changed', ({ slug, previousSlug }) => {
+      this.#bySlug.drop(slug)
+      if (previousSlug) this.#bySlug.drop(previousSlug)
+    })
+  }
+
+  /** @param idOrSlug both are accepted wherever a game is named  @throws NotFound */
+  async get(idOrSlug: string): Promise<Game> {
+    const game = isId('gam', idOrSlug) ? await this.byId(idOrSlug) : await this.#one('g.slug = ?', [idOrSlug])
+    if (!game) throw new NotFound('game')
+    return game
+  }
+
+  /** The game at a slug, or null; from memory, at most 5 s old, and never older than a `game.changed` heard here. */
+  bySlug(slug: string): Promise<Game | null> {
+    return this.#bySlug.get(slug, () => this.#one('g.slug = ?', [slug]))
+  }
+
+  /** The games of these ids that there are, in no order. */
+  async byIds(ids: readonly string[]): Promise<Game[]> {
+    if (ids.length === 0) return []
+    const where = `g.id in (${ids.map(() => '?').join(', ')})`
+    return readGames(this.#parts, { where, order: 'g.id desc', values: ids, limit: ids.length })
+  }
+
+  /** The game of an id, or null; as it stands in the database. */
+  byId(id: string): Promise<Game | null> {
+    return this.#one('g.id = ?', [id])
+  }
+
+  /** The game that players sign in to by an OAuth application, or null. */
+  byClient(clientId: string): Promise<Game | null> {
+    return this.#one('g.client_id = ?', [clientId])
+  }
+
+  /**
+   * Where the game is now that had this slug in the last 90 days; null when there is none. Its other addresses lead
+   * there meanwhile.
+   */
+  movedFrom(slug: string): Promise<Game | null> {
+    const rested = new Date(this.#parts.clock.now().getTime() - SLUG_REST_MS)
+    return this.#one(
+      'g.slug <> ? and g.id = (select s.game_id from game_slugs s where s.slug = ? and s.freed_at > ?)',
+      [slug, slug, rested],
+    )
+  }
+
+  /** A game of the player's own. @throws NotFound also when it is another's: nobody learns that it exists */
+  async mustOwn(playerId: string, idOrSlug: string): Promise<Game> {
+    const game = await this.get(idOrSlug)
+    if (game.ownerId !== playerId) throw new NotFound('game')
+    return game
+  }
+
+  /** Whether a player, or a visitor (null), may know of a game. */
+  visibleTo(playerId: string | null, game: Game): boolean {
+    if (game.visibility === 'public') return true
+    return playerId !== null && (game.ownerId === playerId || game.invitedIds.includes(playerId))
+  }
+
+  /** Whether there is something to play: a live build here, or an address elsewhere. */
+  isReady(game: Game): boolean {
+    return isReady(game)
+  }
+
+  /** The owner's games, newest first; with `deleted` those that can still be restored. */
+  async list(
+    ownerId: string,
+    { limit, cursor }: PageQuery,
+    { deleted = false } = {},
+  ): Promise<{ games: Game[]; nextCursor: string | null }> {
+    const games = await readGames(this.#parts, {
+      where: `g.owner_id = ?${cursor ? ' and g.id < ?' : ''}`,
+      order: 'g.id desc',
+      values: cursor ? [ownerId, cursor] : [ownerId],
+      limit: limit + 1,
+      deleted,
+    })
+    const { page, nextCursor } = cutPage(games, limit)
+    return { games: page, nextCursor }
+  }
+
+  /** All of the owner's games, for their data export. */
+  async export(ownerId: string): Promise<Game[]> {
+    return readGames(this.#parts, { where: 'g.owner_id = ?', order: 'g.id', values: [ownerId], limit: 1_000_000 })
+  }
+
+  /** Tells every node that a game has changed, after the transaction that changed it. @param slugBefore if it moved */
+  async announce({ id, slug }: Pick<Game, 'id' | 'slug'>, slugBefore = slug): Promise<void> {
+    const moved = slugBefore === slug ? {} : { previousSlug: slugBefore }
+    await this.#parts.events.emit('game.changed', { gameId: id, slug, ...moved })
+  }
+
+  async #one(where: string, values: readonly Parameter[]): Promise<Game | null> {
+    const [game] = await readGames(this.#parts, { where, order: 'g.id desc', values, limit: 1 })
+    return game ?? null
+  }
+}

@@ -1,0 +1,74 @@
+interface Ticket {
+  ticket: string | null
+  action: string
+}
+
+/**
+ * Opens the frame of a game for a player who is signed in here: a form posts a ticket into it, in a body and never in an
+ * address, and the game's origin answers with a session of its own. Where the browser keeps no cookie in a frame, or
+ * something stood between, the game's page asks for another ticket by message (clients/browser/frame/play-page.ts).
+ *
+ * The ticket is fetched when it is needed: it is good for a minute, and a page may be brought back after hours.
+ *
+ * @param place `data-ticket`: the path that gives tickets; `data-src`: the game; `data-title` and `data-allow`
+ */
+export function openSignedIn(place: HTMLElement): HTMLIFrameElement {
+  const { ticket: path = '', src = '', title = '', allow = '' } = place.dataset
+  const frame = document.createElement('iframe')
+  // Of this page alone: forms find their target by name, in other tabs too.
+  frame.name = `service-player-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
+  frame.title = title
+  const origins = new Set([new URL(src).origin])
+  // By default they go to the origin of `src`, and a frame that a form opens has none.
+  const grant = () => {
+    frame.allow = allow
+      .split(';')
+      .map((feature) => [feature.trim(), ...origins].join(' '))
+      .join('; ')
+  }
+  grant()
+  place.append(frame)
+
+  const ticketFor = async (purpose: 'cookie' | 'token'): Promise<Ticket | null> => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json' }
+    const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify({ purpose }) }).catch(() => null)
+    if (!answer?.ok) return null
+    const ticket: Ticket = await answer.json()
+    // The game's main address, which may have changed since this page was made.
+    origins.add(new URL(ticket.action).origin)
+    grant()
+    return ticket
+  }
+
+  let signedOut = false
+  addEventListener('message', async ({ source, origin, data }) => {
+    if (source !== frame.contentWindow || !origins.has(origin)) return
+    if (data?.type === 'service:signed-out') signedOut = true
+    if (data?.type !== 'service:ticket') return
+    if (data.pressed) signedOut = false
+    const ticket = signedOut ? null : ((await ticketFor('token'))?.ticket ?? null)
+    frame.contentWindow?.postMessage({ type: 'service:ticket', ticket }, origin)
+  })
+
+  void ticketFor('cookie').then((answer) => {
+    if (answer?.ticket) post(frame, src, { ticket: answer.ticket, action: answer.action })
+    else frame.src = src
+  })
+  return frame
+}
+
+function post(frame: HTMLIFrameElement, src: string, { ticket, action }: { ticket: string; action: string }): void {
+  const { pathname, search } = new URL(src)
+  const form = document.createElement('form')
+  form.method = 'post'
+  form.action = `${action}?${new URLSearchParams({ returnTo: pathname + search })}`
+  form.target = frame.name
+  const field = document.createElement('input')
+  field.type = 'hidden'
+  field.name = 'ticket'
+  field.value = ticket
+  form.append(field)
+  document.body.append(form)
+  form.submit()
+  form.remove()
+}

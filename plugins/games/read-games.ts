@@ -1,0 +1,28 @@
+import type { Database, Parameter } from '../../core/data/database.ts'
+import type { Origins } from '../../core/origins/origins.ts'
+import { COLUMNS, type PlainGame, toGame } from './record.ts'
+import type { Game } from './schemas.ts'
+
+/** The dependencies of reading games. */
+export interface GameReader {
+  db: Database
+  origins: Origins
+}
+
+/**
+ * Reads games that are not deleted.
+ *
+ * @param where on the table `games g`, values as `?`
+ */
+export async function readGames(
+  { db, origins }: GameReader,
+  query: { where: string; order: string; values: readonly Parameter[]; limit: number; deleted?: boolean },
+): Promise<Game[]> {
+  const { where, order, values, limit, deleted = false } = query
+  const rows = await db.query<PlainGame>(
+    `select ${COLUMNS} from games g where ${where} and g.deleted_at is ${deleted ? 'not null' : 'null'}
+     order by ${order} limit ?`,
+    [...values, limit],
+  )
+  return rows.map((row) => toGame(row, origins))
+}

@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify'
+import { deleteInBatches } from '../../core/data/database.ts'
+
+/** How often what was counted is written down. */
+const FLUSH_MS = 5000
+/** The disk of every node has cards of its own. */
+const TIDY_MS = 3_600_000
+/** A node that is late still writes yesterday's visitors down. */
+const LATE_MS = 10 * 60_000
+
+/** The scheduled tasks of games. */
+export function registerScheduledTasks(app: FastifyInstance): void {
+  const { cards, count, media, deletion } = app.games
+  const flush = setInterval(() => void count.flush(), FLUSH_MS).unref()
+  app.addHook('onClose', async () => {
+    clearInterval(flush)
+    await count.flush()
+  })
+
+  app.jobs.every('games/forget-visitors', 3600, async ({ signal }) => {
+    const today = new Date(app.clock.now().getTime() - LATE_MS).toISOString().slice(0, 10)
+    const key = ['date', 'game_id', 'visitor']
+    await deleteInBatches(app.db, { table: 'game_visitors', key, where: 'date < ?', parameters: [today] }, signal)
+    await app.db.execute('delete from game_presence where seen_at < ?', [new Date(Date.parse(today))])
+  })
+  app.jobs.every('games/purge', 3600, ({ signal }) => deletion.purge(signal))
+  app.jobs.every('games/sweep-media', 24 * 3600, ({ signal }) => media.sweep(signal))
+  const tidy = setInterval(() => void cards.tidy(), TIDY_MS).unref()
+  app.addHook('onClose', () => {
+    clearInterval(tidy)
+    return cards.close()
+  })
+}

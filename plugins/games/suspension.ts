@@ -1,0 +1,108 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Clock } from '../../core/clock.ts'
+import type { Database } from '../../core/data/database.ts'
+import { NotFound } from '../../core/errors.ts'
+import { GameRow } from './entities.ts'
+import { AppealedAlready, NotSuspended } from './errors.ts'
+import type { Game } from './schemas.ts'
+
+/** The longest reason and the longest answer to it, in characters. */
+export const REASON_LENGTH = 1000
+export const APPEAL_LENGTH = 2000
+
+/** The reason of games that were suspended together with their owner's account; they come back with it. */
+const ACCOUNT_DISABLED = 'The account of its maker is disabled.'
+
+/** What suspending needs of `Games`, which has this as a part. */
+interface FoundGames {
+  get(idOrSlug: string): Promise<Game>
+  mustOwn(playerId: string, idOrSlug: string): Promise<Game>
+  announce(game: Pick<Game, 'id' | 'slug'>): Promise<void>
+}
+
+interface SuspensionParts {
+  db: Database
+  clock: Clock
+}
+
+/**
+ * Takes games off every player's screen, apart from what their owners set (contracts, section 19): their origins,
+ * domains, previews and pages answer 451, rooms end, no list has them, and players can't sign in to them. Every place
+ * asks the game that it has in memory, and hears of a change by `game.changed`.
+ */
+export class Suspensions {
+  readonly #parts: SuspensionParts
+  readonly #games: FoundGames
+
+  constructor(parts: SuspensionParts, games: FoundGames) {
+    this.#parts = parts
+    this.#games = games
+  }
+
+  /**
+   * Suspends a game; one that is suspended already gets the new reason, and its owner may answer that.
+   *
+   * @param reason what its owner reads
+   * @throws NotFound
+   */
+  suspend(idOrSlug: string, reason: string): Promise<Game> {
+    return this.#set(idOrSlug, {
+      ...{
+        suspendedAt: this.#parts.clock.now(),
+        suspensionReason: reason.trim().slice(0, REASON_LENGTH),
+        appeal: null,
+      },
+    })
+  }
+
+  /** Lets players in again. A game that is not suspended stays as it is. @throws NotFound */
+  lift(idOrSlug: string): Promise<Game> {
+    return this.#set(idOrSlug, { suspendedAt: null, suspensionReason: null, appeal: null })
+  }
+
+  /**
+   * The owner's answer to the reason, once.
+   *
+   * @throws NotFound when the game is not the player's; NotSuspended; AppealedAlready
+   */
+  async appeal(playerId: string, idOrSlug: string, text: string): Promise<Game> {
+    const { id, suspended } = await this.#games.mustOwn(playerId, idOrSlug)
+    if (!suspended) throw new NotSuspended()
+    const appeal = text.trim().slice(0, APPEAL_LENGTH)
+    const open = { id, ownerId: playerId, suspendedAt: { $ne: null }, appeal: null }
+    const rows = await this.#parts.db.em().nativeUpdate(GameRow, open, { appeal })
+    if (rows === 0) throw new AppealedAlready()
+    return this.#announced(id)
+  }
+
+  /**
+   * Suspends the games of a player whose account is disabled, or lifts what that had suspended, within the caller's
+   * transaction.
+   *
+   * @returns tells every node; to be called after the transaction
+   */
+  async followAccount(em: SqlEntityManager, ownerId: string, disabled: boolean): Promise<() => Promise<void>> {
+    const which = disabled ? { suspendedAt: null } : { suspensionReason: ACCOUNT_DISABLED }
+    const rows = await em.find(GameRow, { ownerId, ...which }, { fields: ['id', 'slug'] })
+    const changes = disabled
+      ? { suspendedAt: this.#parts.clock.now(), suspensionReason: ACCOUNT_DISABLED, appeal: null }
+      : { suspendedAt: null, suspensionReason: null, appeal: null }
+    await em.nativeUpdate(GameRow, { ownerId, ...which }, changes)
+    return async () => {
+      for (const { id, slug } of rows) await this.#games.announce({ id, slug })
+    }
+  }
+
+  async #set(idOrSlug: string, changes: Pick<GameRow, 'suspendedAt' | 'suspensionReason' | 'appeal'>): Promise<Game> {
+    const { id } = await this.#games.get(idOrSlug)
+    const rows = await this.#parts.db.em().nativeUpdate(GameRow, { id, deletedAt: null }, changes)
+    if (rows === 0) throw new NotFound('game')
+    return this.#announced(id)
+  }
+
+  async #announced(id: string): Promise<Game> {
+    const game = await this.#games.get(id)
+    await this.#games.announce(game)
+    return game
+  }
+}

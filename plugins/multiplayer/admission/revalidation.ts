@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import type { Game } from '../../games/index.ts'
+import type { Connection, Connections } from '../connections.ts'
+
+/**
+ * Revalidates the admission of open room sockets when a game or an application changes, and closes those that would not
+ * be admitted any more. It checks what `admit` checks of a game: it exists, is not suspended, has rooms, takes guests, is visible to the
+ * player, and the application still exists by which the player signed in. (`player.changed` covers the player's account.)
+ */
+export class AdmissionRevalidation {
+  readonly #app: Pick<FastifyInstance, 'games' | 'identity' | 'log'>
+  readonly #connections: Connections
+  /** Games whose check failed, for example while the database was away. */
+  readonly #pending = new Set<string>()
+  #changes = 0
+
+  constructor(app: Pick<FastifyInstance, 'games' | 'identity' | 'log'>, connections: Connections) {
+    this.#app = app
+    this.#connections = connections
+  }
+
+  /** The number of changes so far. A socket admitted under a smaller number is checked once it is open. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /** A game was changed, removed, or is gone for good. */
+  async gameChanged(gameId: string): Promise<void> {
+    this.#changes++
+    await this.recheck(gameId)
+  }
+
+  /** An application was changed, or is gone. */
+  async appChanged(clientId: string): Promise<void> {
+    this.#changes++
+    for (const gameId of this.#connections.gamesOf(clientId)) await this.recheck(gameId)
+  }
+
+  /** Checks all sockets of one game on this node against the database. */
+  async recheck(gameId: string): Promise<void> {
+    const sockets = this.#connections.inGame(gameId)
+    if (sockets.size === 0) return
+    try {
+      const game = await this.#app.games.byId(gameId)
+      const app = game && (await this.#app.identity.apps.find(game.clientId))
+      // A copy: those that end leave the set.
+      for (const connection of [...this.#connections.inGame(gameId)]) {
+        const reason = this.#refusal(connection, game, app?.clientId ?? null)
+        if (reason) connection.end(reason)
+      }
+      this.#pending.delete(gameId)
+    } catch (error) {
+      this.#pending.add(gameId)
+      this.#app.log.warn({ err: error, gameId }, 'the admission of a game could not be checked; it will be tried again')
+    }
+  }
+
+  /** Repeats the checks that failed. Called every second. */
+  async retry(): Promise<void> {
+    for (const gameId of [...this.#pending]) {
+      this.#pending.delete(gameId)
+      await this.recheck(gameId)
+    }
+  }
+
+  #refusal({ account, clientId }: Connection, game: Game | null, appId: string | null): string | null {
+    if (game?.suspended) return 'suspended'
+    if (!game?.settings.multiplayer.enabled) return 'no rooms here'
+    if (clientId === null && !game.settings.multiplayer.guests) return 'no guests here'
+    if (!this.#app.games.visibleTo(account, game)) return 'not invited'
+    return clientId !== null && clientId !== appId ? 'signed out' : null
+  }
+}

@@ -1,0 +1,45 @@
+import type { Link, Member } from './room/member.ts'
+import type { Room } from './room/room.ts'
+
+/** How a connection ended: orderly by the player, for good by the rules, or lost, perhaps to come back. */
+export type DisconnectReason = 'left' | 'closed' | 'lost'
+
+/** A connection's membership of a room, which may run on this node or on another. */
+export interface Membership {
+  text(text: string): void
+  bytes(bytes: Buffer): void
+  /** A ping of the socket's own: counted, so that a flood of them ends as a flood of messages does. */
+  ping(): void
+  end(ending: DisconnectReason): void
+}
+
+/** A membership of a room on this node. */
+export class LocalMembership implements Membership {
+  readonly #room: Room
+  readonly #member: Member
+  readonly #link: Link
+
+  constructor(room: Room, member: Member, link: Link) {
+    this.#room = room
+    this.#member = member
+    this.#link = link
+  }
+
+  text(text: string): void {
+    // A player who came back has another connection by now.
+    if (this.#member.link === this.#link) this.#room.receive(this.#member, text)
+  }
+
+  bytes(bytes: Buffer): void {
+    if (this.#member.link === this.#link) this.#room.receiveBinary(this.#member, bytes)
+  }
+
+  ping(): void {
+    if (this.#member.link === this.#link) this.#room.spend(this.#member)
+  }
+
+  end(ending: DisconnectReason): void {
+    if (ending === 'lost') this.#room.drop(this.#member, this.#link)
+    else this.#room.leave(this.#member, this.#link, ending)
+  }
+}

@@ -1,0 +1,199 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Bus } from '../../../core/events.ts'
+import { randomText } from '../../../core/ids.ts'
+import type { Envelope, NodeMessage } from './messages.ts'
+
+/** How long a node's leases outlive its last heartbeat. The next owner of its rooms begins after that. */
+const LEASE_MS = 2500
+const HEARTBEAT_MS = 500
+/** A node without a heartbeat for so long is taken for dead. */
+const SILENCE_MS = 2500
+const ANSWER_MS = 700
+/** Well below what the bus carries in one message. */
+const ENVELOPE_BYTES = 256 * 1024
+const EVERYONE = 'rooms'
+
+type Question = Extract<NodeMessage, { t: 'mayEnter' | 'list' }>
+type Answer = Extract<NodeMessage, { t: 'verdict' | 'rooms' }>
+/** A question still without its number. */
+type Asked<T = Question> = T extends Question ? Omit<T, 'ask'> : never
+
+interface Peer {
+  heardAt: number
+  /** Number of the next envelope from there and to there. */
+  incoming: number | null
+  outgoing: number
+  queue: NodeMessage[]
+  bytes: number
+}
+
+/** Receives messages of other nodes. */
+export interface PeerListener {
+  receive(from: string, message: Exclude<NodeMessage, Answer>): void
+  /** A node is gone, or messages between it and this one were lost. Nothing under way with it will complete. */
+  disconnected(node: string): void
+}
+
+/**
+ * The nodes that run rooms on one bus: membership of the cluster, and messages between nodes. Messages arrive in order
+ * and without gaps, or the listener is told of a disconnection.
+ */
+export class Peers {
+  readonly id = randomText(9)
+  /** Whether the last heartbeat came too late: other nodes may hold this node's leases by now. */
+  lapsed = false
+  readonly #bus: Bus
+  readonly #log: FastifyBaseLogger
+  readonly #listener: PeerListener
+  readonly #peers = new Map<string, Peer>()
+  readonly #questions = new Map<number, (answer: Answer | null) => void>()
+  #asked = 0
+  #validUntil = 0
+  #timer: NodeJS.Timeout | undefined
+  #isFlushing = false
+
+  constructor(bus: Bus, log: FastifyBaseLogger, listener: PeerListener) {
+    this.#bus = bus
+    this.#log = log
+    this.#listener = listener
+  }
+
+  /** @throws BusUnavailable */
+  async start(): Promise<void> {
+    await this.#bus.subscribe(`${EVERYONE}/${this.id}`, (text) => this.#receive(text))
+    await this.#bus.subscribe(EVERYONE, (text) => this.#receiveHeartbeat(text))
+    await this.#sendHeartbeat()
+    this.lapsed = false
+    this.#timer = setInterval(() => void this.#tick(), HEARTBEAT_MS)
+  }
+
+  /** Leaves the cluster: the leases of this node are free at once. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#validUntil = 0
+    await this.#bus.keepAlive(this.id, 1).catch(() => {})
+    await this.#bus.publish(EVERYONE, JSON.stringify({ from: this.id, bye: true })).catch(() => {})
+  }
+
+  /** Whether this node surely still holds its leases. */
+  get isValid(): boolean {
+    return performance.now() < this.#validUntil && !this.lapsed
+  }
+
+  /** The others. */
+  get ids(): string[] {
+    return [...this.#peers.keys()]
+  }
+
+  send(node: string, message: NodeMessage): void {
+    const peer = this.#peer(node)
+    peer.queue.push(message)
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    setImmediate(() => this.#flush())
+  }
+
+  /** Frames for a socket of another node; the same frames for several sockets travel once. */
+  write(node: string, conn: string, frames: Buffer): void {
+    const last = this.#peer(node).queue.at(-1)
+    if (last?.t === 'write' && this.#lastFrames === frames) last.to.push(conn)
+    else this.send(node, { t: 'write', to: [conn], frames: frames.toString('base64') })
+    this.#lastFrames = frames
+  }
+  #lastFrames: Buffer | null = null
+
+  /** Sends a request to a node. Null when it does not answer in time. */
+  ask<Kind extends Answer['t']>(node: string, question: Asked): Promise<Extract<Answer, { t: Kind }> | null> {
+    const ask = ++this.#asked
+    return new Promise((resolve) => {
+      const answered = (answer: Answer | null) => {
+        clearTimeout(timeout)
+        this.#questions.delete(ask)
+        resolve(answer as Extract<Answer, { t: Kind }> | null)
+      }
+      const timeout = setTimeout(answered, ANSWER_MS, null)
+      this.#questions.set(ask, answered)
+      this.send(node, { ...question, ask } as Question)
+    })
+  }
+
+  async #tick(): Promise<void> {
+    const now = performance.now()
+    for (const [node, { heardAt }] of this.#peers) if (now - heardAt > SILENCE_MS) this.#drop(node)
+    try {
+      await this.#sendHeartbeat()
+    } catch (error) {
+      this.#log.debug({ err: error }, 'the heartbeat of this node did not reach the bus')
+    }
+  }
+
+  async #sendHeartbeat(): Promise<void> {
+    const asked = performance.now()
+    if (!(await this.#bus.keepAlive(this.id, LEASE_MS))) this.lapsed = true
+    this.#validUntil = asked + LEASE_MS
+    await this.#bus.publish(EVERYONE, JSON.stringify({ from: this.id }))
+  }
+
+  #receiveHeartbeat(text: string): void {
+    const { from, bye } = JSON.parse(text)
+    if (from === this.id) return
+    if (bye) this.#drop(from)
+    else this.#peer(from).heardAt = performance.now()
+  }
+
+  #receive(text: string): void {
+    const { from, n, messages } = JSON.parse(text) as Envelope
+    const peer = this.#peer(from)
+    peer.heardAt = performance.now()
+    if (peer.incoming !== null && n !== peer.incoming) this.#listener.disconnected(from)
+    peer.incoming = n + 1
+    for (const message of messages) {
+      if (message.t === 'verdict' || message.t === 'rooms') this.#questions.get(message.ask)?.(message)
+      else this.#listener.receive(from, message)
+    }
+  }
+
+  #peer(node: string): Peer {
+    const known = this.#peers.get(node)
+    if (known) return known
+    const peer = { heardAt: performance.now(), incoming: null, outgoing: 1, queue: [], bytes: 0 }
+    this.#peers.set(node, peer)
+    return peer
+  }
+
+  #drop(node: string): void {
+    if (!this.#peers.delete(node)) return
+    this.#log.info({ node }, 'a node is down')
+    this.#listener.disconnected(node)
+  }
+
+  #flush(): void {
+    this.#isFlushing = false
+    this.#lastFrames = null
+    for (const [node, peer] of this.#peers) {
+      while (peer.queue.length > 0) this.#post(node, peer, takeEnvelope(peer.queue))
+    }
+  }
+
+  #post(node: string, peer: Peer, messages: NodeMessage[]): void {
+    const envelope: Envelope = { from: this.id, n: peer.outgoing++, messages }
+    this.#bus.publish(`${EVERYONE}/${node}`, JSON.stringify(envelope)).catch((error) => {
+      this.#log.warn({ err: error, node }, 'messages to a node were lost')
+      this.#listener.disconnected(node)
+    })
+  }
+}
+
+/** The first messages of a queue, as many as one message of the bus carries well. */
+function takeEnvelope(queue: NodeMessage[]): NodeMessage[] {
+  let bytes = 0
+  let count = 0
+  while (count < queue.length && bytes < ENVELOPE_BYTES) {
+    const message = queue[count++] as NodeMessage
+    bytes += 64
+    if (message.t === 'write') bytes += message.frames.length + message.to.length * 8
+    else if (message.t === 'bytes') bytes += message.bytes.length
+    else if (message.t === 'text') bytes += message.text.length
+  }
+  return queue.splice(0, count)
+}

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify'
+import type { SetupStep } from '../../../core/observe/host-dashboard.ts'
+
+/** The steps of a new server's administrator that concern players. */
+export const setupChecklist = ({ identity }: FastifyInstance): SetupStep[] => [
+  {
+    title: 'Make your account',
+    text: 'Done: you are signed in.',
+    order: 10,
+    action: { href: '/settings', label: 'Settings' },
+    done: async () => true,
+  },
+  {
+    title: 'Let somebody in',
+    text:
+      identity.config.signUp === 'open'
+        ? 'Sign-up is open: send people the address of this site. An invitation works too.'
+        : 'Send somebody an invitation: a link by which one account can be made.',
+    order: 20,
+    action:
+      identity.config.signUp === 'closed'
+        ? { href: '/admin/players', label: 'Players' }
+        : { href: '/admin/invitations', label: 'Invite somebody' },
+    done: async () => (await identity.administration.count()) > 1,
+  },
+]

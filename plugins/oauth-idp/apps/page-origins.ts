@@ -1,0 +1,51 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/data/database.ts'
+import { TtlCache } from '../../../core/data/ttl-cache.ts'
+import type { Events } from '../../../core/events.ts'
+import type { OAuthClient } from './client.ts'
+import { OAuthAppRow } from './entities.ts'
+
+/**
+ * From which origins pages may call the endpoints of clients (Fetch standard, CORS): those of a public client's redirect
+ * URIs, for that client alone. A client with a secret has a server, and calls from there.
+ */
+export class PageOrigins {
+  readonly #db: Database
+  /** One entry: the origins of all public clients, for preflights, which don't say which client will be named. */
+  readonly #known: TtlCache<ReadonlySet<string>>
+
+  constructor({ db, clock, events }: { db: Database; clock: Clock; events: Events }) {
+    this.#db = db
+    this.#known = new TtlCache(clock)
+    events.on('app.changed', () => this.#known.drop(ALL))
+  }
+
+  /** Whether a page of this origin may read what the client is answered. */
+  includes(client: OAuthClient, origin: string): boolean {
+    const asked = comparable(origin)
+    return client.publicClient && asked !== null && client.redirectUris.some((uri) => comparable(uri) === asked)
+  }
+
+  /** Whether it is an origin of any public client. */
+  async isKnown(origin: string): Promise<boolean> {
+    const asked = comparable(origin)
+    return asked !== null && ((await this.#known.get(ALL, () => this.#read()))?.has(asked) ?? false)
+  }
+
+  async #read(): Promise<ReadonlySet<string>> {
+    const rows = await this.#db.em().find(OAuthAppRow, { publicClient: true }, { fields: ['redirectUris'] })
+    return new Set(rows.flatMap(({ redirectUris }) => redirectUris.flatMap((uri) => comparable(uri) ?? [])))
+  }
+}
+
+const ALL = 'all'
+
+/**
+ * The origin of an address, without the port where it is a loopback one: as for redirect URIs, a native application
+ * learns its port only when it starts (RFC 8252 section 7.3). Null when it has none, such as the origin `null`.
+ */
+function comparable(address: string): string | null {
+  if (!/^https?:\/\//.test(address) || !URL.canParse(address)) return null
+  const { origin, hostname } = new URL(address)
+  return /^(127\.0\.0\.1|\[::1\])$/.test(hostname) && address.startsWith('http:') ? `http://${hostname}` : origin
+}

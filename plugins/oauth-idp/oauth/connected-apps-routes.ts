@@ -1,0 +1,41 @@
+import Type from 'typebox'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { renderPage } from '../../../core/pages/index.ts'
+import { ConnectedPage } from './connected-apps-page.ts'
+
+const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
+
+/** /settings/connected: what players have told games, and its end. */
+export const connectedPages: Routes = async (app) => {
+  const { apps, consents, settings } = app.identity
+  settings.push({ label: 'Connected games', href: '/settings/connected', order: 40 })
+
+  app.get(
+    '/settings/connected',
+    { ...signedIn, schema: { querystring: Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) }) } },
+    async (request, reply) => {
+      const { playerId, viewer } = callerOf(request)
+      const known = await consents.list(playerId)
+      // A game that lives here is where it is now, wherever it was when it was made.
+      const homes = await apps.homesOf(known.map(({ clientId }) => clientId))
+      const games = known.map((game) => ({ ...game, homepageUrl: homes.get(game.clientId) ?? game.homepageUrl }))
+      return renderPage(reply, {
+        title: 'Connected games',
+        current: '/settings',
+        user: viewer,
+        flash: request.query.done === 'revoked' ? { message: 'That game no longer has access.' } : null,
+        body: ConnectedPage({ entries: settings, games }),
+      })
+    },
+  )
+
+  app.post(
+    '/settings/connected/:clientId/revoke',
+    { ...signedIn, schema: { params: Type.Object({ clientId: Type.String() }) } },
+    async (request, reply) => {
+      await consents.revoke(callerOf(request).playerId, request.params.clientId)
+      return reply.redirect('/settings/connected?done=revoked', 303)
+    },
+  )
+}

@@ -1,0 +1,43 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { OAuthClient } from '../apps/client.ts'
+import type { PageOrigins } from '../apps/page-origins.ts'
+
+/**
+ * Lets a page read the answer to its call, errors too, where it is one of the client that it names: a public one, from an
+ * origin of its redirect URIs. The route says `Vary: Origin` whatever comes of this.
+ */
+export function allowPageOf(
+  client: OAuthClient,
+  pages: PageOrigins,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const { origin } = request.headers
+  if (origin === undefined || !pages.includes(client, origin)) return
+  reply
+    .header('access-control-allow-origin', origin)
+    .header('access-control-expose-headers', 'www-authenticate, retry-after')
+}
+
+/**
+ * Answers preflights (Fetch standard): they name no client yet, so an origin of any public client is let through, and
+ * the answer to the call itself decides.
+ */
+export function answerPreflights(app: FastifyInstance, url: string): void {
+  app.options(
+    url,
+    { config: { auth: 'none' }, constraints: { origin: 'portal' }, schema: { hide: true } },
+    async (request, reply) => {
+      reply.code(204).header('vary', 'Origin')
+      const { origin } = request.headers
+      if (origin !== undefined && (await app.identity.pageOrigins.isKnown(origin))) {
+        reply
+          .header('access-control-allow-origin', origin)
+          .header('access-control-allow-methods', 'POST')
+          .header('access-control-allow-headers', 'authorization, content-type')
+          .header('access-control-max-age', '86400')
+      }
+      return reply.send()
+    },
+  )
+}

@@ -1,0 +1,108 @@
+import { LockMode } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Database } from '../../../core/data/database.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import type { Apps } from '../apps/apps.ts'
+import { LastAdmin } from '../errors.ts'
+import { Consent } from '../oauth/entities.ts'
+import { Passkey } from '../passkeys/entities.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { UpstreamAccount } from '../upstream/entities.ts'
+import type { Avatars } from './avatars.ts'
+import { OneTimeToken, PlayerRow } from './entities.ts'
+import type { Players } from './players.ts'
+
+interface AccountDeletionContext {
+  db: Database
+  events: Events
+  players: Players
+  sessions: Sessions
+  apps: Apps
+  avatars: Avatars
+}
+
+/** A plugin's part of what a player takes along: plain data, without secrets. */
+export type Exporter = (playerId: string) => Promise<unknown>
+
+/** Removes what a plugin keeps of a player, inside the transaction that ends the account. Nothing else can be awaited. */
+export type Cleanup = (em: SqlEntityManager, playerId: string) => Promise<unknown>
+
+/** The end of an account, and what its player takes along. */
+export class AccountDeletion {
+  readonly #context: AccountDeletionContext
+  /** The exporters, by name in the file; plugins add theirs. */
+  readonly exporters = new Map<string, Exporter>()
+  /** The clean-ups of a deleted account; plugins add theirs. */
+  readonly cleanups: Cleanup[] = []
+
+  constructor(context: AccountDeletionContext) {
+    this.#context = context
+    const { db, players, sessions, apps } = context
+    this.exporters.set('player', async (id) => {
+      const player = await players.find(id)
+      if (!player) throw new NotFound('player')
+      const { epoch: _, disabled: __, ...own } = player
+      return own
+    })
+    this.exporters.set('sessions', async (id) =>
+      (await sessions.list(id)).map(({ userAgent, createdAt, lastSeenAt }) => ({ userAgent, createdAt, lastSeenAt })),
+    )
+    this.exporters.set('passkeys', async (playerId) =>
+      (await db.em().find(Passkey, { playerId })).map(({ label, createdAt, lastUsedAt }) => ({
+        label,
+        createdAt,
+        lastUsedAt,
+      })),
+    )
+    this.exporters.set('connectedAccounts', async (playerId) =>
+      (await db.em().find(UpstreamAccount, { playerId })).map(({ provider, subject, label, createdAt }) => ({
+        ...{ provider, subject, label, createdAt },
+      })),
+    )
+    this.exporters.set('connectedGames', async (playerId) =>
+      (await db.em().find(Consent, { playerId })).map(({ clientId, scope, updatedAt }) => ({
+        clientId,
+        scope,
+        updatedAt,
+      })),
+    )
+    this.exporters.set('applications', async (id) => (await apps.list(id, { limit: 100 })).apps)
+  }
+
+  /** All that is known of a player. @throws NotFound */
+  async export(playerId: string): Promise<Record<string, unknown>> {
+    const entries: [string, unknown][] = []
+    for (const [name, part] of this.exporters) entries.push([name, await part(playerId)])
+    return Object.fromEntries(entries)
+  }
+
+  /**
+   * Deletes the account and what belongs to it, at once and for good; games keep the results that they stored under its
+   * id. What plugins keep goes in the same transaction (`cleanups`); `player.deleted` is for what they remember.
+   *
+   * @param condition looked at in that transaction; where it does not hold, the account stays
+   * @throws NotFound, LastAdmin
+   */
+  async remove(playerId: string, condition?: (em: SqlEntityManager) => Promise<boolean>): Promise<void> {
+    const { db, events, players, apps, avatars } = this.#context
+    const ended = await db.transaction(async (em) => {
+      if (condition && !(await condition(em))) return null
+      const working = { isAdmin: true, disabled: false }
+      const admins = await em.find(PlayerRow, working, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      if (admins.length === 1 && admins[0]?.id === playerId) throw new LastAdmin()
+      await players.endAccess(em, playerId)
+      for (const entity of [Consent, OneTimeToken, Passkey, UpstreamAccount]) {
+        await em.nativeDelete(entity as typeof Consent, { playerId })
+      }
+      for (const clear of this.cleanups) await clear(em, playerId)
+      if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
+      return apps.deleteAllOf(em, playerId)
+    })
+    if (!ended) return
+    for (const app of ended) await apps.announce(app)
+    await events.emit('player.changed', { playerId })
+    await events.emit('player.deleted', { playerId })
+    await avatars.remove(playerId)
+  }
+}

@@ -1,0 +1,164 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database } from '../../../core/data/database.ts'
+import type { JobContext, Jobs } from '../../../core/jobs/jobs.ts'
+import { type Mail, MailRefused, type Message } from '../../../drivers/mail/interface.ts'
+import { hashSecret } from '../secret-hash.ts'
+import { OneTimeToken } from './entities.ts'
+import type { OneTimeTokens } from './one-time-tokens.ts'
+import type { Players } from './players.ts'
+
+/** A mail that waits to be sent. The nonce alone reveals no link (players/one-time-tokens.ts). */
+export type AccountEmail =
+  | { kind: 'reset'; nonce: string; email: string }
+  | { kind: 'sign-up' | 'verify' | 'new-email'; nonce: string }
+  | { kind: 'address-changed'; playerId: string; to: string }
+  /** `portalUrl` is what the links in the text begin with: the platform may move before it is sent. */
+  | { kind: 'notice'; playerId: string; subject: string; text: string; portalUrl?: string }
+
+interface AccountEmailsContext {
+  db: Database
+  jobs: Jobs
+  mail: Mail
+  log: FastifyBaseLogger
+  players: Players
+  tokens: OneTimeTokens
+  portalUrl: string
+  siteName: string
+}
+
+/** Where the link of a letter leads. */
+const PAGES = { 'sign-up': 'confirm', verify: 'verify-email', 'new-email': 'new-email' } as const
+
+const JOB = 'oauth-idp/letter'
+/** How long a link holds. */
+export const LINK_MS = 3_600_000
+
+/**
+ * The messages with a link. They are written by a background job: whether there is an account of an address is looked
+ * up there, so that neither the answer nor its time tells, and a mail server that is away for a while loses nothing.
+ */
+export class AccountEmails {
+  readonly #context: AccountEmailsContext
+
+  constructor(context: AccountEmailsContext) {
+    this.#context = context
+    context.jobs.handle<AccountEmail>(JOB, (job) => this.#send(job), { maxAttempts: 8, backoffSeconds: 10 })
+  }
+
+  enqueue(em: SqlEntityManager, letter: AccountEmail): Promise<void> {
+    return this.#context.jobs.enqueue(em, { name: JOB, payload: letter })
+  }
+
+  async #send({ payload }: JobContext<AccountEmail>): Promise<void> {
+    const message = await this.#write(payload)
+    if (!message) return
+    try {
+      await this.#context.mail.send(message)
+    } catch (error) {
+      if (!(error instanceof MailRefused)) throw error
+      this.#context.log.warn({ err: error, kind: payload.kind }, 'the mail server refused a message permanently')
+    }
+  }
+
+  #write(letter: AccountEmail): Promise<Message | null> {
+    if (letter.kind === 'reset') return this.#writeReset(letter)
+    if (letter.kind === 'address-changed') return this.#writeAddressChanged(letter)
+    return letter.kind === 'notice' ? this.#writeNotice(letter) : this.#writeConfirmation(letter)
+  }
+
+  async #writeNotice({
+    playerId,
+    subject,
+    ...letter
+  }: Extract<AccountEmail, { kind: 'notice' }>): Promise<Message | null> {
+    const player = await this.#context.players.find(playerId)
+    const now = this.#context.portalUrl
+    const { portalUrl: then = now } = letter
+    const text = then === now ? letter.text : letter.text.replaceAll(then, now)
+    return player?.email && !player.disabled ? { to: player.email, subject, text } : null
+  }
+
+  /** To an address that is nobody's any more; what may be wrong, and who can help, is all that is left to say. */
+  async #writeAddressChanged({
+    playerId,
+    to,
+  }: Extract<AccountEmail, { kind: 'address-changed' }>): Promise<Message | null> {
+    const { players, siteName, portalUrl } = this.#context
+    const player = await players.find(playerId)
+    if (!player) return null
+    return {
+      to,
+      subject: `Your email address on ${siteName} was changed`,
+      text: `Hello ${player.name},
+
+your account on ${siteName} has another email address from now on. This one no longer signs you in.
+
+If it was not you, somebody else is in your account: write to whoever runs ${portalUrl}, who can shut them out.
+`,
+    }
+  }
+
+  async #writeReset({ nonce, email }: Extract<AccountEmail, { kind: 'reset' }>): Promise<Message | null> {
+    const { db, players, tokens, siteName } = this.#context
+    const player = await players.findByEmail(email)
+    if (!player?.email || player.disabled) return null
+    await tokens.issue(db.em(), 'reset', { nonce, playerId: player.id, email: player.email, lifeMs: LINK_MS })
+    return {
+      to: player.email,
+      subject: `A new password for ${siteName}`,
+      text: `Hello ${player.name},
+
+somebody, hopefully you, asked for a new password for your account on ${siteName}. Open this link to choose one:
+
+${this.#link('reset-password', tokens.tokenOf('reset', nonce))}
+
+It works once, within an hour. If it was not you, do nothing: your password stays as it is.
+`,
+    }
+  }
+
+  async #writeConfirmation({
+    kind,
+    nonce,
+  }: {
+    kind: 'sign-up' | 'verify' | 'new-email'
+    nonce: string
+  }): Promise<Message | null> {
+    const { db, players, tokens, siteName, portalUrl } = this.#context
+    const token = tokens.tokenOf(kind, nonce)
+    const row = await db.em().findOne(OneTimeToken, { tokenHash: hashSecret(token), purpose: kind })
+    if (!row?.email) return null
+    const known = kind !== 'verify' && (await players.findByEmail(row.email))
+    if (known) {
+      return {
+        to: row.email,
+        subject: `You have an account on ${siteName}`,
+        text: `Hello ${known.name},
+
+somebody, hopefully you, wanted to use this email address for an account on ${siteName}. It has one already. Sign in:
+
+${portalUrl}/sign-in
+
+If you don't know the password any more, that page leads to a new one. If it was not you, do nothing.
+`,
+      }
+    }
+    return {
+      to: row.email,
+      subject: `Confirm your email address for ${siteName}`,
+      text: `Hello,
+
+somebody, hopefully you, gave this email address on ${siteName}. Open this link to confirm that it is yours:
+
+${this.#link(PAGES[kind], token)}
+
+It works once, within an hour. If it was not you, do nothing.
+`,
+    }
+  }
+
+  #link(page: string, token: string): string {
+    return `${this.#context.portalUrl}/${page}/${token}`
+  }
+}

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/data/database.ts'
+import { NotFound } from '../../../core/errors.ts'
+import type { Events } from '../../../core/events.ts'
+import type { RateLimiter } from '../../../core/http/rate-limit.ts'
+import { InvalidCredentials } from '../errors.ts'
+import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
+import { PlayerRow } from './entities.ts'
+import { acceptedPassword, type PasswordHasher } from './passwords.ts'
+import type { Known, Players } from './players.ts'
+import { addressOrNothing, fieldError, normaliseEmail } from './profile.ts'
+import type { Player } from './schemas.ts'
+
+interface PasswordContext {
+  db: Database
+  clock: Clock
+  events: Events
+  rateLimiter: RateLimiter
+  players: Players
+  hasher: PasswordHasher
+  passwordMinLength: number
+  signInAttemptsPerMinute: number
+}
+
+export interface PasswordChange {
+  playerId: string
+  sessionId: string
+  /** The password so far; empty for an account without one. */
+  current: string
+  next: string
+  /** Of the caller, for rate limits. */
+  address: string
+}
+
+/** Sign-in by email address and password, and everything that sets a password. */
+export class PasswordAuthentication {
+  readonly #context: PasswordContext
+
+  constructor(context: PasswordContext) {
+    this.#context = context
+  }
+
+  /**
+   * Finds the account of an email address and password. The answer, and the time it takes, are the same whether there is
+   * no such account, the password is wrong or the account is disabled.
+   *
+   * @param address of the caller: attempts are counted by account and address
+   * @returns with the `epoch` that was read with the password: what is begun by it counts only while that holds
+   * @throws InvalidCredentials, RateLimited
+   */
+  async authenticate({ email, password }: { email: string; password: string }, address: string): Promise<Known> {
+    const { db, players, hasher, rateLimiter, signInAttemptsPerMinute } = this.#context
+    const account = email.normalize('NFC').trim().toLowerCase()
+    const key = createHash('sha256').update(account).digest('base64url')
+    await rateLimiter.take(`sign-in/${key}/${address}`, signInAttemptsPerMinute, 60_000)
+
+    const row = await db.em().findOne(PlayerRow, { email: addressOrNothing(email) })
+    const matches = await hasher.verify(password, row?.passwordHash ?? null)
+    if (!row || !matches || row.disabled) throw new InvalidCredentials()
+    await this.#rehash(row, password)
+    return { player: players.describe(row), epoch: row.epoch }
+  }
+
+  /** Replaces a hash of another cost than the configured one, while the password is known. */
+  async #rehash({ id, passwordHash }: PlayerRow, password: string): Promise<void> {
+    const { db, hasher } = this.#context
+    if (!passwordHash || !hasher.isOutdated(passwordHash)) return
+    // The condition keeps a password that was changed meanwhile.
+    await db.em().nativeUpdate(PlayerRow, { id, passwordHash }, { passwordHash: await hasher.hash(password) })
+  }
+
+  /** Whether an account has a password: some sign in by other methods only. */
+  async has(playerId: string): Promise<boolean> {
+    const row = await this.#context.db.em().findOne(PlayerRow, { id: playerId }, { fields: ['passwordHash'] })
+    return Boolean(row?.passwordHash)
+  }
+
+  /**
+   * Changes the password of a player who is signed in. It takes the password so far; an account without one takes a
+   * recent sign-in instead.
+   *
+   * @returns the epoch that it begins
+   * @throws Forbidden when that takes a fresh sign-in; InvalidCredentials when `current` is wrong, or no longer right by
+   * the time it would be replaced; RateLimited; InvalidRequest when `next` can't be taken
+   */
+  async change({ playerId, sessionId, current, next, address }: PasswordChange): Promise<number> {
+    const { db, players } = this.#context
+    const row = await db.em().findOne(PlayerRow, { id: playerId })
+    if (!row?.email) throw new NotFound('player')
+    if (!row.passwordHash) await requireRecentSignIn(this.#context, sessionId)
+    const { epoch } = row.passwordHash ? await this.authenticate({ email: row.email, password: current }, address) : row
+    await this.#set(players.describe(row), next, epoch)
+    return epoch + 1
+  }
+
+  /**
+   * Confirms something that can't be undone: by the password, or by the name where an account has no password.
+   *
+   * @throws InvalidCredentials, InvalidRequest, RateLimited, NotFound
+   */
+  async confirm(playerId: string, given: { password: string; name: string; address: string }): Promise<void> {
+    const row = await this.#context.db.em().findOne(PlayerRow, { id: playerId })
+    if (!row) throw new NotFound('player')
+    if (row.passwordHash && row.email) {
+      await this.authenticate({ email: row.email, password: given.password }, given.address)
+    } else if (given.name.normalize('NFC').trim() !== row.name) {
+      throw fieldError('confirm', 'This is not your name.')
+    }
+  }
+
+  /** Sets a password without the old one, for the administrator of the server. @throws NotFound, InvalidRequest */
+  async reset(email: string, password: string): Promise<Player> {
+    const { db, players } = this.#context
+    const row = await db.em().findOne(PlayerRow, { email: normaliseEmail(email) })
+    if (!row) throw new NotFound('player')
+    const player = players.describe(row)
+    await this.#set(player, password)
+    return player
+  }
+
+  /** Sessions, authorization codes and access tokens end with the old password. */
+  async #set(player: Player, password: string, epoch?: number): Promise<void> {
+    const { db, events } = this.#context
+    const passwordHash = await this.hash(password, player)
+    await db.transaction((em) => this.replace(em, player.id, passwordHash, epoch))
+    await events.emit('player.changed', { playerId: player.id })
+  }
+
+  /** Checks a new password and hashes it. @throws InvalidRequest when it can't be taken */
+  async hash(password: string, player: Player): Promise<string> {
+    const { hasher, passwordMinLength: minLength } = this.#context
+    return hasher.hash(acceptedPassword(password, { minLength, player }))
+  }
+
+  /**
+   * Replaces a password in the caller's transaction; the caller then emits `player.changed`.
+   *
+   * @param epoch where the old password allows it: of a change and a reset at once, the second does not undo the first
+   * @throws InvalidCredentials when the account has another epoch by now
+   */
+  async replace(em: SqlEntityManager, playerId: string, passwordHash: string, epoch?: number): Promise<void> {
+    const where = epoch === undefined ? { id: playerId } : { id: playerId, epoch }
+    const rows = await em.nativeUpdate(PlayerRow, where, { passwordHash })
+    if (rows === 0) throw new InvalidCredentials()
+    await this.#context.players.endAccess(em, playerId)
+  }
+}

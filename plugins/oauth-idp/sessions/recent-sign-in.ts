@@ -1,0 +1,22 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/data/database.ts'
+import { Forbidden } from '../../../core/errors.ts'
+import { Session } from './entities.ts'
+
+/** How lately somebody without a password must have signed in: with a passkey, or through an account elsewhere. */
+const FRESH_MS = 600_000
+
+/**
+ * For who has no password to show before what gives an account away: a session that somebody left open is not enough.
+ *
+ * @throws Forbidden when the session began more than ten minutes ago
+ */
+export async function requireRecentSignIn(
+  { db, clock }: { db: Database; clock: Clock },
+  sessionId: string,
+): Promise<void> {
+  const session = await db.em().findOne(Session, { id: sessionId }, { fields: ['createdAt'] })
+  if (!session || session.createdAt.getTime() < clock.now().getTime() - FRESH_MS) {
+    throw new Forbidden('This needs a recent sign-in. Sign out and in again first, with your passkey or other account.')
+  }
+}

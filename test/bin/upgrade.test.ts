@@ -1,0 +1,131 @@
+// A program meets the database of the version before, and the way back from there.
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import { stringify } from 'yaml'
+import { inFull } from '../kit/extent.ts'
+import { makeToken } from '../kit/remote-sign-up.ts'
+import { freePort } from '../kit/server.ts'
+import { run, start, takenPort, temporaryFolder } from './program.ts'
+
+/** What the version before lacked. */
+const LATEST = '2026_11_23_addresses'
+
+async function serve(t: Test, cwd: string) {
+  const server = start(t, ['serve', '--port', String(await freePort()), '--data', 'data'], { cwd })
+  await server.says('"ready"')
+  return server
+}
+
+async function startAndStop(t: Test, cwd: string): Promise<void> {
+  const server = await serve(t, cwd)
+  server.process.kill('SIGTERM')
+  t.match(await server.ended, { code: 0 })
+}
+
+/** Makes the database what the version before left. */
+function age(cwd: string): void {
+  const database = new DatabaseSync(join(cwd, 'data', 'gameyard.db'))
+  database.exec('alter table oauth_apps drop column served_uris; alter table passkeys drop column rp_id')
+  database.exec(`delete from schema_migrations where name = '${LATEST}'`)
+  database.close()
+}
+
+function has(file: string): boolean {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return database.prepare('select name from schema_migrations where name = ?').get(LATEST) !== undefined
+  } finally {
+    database.close()
+  }
+}
+
+const copies = (cwd: string) => readdirSync(join(cwd, 'data', 'backups')).filter((name) => name.startsWith('before-'))
+
+t.test('a database is copied before it is migrated, and the copy is the way back', async (t) => {
+  const cwd = temporaryFolder(t)
+  const at = (...path: string[]) => join(cwd, 'data', ...path)
+  await startAndStop(t, cwd)
+  t.notOk(readdirSync(at()).includes('backups'), 'a new one has nothing to go back to')
+  age(cwd)
+
+  const told = await run(t, ['doctor', '--json', '--data', 'data'], { cwd })
+  t.match(
+    told.stdout,
+    /a start brings the database from \d+\.\d+\.\d+ to \d+\.\d+\.\d+, by 1 step, after a copy into [^"]*backups/,
+  )
+
+  await startAndStop(t, cwd)
+  const [copy = ''] = copies(cwd)
+  t.match(copy, /^before-\d+\.\d+\.\d+-from-\d+\.\d+\.\d+-\d{8}T\d{6}Z\.db$/)
+  t.notOk(has(at('backups', copy)), 'as the version before had it')
+  t.ok(has(at('gameyard.db')))
+  await startAndStop(t, cwd)
+  t.same(copies(cwd), [copy], 'where nothing is migrated nothing is copied')
+
+  const back = ['restore', '--database', at('backups', copy), '--data', 'data']
+  const server = await serve(t, cwd)
+  t.match(await run(t, back, { cwd }), { code: 1, stderr: /is served by process/ }, 'never under a running server')
+  server.process.kill('SIGTERM')
+  await server.ended
+  writeFileSync(join(cwd, 'no.db'), 'not a database')
+  const bad = ['restore', '--database', join(cwd, 'no.db'), '--data', 'data']
+  t.match(await run(t, bad, { cwd }), { code: 1, stderr: /no database to go back to.*Nothing was changed/ })
+  t.ok(has(at('gameyard.db')))
+  t.match(await run(t, back, { cwd }), { code: 0, stdout: /is as it was in .*The one that was there is .*replaced-/ })
+  t.notOk(has(at('gameyard.db')))
+  const [replaced = ''] = readdirSync(at('backups')).filter((name) => name.startsWith('replaced-'))
+  t.ok(has(at('backups', replaced)), 'and nothing is lost')
+  t.match(await run(t, ['restore', '--data', 'data'], { cwd }), { code: 2 })
+
+  t.test('three copies are kept', async (t) => {
+    for (const day of ['01', '02', '03', '04'])
+      writeFileSync(at('backups', `before-0.10.0-202501${day}T000000Z.db`), '')
+    await startAndStop(t, cwd)
+    const kept = copies(cwd)
+    t.equal(kept.length, 3)
+    t.ok(kept.includes(copy) && kept.includes('before-0.10.0-20250104T000000Z.db'), kept.join(' '))
+  })
+})
+
+inFull(t)?.test('a port of a game that another program has is noticed before anything is migrated', async (t) => {
+  const cwd = temporaryFolder(t)
+  const [port, taken] = [await freePort(), await takenPort(t)]
+  writeFileSync(join(cwd, 'gameyard.yaml'), stringify({ listen: { port }, games: { origins: 'port' } }))
+  const first = start(t, ['serve'], { cwd })
+  await first.says('"ready"')
+  const portal = `http://localhost:${port}`
+  const token = await makeToken(portal, ['games:write'])
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ title: 'Pong', description: 'A game.' })
+  t.equal((await fetch(`${portal}/api/games`, { method: 'POST', headers, body })).status, 201)
+  first.process.kill('SIGTERM')
+  await first.ended
+  age(cwd)
+  const database = new DatabaseSync(join(cwd, 'data', 'gameyard.db'))
+  database.prepare('update games set port = ?').run(taken)
+  database.close()
+
+  const { code, stderr } = await run(t, ['serve'], { cwd })
+  t.equal(code, 1)
+  t.match(stderr, new RegExp(`^Port ${taken}, which belongs to a game, can't be opened[^\\n]+\\n$`))
+  t.notOk(has(join(cwd, 'data', 'gameyard.db')), 'as the version before had it')
+  t.notOk(readdirSync(join(cwd, 'data')).includes('backups'))
+})
+
+t.test('a migration that there is no room to copy for does not begin', async (t) => {
+  const { backUpBeforeMigration } = await import('../../core/data/backups/migration-backup.ts')
+  const dataDir = temporaryFolder(t)
+  const driver = {
+    shared: false,
+    query: async () => [{ bytes: 1e18 }],
+    backup: async () => t.fail('nothing is copied'),
+  } as never
+  const clock = { now: () => new Date() } as never
+  await t.rejects(
+    backUpBeforeMigration({ driver, dataDir, version: '9.9.9', clock, log: { info: () => {} } }),
+    /^Error: There is no room for the copy of the database.* are needed\. Make room there; nothing was changed\.$|There is no room/,
+  )
+  t.same(readdirSync(join(dataDir, 'backups')), [])
+})

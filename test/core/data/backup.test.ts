@@ -1,0 +1,257 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { setImmediate as turn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { loadConfig } from '../../../config/load.ts'
+import { restoreBackup, writeBackup } from '../../../core/data/backups/backup.ts'
+import { Database } from '../../../core/data/database.ts'
+import { Keys } from '../../../core/data/keys.ts'
+import type { Migration } from '../../../core/data/migrations.ts'
+import sqlite from '../../../drivers/database/sqlite.ts'
+import { families } from '../../../drivers/index.ts'
+import local from '../../../drivers/storage/local.ts'
+import { driverContext } from '../../kit/driver-context.ts'
+
+const files: Migration = {
+  name: '2026_11_21_files',
+  sqlite: ['create table files (key text primary key, sha256 text not null)'],
+  postgres: [],
+}
+
+const openStorage = (dataDir: string) => local.create({ path: 'blobs' }, driverContext({ dataDir }))
+const createDatabase = (dataDir: string) =>
+  sqlite.create({ file: 'gameyard.db', durability: 'normal', busyTimeout: 5000 }, driverContext({ dataDir }))
+
+/** A platform's ground: a data folder with database, storage and keys. */
+async function openGround(t: Test, dataDir: string) {
+  const { log, clock } = driverContext()
+  const driver = await createDatabase(dataDir)
+  const db = await Database.open(driver, { entities: [], migrations: [files], log, clock })
+  t.teardown(() => db.close())
+  const storage = await openStorage(dataDir)
+  t.teardown(() => storage.close())
+  const keys = await Keys.open({ dataDir })
+  /** Blob first, then the row that refers to it, as everything in the platform does. */
+  const save = async (bytes: Buffer) => {
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    const key = `blobs/${sha256.slice(0, 2)}/${sha256}`
+    await storage.put(key, Readable.from([bytes]), { sha256, size: bytes.length })
+    await db.execute('insert into files (key, sha256) values (?, ?)', [key, sha256])
+    return key
+  }
+  return { dataDir, driver, db, storage, keys, save }
+}
+
+async function folder(t: Test) {
+  const path = await mkdtemp(join(tmpdir(), 'gameyard-backup-'))
+  t.teardown(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+t.test('a backup made while the platform writes restores to a whole platform', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  for (let count = 0; count < 100; count++) await ground.save(randomBytes(1 + count * 500))
+  await ground.save(Buffer.alloc(0))
+
+  let writing = true
+  let written = 0
+  const writer = (async () => {
+    for (; writing; written++) {
+      await ground.save(randomBytes(3000))
+      await turn()
+    }
+  })()
+  const file = join(home, 'backup.tar')
+  const summary = await writeBackup(ground, file)
+  writing = false
+  await writer
+  t.ok(written > 0, `${written} blobs were written meanwhile`)
+  t.equal((await stat(file)).mode & 0o077, 0, 'nobody else may read it')
+  t.same((await readdir(home)).sort(), ['backup.tar', 'data'], 'nothing else is left')
+
+  const dataDir = join(home, 'restored')
+  t.same(await restoreBackup(file, { dataDir, openStorage }), summary)
+  t.same((await readdir(home)).sort(), ['backup.tar', 'data', 'restored'])
+  const restored = await openGround(t, dataDir)
+  const rows = await restored.db.query<{ key: string; sha256: string }>('select * from files')
+  t.ok(rows.length >= 101 && rows.length <= summary.blobs, `${rows.length} rows, ${summary.blobs} blobs`)
+  for (const { key, sha256 } of rows) {
+    const bytes = await buffer(await restored.storage.get(key))
+    if (createHash('sha256').update(bytes).digest('hex') !== sha256) t.fail(`${key} is another`)
+  }
+  t.same(restored.keys.derive('test'), ground.keys.derive('test'))
+})
+
+t.test('a backup needs no platform that runs', async (t) => {
+  const home = await folder(t)
+  const dataDir = join(home, 'data')
+  const ground = await openGround(t, dataDir)
+  await ground.save(Buffer.from('hello'))
+  await ground.db.close()
+
+  const file = join(home, 'backup.tar')
+  t.equal(
+    (await writeBackup({ driver: await createDatabase(dataDir), storage: ground.storage, dataDir }, file)).blobs,
+    1,
+  )
+  await restoreBackup(file, { dataDir: join(home, 'restored'), openStorage })
+  const restored = await openGround(t, join(home, 'restored'))
+  t.equal((await restored.db.query('select * from files')).length, 1)
+})
+
+t.test('a damaged backup is refused before anything is written', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  for (let count = 0; count < 5; count++) await ground.save(randomBytes(2000))
+  const file = join(home, 'backup.tar')
+  await writeBackup(ground, file)
+  const whole = await readFile(file)
+  const contents = [
+    whole.indexOf('SQLite format') + 5000,
+    whole.indexOf('blobs/') + 600,
+    whole.indexOf('"members"') + 300,
+  ]
+  const damaged = [
+    ...contents.map((at) => Buffer.from(whole).fill(Number(whole[at]) ^ 1, at, at + 1)),
+    ...[0.1, 0.5, 0.9].map((part) => whole.subarray(0, Math.floor(whole.length * part))),
+    whole.subarray(0, whole.lastIndexOf('manifest.json')),
+    Buffer.alloc(0),
+    randomBytes(5000),
+  ]
+  for (const [index, bytes] of damaged.entries()) {
+    const bad = join(home, 'bad.tar')
+    await writeFile(bad, bytes)
+    await t.rejects(
+      restoreBackup(bad, { dataDir: join(home, 'restored'), openStorage }),
+      { name: 'BackupError', message: /bad\.tar is damaged or no backup/ },
+      `damage ${index}`,
+    )
+  }
+  t.same((await readdir(home)).sort(), ['backup.tar', 'bad.tar', 'data'])
+  await t.rejects(restoreBackup(join(home, 'absent.tar'), { dataDir: join(home, 'restored'), openStorage }), {
+    name: 'BackupError',
+  })
+})
+
+t.test('nothing is overwritten: neither a file by a backup nor a data folder by a restore', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  const file = join(home, 'backup.tar')
+  await writeBackup(ground, file)
+  await t.rejects(writeBackup(ground, file), { name: 'BackupError', message: /backup\.tar exists/ })
+  await t.rejects(restoreBackup(file, { dataDir: ground.dataDir, openStorage }), {
+    name: 'BackupError',
+    message: /is not empty/,
+  })
+  await mkdir(join(home, 'empty'))
+  await restoreBackup(file, { dataDir: join(home, 'empty'), openStorage })
+  t.same((await readdir(join(home, 'empty'))).sort(), ['blobs', 'gameyard.db', 'keys'])
+})
+
+t.test('a blob that a clean-up removes meanwhile makes the backup fail, and leaves no file', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  const [first] = [await ground.save(Buffer.from('one')), await ground.save(Buffer.from('two'))]
+  const driver = {
+    backup: async (file: string) => {
+      await ground.driver.backup(file)
+      await ground.storage.delete(first)
+    },
+  }
+  await t.rejects(writeBackup({ ...ground, driver }, join(home, 'backup.tar')), {
+    name: 'BackupError',
+    message: new RegExp(`${first} was removed while the backup ran`),
+  })
+  t.same(await readdir(home), ['data'])
+})
+
+t.test('a restore that fails midway leaves no folder', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  await ground.save(Buffer.from('one'))
+  await writeBackup(ground, join(home, 'backup.tar'))
+  const full = async (dataDir: string) => {
+    const storage = await openStorage(dataDir)
+    const put = () => Promise.reject(new Error('no space'))
+    return { put, list: () => storage.list(''), close: () => storage.close() }
+  }
+  await t.rejects(
+    restoreBackup(join(home, 'backup.tar'), { dataDir: join(home, 'restored'), openStorage: full }),
+    /no space/,
+  )
+  t.same((await readdir(home)).sort(), ['backup.tar', 'data'])
+})
+
+t.test('blobs that live elsewhere are not copied: the backup says what to use', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  const storage = { shared: true, list: ground.storage.list, get: ground.storage.get }
+  await t.rejects(writeBackup({ ...ground, storage }, join(home, 'backup.tar')), {
+    code: 'backup_unsupported',
+    message: /bucket/,
+  })
+})
+
+/** A platform's backup that says what it is of. */
+async function describedBackup(t: Test, home: string, secret?: string): Promise<string> {
+  const ground = await openGround(t, join(home, 'data'))
+  await ground.save(Buffer.from('one'))
+  const { config } = await loadConfig({ cwd: home, env: {}, families, plugins: [] })
+  const file = join(home, 'backup.tar')
+  await writeBackup({ ...ground, config: { ...config, dataDir: ground.dataDir, ...(secret && { secret }) } }, file)
+  return file
+}
+
+t.test('a backup says where its platform was', async (t) => {
+  const home = await folder(t)
+  const file = await describedBackup(t, home)
+  const said: unknown[] = []
+  const ready = async (yard: unknown) => {
+    said.push(yard)
+    t.same((await readdir(home)).includes('restored'), false, 'before the data folder is there')
+  }
+  await restoreBackup(file, { dataDir: join(home, 'restored'), openStorage, ready })
+  t.match(said, [{ portal: 'http://localhost:8080', gamesDomain: 'localhost:8080', formerUrls: [], keyCheck: String }])
+  const other = { openStorage, ready: () => Promise.reject(new Error('no')) }
+  await t.rejects(restoreBackup(file, { dataDir: join(home, 'again'), ...other }), /^Error: no$|no/)
+  t.notOk((await readdir(home)).includes('again'))
+})
+
+t.test('keys must be derived from what they were derived from', async (t) => {
+  for (const secret of [undefined, 'one that is long enough for anybody']) {
+    const home = await folder(t)
+    const file = await describedBackup(t, home, secret)
+    const at = (given: string | undefined) =>
+      restoreBackup(file, { dataDir: join(home, 'restored'), openStorage, secret: given })
+    await t.rejects(at('another one, that is long enough'), { name: 'BackupError', message: /`secret`.*same one/ })
+    if (secret) await t.rejects(at(undefined), { name: 'BackupError', message: /had a `secret`/ })
+    t.notOk((await readdir(home)).includes('restored'))
+    await at(secret)
+  }
+})
+
+t.test('a storage that holds something else is not restored into', async (t) => {
+  const home = await folder(t)
+  const file = await describedBackup(t, home)
+  const bucket = await openStorage(join(home, 'bucket'))
+  const shared = async () => ({
+    put: bucket.put.bind(bucket),
+    list: (prefix: string) => bucket.list(prefix),
+    close: async () => {},
+  })
+  await restoreBackup(file, { dataDir: join(home, 'first'), openStorage: shared })
+  await restoreBackup(file, { dataDir: join(home, 'second'), openStorage: shared })
+  const bytes = Buffer.from('of another platform')
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  await bucket.put('blobs/other', Readable.from([bytes]), { sha256, size: bytes.length })
+  await t.rejects(restoreBackup(file, { dataDir: join(home, 'third'), openStorage: shared }), {
+    name: 'BackupError',
+    message: /is not empty: it holds blobs\/other/,
+  })
+  t.notOk((await readdir(home)).includes('third'))
+})

@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { Archive } from '../../../core/data/zip-archive.ts'
+import { zip, zipOf } from '../../plugins/deploy/zip-writer.ts'
+
+async function opened(t: Test, bytes: Buffer): Promise<Archive> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-zip-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'archive.zip')
+  writeFileSync(path, bytes)
+  const archive = await Archive.open(path)
+  t.teardown(() => archive.close())
+  return archive
+}
+
+const isJunkFile = () => false
+
+t.test('an archive of too many entries is refused by the number at its end, before one is read', async (t) => {
+  const unreadable = Buffer.alloc(5_000_000, 'x')
+  for (const [says, count] of [
+    [{ entries: 65_000 }, 65_000],
+    [{ entries: 5_000_000_000, zip64: true }, 5_000_000_000],
+  ] as const) {
+    const archive = await opened(t, zip([], { ...says, directory: unreadable }))
+    await t.rejects(archive.files({ most: 40_000, isJunkFile }), {
+      code: 'payload_too_large',
+      message: new RegExp(`^The archive has ${count} entries; at most 40000 are read, ignored ones included`),
+    })
+  }
+})
+
+t.test('a directory of many blocks is read whole, and every file behind it', async (t) => {
+  const long = 'folder/'.repeat(20)
+  const files = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`${long}${i}.txt`, `the file ${i}`]))
+  for (const zip64 of [false, true]) {
+    const archive = await opened(
+      t,
+      zip(
+        Object.entries(files).map(([name, bytes]) => ({ name, bytes })),
+        { zip64 },
+      ),
+    )
+    const found = await archive.files({ most: 2000, isJunkFile })
+    t.same(
+      found.map(({ path }) => path),
+      Object.keys(files),
+    )
+    const texts = []
+    for (const file of found) texts.push(Buffer.concat(await archive.read(file).toArray()).toString())
+    t.same(texts, Object.values(files))
+  }
+})
+
+t.test('what ends in the middle is no archive', async (t) => {
+  const whole = zipOf({ 'a.txt': 'a' })
+  for (const length of [0, 10, whole.length - 1]) {
+    await t.rejects(opened(t, whole.subarray(0, length)), { code: 'invalid_request' }, `${length} bytes`)
+  }
+  await t.rejects((await opened(t, zip([], { entries: 3 }))).files({ most: 10, isJunkFile }), {
+    code: 'invalid_request',
+  })
+})

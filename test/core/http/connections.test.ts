@@ -1,0 +1,217 @@
+// What clients do to connections that only real sockets show: faulty framing, bodies and answers that never end.
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { openLocalAuthority } from '../../../core/origins/local-authority.ts'
+import { definePlugin } from '../../../core/plugin.ts'
+import { startKernel } from '../../kit/kernel.ts'
+
+const MiB = 1024 * 1024
+/** More than the system's buffers hold between two sockets. */
+const LARGE = Buffer.alloc(24 * MiB, 'x')
+
+const routes = definePlugin({ name: 'routes' }, async (app) => {
+  const options = { config: { auth: 'none' as const }, constraints: { origin: 'portal' } }
+  app.fastPath.install('/fast', (request, response) => {
+    if (request.url !== '/fast') return false
+    response.writeHead(200, { 'content-length': 4 }).end('fast')
+    return true
+  })
+  app.get('/quick', options, async () => 'quick')
+  app.get('/later', options, async () => sleep(500, 'later'))
+  app.get('/large', options, async (_request, reply) => reply.type('application/octet-stream').send(LARGE))
+  app.post('/takes', options, async (request) => request.body)
+  app.get('/events', options, async (_request, reply) => {
+    let sent = 0
+    // More at once than any buffer holds, so that a reader who stands still leaves something unsent.
+    const look = async () => ({ event: 'look', data: 'x'.repeat(sent++ === 0 ? LARGE.length : 1) })
+    return app.eventStreams.send(reply, { key: 'events', look, everyMs: 500 })
+  })
+})
+
+async function listening(
+  t: Test,
+  limits: Record<string, unknown> = {},
+  config: Record<string, unknown> = {},
+): Promise<{ app: FastifyInstance; port: number }> {
+  const app = await startKernel(t, {
+    plugins: [routes],
+    config: { ...config, limits: { rateLimits: false, ...limits } },
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return { app, port: (app.server.address() as { port: number }).port }
+}
+
+interface Talk {
+  socket: Socket
+  answer: Promise<string>
+}
+
+/** Writes, and collects the answer until the connection is closed. */
+async function talk(t: Test, port: number, text: string, { reads = true } = {}): Promise<Talk> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  socket.on('error', () => {})
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  let received = ''
+  const answer = new Promise<string>((done) => socket.once('close', () => done(received)))
+  if (reads) socket.on('data', (chunk) => (received += chunk))
+  else socket.pause()
+  socket.write(text)
+  return { socket, answer }
+}
+
+const head = (line: string, ...headers: string[]) =>
+  `${[line, 'Host: localhost:8080', ...headers].join('\r\n')}\r\n\r\n`
+
+/** Statuses of all answers on a connection. */
+const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))
+
+t.jobs = 8
+
+t.test('a transfer coding that is not known gets one 400, and the connection ends', async (t) => {
+  const { port } = await listening(t)
+  const codings = [
+    'xchunked',
+    'gzip',
+    'gzip, chunked',
+    'chunked, chunked',
+    'chunked, identity',
+    'identity',
+    'chunked;a=b',
+  ]
+  for (const line of ['POST /x HTTP/1.1', 'POST /takes HTTP/1.1', 'GET /fast HTTP/1.1', 'GET /quick HTTP/1.1']) {
+    for (const coding of codings) {
+      const { answer } = await talk(t, port, `${head(line, `Transfer-Encoding: ${coding}`)}0\r\n\r\n`)
+      const text = await Promise.race([answer, sleep(25_000, 'still open')])
+      t.same(statuses(text), [400], `${line}, ${coding}`)
+      t.match(text, /connection: close\r\n/i, `${line}, ${coding}`)
+      t.match(text, /\r\n\r\n\{"error":\{"message":"[^"]+","code":"invalid_request"\}\}$/, `${line}, ${coding}`)
+    }
+  }
+  const old = await talk(t, port, `${head('POST /takes HTTP/1.0', 'Transfer-Encoding: chunked')}0\r\n\r\n`)
+  t.same(statuses(await old.answer), [400], 'HTTP/1.0 knows no transfer codings')
+  const known = ['Content-Type: application/json', 'Connection: close', 'Transfer-Encoding: Chunked']
+  const taken = await talk(t, port, `${head('POST /takes HTTP/1.1', ...known)}7\r\n{"a":1}\r\n0\r\n\r\n`)
+  t.match(await taken.answer, /^HTTP\/1.1 200 [\s\S]*\{"a":1\}$/)
+})
+
+t.test('what is broken behind a request leaves the answer to that request alone', async (t) => {
+  const { port } = await listening(t)
+  const { answer } = await talk(t, port, `${head('GET /later HTTP/1.1')}NONSENSE\r\n\r\n`)
+  const text = await answer
+  t.same(statuses(text), [200])
+  t.match(text, /later$/)
+  const chunked = ['Content-Type: image/x', 'Transfer-Encoding: chunked']
+  const refused = await talk(t, port, `${head('POST /takes HTTP/1.1', ...chunked)}5\r\nhello\r\n`)
+  await once(refused.socket, 'data')
+  refused.socket.write('NONSENSE\r\n')
+  t.same(statuses(await refused.answer), [415], 'and a request gets one answer')
+  const alone = await talk(t, port, 'NONSENSE\r\n\r\n')
+  t.same(statuses(await alone.answer), [400])
+})
+
+t.test('a body that drips on after its answer is cut off', async (t) => {
+  const { port } = await listening(t)
+  for (const line of ['POST /nowhere HTTP/1.1', 'GET /quick HTTP/1.1', 'GET /fast HTTP/1.1']) {
+    const { socket, answer } = await talk(t, port, head(line, 'Content-Type: text/x', 'Content-Length: 1000'))
+    const drip = setInterval(() => socket.write('x'), 300)
+    const text = await Promise.race([answer, sleep(25_000, 'still open')])
+    clearInterval(drip)
+    t.equal(statuses(text).length, 1, `${line} is answered, and closed`)
+  }
+})
+
+t.test('a reader that never reads its answer is cut off, and so is one that hardly does', async (t) => {
+  const { app, port } = await listening(t, { slowReaderSeconds: 3 })
+  await talk(t, port, head('GET /large HTTP/1.1'), { reads: false })
+  const hardly = await talk(t, port, head('GET /large HTTP/1.1'), { reads: false })
+  const sip = setInterval(() => hardly.socket.read(16), 200)
+  await sleep(2000)
+  t.equal(await connectionsLeft(app, 0, 0), 2, 'not at once')
+  t.equal(await connectionsLeft(app, 0, 8000), 0)
+  clearInterval(sip)
+})
+
+t.test('a slow reader that goes on gets all of its answer, over TLS too', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-tls-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const { certificate } = await openLocalAuthority({ dataDir: folder, hosts: ['localhost'] }, { now: () => new Date() })
+  for (const name of ['key', 'cert'] as const) writeFileSync(join(folder, name), certificate[name])
+  const secure = {
+    listen: { tls: { cert: join(folder, 'cert'), key: join(folder, 'key') } },
+    portal: { url: 'https://localhost:8080' },
+    studio: { url: 'https://localhost:8080' },
+  }
+  const plain = await listening(t, { slowReaderSeconds: 4 })
+  const tls = await listening(t, { slowReaderSeconds: 4 }, secure)
+  const sockets = [
+    connect({ port: plain.port, host: '127.0.0.1' }),
+    connectTls({ port: tls.port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false }),
+  ]
+  await Promise.all(
+    sockets.map(async (socket) => {
+      t.teardown(() => socket.destroy())
+      socket.write(head('GET /large HTTP/1.1', 'Connection: close'))
+      let bytes = 0
+      for await (const chunk of socket) {
+        bytes += chunk.length
+        await sleep(chunk.length / 3000)
+      }
+      t.ok(bytes > LARGE.length)
+    }),
+  )
+})
+
+t.test('one address has few connections that stand still, and others are not concerned', async (t) => {
+  const { app, port } = await listening(t, { slowReaderSeconds: 60, stalledPerAddress: 2 })
+  await Promise.all(Array.from({ length: 5 }, () => talk(t, port, head('GET /large HTTP/1.1'), { reads: false })))
+  const idle = await talk(t, port, head('GET /quick HTTP/1.1'))
+  await once(idle.socket, 'data')
+  await sleep(3000)
+  t.equal(await connectionsLeft(app, 0, 0), 6, 'not at once')
+  t.equal(await connectionsLeft(app, 3, 12_000), 3, 'two of them, and one that owes nothing')
+  idle.socket.write(head('GET /quick HTTP/1.1', 'Connection: close'))
+  t.same(statuses(await idle.answer), [200, 200])
+})
+
+t.test('an event stream that nobody reads ends, much later than any other answer', async (t) => {
+  const { app, port } = await listening(t, { slowReaderSeconds: 1 })
+  await Promise.all([1, 2, 3].map(() => talk(t, port, head('GET /events HTTP/1.1'), { reads: false })))
+  const sips = await talk(t, port, head('GET /events HTTP/1.1'), { reads: false })
+  // What is taken from the socket is made room for in the system by whole segments.
+  const sip = setInterval(() => sips.socket.read(256 * 1024), 100)
+  t.teardown(() => clearInterval(sip))
+  await talk(t, port, head('GET /events HTTP/1.1'))
+  t.equal(await connectionsLeft(app, 2, 20_000), 2, 'but those that read, however slowly')
+  await sleep(1500)
+  t.equal(await connectionsLeft(app, 0, 0), 2, 'for as long as they do')
+})
+
+t.test('an event stream that nobody reads for a while is left alone', async (t) => {
+  const { port } = await listening(t, { slowReaderSeconds: 10, stalledPerAddress: 1 })
+  const talks = await Promise.all([1, 2, 3].map(() => talk(t, port, head('GET /events HTTP/1.1'), { reads: false })))
+  await sleep(8000)
+  for (const { socket } of talks) {
+    let bytes = 0
+    socket.on('data', (chunk) => (bytes += chunk.length)).resume()
+    while (bytes < LARGE.length && !socket.destroyed) await sleep(50)
+    t.ok(bytes >= LARGE.length)
+  }
+})
+
+/** Waits until the server has no more connections than that; nothing of what it sent needs to be read. */
+async function connectionsLeft(app: FastifyInstance, most: number, ms: number): Promise<number> {
+  const until = performance.now() + ms
+  for (;;) {
+    const count = await new Promise<number>((done) => app.server.getConnections((_error, count) => done(count)))
+    if (count <= most || performance.now() > until) return count
+    await sleep(100)
+  }
+}

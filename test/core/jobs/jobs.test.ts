@@ -1,0 +1,520 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { type Clock, systemClock } from '../../../core/clock.ts'
+import { Database, type DatabaseDriver } from '../../../core/data/database.ts'
+import { type Bus, Events } from '../../../core/events.ts'
+import { BackgroundJob, type JobContext, Jobs, jobMigrations } from '../../../core/jobs/jobs.ts'
+import local from '../../../drivers/bus/local.ts'
+import postgres from '../../../drivers/database/postgres.ts'
+import sqlite from '../../../drivers/database/sqlite.ts'
+import { captureLog, driverContext, manualClock } from '../../kit/driver-context.ts'
+import { launchPostgres, needsPostgres, type Postgres } from '../../kit/postgres.ts'
+
+const POLL_MS = 20
+const SECOND = 1000
+
+/** One database and any number of nodes on it, each with connections of its own. */
+interface Ground {
+  dataDir: string
+  openDriver(): Promise<DatabaseDriver>
+}
+
+const grounds = {
+  async sqlite(t: Test): Promise<Ground> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gameyard-jobs-'))
+    t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+    const context = driverContext({ dataDir })
+    const config = { file: 'jobs.db', durability: 'full', busyTimeout: 5000 } as const
+    return { dataDir, openDriver: () => sqlite.create(config, context) }
+  },
+  async postgres(_t: Test, server?: Postgres): Promise<Ground> {
+    const url = await (server as Postgres).database()
+    const openDriver = () => postgres.create({ url, poolSize: 4, ssl: 'off' }, driverContext())
+    return { dataDir: '', openDriver }
+  },
+}
+
+interface NodeOptions {
+  clock?: Clock
+  bus?: Bus
+  concurrency?: number
+  pollMs?: number
+}
+
+async function startNode(t: Test, ground: Ground, { clock = systemClock, ...options }: NodeOptions = {}) {
+  const { log, lines } = captureLog()
+  const db = await Database.open(await ground.openDriver(), {
+    entities: [BackgroundJob],
+    migrations: jobMigrations,
+    log,
+    clock,
+  })
+  const bus = options.bus ?? (await local.create({}, driverContext()))
+  const events = new Events(bus, log, `node-${Math.random()}`)
+  await events.start()
+  const jobs = new Jobs({ pollMs: POLL_MS, ...options, db, clock, log, events })
+  t.teardown(async () => {
+    await jobs.stop(0)
+    await db.close()
+  })
+  const rows = () => db.em().find(BackgroundJob, {}, { orderBy: { id: 'asc' } })
+  return { db, jobs, rows, lines }
+}
+
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  t.test(`background jobs on ${dialect}`, dialect === 'postgres' ? needsPostgres : {}, async (t) => {
+    const server = dialect === 'postgres' ? await launchPostgres() : undefined
+    t.teardown(() => server?.remove())
+    const ground = (t: Test) => grounds[dialect](t, server)
+
+    await t.test('the migration makes exactly the table that the entity describes', async (t) => {
+      const driver = await (await ground(t)).openDriver()
+      const orm = await driver.open([BackgroundJob])
+      t.teardown(() => driver.close())
+      const statements = jobMigrations.flatMap((migration) => migration[dialect])
+      await driver.migrate(async (em) => {
+        for (const statement of statements) await em.execute(statement)
+      })
+      t.equal(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '')
+    })
+
+    await t.test('a job runs with its payload once its transaction has committed, and leaves no row', async (t) => {
+      const { db, jobs, rows } = await startNode(t, await ground(t), { pollMs: 60_000 })
+      const seen: JobContext[] = []
+      jobs.handle('greet', async (context) => void seen.push(context))
+      await jobs.start()
+      await sleep(50)
+      await db.transaction(async (em) => {
+        await jobs.enqueue(em, { name: 'greet', payload: { to: 'Ada', list: [1, null, 'ü'] } })
+        await sleep(50)
+        t.same(seen, [], 'not before the commit')
+      })
+      await until(() => seen.length === 1)
+      t.match(seen, [{ payload: { to: 'Ada', list: [1, null, 'ü'] }, attempt: 1 }], 'woken at once, without a poll')
+      await until(async () => (await rows()).length === 0)
+      t.same(await rows(), [])
+    })
+
+    await t.test('a transaction that rolls back leaves no job', async (t) => {
+      const { db, jobs, rows } = await startNode(t, await ground(t))
+      let ran = false
+      jobs.handle('never', async () => {
+        ran = true
+      })
+      await jobs.start()
+      const failing = db.transaction(async (em) => {
+        await jobs.enqueue(em, { name: 'never' })
+        throw new Error('changed my mind')
+      })
+      await t.rejects(failing, { message: 'changed my mind' })
+      await sleep(3 * POLL_MS)
+      t.same(await rows(), [])
+      t.notOk(ran)
+    })
+
+    await t.test('a job waits for its time, and one without a handler here is left alone', async (t) => {
+      const clock = manualClock()
+      const { db, jobs, rows } = await startNode(t, await ground(t), { clock })
+      const ran: unknown[] = []
+      jobs.handle('later', async ({ payload }) => void ran.push(payload))
+      await jobs.start()
+      const inAMinute = new Date(clock.now().getTime() + 60 * SECOND)
+      await jobs.enqueue(db.em(), { name: 'later', payload: 'one', runAt: inAMinute })
+      await jobs.enqueue(db.em(), { name: 'of-another-node' })
+      clock.advance(59 * SECOND)
+      await sleep(3 * POLL_MS)
+      t.same(ran, [])
+      clock.advance(SECOND)
+      await until(() => ran.length === 1)
+      t.same(ran, ['one'])
+      await until(async () => (await rows()).length === 1)
+      t.match(await rows(), [{ name: 'of-another-node', state: 'queued', attempts: 0 }])
+    })
+
+    await t.test('a failing job is tried again after 5, 10, 20 … seconds and is then kept as failed', async (t) => {
+      const clock = manualClock()
+      const { db, jobs, rows, lines } = await startNode(t, await ground(t), { clock })
+      const at: number[] = []
+      const start = clock.now().getTime()
+      jobs.handle(
+        'fragile',
+        async ({ attempt }) => {
+          at.push((clock.now().getTime() - start) / SECOND)
+          throw new Error(`attempt ${attempt} failed`)
+        },
+        { maxAttempts: 4 },
+      )
+      await jobs.start()
+      await jobs.enqueue(db.em(), { name: 'fragile', key: 'k', payload: 7 })
+      for (let second = 0; second < 40; second++) {
+        await settled(rows, clock)
+        clock.advance(SECOND)
+      }
+      t.same(at, [0, 5, 15, 35])
+      t.match(await rows(), [{ state: 'failed', error: 'attempt 4 failed', attempts: 4, dueAt: null, payload: 7 }])
+      t.match(
+        lines()
+          .filter(({ job }) => job === 'fragile')
+          .map(({ level }) => level),
+        ['warn', 'warn', 'warn', 'error'],
+      )
+
+      clock.advance(3600 * SECOND)
+      await sleep(3 * POLL_MS)
+      t.equal(at.length, 4, 'and is not tried any more')
+      await jobs.enqueue(db.em(), { name: 'fragile', key: 'k', payload: 8 })
+      await until(() => at.length === 5)
+      await settled(rows, clock)
+      t.match(await rows(), [{ state: 'queued', payload: 8, attempts: 1 }], 'until it is enqueued anew')
+    })
+
+    await t.test('a key stands for one waiting job: the newest payload, the earliest time', async (t) => {
+      const clock = manualClock()
+      const { db, jobs, rows } = await startNode(t, await ground(t), { clock })
+      const after = (seconds: number) => new Date(clock.now().getTime() + seconds * SECOND)
+      const enqueue = (payload: number, seconds: number) =>
+        jobs.enqueue(db.em(), { name: 'index', key: 'game-1', payload, runAt: after(seconds) })
+      await enqueue(1, 30)
+      await enqueue(2, 10)
+      await enqueue(3, 20)
+      await jobs.enqueue(db.em(), { name: 'index', key: 'game-2', payload: 4, runAt: after(5) })
+      const byKey = Object.fromEntries((await rows()).map((row) => [row.key, row]))
+      t.match(byKey, {
+        'game-1': { payload: 3, dueAt: after(10) },
+        'game-2': { payload: 4, dueAt: after(5) },
+      })
+      await Promise.all(Array.from({ length: 20 }, (_, index) => enqueue(index, 60)))
+      t.equal((await rows()).length, 2, 'however many enqueue it at once')
+    })
+
+    await t.test('a key enqueued while its job runs makes it run once more, with what is new', async (t) => {
+      const { db, jobs, rows } = await startNode(t, await ground(t))
+      const began: unknown[] = []
+      const gate = Promise.withResolvers<void>()
+      jobs.handle('index', async ({ payload }) => {
+        began.push(payload)
+        if (began.length === 1) await gate.promise
+      })
+      await jobs.start()
+      const enqueue = (payload: string) => jobs.enqueue(db.em(), { name: 'index', key: 'game', payload })
+      await enqueue('old')
+      await until(() => began.length === 1)
+      await enqueue('newer')
+      await enqueue('newest')
+      await sleep(3 * POLL_MS)
+      t.same(began, ['old'], 'never two at once')
+      gate.resolve()
+      await until(async () => (await rows()).length === 0)
+      t.same(began, ['old', 'newest'])
+    })
+
+    await t.test('a key enqueued while the last attempt fails is tried anew', async (t) => {
+      const { db, jobs, rows } = await startNode(t, await ground(t))
+      const began: unknown[] = []
+      const gate = Promise.withResolvers<void>()
+      jobs.handle(
+        'index',
+        async ({ payload, attempt }) => {
+          began.push([payload, attempt])
+          if (payload === 'new') return
+          await gate.promise
+          throw new Error('the old one can not be done')
+        },
+        { maxAttempts: 1 },
+      )
+      await jobs.start()
+      await jobs.enqueue(db.em(), { name: 'index', key: 'game', payload: 'old' })
+      await until(() => began.length === 1)
+      await jobs.enqueue(db.em(), { name: 'index', key: 'game', payload: 'new' })
+      gate.resolve()
+      await until(async () => (await rows()).length === 0)
+      t.same(began, [
+        ['old', 1],
+        ['new', 1],
+      ])
+    })
+
+    await t.test('an attempt that waits for its back-off counts anew when the job is enqueued', async (t) => {
+      const clock = manualClock()
+      const { db, jobs, rows } = await startNode(t, await ground(t), { clock })
+      const attempts: number[] = []
+      jobs.handle(
+        'fragile',
+        async ({ attempt }) => {
+          attempts.push(attempt)
+          throw new Error('not yet')
+        },
+        { maxAttempts: 2 },
+      )
+      await jobs.start()
+      for (const runs of [1, 2, 3]) {
+        await jobs.enqueue(db.em(), { name: 'fragile', key: 'k' })
+        await until(() => attempts.length === runs)
+        await settled(rows, clock)
+      }
+      t.same(attempts, [1, 1, 1])
+      t.match(await rows(), [{ state: 'queued', attempts: 1 }])
+    })
+
+    await t.test('a running job may plan its own next run', async (t) => {
+      const clock = manualClock()
+      const { db, jobs, rows } = await startNode(t, await ground(t), { clock })
+      let runs = 0
+      jobs.handle('reminder', async () => {
+        runs++
+        const runAt = new Date(clock.now().getTime() + 3600 * SECOND)
+        await jobs.enqueue(db.em(), { name: 'reminder', key: 'r', runAt })
+      })
+      await jobs.start()
+      await jobs.enqueue(db.em(), { name: 'reminder', key: 'r' })
+      await until(async () => runs === 1 && (await rows())[0]?.state === 'queued')
+      t.match(await rows(), [{ dueAt: new Date(clock.now().getTime() + 3600 * SECOND), attempts: 0, rerunAt: null }])
+      clock.advance(3600 * SECOND)
+      await until(() => runs === 2)
+      t.equal(runs, 2)
+    })
+
+    await t.test('two nodes share 60 jobs and never run one twice', async (t) => {
+      const shared = await ground(t)
+      const bus = await local.create({}, driverContext())
+      const nodes = [await startNode(t, shared, { bus }), await startNode(t, shared, { bus })] as const
+      const ran: Record<string, number> = {}
+      const by = [0, 0]
+      nodes.forEach(({ jobs }, index) => {
+        jobs.handle<string>('count', async ({ payload }) => {
+          ran[payload] = (ran[payload] ?? 0) + 1
+          by[index] = (by[index] ?? 0) + 1
+          await sleep(5)
+        })
+      })
+      await Promise.all(nodes.map(({ jobs }) => jobs.start()))
+      const [{ db, jobs, rows }] = nodes
+      await db.transaction(async (em) => {
+        for (let index = 0; index < 60; index++) await jobs.enqueue(em, { name: 'count', payload: `job ${index}` })
+      })
+      await until(async () => (await rows()).length === 0, 15_000)
+      t.equal(Object.keys(ran).length, 60)
+      t.ok(Object.values(ran).every((times) => times === 1))
+      t.ok(by[0] && by[1], `both nodes worked (${by.join(' and ')})`)
+    })
+
+    await t.test('a node runs no more handlers at once than it is told', async (t) => {
+      const { db, jobs, rows } = await startNode(t, await ground(t), { concurrency: 3 })
+      let [now, most] = [0, 0]
+      jobs.handle('busy', async () => {
+        most = Math.max(most, ++now)
+        await until(() => most >= 3)
+        await sleep(50) // in which a fourth would begin
+        now--
+      })
+      await jobs.start()
+      await db.transaction(async (em) => {
+        for (let index = 0; index < 12; index++) await jobs.enqueue(em, { name: 'busy' })
+      })
+      await until(async () => (await rows()).length === 0)
+      t.equal(most, 3)
+    })
+
+    await t.test('a lease is renewed for as long as the handler runs', async (t) => {
+      const shared = await ground(t)
+      const [one, two] = [await startNode(t, shared), await startNode(t, shared)]
+      let runs = 0
+      for (const { jobs } of [one, two]) {
+        const run = async () => {
+          runs++
+          await sleep(4500)
+        }
+        jobs.handle('long', run, { leaseSeconds: 1.5 })
+        await jobs.start()
+      }
+      await one.jobs.enqueue(one.db.em(), { name: 'long' })
+      await until(async () => (await one.rows()).length === 0, 15_000)
+      t.equal(runs, 1)
+    })
+
+    await t.test('an attempt that lost its lease is told, and can no longer decide over the job', async (t) => {
+      const { db, jobs, rows } = await startNode(t, await ground(t))
+      const lost = Promise.withResolvers<unknown>()
+      jobs.handle(
+        'slow',
+        async ({ signal }) => {
+          await once(signal, 'abort')
+          lost.resolve(signal.reason)
+        },
+        { leaseSeconds: 0.3 },
+      )
+      await jobs.start()
+      await jobs.enqueue(db.em(), { name: 'slow' })
+      await until(async () => (await rows())[0]?.state === 'running')
+      const later = new Date(Date.now() + 60 * SECOND)
+      await db.em().nativeUpdate(BackgroundJob, {}, { leaseId: 'another', dueAt: later })
+      t.match(await lost.promise, { message: 'the lease was lost' })
+      await sleep(3 * POLL_MS)
+      t.match(await rows(), [{ state: 'running', leaseId: 'another' }])
+    })
+
+    await t.test('stop waits for what ends in time and gives the rest back for the next start', async (t) => {
+      const shared = await ground(t)
+      const { db, jobs, rows } = await startNode(t, shared)
+      let ended = false
+      let aborted = false
+      jobs.handle('quick', async () => {
+        await sleep(100)
+        ended = true
+      })
+      jobs.handle('stubborn', ({ signal }) => {
+        signal.addEventListener('abort', () => {
+          aborted = true
+        })
+        return new Promise(() => {})
+      })
+      await jobs.start()
+      await jobs.enqueue(db.em(), { name: 'stubborn', payload: 1 })
+      await jobs.enqueue(db.em(), { name: 'quick' })
+      await until(async () => (await rows()).every(({ state }) => state === 'running'))
+      await jobs.enqueue(db.em(), { name: 'stubborn', payload: 2, runAt: new Date(Date.now() + 60 * SECOND) })
+      const began = Date.now()
+      await jobs.stop(300)
+      t.ok(Date.now() - began < 1000)
+      t.ok(ended)
+      t.ok(aborted)
+      t.match(await rows(), [
+        { payload: 1, state: 'queued', attempts: 0, leaseId: null },
+        { payload: 2, state: 'queued', attempts: 0 },
+      ])
+
+      const next = await startNode(t, shared)
+      const taken: JobContext[] = []
+      next.jobs.handle('stubborn', async (context) => void taken.push(context))
+      await next.jobs.start()
+      await until(() => taken.length === 1)
+      t.match(taken, [{ payload: 1, attempt: 1 }])
+    })
+
+    await t.test('a periodic job runs on one node at a time, each period once, errors or not', async (t) => {
+      const clock = manualClock()
+      const shared = await ground(t)
+      const nodes = [await startNode(t, shared, { clock }), await startNode(t, shared, { clock })] as const
+      let [now, most, runs] = [0, 0, 0]
+      for (const { jobs } of nodes) {
+        jobs.every('sweep', 60, async () => {
+          runs++
+          most = Math.max(most, ++now)
+          await sleep(10)
+          now--
+          if (runs === 2) throw new Error('on purpose')
+        })
+        await jobs.start()
+      }
+      const [{ rows, jobs, db }] = nodes
+      const runsAfter = async (seconds: number) => {
+        clock.advance(seconds * SECOND)
+        await sleep(5 * POLL_MS)
+        await settled(rows, clock)
+        return runs
+      }
+      t.equal(await runsAfter(0), 1, 'at once')
+      t.equal(await runsAfter(59), 1)
+      t.equal(await runsAfter(1), 2)
+      t.match(await rows(), [{ name: 'sweep', state: 'queued', error: 'on purpose' }])
+      t.equal(await runsAfter(60), 3)
+      t.match(await rows(), [{ error: null, attempts: 0 }])
+      t.equal(most, 1)
+      await t.rejects(jobs.enqueue(db.em(), { name: 'sweep' }), { message: /periodic job/ })
+
+      const restarted = await startNode(t, shared, { clock })
+      restarted.jobs.every('sweep', 20, async () => void runs++)
+      await restarted.jobs.start()
+      t.equal(await runsAfter(0), 3, 'a restart repeats no turn')
+      t.equal(await runsAfter(20), 4, 'and a shorter period holds from then on')
+    })
+  })
+}
+
+t.test('a job whose worker was killed runs on another node when the lease ends, and fails in the end', async (t) => {
+  const ground = await grounds.sqlite(t)
+  const { db, jobs, rows, lines } = await startNode(t, ground)
+  await jobs.enqueue(db.em(), { name: 'endless' })
+
+  const killed = async () => {
+    const script = fileURLToPath(new URL('jobs-worker.ts', import.meta.url))
+    const child = spawn(process.execPath, [script, ground.dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [said] = await once(child.stdout, 'data')
+    const dead = once(child, 'exit')
+    child.kill('SIGKILL')
+    await dead
+    return String(said).trim()
+  }
+  t.equal(await killed(), 'started attempt 1')
+  t.match(await rows(), [{ state: 'running', attempts: 1 }])
+  t.equal(await killed(), 'started attempt 2')
+
+  const attempts: number[] = []
+  let failing = true
+  jobs.handle(
+    'endless',
+    async ({ attempt }) => {
+      attempts.push(attempt)
+      if (failing) throw new Error('not yet')
+    },
+    { maxAttempts: 4, backoffSeconds: 0.05 },
+  )
+  await jobs.start()
+  await until(() => attempts.length === 1)
+  failing = false
+  await until(async () => (await rows()).length === 0)
+  t.same(attempts, [3, 4])
+  t.match(
+    lines().filter(({ level }) => level === 'warn'),
+    [{ msg: 'took over a job from a lost worker' }, { msg: 'a job failed and will be tried again' }],
+  )
+})
+
+t.test('a job that kills its worker each time is given up', async (t) => {
+  const clock = manualClock()
+  const { db, jobs, rows } = await startNode(t, await grounds.sqlite(t), { clock })
+  let ran = false
+  const run = async () => {
+    ran = true
+  }
+  jobs.handle('poison', run, { maxAttempts: 2 })
+  await jobs.enqueue(db.em(), { name: 'poison' })
+  // As two workers left it that died: the second attempt's lease has ended.
+  await db.em().nativeUpdate(BackgroundJob, {}, { state: 'running', attempts: 2, leaseId: 'gone' })
+  await jobs.start()
+  await until(async () => (await rows())[0]?.state === 'failed')
+  t.match(await rows(), [{ state: 'failed', error: 'The worker was lost.', dueAt: null }])
+  t.notOk(ran)
+})
+
+t.test('a job that was asked for again while its last worker died is tried anew', async (t) => {
+  const clock = manualClock()
+  const { db, jobs, rows } = await startNode(t, await grounds.sqlite(t), { clock })
+  const began: unknown[] = []
+  jobs.handle('index', async ({ payload, attempt }) => void began.push([payload, attempt]), { maxAttempts: 2 })
+  const enqueue = (payload: string) => jobs.enqueue(db.em(), { name: 'index', key: 'game', payload })
+  await enqueue('old')
+  await db.em().nativeUpdate(BackgroundJob, {}, { state: 'running', attempts: 2, leaseId: 'gone' })
+  await enqueue('new')
+  await jobs.start()
+  await until(async () => (await rows()).length === 0 || (await rows())[0]?.state === 'failed')
+  t.same(await rows(), [])
+  t.same(began, [['new', 1]], 'once, and as it was asked for last')
+})
+
+/** Waits until nothing runs and nothing is due. */
+async function settled(rows: () => Promise<BackgroundJob[]>, clock: Clock): Promise<void> {
+  const isOpen = ({ state, dueAt }: BackgroundJob) => state === 'running' || (dueAt != null && dueAt <= clock.now())
+  await until(async () => !(await rows()).some(isOpen))
+}
+
+async function until(condition: () => boolean | Promise<boolean>, patienceMs = 30_000): Promise<void> {
+  const deadline = Date.now() + patienceMs
+  while (!(await condition()) && Date.now() < deadline) await sleep(5)
+}

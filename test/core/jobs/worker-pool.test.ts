@@ -1,0 +1,114 @@
+import t, { type Test } from 'tap'
+import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
+
+/** Answers `{ thread }`, after `busyMs` of work; or breaks as it is told to. */
+const PROGRAM = `
+const { parentPort, threadId } = require('node:worker_threads')
+parentPort.on('message', ({ busyMs = 0, fail, grow }) => {
+  if (fail) throw new Error(fail)
+  const kept = []
+  while (grow) kept.push(new Array(1e6).fill({}))
+  const end = Date.now() + busyMs
+  while (Date.now() < end);
+  parentPort.postMessage({ thread: threadId })
+})`
+
+interface Task {
+  busyMs?: number
+  fail?: string
+  grow?: boolean
+}
+
+function poolOf(t: Test, { idleMs = 60_000, program = async () => PROGRAM, endsItself = false } = {}) {
+  const pool = new WorkerPool<Task, { thread: number }>({ name: 'test', program, idleMs, heapMb: 64, endsItself })
+  t.teardown(() => pool.close())
+  return pool
+}
+
+t.test('tasks share a few threads, which are used again', async (t) => {
+  const pool = poolOf(t)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => pool.run({ busyMs: 5 })))
+  const threads = new Set(answers.map(({ thread }) => thread))
+  t.ok(threads.size >= 1 && threads.size <= pool.threads, `${threads.size} of ${pool.threads}`)
+})
+
+t.test('what one task breaks, the next does not see', async (t) => {
+  const pool = poolOf(t)
+  const abort = new AbortController()
+  await t.rejects(pool.run({ fail: 'broken' }), { message: 'broken' })
+  await t.rejects(pool.run({ grow: true }), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
+  await t.rejects(pool.run({ busyMs: 600_000 }, { longestMs: 100 }), WorkTookTooLong)
+  setTimeout(() => abort.abort(new Error('nobody wants it any more')), 100)
+  await t.rejects(pool.run({ busyMs: 600_000 }, { signal: abort.signal }), { message: 'nobody wants it any more' })
+  await t.rejects(pool.run({}, { signal: abort.signal }), { message: 'nobody wants it any more' })
+  t.ok((await pool.run({})).thread)
+})
+
+t.test('who gives up while waiting passes the turn on', async (t) => {
+  const pool = poolOf(t)
+  const abort = new AbortController()
+  const busy = Array.from({ length: pool.threads }, () => pool.run({ busyMs: 200 }))
+  const given = pool.run({}, { signal: abort.signal })
+  const next = Array.from({ length: 3 }, () => pool.run({}))
+  abort.abort(new Error('given up'))
+  await t.rejects(given, { message: 'given up' })
+  t.equal((await Promise.all([...busy, ...next])).length, pool.threads + 3)
+})
+
+t.test('a task that can not be sent, or was given up before it began, fails alone', async (t) => {
+  const pool = poolOf(t)
+  const abort = new AbortController()
+  const program = async () => {
+    abort.abort(new Error('given up'))
+    return PROGRAM
+  }
+  await t.rejects(poolOf(t, { program }).run({}, { signal: abort.signal }), { message: 'given up' })
+  await t.rejects(pool.run({ fail: (() => {}) as unknown as string }), { name: 'DataCloneError' })
+  t.ok((await pool.run({})).thread)
+})
+
+t.test('a thread that nobody needs ends', async (t) => {
+  const pool = poolOf(t, { idleMs: 1 })
+  const { thread } = await pool.run({})
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.not((await pool.run({})).thread, thread)
+})
+
+t.test('a program that cannot be read fails its task, and takes no place', async (t) => {
+  let readable = false
+  const program = async () => {
+    if (!readable) throw new Error('no such program')
+    return PROGRAM
+  }
+  const pool = poolOf(t, { program })
+  for (let i = 0; i < pool.threads + 2; i++) await t.rejects(pool.run({}), { message: 'no such program' })
+  readable = true
+  t.ok((await pool.run({})).thread)
+})
+
+t.test('closing ends what is at work and what waits', async (t) => {
+  const pool = poolOf(t)
+  const works = Array.from({ length: pool.threads + 2 }, () => pool.run({ busyMs: 600_000 }))
+  const ends = Promise.allSettled(works)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await pool.close()
+  t.strictSame([...new Set((await ends).map(({ status }) => status))], ['rejected'])
+  await t.rejects(pool.run({}), { message: 'the process stops' })
+})
+
+t.test('a program that ends itself is asked to, does what it is at, and what came of that is not wanted', async (t) => {
+  const program = async () =>
+    `require('node:worker_threads').parentPort.on('message', (task) => { if (task === null) process.exit() })\n${PROGRAM}`
+  const pool = poolOf(t, { program, endsItself: true })
+  const abort = new AbortController()
+  await pool.run({})
+  const given = pool.run({ busyMs: 300 }, { signal: abort.signal })
+  setTimeout(() => abort.abort(new Error('nobody wants it any more')), 50)
+  await t.rejects(given, { message: 'nobody wants it any more' })
+  await t.rejects(pool.run({ fail: 'broken' }), { message: 'broken' }, 'one that breaks is not waited for')
+  t.ok((await pool.run({})).thread, 'and another takes its place')
+  const last = pool.run({ busyMs: 300 }).catch((error) => error)
+  await pool.close()
+  t.ok(await last)
+  await t.rejects(pool.run({}), { message: 'the process stops' })
+})

@@ -1,0 +1,195 @@
+// Real sockets: a port for each game, for networks without wildcard names.
+import { once } from 'node:events'
+import { type Agent, request } from 'node:http'
+import { connect, createServer, type Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { definePlugin } from '../../../core/plugin.ts'
+import { startKernel } from '../../kit/kernel.ts'
+import { startPlatform } from '../../kit/platform.ts'
+import { headersOf, signInTo } from '../../plugins/multiplayer/kit.ts'
+
+const arrived = new Set<string>()
+
+/** Waits until an address has been asked for. */
+async function asked(path: string): Promise<void> {
+  while (!arrived.delete(path)) await sleep(5)
+}
+
+const site = definePlugin({ name: 'site' }, async (app) => {
+  const game = { config: { auth: 'none' as const }, constraints: { origin: 'game' } }
+  app.get('/which', game, async (request) => {
+    const site = app.origins.of(request.raw)
+    return site.kind === 'game' ? site.slug : site.kind
+  })
+  app.addHook('onRequest', async ({ url }) => void arrived.add(url))
+  app.get('/slow', game, async () => {
+    await sleep(400)
+    await app.db.ping()
+    return 'done'
+  })
+  app.get('/hangs', game, () => new Promise(() => {}))
+  app.get('/which-portal', { config: { auth: 'none' }, constraints: { origin: 'portal' } }, async () => 'portal')
+})
+
+/** As many free ports as are asked for, each other's neighbours or not. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, () => occupy(0)))
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return ports
+}
+
+const occupy = async (port: number): Promise<Server> => {
+  const server = createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+async function start(t: Test, config: Record<string, unknown> = {}) {
+  const [own = 0, first = 0, second = 0] = await freePorts(3)
+  const app = await startKernel(t, {
+    plugins: [site],
+    config: {
+      listen: { host: '127.0.0.1', port: own },
+      portal: { url: `http://gameyard.test:${own}` },
+      games: { origins: 'port' },
+      ...config,
+    },
+  })
+  return { app, own, first, second }
+}
+
+async function listen(app: FastifyInstance, port: number): Promise<void> {
+  await app.listen({ host: '127.0.0.1', port })
+  await app.gamePorts.listen()
+}
+
+interface Answer {
+  status: number
+  text: string
+}
+
+/** Asks a port of this machine under a Host of one's choice. */
+function ask(port: number, path: string, host = `gameyard.test:${port}`, agent?: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ port, host: '127.0.0.1', path, headers: { host }, ...(agent ? { agent } : {}) })
+    outgoing.on('error', reject)
+    outgoing.on('response', async (incoming) => {
+      const chunks = await incoming.toArray().catch(reject)
+      resolve({ status: incoming.statusCode ?? 0, text: Buffer.concat(chunks ?? []).toString() })
+    })
+    outgoing.end()
+  })
+}
+
+t.test('each game answers at its own port, and the Host decides which game is meant', async (t) => {
+  const { app, own, first, second } = await start(t)
+  await app.gamePorts.assign('pong', first)
+  await listen(app, own)
+  await app.gamePorts.assign('snake', second)
+  t.equal((await ask(first, '/which')).text, 'pong', 'one that had its port before the start')
+  t.equal((await ask(second, '/which')).text, 'snake', 'one that came while the server ran')
+  t.equal((await ask(own, '/which-portal')).text, 'portal')
+  t.equal(app.origins.game('snake'), `http://gameyard.test:${second}`)
+
+  t.equal((await ask(first, '/which', `gameyard.test:${second}`)).text, 'snake', 'the Host, not the socket')
+  t.equal((await ask(second, '/which-portal', `gameyard.test:${own}`)).text, 'portal')
+  t.equal((await ask(first, '/which-portal')).status, 404, 'the portal does not answer under the name of a game')
+  t.equal((await ask(own, '/which')).status, 404, 'nor a game under the name of the portal')
+  t.equal((await ask(first, '/which', `elsewhere.test:${first}`)).status, 421)
+  t.equal((await ask(first, '/which', `gameyard.test:${own + 1}`)).status, 421, 'a port that no game has')
+
+  await app.gamePorts.assign('pong-deluxe', first)
+  t.equal((await ask(first, '/which')).text, 'pong-deluxe', 'a game that moved to another slug keeps its port')
+})
+
+t.test('a game whose port another program has stops the start with one sentence', async (t) => {
+  const { app, own, first } = await start(t)
+  const other = await occupy(first)
+  t.teardown(() => other.close())
+  await app.gamePorts.assign('pong', first)
+  const refused = await listen(app, own).catch((error: Error) => error)
+  t.match(refused, {
+    name: 'StartupError',
+    message: new RegExp(`^Port ${first}, which belongs to a game, .*EADDRINUSE`),
+  })
+})
+
+t.test('a game that comes while the server runs does not get the port of another program', async (t) => {
+  const { app, own, first, second } = await start(t)
+  const other = await occupy(first)
+  t.teardown(() => other.close())
+  await listen(app, own)
+  await t.rejects(app.gamePorts.assign('pong', first), { name: 'StartupError' })
+  t.same(app.origins.gamePorts(), [], 'the port leads nowhere')
+  await app.gamePorts.assign('pong', second)
+  t.equal((await ask(second, '/which')).text, 'pong', 'another one serves')
+})
+
+t.test('a stop ends every port, and lets requests there finish while their ground still stands', async (t) => {
+  const { app, own, first, second } = await start(t)
+  await app.gamePorts.assign('pong', first)
+  await app.gamePorts.assign('snake', second)
+  await listen(app, own)
+  const slow = ask(first, '/slow')
+  await asked('/slow')
+  const began = performance.now()
+  await app.close()
+  t.match(await slow, { status: 200, text: 'done' })
+  t.ok(performance.now() - began < 3000, 'without waiting for the deadline')
+  for (const port of [own, first, second])
+    await t.rejects(ask(port, '/which'), { code: 'ECONNREFUSED' }, `port ${port}`)
+})
+
+t.test('a stop ends in time although a handler hangs on a game port', async (t) => {
+  const { app, own, first } = await start(t, { limits: { shutdownSeconds: 1 } })
+  await app.gamePorts.assign('pong', first)
+  await listen(app, own)
+  const hanging = t.rejects(ask(first, '/hangs'))
+  await asked('/hangs')
+  const began = performance.now()
+  await app.close()
+  t.ok(performance.now() - began < 2000)
+  await hanging
+})
+
+t.test('without rooms an upgrade on a game port is answered, not left open', async (t) => {
+  const { app, own, first } = await start(t)
+  await app.gamePorts.assign('pong', first)
+  await listen(app, own)
+  const socket = connect(first, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.write(
+    `GET /which HTTP/1.1\r\nHost: gameyard.test:${first}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  )
+  const [answer] = await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })
+  t.match(String(answer), /^HTTP\/1.1 400 /)
+})
+
+t.test('two games of the platform have an origin each, with sign-in and rooms', async (t) => {
+  const platform = await startPlatform(t, { listen: true, config: { games: { origins: 'port' } } })
+  const player = await platform.signUp()
+  const [pong, snake] = [
+    await platform.game(player, { title: 'Pong' }),
+    await platform.game(player, { title: 'Snake' }),
+  ]
+  t.not(pong.url, snake.url)
+  t.match(pong.oauth.redirectUri, new RegExp(`^${pong.url}/auth/`))
+  for (const game of [pong, snake]) {
+    const { host, port, hostname } = new URL(game.url)
+    t.equal(hostname, 'localhost')
+    const mp = await ask(Number(port), '/mp', host)
+    t.match(JSON.parse(mp.text), { enabled: true, rooms: `ws://${host}/mp/rooms/{roomId}` }, host)
+    await signInTo(player, host)
+    const { default: WebSocket } = await import('ws')
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/mp/rooms/lobby`, { headers: headersOf(player, host) })
+    t.teardown(() => socket.terminate())
+    const [frame] = await once(socket, 'message', { signal: AbortSignal.timeout(30_000) })
+    t.match(JSON.parse(String(frame)), { t: 'welcome' }, `the upgrade passes on at ${host}`)
+  }
+  const stolen = { ...headersOf(player, new URL(pong.url).host), host: new URL(snake.url).host }
+  const { body } = await platform.stranger.get('/auth/service/session', { host: stolen.host, headers: stolen })
+  t.same(body, { signedIn: false }, 'a session of one game is none at the other, though cookies do not separate ports')
+})

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { hasPrograms } from '../components.ts'
+import { startChromium } from './chromium.ts'
+import type { ContextOptions, Driver, DriverContext, DriverOptions, EngineName } from './driver.ts'
+import { startFirefox } from './firefox.ts'
+import { Names } from './names.ts'
+import { EnginePage } from './page.ts'
+import { startWebKit } from './webkit.ts'
+
+export type { EngineName } from './driver.ts'
+
+export const ENGINES = ['chromium', 'firefox', 'webkit'] as const
+
+/** Each with the programs that it needs. */
+const START: Record<EngineName, (t: Test, options: DriverOptions) => Promise<Driver | null>> = {
+  chromium: startChromium,
+  firefox: async (t, options) => {
+    const programs = options.graphics ? ['firefox-esr', 'Xvfb'] : ['firefox-esr']
+    return hasPrograms(t, ...programs) ? startFirefox(options) : null
+  },
+  webkit: async (t, options) => (hasPrograms(t, 'WebKitWebDriver', 'Xvfb') ? startWebKit(options) : null),
+}
+
+/** A browser of one engine, for as many people as a test has. */
+export interface Engine {
+  name: EngineName
+  /** Opens the browser of one person: its cookies and storage are its own. Self-made certificates are taken. */
+  newContext(options?: Partial<ContextOptions> & { base?: string }): Promise<EngineContext>
+  /** Has https for a domain of `.test`, and everything under it, lead to a port of this machine. */
+  route(domain: string, port: number): void
+}
+
+/**
+ * Starts a browser for a test, and ends it with the test, whatever happens. Answers null, after marking the test as
+ * skipped, where the machine does not have it; under CI=true that is a failure. Starting one takes a second or two:
+ * once a file is enough.
+ */
+export async function openEngine(
+  t: Test,
+  name: EngineName,
+  options: Omit<DriverOptions, 'names'> = {},
+): Promise<Engine | null> {
+  const names = new Names()
+  t.teardown(() => names.close())
+  const driver = await START[name](t, { ...options, names })
+  if (!driver) return null
+  t.teardown(() => driver.close())
+  return {
+    name,
+    route: names.route,
+    async newContext({ base, ...given } = {}) {
+      const all = { width: 1280, height: 900, colorScheme: 'light', cookies: [], ...given } as const
+      return new EngineContext(await driver.newContext(all), base)
+    },
+  }
+}
+
+/** Somebody's browser. */
+export class EngineContext {
+  readonly #context: DriverContext
+  readonly #base: string | undefined
+
+  constructor(context: DriverContext, base: string | undefined) {
+    this.#context = context
+    this.#base = base
+  }
+
+  async newPage(): Promise<EnginePage> {
+    return new EnginePage(await this.#context.newPage(), this.#base)
+  }
+
+  async pages(): Promise<EnginePage[]> {
+    return (await this.#context.pages()).map((page) => new EnginePage(page, this.#base))
+  }
+
+  /** Does what opens a window, and waits for it. */
+  async popup(act: () => Promise<unknown>): Promise<EnginePage> {
+    const before = new Set((await this.pages()).map(({ id }) => id))
+    await act()
+    for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(40)) {
+      const opened = (await this.pages()).find(({ id }) => !before.has(id))
+      if (opened) return opened
+    }
+    throw new Error('No window was opened.')
+  }
+
+  close(): Promise<void> {
+    return this.#context.close()
+  }
+}

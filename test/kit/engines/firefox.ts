@@ -1,0 +1,148 @@
+import type { BrowserContext, ElementHandle, Frame, Page } from 'puppeteer-core'
+import { isExternal } from '../browser.ts'
+import { endWithThisProcess } from '../watchdog.ts'
+import { startDisplay } from './display.ts'
+import {
+  type ContextOptions,
+  type Driver,
+  type DriverContext,
+  type DriverOptions,
+  type DriverPage,
+  WHOLE_PAGE,
+  wholePage,
+} from './driver.ts'
+import { DIRECT } from './recording.ts'
+import { wrapFrames, wrapPages } from './wrap.ts'
+
+const executablePath = '/usr/bin/firefox-esr'
+
+type Scheme = ContextOptions['colorScheme']
+
+/** Firefox by WebDriver BiDi, with Puppeteer: a distribution's Firefox understands nothing else. */
+export async function startFirefox({ names, graphics = false, firefoxPreferences }: DriverOptions): Promise<Driver> {
+  // Imported here: it is large, and most tests never need it.
+  const { default: puppeteer } = await import('puppeteer-core')
+  const proxyPort = await names.startProxy()
+  // It draws 3D on a display only.
+  const display = graphics ? await startDisplay() : null
+  const launch = async (colorScheme: Scheme) => {
+    const browser = await puppeteer.launch({
+      ...{ browser: 'firefox', executablePath, headless: !display, acceptInsecureCerts: true, defaultViewport: null },
+      ...(display ? { env: { ...process.env, DISPLAY: display.name } } : {}),
+      extraPrefsFirefox: {
+        ...preferences(proxyPort, colorScheme),
+        'webgl.force-enabled': graphics,
+        ...firefoxPreferences,
+      },
+    })
+    const { pid } = browser.process() ?? {}
+    const ended = pid ? endWithThisProcess(pid) : () => {}
+    return { browser, close: () => browser.close().finally(ended) }
+  }
+  // The colour scheme is a preference of the whole browser.
+  const running = new Map<Scheme, ReturnType<typeof launch>>()
+  const browserFor = (scheme: Scheme) => {
+    const one = running.get(scheme) ?? launch(scheme)
+    running.set(scheme, one)
+    return one
+  }
+  await browserFor('light')
+  return {
+    async newContext({ width, height, colorScheme, cookies }) {
+      const { browser } = await browserFor(colorScheme)
+      const context = await browser.createBrowserContext()
+      for (const { name, value, url } of cookies) {
+        const { hostname: domain, protocol } = new URL(url)
+        await context.setCookie({ name, value, domain, path: '/', secure: protocol === 'https:', sameSite: 'Lax' })
+      }
+      return contextOf(context, { width, height })
+    },
+    async close() {
+      await Promise.all([...running.values()].map(async (one) => (await one).close()))
+      display?.close()
+    },
+  }
+}
+
+const preferences = (proxyPort: number, colorScheme: Scheme) => ({
+  'network.proxy.type': 1,
+  'network.proxy.ssl': '127.0.0.1',
+  'network.proxy.ssl_port': proxyPort,
+  'network.proxy.no_proxies_on': DIRECT,
+  'layout.css.prefers-color-scheme.content-override': colorScheme === 'dark' ? 0 : 1,
+  'ui.prefersReducedMotion': 1,
+  // As on a phone: beside the page a bar would take its room.
+  'ui.useOverlayScrollbars': 1,
+  // Nothing of its own goes out.
+  'app.normandy.enabled': false,
+  'app.update.enabled': false,
+  'browser.safebrowsing.malware.enabled': false,
+  'browser.safebrowsing.phishing.enabled': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+})
+
+function contextOf(context: BrowserContext, size: { width: number; height: number }): DriverContext {
+  const driverPage = wrapPages(pageOf)
+  return {
+    async newPage() {
+      const page = await context.newPage()
+      await page.setViewport(size)
+      return driverPage(page)
+    },
+    pages: async () => (await context.pages()).map(driverPage),
+    close: () => context.close(),
+  }
+}
+
+function pageOf(page: Page): DriverPage {
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warn') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('request', (request) => {
+    if (isExternal(request.url())) complaints.push(`external request: ${request.url()}`)
+  })
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText
+    // Aborted is what the browser calls a request of a page that was left meanwhile.
+    if (reason !== 'NS_BINDING_ABORTED') complaints.push(`failed: ${request.url()} ${reason}`)
+  })
+  return {
+    ...frameOf(page.mainFrame()),
+    id: page,
+    complaints,
+    goto: (url) => goTo(page, url),
+    url: async () => page.url(),
+    press: (key) => page.keyboard.press(key as 'Enter'),
+    resize: (width, height) => page.setViewport({ width, height }),
+    async screenshot(fullPage) {
+      if (!fullPage) return Buffer.from(await page.screenshot())
+      const size = (await page.evaluate(WHOLE_PAGE)) as [number, number]
+      return Buffer.from(await page.screenshot({ clip: wholePage(size), captureBeyondViewport: true }))
+    },
+    close: () => page.close(),
+  }
+}
+
+/**
+ * Puppeteer waits not only for the new page, but also for the end of the frames of the one that is left, and begins to
+ * once the new one is loaded: for ever, if they ended before. So where there are frames, that it is loaded is enough.
+ */
+async function goTo(page: Page, url: string): Promise<void> {
+  const framed = page.mainFrame().childFrames().length > 0
+  const loaded = new Promise<void>((resolve) => {
+    const navigated = (frame: Frame) => {
+      if (frame !== page.mainFrame()) return
+      page.off('framenavigated', navigated)
+      page.once('load', () => resolve())
+    }
+    if (framed) page.on('framenavigated', navigated)
+  })
+  const gone = page.goto(url)
+  gone.catch(() => {}) // it may give up long after we went on
+  await Promise.race([gone, loaded])
+}
+
+const frameOf = wrapFrames((element: ElementHandle<HTMLInputElement>, path: string) => element.uploadFile(path))

@@ -1,0 +1,26 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/**
+ * Starts a program that serves the platform, and waits until it is ready. It ends when nobody holds its standard input
+ * any more: with this process, however that ends.
+ *
+ * @param program a file of TypeScript, run with the folder, the port and `rest` as its arguments
+ */
+export async function startKillable(
+  program: string,
+  { folder, port, rest }: { folder: string; port: number; rest: readonly string[] },
+): Promise<ChildProcess> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const child = spawn(process.execPath, [program, folder, String(port), ...rest], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+    env: { PATH, NODE_COMPILE_CACHE },
+  })
+  for (let tries = 0; tries < 600; tries++) {
+    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`)
+    const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
+    if (answer?.ok) return child
+    await sleep(50)
+  }
+  throw new Error('The server did not come up.')
+}

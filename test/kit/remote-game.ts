@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { signUpAt } from './remote-sign-up.ts'
+
+/** A game at a server of its own process, and its maker. */
+export interface PublishedGame {
+  id: string
+  slug: string
+  /** Of the maker. */
+  name: string
+  /** With which the maker is signed in at the portal. */
+  cookie: string
+}
+
+/** Signs a maker up at a server of its own process, who publishes a game of these files. */
+export async function publishAt(portal: string, files: Record<string, string>): Promise<PublishedGame> {
+  const name = 'Maker'
+  const headers = await signUpAt(portal, name)
+  const ask = async (path: string, body: unknown = {}) => {
+    const answer = await fetch(portal + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
+    return answer.json()
+  }
+  const scopes = ['games:write', 'deployments:write']
+  const { token } = await ask('/api/tokens', { label: 'test', scopes, expiresInDays: null })
+  const { cookie = '' } = headers
+  Object.assign(headers, { authorization: `Bearer ${token}`, cookie: '' })
+  const { id, slug } = await ask('/api/games', { title: 'Pong', description: 'A game.', settings: { multiplayer: {} } })
+  const list = Object.entries(files).map(([path, content]) => ({
+    ...{ path, size: Buffer.byteLength(content) },
+    sha256: createHash('sha256').update(content).digest('hex'),
+  }))
+  const { deployId, uploads } = await ask('/api/deploy', { gameId: id, files: list })
+  for (const { path, uploadUrl, method, headers } of uploads) {
+    const stored = await fetch(uploadUrl, { method, headers, body: files[path] ?? '' })
+    if (!stored.ok) throw new Error(await stored.text())
+  }
+  await ask(`/api/deploy/${deployId}/finalize`)
+  return { id, slug, name, cookie }
+}
+
+/** Asks this machine for an address of any name, as its proxy would. */
+export function ask(port: number, url: string, headers: Record<string, string> = {}) {
+  const { host, pathname, search } = new URL(url)
+  return new Promise<{ status: number; location: string | undefined; cookies: string[]; body: string }>(
+    (resolve, reject) => {
+      const around = { host, 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1', ...headers }
+      const answered = async (response: IncomingMessage) =>
+        resolve({
+          status: response.statusCode ?? 0,
+          location: response.headers.location,
+          cookies: (response.headers['set-cookie'] ?? []).map((line) => line.split(';')[0] as string),
+          body: await text(response),
+        })
+      get({ host: '127.0.0.1', port, path: pathname + search, headers: around }, (response) =>
+        answered(response).catch(reject),
+      ).on('error', reject)
+    },
+  )
+}
+
+/** Signs somebody who is signed in to the portal in to a game, as a browser does. @returns the game's cookie */
+export async function signInAt(port: number, game: string, portalCookie: string): Promise<string> {
+  const started = await ask(port, `${game}/auth/service/start`)
+  const authorized = await ask(port, started.location ?? '', { cookie: portalCookie })
+  const callback = authorized.location ?? ''
+  if (!callback.startsWith(`${game}/auth/service/callback?`)) throw new Error(`It leads to ${callback}.`)
+  const back = await ask(port, callback, { cookie: started.cookies.join('; ') })
+  if (back.status !== 302) throw new Error(`The sign-in ended with ${back.status}: ${back.body}`)
+  return back.cookies.find((one) => /service_session=./.test(one)) ?? ''
+}

@@ -1,0 +1,3 @@
+import { testEmbeddedGames } from './embedded-suite.ts'
+
+testEmbeddedGames('webkit')

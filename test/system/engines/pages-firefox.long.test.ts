@@ -1,0 +1,4 @@
+import t from 'tap'
+import { testEveryPage } from './every-page.ts'
+
+testEveryPage(t, 'firefox')

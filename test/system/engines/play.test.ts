@@ -1,0 +1,93 @@
+// The play page in the engines of Chrome, Firefox and Safari: the game in its frame, and its player signed in there. The
+// long form plays on https across sites and in the LAN mode too.
+import t, { type Test } from 'tap'
+import { ENGINES, type Engine, openEngine } from '../../kit/engines/engine.ts'
+import { cookiesOf } from '../../kit/engines/pages.ts'
+import { ALL } from '../../kit/extent.ts'
+import { type Platform, startPlatform } from '../../kit/platform.ts'
+import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
+import { deploy } from '../../plugins/deploy/build.ts'
+
+const GAME = `<!doctype html><html lang="en"><title>Duo</title><h1>A game</h1><p id="who">…</p>
+<script type="module">
+  const { signedIn, user } = await (await fetch('/auth/service/session')).json()
+  performance.mark('known')
+  who.textContent = signedIn ? 'You are ' + user.name + '.' : 'You are signed out.'
+</script></html>`
+
+/** From the navigation to the play page until the game in its frame knows its player, without a press. */
+const SOON_MS = 2000
+/** The fastest counts: the machine may be at other work during one. */
+const TRIES = 3
+/** On the clock that all documents of a browser have in common. */
+const KNOWN_AT = "performance.timeOrigin + performance.getEntriesByName('known')[0].startTime"
+
+/** Firefox says aloud how it is found out that a frame over plain http keeps no cookie. */
+const EXPECTED = /Cookie “service_session” has been rejected because it is in a cross-site context/
+
+interface Mode {
+  /** On one site the frame's cookie is that of the game at its own address as well. */
+  oneSite?: boolean
+}
+
+async function playsFramed(t: Test, engine: Engine, platform: Platform, { oneSite = false }: Mode = {}): Promise<void> {
+  const ada = await platform.signUp({ name: 'Ada' })
+  const game = await platform.game(ada, { title: 'Duo' })
+  await deploy(platform, await platform.program(ada), game.id, { 'index.html': GAME })
+  const context = await engine.newContext({ base: platform.portal, cookies: cookiesOf(platform, ada) })
+  const page = await context.newPage()
+  const frame = page.frame('.play iframe')
+  let fastest = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < TRIES && fastest >= SOON_MS; tries++) {
+    await page.goto('/games/duo')
+    await frame.see({ text: 'You are Ada.' })
+    fastest = Math.min(
+      fastest,
+      (await frame.evaluate<number>(KNOWN_AT)) - (await page.evaluate<number>('performance.timeOrigin')),
+    )
+  }
+  t.ok(fastest < SOON_MS, `signed in in the frame after ${Math.round(fastest)} ms, without a press`)
+  const complaints = page.complaints.filter((text) => !EXPECTED.test(text))
+  t.same(complaints, [], 'nothing is wrong')
+
+  await page.goto(platform.app.origins.game('duo'))
+  if (oneSite) {
+    await page.see({ text: 'You are Ada.' })
+    t.pass('and so is the game at its own address')
+  } else {
+    await page.see({ text: 'You are signed out.' })
+    t.pass('what the frame knows is of the frame')
+    await page.click({ link: /sign in/i })
+    await page.see({ text: 'You are Ada.' })
+    t.pass('at its own address one press does it')
+  }
+  await context.close()
+
+  const stranger = await (await engine.newContext({ base: platform.portal })).newPage()
+  await stranger.goto('/games/duo')
+  await stranger.frame('.play iframe').see({ text: 'You are signed out.' })
+  t.pass('somebody without an account plays signed out')
+}
+
+for (const name of ENGINES) {
+  t.test(`${name} plays framed`, { timeout: 240_000 }, async (t) => {
+    const engine = await openEngine(t, name)
+    if (!engine) return
+    await t.test('on http://localhost', async (t) => {
+      await playsFramed(t, engine, await startPlatform(t, { listen: true }))
+    })
+    if (!ALL) return
+    await t.test('on https, across sites', async (t) => {
+      const platform = await startPlatform(t, { listen: true, config: BEHIND_PROXY })
+      const proxy = await startTlsProxy(t, platform.app.server.address() as { port: number })
+      if (!proxy) return
+      for (const domain of ['portal.test', 'games.test']) engine.route(domain, proxy.port)
+      await playsFramed(t, engine, platform)
+    })
+    for (const https of [false, true])
+      await t.test(`in the LAN mode, on ${https ? 'https' : 'http'}, a port each`, async (t) => {
+        const lan = { enabled: true, address: '127.0.0.1', name: 'yard', https }
+        await playsFramed(t, engine, await startPlatform(t, { listen: true, config: { lan } }), { oneSite: true })
+      })
+  })
+}

@@ -1,0 +1,61 @@
+// What `npm run release` publishes. It takes minutes and asks npm for Node's other platforms, so `npm test` leaves it out.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '../..')
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const folder = join(root, 'dist/release', version)
+
+/** Format and processor of an executable, by its first bytes. */
+function kindOf(file: string): string {
+  const head = Buffer.alloc(4096)
+  const handle = openSync(file, 'r')
+  readSync(handle, head)
+  closeSync(handle)
+  if (head.readUInt32BE(0) === 0x7f454c46) return `ELF ${head.readUInt16LE(18).toString(16)}`
+  if (head.readUInt32LE(0) === 0xfeedfacf) return `Mach-O ${head.readUInt32LE(4).toString(16)}`
+  const pe = head.readUInt32LE(0x3c)
+  return `PE ${head.toString('latin1', pe, pe + 2) === 'PE' ? head.readUInt16LE(pe + 4).toString(16) : '?'}`
+}
+
+t.setTimeout(1_500_000)
+
+t.test('a release', async (t) => {
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'build/release.ts')], { encoding: 'utf8' })
+  t.equal(status, 0, stderr)
+  const at = (name: string) => join(folder, name)
+  const binaries = {
+    [`gameyard-${version}-linux-x64`]: 'ELF 3e',
+    [`gameyard-${version}-linux-arm64`]: 'ELF b7',
+    [`gameyard-${version}-macos-x64`]: 'Mach-O 1000007',
+    [`gameyard-${version}-macos-arm64`]: 'Mach-O 100000c',
+    [`gameyard-${version}-windows-x64.exe`]: 'PE 8664',
+  }
+  for (const [name, kind] of Object.entries(binaries)) t.equal(kindOf(at(name)), kind, name)
+  const clients = ['adapter', 'browser', 'sdk'].map((name) => `gameyard-${name}-${version}.tgz`)
+  const bill = `gameyard-${version}.cdx.json`
+  t.same(readdirSync(folder).sort(), [...Object.keys(binaries), ...clients, bill, 'SHA256SUMS'].sort())
+  t.equal(String(execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: folder })), '')
+
+  const { bomFormat, components } = JSON.parse(readFileSync(at(bill), 'utf8'))
+  const names = components.map((component: { name: string }) => component.name)
+  t.equal(bomFormat, 'CycloneDX')
+  t.ok(names.includes('fastify') && names.includes('better-sqlite3'), 'what is in the program')
+  t.notOk(names.includes('tap'), 'not what it was made with')
+
+  const here = at(`gameyard-${version}-linux-${process.arch}`)
+  if (process.platform !== 'linux') return
+  t.match(String(execFileSync(here, ['--version'])), version)
+  // The stories whose platform is a process of its own, once more, told by what will be published.
+  for (const story of ['first-game', 'cluster.long', 'failures', 'proxies', 'lan-jam.long']) {
+    const file = join(import.meta.dirname, `${story}.test.ts`)
+    await t.spawn(
+      process.execPath,
+      [file],
+      { env: { ...process.env, GAMEYARD_BINARY: here } },
+      `${story}, from the binary`,
+    )
+  }
+})
