@@ -68,7 +68,7 @@ export default definePlugin(
     app.site.navigation.push(
       { label: 'Play', href: '/catalog', place: 'main', order: 10, key: 'p' },
       { label: 'My games', href: '/games', place: 'make', order: 10, key: 'm' },
-      { label: 'Games', href: '/admin/games', place: 'host', order: 20 },
+      { label: 'Games', href: '/admin/games', place: 'host', order: 20, role: 'moderator' },
       { label: 'My page', href: '/players/me', place: 'account', order: 5 },
     )
     contributeCounts(app)

@@ -6,12 +6,11 @@ import type { Routes } from '../../core/http/routes.ts'
 import { renderPage } from '../../core/pages/index.ts'
 import { JamPage, NoJamPage } from './jam-page.ts'
 import { ResultsPage } from './results-page.ts'
-import { requireOrganiser } from './routes.ts'
 
 const constraints = { origin: 'portal' } as const
 const open = { config: { auth: 'optional', page: true }, constraints } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
-const organises = { ...own, onRequest: requireOrganiser } as const
+const organises = { ...own, config: { ...own.config, role: 'admin' } } as const
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }))
 const Query = Type.Object({ done: Text, trouble: Text })

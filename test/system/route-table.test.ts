@@ -119,8 +119,7 @@ GET    /admin/players                            portal  session page
 GET    /admin/players/:id                        portal  session page
 POST   /admin/players/:id/disable                portal  session page
 POST   /admin/players/:id/enable                 portal  session page
-POST   /admin/players/:id/promote                portal  session page
-POST   /admin/players/:id/demote                 portal  session page
+POST   /admin/players/:id/role                   portal  session page
 POST   /admin/players/:id/sign-out               portal  session page
 POST   /admin/players/:id/delete                 portal  session page
 GET    /admin/invitations                        portal  session page

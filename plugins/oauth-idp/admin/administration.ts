@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
+import type { Role } from '../../../core/http/auth.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { LastAdmin } from '../errors.ts'
 import { PlayerRow } from '../players/entities.ts'
@@ -100,11 +101,12 @@ export class Administration {
     for (const announce of announcements) await announce()
   }
 
-  /** @throws NotFound, LastAdmin, Conflict for a guest */
-  async setAdmin(id: string, isAdmin: boolean): Promise<void> {
+  /** Says what a player may do from now on. @throws NotFound, LastAdmin, Conflict for a guest */
+  async setRole(id: string, role: Role): Promise<void> {
     const player = await this.find(id)
-    if (isAdmin && player.isGuest) throw new Conflict('A guest has no account to be an administrator with.')
-    return this.#change(id, { isAdmin })
+    if (role !== 'player' && player.isGuest)
+      throw new Conflict('A guest has no account to look after this server with.')
+    return this.#change(id, { isAdmin: role === 'admin', moderator: role === 'moderator' })
   }
 
   signOutEverywhere(id: string): Promise<void> {
@@ -136,7 +138,7 @@ export class Administration {
 
   async #change(
     id: string,
-    changes: Partial<Pick<PlayerRow, 'disabled' | 'isAdmin'>>,
+    changes: Partial<Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator'>>,
     also?: (em: SqlEntityManager) => Promise<void>,
   ): Promise<void> {
     const { db, events } = this.#context

@@ -11,7 +11,7 @@ import { endGrants } from '../oauth/grants.ts'
 import { Session } from '../sessions/entities.ts'
 import { PlayerRow } from './entities.ts'
 import { acceptedPassword, type PasswordHasher } from './passwords.ts'
-import { addressOrNothing, avatarPath, normaliseEmail, normaliseName, readFields } from './profile.ts'
+import { addressOrNothing, avatarPath, normaliseEmail, normaliseName, readFields, roleOf } from './profile.ts'
 import type { Player } from './schemas.ts'
 
 declare module '../../../core/events.ts' {
@@ -56,7 +56,8 @@ export type NewRow = Pick<
   | 'disabled'
   | 'epoch'
   | 'createdAt'
->
+> &
+  Partial<Pick<PlayerRow, 'moderator'>>
 
 interface PlayersContext {
   db: Database
@@ -116,6 +117,7 @@ export class Players {
       imageUrl: this.#context.portalUrl + avatarPath(row.id, row.avatar ?? null),
       isGuest: row.guest,
       isAdmin: row.isAdmin,
+      role: roleOf(row),
       createdAt: row.createdAt.toISOString(),
     }
   }
