@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import type { Actor } from '../data/audit.ts'
 import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
 import type { Origins } from '../origins/origins.ts'
 
@@ -127,6 +128,12 @@ function isRule(rule: unknown): rule is AuthRule {
 export function callerOf(request: FastifyRequest): Principal {
   if (!request.principal) throw new Unauthorized('Sign in first.')
   return request.principal
+}
+
+/** The caller of a route that needs a role, as the audit names them. */
+export function actorOf(request: FastifyRequest): Actor {
+  const { playerId, viewer } = callerOf(request)
+  return { id: playerId, role: viewer?.role === 'admin' ? 'admin' : 'moderator' }
 }
 
 /** The options of a page for administrators. */

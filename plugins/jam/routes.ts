@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
-import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import { actorOf, callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { GameChoice, Jam, JamAnswer, JamChanges, NewJam, Results, Votes } from './schemas.ts'
 
@@ -55,7 +55,7 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) => {
       reply.code(201)
-      return app.jams.create(request.body)
+      return app.jams.create(request.body, actorOf(request))
     },
   )
 
@@ -71,7 +71,7 @@ export const routes: Routes = async (app) => {
         response: { 200: Jam },
       },
     },
-    async (request) => app.jams.change(request.body),
+    async (request) => app.jams.change(request.body, actorOf(request)),
   )
 
   app.post(

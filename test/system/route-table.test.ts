@@ -107,6 +107,8 @@ GET    /admin/storage                            portal  session page
 POST   /admin/storage/count                      portal  session page
 POST   /admin/backup                             portal  session page
 GET    /admin/log                                portal  session page
+GET    /admin/audit                              portal  session page
+GET    /admin/audit.jsonl                        portal  session page
 GET    /admin/config                             portal  session page
 GET    /admin/games                              portal  session page
 GET    /admin/games/:id/suspend                  portal  session page

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Spool } from '../../../core/data/spool.ts'
 import { isPlatformError, NotFound } from '../../../core/errors.ts'
-import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import { drainBody } from '../../../core/http/drain-body.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { extendPolicy } from '../../../core/http/security-headers.ts'
@@ -184,7 +184,7 @@ export const pages =
     })
     for (const verb of ['curate', 'release'] as const) {
       app.post(`/admin/assets/:slug/${verb}`, { ...adminPage, schema: { params: Slug } }, async (request, reply) => {
-        const asset = await assets.changes.curate(request.params.slug, verb === 'curate')
+        const asset = await assets.changes.curate(request.params.slug, verb === 'curate', actorOf(request))
         return reply.redirect(pathOf(asset), 303)
       })
     }

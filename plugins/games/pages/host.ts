@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf, staffPage } from '../../../core/http/auth.ts'
+import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
@@ -79,14 +79,14 @@ export const hostPages: Routes = async (app) => {
     async (request, reply) => {
       const reason = request.body.reason?.trim()
       if (!reason) return suspensionPage(request, reply, request.params.id, 'Say why: its maker reads it.')
-      const game = await app.games.suspensions.suspend(request.params.id, reason)
+      const game = await app.games.suspensions.suspend(request.params.id, reason, actorOf(request))
       request.log.info({ step: 'suspend', game: game.id, reason, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/games?done=suspend&game=${game.id}`, 303)
     },
   )
 
   app.post('/admin/games/:id/lift', { ...staffPage, schema: { params: Params } }, async (request, reply) => {
-    const game = await app.games.suspensions.lift(request.params.id)
+    const game = await app.games.suspensions.lift(request.params.id, actorOf(request))
     request.log.info({ step: 'lift', game: game.id, by: callerOf(request).playerId }, CHANGED)
     return reply.redirect(`/admin/games?done=lift&game=${game.id}`, 303)
   })

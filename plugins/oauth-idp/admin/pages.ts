@@ -1,7 +1,8 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import type { Actor } from '../../../core/data/audit.ts'
 import { Conflict, Forbidden } from '../../../core/errors.ts'
-import { adminPage, callerOf, type Role, staffPage } from '../../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf, type Role, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
 import type { ManagedPlayer } from './administration.ts'
@@ -40,7 +41,7 @@ function mustBeBelow(request: FastifyRequest, player: ManagedPlayer): void {
 
 /** For whoever runs the server, and its moderators: players and invitations. */
 export const adminPages: Routes = async (app) => {
-  const { administration, deletion, config } = app.identity
+  const { administration, config } = app.identity
 
   app.get(
     '/admin/players',
@@ -104,16 +105,16 @@ export const adminPages: Routes = async (app) => {
           body: PlayerPage({ player, isMe: false, viewerRole: 'admin', problem }),
         })
       }
-      await deletion.remove(id)
+      await administration.remove(id, actorOf(request))
       request.log.info({ step: 'delete', subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect('/admin/players?done=delete', 303)
     },
   )
 
-  const steps: Record<string, (id: string, withContent: boolean) => Promise<void>> = {
-    disable: (id, withContent) => administration.setDisabled(id, true, { withContent }),
-    enable: (id) => administration.setDisabled(id, false),
-    'sign-out': (id) => administration.signOutEverywhere(id),
+  const steps: Record<string, (id: string, by: Actor, withContent: boolean) => Promise<void>> = {
+    disable: (id, by, withContent) => administration.setDisabled(id, true, { by, withContent }),
+    enable: (id, by) => administration.setDisabled(id, false, { by }),
+    'sign-out': (id, by) => administration.signOutEverywhere(id, by),
   }
   for (const [step, take] of Object.entries(steps)) {
     // One type for both, which differ in the role only.
@@ -125,7 +126,7 @@ export const adminPages: Routes = async (app) => {
       mustBeBelow(request, await administration.find(id))
       // A checkbox of the form to disable: the other steps have no body at all.
       const { withContent } = (request.body ?? {}) as { withContent?: unknown }
-      await take(id, withContent === 'on')
+      await take(id, actorOf(request), withContent === 'on')
       request.log.info({ step, subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/players/${id}?done=${step}`, 303)
     })
@@ -141,7 +142,7 @@ export const adminPages: Routes = async (app) => {
     async (request, reply) => {
       const { id } = request.params
       mustBeAnother(request, id)
-      await administration.setRole(id, request.body.role)
+      await administration.setRole(id, request.body.role, actorOf(request))
       request.log.info({ step: 'role', role: request.body.role, subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/players/${id}?done=role`, 303)
     },
@@ -155,14 +156,14 @@ export const adminPages: Routes = async (app) => {
     '/admin/invitations',
     { ...adminPage, schema: { body: Type.Object({ note: Type.Optional(Type.String({ maxLength: 4096 })) }) } },
     async (request, reply) => {
-      const link = await administration.invite(request.body.note ?? '')
+      const link = await administration.invite(request.body.note ?? '', actorOf(request))
       reply.code(201)
       return invitationsPage(request, reply, link)
     },
   )
 
   app.post('/admin/invitations/:id/withdraw', { ...adminPage, schema: { params: Params } }, async (request, reply) => {
-    await administration.withdraw(request.params.id)
+    await administration.withdraw(request.params.id, actorOf(request))
     return reply.redirect('/admin/invitations?done=withdraw', 303)
   })
 

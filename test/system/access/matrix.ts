@@ -292,6 +292,8 @@ GET    /admin                                          403  303  403  403  403  
 POST   /admin/assets/:slug/curate                      403  303  403  403  403  403  409
 POST   /admin/assets/:slug/release                     403  303  403  403  403  403  303
 POST   /admin/backup                                   403  303  403  403  403  403  200
+GET    /admin/audit                                    403  303  403  403  403  403  200
+GET    /admin/audit.jsonl                              403  303  403  403  403  403  200
 GET    /admin/config                                   403  303  403  403  403  403  200
 GET    /admin/credits                                  403  303  403  403  403  403  200
 POST   /admin/credits                                  403  303  403  403  403  403  400
