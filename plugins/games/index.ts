@@ -23,9 +23,11 @@ import { registerScheduledTasks } from './scheduled-tasks.ts'
 export { portsOfGames } from './addresses/ports.ts'
 export type { GameColumn, GameTab, OwnerStat, SettingsPage } from './dashboard.ts'
 export { Suspended } from './errors.ts'
+export { GameLookup } from './game-lookup.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export type { Game } from './schemas.ts'
+export { REASON_LENGTH, Suspensions } from './suspension.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -34,6 +34,7 @@ import { securityPages } from './settings/security-routes.ts'
 import { UpstreamAccount } from './upstream/entities.ts'
 import { upstreamPages } from './upstream/pages.ts'
 
+export { Administration } from './admin/administration.ts'
 export type { HostedOrigins } from './apps/record.ts'
 export { redirectUriOf } from './apps/redirect-uris.ts'
 export type { App as OAuthApp, AppWithSecret } from './apps/schemas.ts'

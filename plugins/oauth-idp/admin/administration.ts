@@ -20,9 +20,13 @@ interface AdministrationContext {
   clock: Clock
   events: Events
   players: Players
+  portalUrl: string
+}
+
+/** What accounts and invitations need beside that; a command of the shell has neither. */
+interface AdministrationParts {
   tokens: OneTimeTokens
   deletion: AccountDeletion
-  portalUrl: string
 }
 
 export type ManagedPlayer = Player & { disabled: boolean }
@@ -58,11 +62,11 @@ function stateOf(row: Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator'>, cha
 
 /** Actions of administrators on players. Every change holds at once, on every node (`player.changed`). */
 export class Administration {
-  readonly #context: AdministrationContext
+  readonly #context: AdministrationContext & AdministrationParts
   readonly #followers: Following[] = []
 
-  constructor(context: AdministrationContext) {
-    this.#context = context
+  constructor(context: AdministrationContext & Partial<AdministrationParts>) {
+    this.#context = context as AdministrationContext & AdministrationParts
   }
 
   /** Players, the newest first. @param q part of a name, address or id */
