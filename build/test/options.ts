@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 
 /**
- * Which tests: `short` runs every suite in its short form, `all` everything in its long form, `rest` what `short`
- * leaves out: the suites that have a long form, in it.
+ * Which tests to run: `short` runs every suite in its short form, `all` everything in its long form, `rest` only the
+ * long form of the suites that have one.
  */
 export type Extent = 'short' | 'all' | 'rest'
 

@@ -37,10 +37,10 @@ export interface Principal {
 /**
  * A route's requirement for its caller. Every route declares one; no route is public by mistake.
  *
- * - `none`: credentials are not looked at.
- * - `optional`: whoever presents a valid session or API token is known; a bad token is refused.
+ * - `none`: credentials are ignored.
+ * - `optional`: a valid session or API token identifies the caller; an invalid token is refused.
  * - `session`: a browser session only.
- * - `any-token`: an API or CLI token, whatever its scopes.
+ * - `any-token`: an API or CLI token with any scopes.
  * - `{ scope }`: an API or CLI token with that scope; `accepts` names other or further kinds.
  */
 export type AuthRule =
@@ -235,8 +235,8 @@ export class Auth {
   }
 
   /**
-   * The cross-site rule of browser sessions (contracts, section 1): a change must come from our own pages. A sibling
-   * game is "same-site", so only same-origin counts.
+   * The cross-site rule of browser sessions (contracts, section 1): a change must come from one of the platform's own
+   * pages. A sibling game is "same-site", so only same-origin counts.
    */
   #mustBeSameOrigin(request: FastifyRequest): void {
     if (SAFE.has(request.method)) return
