@@ -1,4 +1,5 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core'
+import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId, randomText } from '../../core/ids.ts'
@@ -22,10 +23,11 @@ import { ServedDomains } from './served-domains.ts'
 const CHECKS_A_MINUTE = 10
 
 /**
- * Games at domains of their owners' own.
+ * Custom domains of games.
  *
- * Whoever wants one puts a TXT record into the DNS that only the ruler of the domain can: until it is found the game is
- * not served there, and anybody may ask for any name, which keeps nobody else from it. One game has a domain at a time.
+ * A player proves control of a domain with a TXT record in its DNS. Until the record is found the game is not served
+ * there. Anybody may request any name, and a request without proof blocks nobody else. A domain belongs to one game at
+ * a time.
  */
 export class Domains {
   /** Which domain is which game, as this node knows it. */
@@ -56,9 +58,9 @@ export class Domains {
   }
 
   /**
-   * Asks for a domain; it is the game's once its records are in the DNS.
+   * Requests a domain; the game gets it once its DNS records are found.
    *
-   * @throws InvalidRequest, DomainReserved for names that can't be had
+   * @throws InvalidRequest, DomainReserved for names that are not available
    * @throws DomainThere, TooManyDomains, GameElsewhere, DomainsNotConfigured, NotFound
    */
   async add(playerId: string, gameId: string, typed: string): Promise<Domain> {
@@ -83,9 +85,9 @@ export class Domains {
   }
 
   /**
-   * Looks at the DNS now. What was found is in the answer.
+   * Checks the DNS now, and returns the result.
    *
-   * @throws DomainTaken when the proof is there, and so is that of the game that has it
+   * @throws DomainTaken when the proof exists, and so does that of the game that has the domain
    * @throws NotFound, RateLimited
    */
   async verify(playerId: string, gameId: string, typed: string): Promise<Domain> {
@@ -99,7 +101,7 @@ export class Domains {
   }
 
   /**
-   * Makes a domain the main address of its game, to which all its others lead, or ends that.
+   * Makes a domain the main address of its game, to which all other addresses redirect, or undoes that.
    *
    * @throws DomainNotVerified, NotFound
    */
@@ -143,10 +145,13 @@ export class Domains {
   }
 
   /** Takes any domain away. @throws NotFound */
-  async removeById(id: string): Promise<string> {
+  async removeById(id: string, by = PROGRAM): Promise<string> {
     const row = await this.#parts.db.em().findOne(GameDomain, { id })
     if (!row) throw new NotFound('domain')
-    await this.checks.remove(row)
+    await this.checks.remove(row, async (em) => {
+      const before = { name: row.name, game: row.gameId }
+      await recordAction(em, this.#parts.clock, { by, action: 'domain.remove', target: { kind: 'domain', id }, before })
+    })
     return row.name
   }
 

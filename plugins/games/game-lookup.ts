@@ -33,14 +33,17 @@ export type GamesParts = Pick<
   | 'site'
 >
 
+/** What finding needs: a command of the shell has no more. */
+export type LookupParts = Pick<GamesParts, 'db' | 'clock' | 'events' | 'origins'>
+
 /** Finds games, and announces their changes. */
 export class GameLookup {
   /** Whether a deploy of a game is served as a preview; the plugin that owns deploys says so, and until then none is. */
   hasPreview: (gameId: string, short: string) => Promise<boolean> = async () => false
-  readonly #parts: GamesParts
+  readonly #parts: LookupParts
   readonly #bySlug: TtlCache<Game>
 
-  constructor(parts: GamesParts) {
+  constructor(parts: LookupParts) {
     this.#parts = parts
     this.#bySlug = new TtlCache(parts.clock)
     parts.events.on('game.changed', ({ slug, previousSlug }) => {
@@ -79,8 +82,8 @@ export class GameLookup {
   }
 
   /**
-   * Where the game is now that had this slug in the last 90 days; null when there is none. Its other addresses lead
-   * there meanwhile.
+   * Returns the game that had this slug in the last 90 days; null when there is none. Its former addresses redirect to
+   * the current one.
    */
   movedFrom(slug: string): Promise<Game | null> {
     const rested = new Date(this.#parts.clock.now().getTime() - SLUG_REST_MS)

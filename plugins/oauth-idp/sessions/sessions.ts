@@ -10,7 +10,7 @@ import type { Principal, Viewer } from '../../../core/http/auth.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { InvalidCredentials } from '../errors.ts'
 import { PlayerRow } from '../players/entities.ts'
-import { avatarPath } from '../players/profile.ts'
+import { avatarPath, roleOf } from '../players/profile.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { SessionCookie } from './cookie.ts'
 import { Session } from './entities.ts'
@@ -41,7 +41,7 @@ interface Known {
 }
 
 /** The query of each signed-in request; on both dialects. */
-const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin
+const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin, p.moderator
   from sessions s join players p on p.id = s.player_id where s.token_hash = ? and not p.disabled`
 
 interface LookUpRow {
@@ -52,6 +52,7 @@ interface LookUpRow {
   name: string
   avatar: string | null
   is_admin: number
+  moderator: number
 }
 
 interface StandingRow {
@@ -60,8 +61,8 @@ interface StandingRow {
 }
 
 /**
- * Browsers that are signed in. The cookie holds 32 random bytes, the database their hash. A session lives 30 days from
- * the last visit, which is noted to the hour; its value changes at every sign-in.
+ * Sessions of signed-in browsers. The cookie holds 32 random bytes, the database their hash. A session lasts 30 days
+ * from the last visit, which is recorded to the hour; its value changes at every sign-in.
  */
 export class Sessions {
   readonly #db: Database
@@ -90,10 +91,10 @@ export class Sessions {
   }
 
   /**
-   * Signs a browser in, under a new value whatever it brought; a session that it brought ends.
+   * Signs a browser in with a new session value; a session in the request ends.
    *
-   * @param epoch that the account had when the player showed who they are; a password that was replaced since then lets
-   * nobody in. Not for an account that was made just now
+   * @param epoch of the account when the player authenticated; a password replaced since then makes the sign-in fail.
+   *   Omitted for an account that was just created
    * @throws InvalidCredentials when the account has another epoch by now, is disabled, or gone
    */
   async start(reply: FastifyReply, playerId: string, epoch?: number): Promise<void> {
@@ -223,6 +224,7 @@ export class Sessions {
       name: row.name,
       imageUrl: avatarPath(row.player_id, row.avatar),
       isAdmin: Boolean(row.is_admin),
+      role: roleOf({ isAdmin: Boolean(row.is_admin), moderator: Boolean(row.moderator) }),
     }
     return {
       principal: { kind: 'session', playerId: row.player_id, scopes: 'all', credentialId: row.id, viewer },
