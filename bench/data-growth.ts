@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../test/kit/server.ts'
 import { ask } from '../test/kit/upload.ts'
 import { machine, median } from './servers.ts'
-import { makeAgedYard, type Size } from './simulated-history.ts'
+import { type Size, simulateHistory } from './simulated-history.ts'
 
 const months = Number(process.argv[2] ?? 36)
 const part = months / 36
@@ -41,29 +41,29 @@ const PAGES = [
 const work = mkdtempSync(join(process.env.KEEP ?? tmpdir(), 'gameyard-data-growth-'))
 try {
   process.stdout.write(`${machine()}\n`)
-  const yards = []
+  const platforms = []
   for (const [name, size] of [
     ['old', OLD],
     ['new', NEW],
   ] as const)
-    yards.push(await make(name, size))
-  await compare(yards as [Yard, Yard])
+    platforms.push(await make(name, size))
+  await compare(platforms as [Platform, Platform])
 } finally {
   if (!process.env.KEEP) rmSync(work, { recursive: true, force: true })
 }
 
-interface Yard {
+interface Platform {
   name: string
   folder: string
   account: { email: string; password: string }
 }
 
-async function make(name: string, size: Size): Promise<Yard> {
+async function make(name: string, size: Size): Promise<Platform> {
   const folder = join(work, name)
   mkdirSync(folder)
   const config = 'blender: { driver: none }\nlimits: { rateLimits: false }\nlog: { level: warn }\n'
   writeFileSync(join(folder, 'gameyard.yaml'), config)
-  const { app, account, written, holds } = await makeAgedYard(folder, size, (line) =>
+  const { app, account, written, holds } = await simulateHistory(folder, size, (line) =>
     process.stdout.write(`${name}: ${line}\n`),
   )
   const tables = await app.db
@@ -80,22 +80,22 @@ async function make(name: string, size: Size): Promise<Yard> {
   return { name, folder, account }
 }
 
-interface Running extends Yard {
+interface Running extends Platform {
   child: ChildProcess
   port: number
   readyMs: number
 }
 
-async function start(yard: Yard): Promise<Running> {
+async function start(platform: Platform): Promise<Running> {
   const port = await freePort()
   const began = performance.now()
   const program = resolve(import.meta.dirname, '../bin/gameyard.js')
   const child = spawn(process.execPath, [program, 'serve', '--port', String(port)], {
-    cwd: yard.folder,
+    cwd: platform.folder,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   while (!(await ask('GET', `http://127.0.0.1:${port}/healthz`).catch(() => null))) await sleep(10)
-  return { ...yard, child, port, readyMs: performance.now() - began }
+  return { ...platform, child, port, readyMs: performance.now() - began }
 }
 
 async function stop({ child }: Running): Promise<void> {
@@ -104,7 +104,7 @@ async function stop({ child }: Running): Promise<void> {
 }
 
 /** Both in turn, so that what else the machine does meets both alike; a ratio is the median of the rounds' own. */
-async function compare([old, young]: [Yard, Yard]): Promise<void> {
+async function compare([old, young]: [Platform, Platform]): Promise<void> {
   const starts: number[] = []
   for (let round = 0; round < STARTS; round++) {
     const [one, other] = [await start(old), await start(young)]

@@ -52,7 +52,7 @@ export interface SimulatedHistory {
  * Creates such a platform in a folder for `gameyard serve`. The simulated clock ends at the current time. Rows that
  * retention would have deleted long before are not written at all (`GONE_AFTER_DAYS`).
  */
-export async function makeAgedYard(
+export async function simulateHistory(
   folder: string,
   size: Size,
   tell: (line: string) => void,

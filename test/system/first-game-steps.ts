@@ -125,7 +125,7 @@ async function signUp(page: EnginePage, name: string, email: string): Promise<vo
 }
 
 /** Every page of the portal, for a look and for axe: light and dark, on a phone and on a desk. */
-export async function lookAtPages(
+export async function checkPages(
   t: Test,
   browser: Browser,
   server: Server,

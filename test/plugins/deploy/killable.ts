@@ -31,7 +31,7 @@ process.stdin.on('end', () => process.exit()).resume()
 const collector = new GarbageCollector(app)
 const { signal } = new AbortController()
 for (;;) {
-  await collector.tidy(signal)
+  await collector.run(signal)
   await collector.collect(signal)
   await sleep(5)
 }

@@ -39,7 +39,7 @@ async function openScenes(t: Test): Promise<Scene[]> {
 }
 
 /** Each page is loaded once, wide, and then made narrow. */
-async function lookAt(t: Test, engine: Engine, { name, platform, viewers, pages }: Scene): Promise<void> {
+async function checkScene(t: Test, engine: Engine, { name, platform, viewers, pages }: Scene): Promise<void> {
   for (const [viewer, targets] of Object.entries(pages)) {
     const cookies = cookiesOf(platform, viewers[viewer] ?? null)
     const context = await engine.newContext({ base: platform.portal, cookies })
@@ -67,6 +67,6 @@ export function testEveryPage(t: Test, name: 'firefox' | 'webkit'): void {
   t.test(`every page is sound in ${name}`, async (t) => {
     const engine = await openEngine(t, name, { graphics: true })
     if (!engine) return
-    for (const scene of await openScenes(t)) await lookAt(t, engine, scene)
+    for (const scene of await openScenes(t)) await checkScene(t, engine, scene)
   })
 }
