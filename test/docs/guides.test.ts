@@ -1,5 +1,4 @@
-// Everything that the guides tell a reader to do is done here, in their order, on a running platform.
-// GUIDES=sdk,cli runs only those.
+// Runs every instruction of the guides in their order, on a running platform. GUIDES=sdk,cli runs only those.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'

@@ -32,8 +32,8 @@ export interface PageCheck {
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
 
 /**
- * Opens pages one after another as somebody sees them, and expects each to be sound: axe-core, one title, nothing that
- * sticks out or moves, little script, no complaint of the browser's; on a phone also with longer labels.
+ * Opens pages one after another as one viewer, and checks each: axe-core, one title, no overflow or layout shift,
+ * little script, no browser error; on a phone also with longer labels.
  */
 export async function checkPages(t: Test, browser: Browser, check: PageCheck): Promise<void> {
   const { platform, player, viewer, targets, width, colorScheme, bothSchemes = false } = check

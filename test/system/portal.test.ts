@@ -1,5 +1,5 @@
-// The portal as a whole, in a real browser: every page for everyone, within its budgets, in any language; and the three
-// main tasks, counted in clicks. The long form checks every page at three widths, light and dark.
+// The portal as a whole, in a real browser: every page for every viewer, within its budgets, in any language; and the
+// three main tasks, counted in clicks. The long form checks every page at three widths, light and dark.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
