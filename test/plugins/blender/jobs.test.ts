@@ -1,5 +1,5 @@
-// Jobs on a real Blender in its sandbox, through the API, as a coding agent uses it. The file runs in its own process:
-// ids never go back, and other files have set a later clock.
+// In a process of its own: ids never go back, and other files have set a later clock.
+// Jobs on a real Blender in its sandbox, through the API, as a coding agent uses it.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { PNG } from 'pngjs'
