@@ -9,6 +9,7 @@ import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
+import { playableListsMigration } from './migrations/2026_11_23_playable_lists.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -41,7 +42,7 @@ export default definePlugin(
     name: 'games',
     dependencies: ['oauth-idp', 'tokens'],
     entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence],
-    migrations: [migration, listsMigration, suspensionMigration],
+    migrations: [migration, listsMigration, suspensionMigration, playableListsMigration],
   },
   async (app) => {
     app.decorate('games', new Games(app))
