@@ -15,6 +15,7 @@ import type { Asset, AssetSource, NewAsset } from './schemas.ts'
 import { indexAsset } from './search-index.ts'
 import { Delivery } from './serving/delivery.ts'
 import { freeSlug, slugFrom } from './slugs.ts'
+import { Suspensions } from './suspension.ts'
 import { type IngestedFile, ingest, type LocalFile } from './upload/ingest.ts'
 
 declare module '../../core/events.ts' {
@@ -38,6 +39,7 @@ export class Assets extends AssetStore {
   readonly clips: Clips
   readonly delivery: Delivery
   readonly preparation: Preparation
+  readonly suspensions: Suspensions
   readonly #parts: AssetsParts
 
   constructor(parts: AssetsParts) {
@@ -48,6 +50,7 @@ export class Assets extends AssetStore {
     this.clips = new Clips(parts, this)
     this.delivery = new Delivery(parts)
     this.preparation = new Preparation(parts, this)
+    this.suspensions = new Suspensions(parts, this)
   }
 
   /**
