@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { isPlatformError, NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { isId, newId } from '../../core/ids.ts'
-import type { Storage } from '../../drivers/storage/interface.ts'
+import { assertRoom, type Storage } from '../../drivers/storage/interface.ts'
 import type { Game } from '../games/index.ts'
 import { blobKey, ownedOfReserved, reserve } from './blobs/blobs.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
@@ -59,6 +59,7 @@ export class Deploys {
    * @throws NotFound when the game is not the owner's
    * @throws InvalidRequest, PayloadTooLarge for files that can't be published
    * @throws QuotaExceeded when its files are more than the owner may store, or upload today: nothing is changed
+   * @throws StorageFull when the disk is
    */
   async start(ownerId: string, deploy: NewDeploy): Promise<StartedDeploy> {
     const { deployId, wanted, expiresAt, unchanged } = await this.begin(ownerId, deploy)
@@ -74,6 +75,7 @@ export class Deploys {
     const { db, clock, games, quotas } = this.#parts
     const game = await games.mustOwn(ownerId, gameId)
     checkFiles(files, this.#limits)
+    await assertRoom(this.#parts.storage)
     const createdAt = clock.now()
     const expiresAt = new Date(createdAt.getTime() + UPLOADS_END_MS)
     const deployId = newId('dep', createdAt)

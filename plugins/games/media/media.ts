@@ -3,7 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import type { Range } from '../../../drivers/storage/interface.ts'
+import { assertRoom, type Range } from '../../../drivers/storage/interface.ts'
 import { GameRow } from '../entities.ts'
 import { TooManyMedia } from '../errors.ts'
 import type { GameLookup } from '../game-lookup.ts'
@@ -38,6 +38,7 @@ export class Media {
     const game = await games.mustOwn(playerId, gameId)
     if (game.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
     await quotas.mustHaveRoom(playerId)
+    await assertRoom(storage)
     const file = await spool(config.dataDir, upload)
     const id = newId('med', clock.now())
     try {

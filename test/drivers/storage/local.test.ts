@@ -143,7 +143,7 @@ t.test(
     skip: !mounted && 'mounting a small file system takes a privilege that is missing here',
   },
   async (t) => {
-    const storage = await local.create({ path: 'blobs' }, driverContext({ dataDir: disk }))
+    const storage = await local.create({ path: 'blobs', reserveBytes: 0 }, driverContext({ dataDir: disk }))
     await put(storage, 'small', randomBytes(100_000))
     const error = await errorOf(put(storage, 'large', randomBytes(2_000_000)))
     t.ok(error instanceof StorageFull, { found: error })
