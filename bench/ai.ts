@@ -1,6 +1,7 @@
-// `node bench/ai.ts`: what POST /api/ai/generate adds to asking the provider directly. Both are asked in turns in the
-// same run, CONCURRENT at once, over real sockets; the provider is a process of its own that answers after DELAY_MS, give
-// or take SPREAD_MS: were it always the same, callers that once stood behind one another would do so for ever.
+// `node bench/ai.ts`: the time that POST /api/ai/generate adds to calling the provider directly. Both are called in
+// turns in the same run, CONCURRENT at once, over real sockets. The provider is a process of its own that answers after
+// DELAY_MS, plus or minus SPREAD_MS: with a constant delay, calls that once queued behind each other would do so for
+// the whole run.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

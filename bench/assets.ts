@@ -1,8 +1,8 @@
-// `node bench/assets.ts`: how fast models are served, hot-linked and through a game's origin, beside nginx with the same
-// file; packs as ZIP, beside `zip -0` over the same files; and how long a lighter form takes, beside the command line of
-// glTF-Transform. Needs Debian's nginx, wrk, zip and curl; for the last part GLTF_TRANSFORM, the path of that program
-// (package @gltf-transform/cli), without which it is left out. ROUNDS, SECONDS, PARTS
-// (files, zip, lod) from the environment.
+// `node bench/assets.ts`: how fast models are served, hot-linked and through a game's origin, compared with nginx and
+// the same file; packs as ZIP, compared with `zip -0` over the same files; and the time that a lower level of detail
+// takes, compared with the command line of glTF-Transform. Needs Debian's nginx, wrk, zip and curl. The last part also
+// needs GLTF_TRANSFORM, the path of that program (package @gltf-transform/cli), and is skipped without it. ROUNDS,
+// SECONDS and PARTS (files, zip, lod) come from the environment.
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

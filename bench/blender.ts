@@ -1,6 +1,6 @@
-// `node bench/blender.ts`: what the platform adds to a job, from POST to the event that says it is over, beside
-// `blender -b` run by hand on the same files without a sandbox. In turns, RUNS of each; then the time of a claim at 100
-// and at FINISHED finished jobs.
+// `node bench/blender.ts`: the time that the platform adds to a job, from POST to the event that reports its end,
+// compared with `blender -b` run by hand on the same files without a sandbox. The two run in turns, RUNS of each. Then
+// it measures the time of a claim at 100 and at FINISHED finished jobs.
 import { execFileSync, fork, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, tmpdir } from 'node:os'

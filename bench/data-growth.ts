@@ -1,6 +1,6 @@
 /**
- * What three years do to a platform: how large its database is, whether what is periodic is ever in anybody's way, and
- * how soon it starts and answers beside one of a month with thirty games.
+ * Measures a platform with three years of data: the size of the database, whether periodic jobs delay requests, and how
+ * soon it starts and answers compared with a platform with one month of data and thirty games.
  *
  *     node bench/data-growth.ts [months]
  *

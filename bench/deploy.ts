@@ -1,6 +1,6 @@
 // `node bench/deploy.ts`: a build of 2,000 files of 20 KB and one of 500 MB, deployed through the HTTP API with eight
-// connections, beside `sha256sum` and `cp` of the same tree in the same run; then again with one file changed. Each
-// run is a server of its own in an empty folder. FILES, BIG_MB and RUNS make it smaller.
+// connections, compared with `sha256sum` and `cp` of the same tree in the same run; then again with one file changed.
+// Each run starts a new server in an empty folder. FILES, BIG_MB and RUNS make it smaller.
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,9 +1,9 @@
-// `node bench/edge.ts`: how fast a game's origin serves files, beside nginx (one worker, sendfile), a bare node:http
-// server that writes prepared buffers, and @fastify/static. One process each on one core, wrk on another, the servers
-// in turn and many short rounds, so that what else the machine does meets all alike: a ratio is the median of the
-// rounds' own ratios. Beside what came through in a second, what a second of the server's own processor time is good
-// for, which a busy machine disturbs far less. Needs Debian's nginx and wrk.
-// ROUNDS, SECONDS, WARM_UP_SECONDS, CASES (names, comma-separated) from the environment.
+// `node bench/edge.ts`: how fast a game's origin serves files, compared with nginx (one worker, sendfile), a bare
+// node:http server that writes prepared buffers, and @fastify/static. Each server is one process on one core, with wrk
+// on another. The servers run in turn in many short rounds, so that other load on the machine affects all of them
+// equally; a ratio is the median of the ratios of the rounds. Beside requests a second the result lists requests for
+// each second of the server's processor time, which a busy machine disturbs far less. Needs Debian's nginx and wrk.
+// ROUNDS, SECONDS, WARM_UP_SECONDS and CASES (names, comma-separated) come from the environment.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

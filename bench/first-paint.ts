@@ -13,8 +13,8 @@ export interface Paint {
 }
 
 /**
- * Opens pages for the first time, in Chromium on a slow line, and says when each is first seen: the
- * soonest of several times, since nothing else that the machine does makes it sooner.
+ * Opens pages for the first time, in Chromium on a slow line, and measures the first paint of each: the fastest of
+ * several runs, since other load on the machine can only slow it down.
  */
 export async function firstPaints(
   { origin, cookie }: { origin: string; cookie: string },

@@ -1,12 +1,12 @@
 /**
- * Sign-in under load: codes exchanged at the token endpoint a second, beside oidc-provider with everything in memory,
- * and `GET /api/cli/whoami` beside a bare Fastify route that answers the same JSON.
+ * Sign-in under load: codes exchanged at the token endpoint a second, compared with oidc-provider with everything in
+ * memory, and `GET /api/cli/whoami` compared with a bare Fastify route that answers the same JSON.
  *
  *     node bench/identity.ts [rounds]
  *
- * Each server is a process of its own; this one makes the load, over 32 connections, and never sleeps meanwhile: waking it
- * for each answer would be work of the server's, the more the faster this one is done. Ours keeps all in SQLite on disk,
- * synchronous=full.
+ * Each server is a process of its own. This process makes the load over 32 connections and never sleeps: waking it for
+ * each response would cost the server processor time, and more so the faster the server is. Ours stores everything in
+ * SQLite on disk, synchronous=full.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,11 +1,12 @@
 /**
  * How soon pages begin: time to the first byte of HTML, signed in, with 1,000 games and 10,000 players in SQLite on
- * disk, beside a bare Fastify route that answers a page of the same size. One request at a time, as a browser asks;
- * and the processor time that the server spends on each, which other work on the machine does not change much.
+ * disk, compared with a bare Fastify route that answers a page of the same size. Requests are sequential, as from one
+ * browser. It also measures the processor time that the server spends on each, which other work on the machine hardly
+ * changes.
  *
  *     node bench/portal.ts [requests] [only pages with this text]
  *
- * And when they are first seen, in Chromium on a slow line with a slow processor:
+ * The time to first paint, in Chromium on a slow line with a slow processor:
  *
  *     node bench/portal.ts paint [rounds] [only pages with this text]
  */

@@ -1,6 +1,6 @@
-// `node bench/rooms.ts`: messages that rooms deliver for each second of the server's CPU time, beside Colyseus
-// (`room.broadcast`, its own SDK as client), a plain `ws` loop and bare sockets written to every 8 ms, in one run. Server
-// and players are processes of their own, each on its core where `taskset` can say so.
+// `node bench/rooms.ts`: messages that rooms deliver for each second of the server's CPU time, compared with Colyseus
+// (`room.broadcast`, its own SDK as client), a plain `ws` loop and bare sockets written to every 8 ms, in one run.
+// Server and players are separate processes, each on its own core where `taskset` is available.
 //
 //   SECONDS=20   of each measurement (5)      IDLE=10000   silent sockets for the memory (2000; 0: none)
 //   HIGHEST=1    also the highest rate that each sustains with 99 % of messages under 50 ms

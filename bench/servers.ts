@@ -45,7 +45,7 @@ export function processorSeconds(pid: number): number {
 }
 
 /**
- * Asks for one address as often as goes, from the second core. Whatever is not 2xx or 3xx fails the run.
+ * Requests one address as often as possible, from the second core. A status other than 2xx or 3xx fails the run.
  *
  * @returns requests a second, and requests a second of the server's processor time
  */

@@ -1,6 +1,6 @@
-// A platform that has lived for years, made in minutes: rows are written as its services would have written them, month
-// by month on a clock of ours, and after each month everything that is periodic runs. For bench/data-growth.ts and the long
-// test of the same name.
+// Simulates years of a platform's history in minutes: it inserts rows as the services would, month by month on a
+// simulated clock, and runs all periodic jobs after each month. For bench/data-growth.ts and the long test of the same
+// name.
 import { createHash, randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -49,8 +49,8 @@ export interface SimulatedHistory {
 }
 
 /**
- * Makes such a platform in a folder, where `gameyard serve` finds it afterwards. Its clock ends now. What was swept long before that is not
- * written at all (`GONE_AFTER_DAYS`).
+ * Creates such a platform in a folder for `gameyard serve`. The simulated clock ends at the current time. Rows that
+ * retention would have deleted long before are not written at all (`GONE_AFTER_DAYS`).
  */
 export async function makeAgedYard(
   folder: string,

@@ -1,11 +1,11 @@
 /**
- * Whether a server keeps what it should have given back: resident memory and descriptors of the program while people
- * sign up, games are deployed, rooms open and close, pages are read and tokens made, and after a rest.
+ * Detects leaks: resident memory and descriptors of the program while people sign up, games are deployed, rooms open
+ * and close, pages are read and tokens are created, and after a rest.
  *
  *     node bench/soak.ts [seconds] [seconds of rest]
  *
- * Writes a line every ten seconds, and what the thirds of the time were at the end. RATE is operations a second (800), ONLY those kinds of them
- * (`page,room`), FLAGS what Node is given beside.
+ * Writes a line every ten seconds, and at the end the values of each third of the time. RATE is operations a second
+ * (800), ONLY limits their kinds (`page,room`), FLAGS are additional flags for Node.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -20,8 +20,9 @@ const embedded =
 const addon: { exports: object | null } = { exports: null }
 
 /**
- * The system loads native code from real files only: written out for that moment. Beside the database where the folder
- * for temporary files holds no programs (`noexec`: a container's tmpfs, a hardened server).
+ * Loads the native SQLite addon. The system loads native code from real files only, so the addon is written to a
+ * temporary file first. That file is beside the database when the system's folder for temporary files is mounted
+ * `noexec` (a container's tmpfs, a hardened server).
  */
 function loadAddon(databaseFolder: string | null): object {
   if (addon.exports) return addon.exports

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export const FOLDER = 'dist/program'
 
 /**
- * The file to start the program from, unless it is older than one of the sources it was built from.
+ * Returns the file to start the program from, or null when it is older than one of the sources it was built from.
  *
  * @param {string} root of the source tree or package
  * @returns {string | null}

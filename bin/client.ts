@@ -37,10 +37,10 @@ export interface Client {
 }
 
 /**
- * Runs a client command to its end. `folder` is the one that the command names, if it does.
+ * Runs a client command to its end. `folder` is the one that the command names, if any.
  *
- * What goes wrong is said in a sentence and a hint on standard error, with `--json`
- * also as JSON on standard output, and sets the exit code.
+ * An error is reported on standard error as a sentence and a hint, with `--json` also as JSON on standard output, and
+ * sets the exit code.
  */
 export async function runClient(
   { json = undefined, url, folder }: ClientOptions & { folder?: string | undefined },

@@ -4,7 +4,7 @@ import type { Installation } from './installation.ts'
 /**
  * Gives a command its description, options and action.
  *
- * @param everything the whole program with every command loaded, for what describes it
+ * @param everything the program with every command loaded, for a command that describes the whole program
  */
 type Configure = (command: Command, installation: Installation, everything: () => Promise<Command>) => void
 

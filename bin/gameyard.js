@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts Gameyard on a Node that can run it: this one, or the one that npm installed beside it. Plain JavaScript that
-// old Nodes can read; everything else is behind the import.
+// Starts Gameyard on a Node that can run it: this one, or the one that npm installed beside it. The file is plain
+// JavaScript that old versions of Node can parse; all other code is behind the import.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import module, { createRequire } from 'node:module'

@@ -29,8 +29,8 @@ function namedIn(arguments_: string[]): string | undefined {
 }
 
 /**
- * The program with all commands named, and one of them loaded. A command in turn imports what it runs on only when it
- * runs, so that help is at once there.
+ * Creates the program with all command names, and one of the commands loaded. A command imports its dependencies only
+ * when it runs, so that help is fast.
  *
  * @param wanted the name of the command to load; `EVERY` loads all
  */

@@ -1,25 +1,25 @@
 /**
- * How a server or worker has Node run it, from source and as a binary.
+ * The Node flags of a server or worker, from source and as a binary.
  *
- * New objects have 16 MB from the start, where V8 gives them 1 and takes back what it gave after an idle moment: a server
- * under load collects garbage far more often then, and each time costs the more the larger the program (bench/RESULTS.md,
- * game origin). What is not used takes no memory: an idle server has 2 MB more.
+ * The young generation of the heap begins at 16 MB. V8's default begins at 1 MB and shrinks again when idle, so a
+ * server under load collects garbage far more often, and each collection costs more the larger the program is
+ * (bench/RESULTS.md, game origin). Unused pages take no memory: an idle server uses 2 MB more.
  */
 export const NODE_FLAGS = ['--min-semi-space-size=16']
 
 /**
- * How glibc's allocator keeps what was given back, which it reads when a process begins. Left alone it learns from the
- * first password (19 MiB to hash one) that such pieces come again, and from then on keeps each in one of eight arenas: a
- * server that has answered ten sign-ins holds 75 MB that nothing uses, for good (bench/RESULTS.md, memory). Pieces of
- * a MiB and more go back to the system at once, and threads share two arenas.
+ * Settings of glibc's allocator, which it reads when a process begins. By default the allocator adapts to the first
+ * password hash (19 MiB): from then on it keeps each freed piece of that size in one of eight arenas. A server that has
+ * answered ten sign-ins then holds 75 MB of unused memory permanently (bench/RESULTS.md, memory). With these settings
+ * pieces of a MiB and more return to the system at once, and threads share two arenas.
  */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576' }
 
 /**
- * The environment to start a server or worker with.
+ * Returns the environment to start a server or worker with.
  *
- * @param {NodeJS.ProcessEnv} env whoever sets some of it has the say
- * @returns {Record<string, string> | null} null where it is as it should be, or nothing depends on it
+ * @param {NodeJS.ProcessEnv} env variables set there take precedence
+ * @returns {Record<string, string> | null} null when nothing needs to change, or the settings have no effect
  */
 export function allocatorEnvironment(env) {
   if (process.platform !== 'linux' || env.LD_PRELOAD || env.GLIBC_TUNABLES) return null
@@ -29,6 +29,7 @@ export function allocatorEnvironment(env) {
 
 /**
  * @param {readonly string[]} argv as `process.argv`
- * @returns {boolean} whether this runs for long, so that a start of a twentieth of a second more is worth it
+ * @returns {boolean} whether the command runs for long, so that it is worth a start that takes a twentieth of a second
+ *   more
  */
 export const serves = (argv) => ['serve', 'worker'].includes(argv[2] ?? '')

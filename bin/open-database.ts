@@ -18,10 +18,10 @@ export interface OpenedDatabase {
 }
 
 /**
- * Gives a command the database of a platform, migrated, without the platform around it: that may run meanwhile or not.
+ * Gives a command the migrated database of a platform, without starting the platform. The platform may run meanwhile.
  *
- * @param name what the command's events are from
- * @param make whether the data folder may be made; otherwise it must be there
+ * @param name recorded as the source of the command's events
+ * @param make whether the data folder may be created; otherwise it must exist
  * @throws StartupError
  */
 export async function withDatabase(

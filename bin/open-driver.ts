@@ -6,7 +6,7 @@ import { StartupError } from '../core/errors.ts'
 import { createLog } from '../core/observe/log.ts'
 
 /**
- * Opens one driver of the configuration without the platform around it, to read or write what it keeps.
+ * Opens one driver of the configuration without starting the platform, to read or write its data.
  *
  * @param dataDir the folder it works on
  */
@@ -37,9 +37,9 @@ export async function openDriverOf<Instance>(
 }
 
 /**
- * Where the database is in the data folder: what a backup holds and a restore makes.
+ * Returns the database file in the data folder, which backups contain and a restore creates.
  *
- * @throws StartupError for another database, which has means of its own
+ * @throws StartupError for a database server, which has its own backup tools
  */
 export function databaseFileOf({ config }: LoadedConfig): string {
   const { driver, file } = config.database as { driver: string; file?: string }

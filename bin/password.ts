@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { StartupError } from '../core/errors.ts'
 
 /**
- * A password from the terminal, twice and without showing it, or else the first line of standard input.
+ * Reads a password from the terminal, twice and without echo, or else from the first line of standard input.
  *
  * @throws StartupError when there is none, or the two differ
  */

@@ -21,9 +21,9 @@ export interface StartChecks {
 }
 
 /**
- * Starts the platform up to, but not including, listening: what a server and a worker have in common.
+ * Starts the platform up to, but not including, listening: the part that a server and a worker share.
  *
- * @param terminal whether the log is read by a person
+ * @param terminal whether the log is formatted for a terminal
  * @throws StartupError with one sentence when it can't start
  */
 export async function createPlatform(
@@ -88,9 +88,9 @@ export function stopOnSignal(app: FastifyInstance, seconds: number): void {
 const ticks: object[] = []
 
 /**
- * Keeps one of the objects that `process.nextTick` makes. When V8 has collected garbage a few times and met none, it
- * forgets their shape, and from then on Node 26 makes each ten times as slowly, for as long as the process lives: a
- * server that was idle once then answers fewer requests a second (bench/RESULTS.md, game origin).
+ * Keeps one of the objects that `process.nextTick` creates. V8 discards their hidden class when several garbage
+ * collections have found none, and Node 26 then creates each one ten times as slowly for the rest of the process: a
+ * server that was idle once answers fewer requests a second (bench/RESULTS.md, game origin).
  */
 function keepTicksFast(): void {
   const hook = createHook({
@@ -110,9 +110,9 @@ const AT_REST = 0.02
 const GROWN = 1.25
 
 /**
- * Gives back what nothing uses any more, which V8 alone keeps for as long as little is allocated: in a moment what only
- * the start needed, a quarter of the memory, and later what a busy time has left, once the process has come to rest. A
- * collection takes about 0.1 s.
+ * Returns unused memory to the system, which V8 alone does not do while little is allocated. It runs shortly after the
+ * start, whose garbage is a quarter of the memory, and again when the process is idle after a busy time. A collection
+ * takes about 0.1 s.
  */
 export function releaseMemoryAtRest(): void {
   setFlagsFromString('--expose-gc')

@@ -25,11 +25,12 @@ interface Shelf {
 }
 
 /**
- * Backs up by the schedule of the configuration. Each backup is made by this program in a process of its own, so that
- * reading everything twice holds up no request; it counts once it was restored into a scratch folder and read through.
- * One that was due while the platform was off is made soon after the start.
+ * Makes backups on the schedule of the configuration. Each backup runs this program in a separate process, so that
+ * reading all data twice delays no request. A backup counts once it has been restored into a scratch folder and read
+ * through. A backup that was due while the platform was off is made soon after the start.
  *
- * @param command this program with the arguments of `gameyard backup` that name the configuration, but for the file
+ * @param command this program with the arguments of `gameyard backup` that name the configuration, without the output
+ *   file
  */
 export async function scheduleBackups(
   app: FastifyInstance,

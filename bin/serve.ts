@@ -70,9 +70,9 @@ export async function startServer(options: ConfigOptions, installation: Installa
 }
 
 /**
- * Asks what can refuse a start before anything is written, since a database that is migrated and not served is of no use
- * to the version before: whether another server has the data folder, or another program a port. Who starts the same
- * server twice should read the former, though both are true.
+ * Checks, before anything is written, what can refuse a start: whether another server has the data folder, and whether
+ * another program has a port. A database that is migrated by a start that then fails can't be used by the previous
+ * version. The data folder comes first, because it is the clearer error when somebody starts the same server twice.
  */
 async function takeDataFolder({ dataDir, listen, portal }: Config, warn: (message: string) => void): Promise<DataLock> {
   const ports = [listen.port, listen.tls.redirectPort].filter((port) => port !== 0)
@@ -88,7 +88,7 @@ async function takeDataFolder({ dataDir, listen, portal }: Config, warn: (messag
 }
 
 /**
- * The same for the ports that games have, which the database knows.
+ * Checks the ports of the games, which are stored in the database.
  *
  * @throws StartupError when another program has one of them
  */

@@ -1,5 +1,5 @@
-// What the single binary runs first: it loads the joined code (build/binary.ts) file by file, with what was compiled of
-// it when the binary was built.
+// The entry point of the single binary. It loads the bundled code (build/binary.ts) file by file, with the V8 code
+// cache made when the binary was built.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getAssetKeys, getRawAsset } from 'node:sea'

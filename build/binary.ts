@@ -1,9 +1,9 @@
 /**
- * `npm run build:binary`: the whole platform as one file that needs nothing beside it, dist/gameyard.
+ * `npm run build:binary`: the whole platform as one file without further dependencies, dist/gameyard.
  *
- * esbuild joins the code into some files; Node's single-executable mode puts them into a copy of the Node binary together
- * with what a start compiles of them (a third of its time) and what is read at run time: browser assets, ready-made
- * configurations, guides, SQLite's native addon.
+ * esbuild bundles the code into a few files. Node's single-executable mode puts them into a copy of the Node binary,
+ * together with a V8 code cache for the start (which saves a third of its time) and the files that are read at run
+ * time: browser assets, ready-made configurations, guides, SQLite's native addon.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -40,10 +40,11 @@ export const thisMachine = { platform: platform(), arch: arch() } as Target
 const isHere = (target: Target) => target.platform === platform() && target.arch === arch()
 
 /**
- * Joins the code, which is the same for every target, into a few files that load when they are needed.
+ * Bundles the code, which is the same for every target, into a few files that load when they are needed.
  *
- * esbuild splits ES modules only, and Node keeps compiled code of CommonJS only: so each file is made an ES module first
- * and CommonJS then. All is ASCII, of which the engine keeps a byte a character; one arrow in a page would double it.
+ * esbuild splits ES modules only, and Node caches compiled code of CommonJS only, so each file is made an ES module
+ * first and CommonJS then. All text is ASCII, which V8 stores with one byte a character; one arrow in a page would
+ * double the size.
  *
  * @returns the folder of the files; `binary.js` is the first
  */
@@ -100,10 +101,10 @@ export async function joinCode(): Promise<string> {
 }
 
 /**
- * Makes the binary of one target.
+ * Builds the binary of one target.
  *
- * @param code what `joinCode` made
- * @param node the target's own Node, of the version that runs this
+ * @param code the folder from `joinCode`
+ * @param node the target's Node binary, of the version that runs this script
  * @param output the file to write
  */
 export async function makeBinary(code: string, node: string, target: Target, output: string): Promise<void> {
@@ -124,8 +125,8 @@ export async function makeBinary(code: string, node: string, target: Target, out
   await inject(executable, output, isHere(target) ? { ...assets, ...filesOf('compiled', compiled) } : assets)
   rmSync(executable)
   try {
-    // What was just written lies in the page cache in large pieces, which a start would map whole: 45 MB more than it
-    // uses.
+    // A file that was just written is in the page cache in large pages, which a start would map whole: 45 MB more than
+    // it uses.
     if (platform() === 'linux')
       execFileSync('dd', [`of=${output}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0'], { stdio: 'ignore' })
   } catch {

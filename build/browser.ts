@@ -1,7 +1,7 @@
 /**
- * Builds what browsers load: styles, fonts, pictures and scripts, from the sources into `dist/browser/`, under names
- * that carry a digest of the content, with brotli and gzip forms beside them, and `manifest.json` to find them by. The
- * programs of the server's worker threads are built here too: each one text, with all that it imports.
+ * Builds the files that browsers load: styles, fonts, pictures and scripts, from the sources into `dist/browser/`,
+ * under names that contain a digest of the content. Brotli and gzip forms are beside them, and `manifest.json` maps
+ * names to files. The programs of the server's worker threads are built here too, each bundled into one text.
  *
  *   node build/browser.ts              builds
  *   node build/browser.ts --if-stale   builds only when a source is newer than the last build
@@ -165,8 +165,8 @@ async function main() {
     files.set(name, { file: name.replace(/(\.\w+)$/, `.${digest}$1`), bytes })
   }
 
-  // New files first, then the manifest, then the clearing: a server that starts meanwhile finds every file of the
-  // manifest that it read, because those of the build before stay for one build more.
+  // New files are written first, then the manifest, and old files are removed last. The files of the previous build
+  // stay for one more build, so a server that starts meanwhile finds every file of the manifest that it read.
   await mkdir(output, { recursive: true })
   const manifest: BrowserManifest = { files: {}, workers: {} }
   for (const { name, file, bytes } of await bundleWorkers()) {

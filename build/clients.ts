@@ -1,6 +1,6 @@
 /**
  * `npm run build:clients`: the packages that game developers install, from `clients/` into `dist/clients/`, each ready
- * for `npm publish`: JavaScript modules, their types, README, licence and a package.json of the platform's version.
+ * for `npm publish`: JavaScript modules, their types, README, licence and a package.json with the platform's version.
  *
  *   node build/clients.ts              builds
  *   node build/clients.ts --if-stale   builds only when a source is newer than the last build

@@ -1,11 +1,11 @@
 /**
- * Writes a migration of one plugin: what lies between the migrations there are and the entities of today.
+ * Writes a migration of one plugin: the difference between the existing migrations and the current entities.
  *
  *     npm run migration -- <plugin> <name>
  *
- * makes plugins/<plugin>/migrations/<date>_<name>.ts, for both databases; list it in the plugin's `migrations`. With
- * `--again` it replaces a file of that name that is not released yet. It finds entities in the plugin's files named
- * entities.ts. Tables that an entity no longer describes are left alone: dropping one is written by hand.
+ * creates plugins/<plugin>/migrations/<date>_<name>.ts, for both databases; add it to the plugin's `migrations`. With
+ * `--again` it replaces a file of that name that is not released yet. It reads entities from the plugin's files named
+ * entities.ts. It leaves tables without an entity unchanged: a migration that drops one is written by hand.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

@@ -1,16 +1,17 @@
 /**
- * `npm run mutants`: makes one mistake after another in a copy of the program, and sees whether a test notices.
+ * `npm run mutants`: mutation tests. It makes one mistake after another in a copy of the program, and checks that a
+ * test fails.
  *
  *   npm run mutants                    all of them
  *   npm run mutants -- oauth ledger    those whose name or place has one of the words
  *   npm run mutants -- --jobs 2        so many beside each other
- *   npm run mutants -- --check         only whether each mistake's text and tests are there
+ *   npm run mutants -- --check         only whether each mistake's text and tests exist
  *
- * Each mistake (build/mutants/*.mjs) is a text that stands exactly once below a folder, what stands there instead, and
- * the tests that should notice, in the order in which they are asked. They run in their short form, as in `npm test`;
- * where all pass, in their long one (`npm run test:all`). The working tree is never written to. Exit code 1 when a
- * mistake went unnoticed in both, when fewer than nine in ten were noticed by the short form, or when a text is not
- * found: a mistake that is none proves nothing.
+ * Each mistake (build/mutants/*.mjs) is a text that occurs exactly once below a folder, its replacement, and the tests
+ * that should fail, in the order in which they run. They run in their short form, as in `npm test`; when all of them
+ * pass, in their long form (`npm run test:all`). The working tree is never written to. The exit code is 1 when no test
+ * detects a mistake in either form, when the short form detects fewer than nine in ten, or when a text is not found,
+ * since a mistake that changes nothing proves nothing.
  */
 import { spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * The platform's OpenAPI document as TypeScript types, for the SDK: clients/sdk/openapi.ts, which is not kept in the
- * repository.
+ * Generates TypeScript types from the platform's OpenAPI document, for the SDK: clients/sdk/openapi.ts, which is not in
+ * the repository.
  *
  *   node build/openapi-types.ts              writes
  *   node build/openapi-types.ts --if-stale   writes only when a source is newer

@@ -1,9 +1,9 @@
 /**
- * `npm run release`: everything that a release publishes, into `dist/release/<version>/`: the binaries of five
+ * `npm run release`: builds everything that a release publishes, into `dist/release/<version>/`: the binaries of five
  * platforms, the client packages, a bill of materials (CycloneDX), and the checksums of all of them.
  *
- * Node's binaries for the other platforms come from npm, where this project has its own from. What can't be had is
- * named in the end, and the exit code is 1.
+ * Node's binaries for the other platforms come from npm, as this project's own does. Missing binaries are listed at the
+ * end, and the exit code is then 1.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,8 +1,8 @@
 /**
- * Pictures of every page of the portal, to look at: 390, 768 and 1280 wide, light and dark, as a visitor, a newcomer
- * for whom all is empty, and the host of a full yard see them, what is missing or refused, a first start and an empty
- * yard with the links by which people come in and what answers their forms, and a game jam in the LAN mode before, while
- * and after people vote.
+ * Takes screenshots of every page of the portal: 390, 768 and 1280 wide, light and dark. They show the pages as a
+ * visitor, a new player without data and the host of a platform with data see them; missing and refused pages; a first
+ * start and an empty platform, with sign-up links and the answers to their forms; and a game jam in the LAN mode
+ * before, during and after the vote.
  *
  *   npm run screenshots -- --to FOLDER [--engine firefox] [--only TEXT] [--widths 390,1280] [--schemes light]
  */

@@ -1,6 +1,6 @@
-// Makes a source tree ready to run: the packages that running needs, browser files and the program; with --dev also the
-// packages that contributors need, with --test the test runner on top. Runs before `npm start`, `npm test` and `npm run
-// check`, on whatever Node is there (20 or later) and without node_modules; does nothing when all is there already.
+// Makes a source tree ready to run: the packages that the program needs, browser files and the program. --dev adds the
+// packages that contributors need, --test also the test runner. It runs before `npm start`, `npm test` and `npm run
+// check`, on Node 20 or later and without node_modules, and does nothing when everything is there.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -48,8 +48,8 @@ async function install(command, withDevelopment) {
 }
 
 /**
- * One line that moves while npm works, which says nothing itself: how many of the packages are there. On a terminal the
- * line is written anew; elsewhere tenths are added to it.
+ * Shows how many packages are installed, because npm prints nothing while it works. On a terminal the line is redrawn;
+ * elsewhere every tenth is appended to it.
  */
 function showProgress(withDevelopment) {
   const packages = expectedPackages(withDevelopment)

@@ -1,6 +1,6 @@
 /**
- * `npm test`: runs the tests and closes with `N passed, N failed, N skipped`, alone on a line. The exit code is 0 when
- * none has failed, 1 when one has, 2 when what was typed is no test.
+ * `npm test`: runs the tests and ends with `N passed, N failed, N skipped` on a line of its own. The exit code is 0
+ * when no test has failed, 1 when one has, and 2 when an argument is no test.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

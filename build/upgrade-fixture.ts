@@ -1,12 +1,13 @@
 /**
- * `npm run upgrade-fixture -- <version>`: keeps a yard as this version makes it, in `test/fixtures/upgrades/<version>/`, so that later
- * ones can be tried on it (test/system/upgrade-fixtures.test.ts). Run it for each release. The database is SQL, its blobs lie
- * beside it; keys are not kept, and nothing that rests on them.
+ * `npm run upgrade-fixture -- <version>`: stores a platform's data as this version writes it, in
+ * `test/fixtures/upgrades/<version>/`, so that later versions can be tested with it
+ * (test/system/upgrade-fixtures.test.ts). Run it for each release. The database is stored as SQL, with its blobs beside
+ * it. Keys, and data that depends on them, are not stored.
  *
  *     npm run upgrade-fixture -- <name> --until <migration>
  *
- * makes one as it was before releases were kept: with the migrations up to that name alone, and of the rows what those
- * tables have room for.
+ * stores the data of an unreleased earlier state: it applies the migrations up to that name, and keeps the rows and
+ * columns that those tables have.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

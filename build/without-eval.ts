@@ -1,5 +1,5 @@
-// Glue code of Emscripten makes functions from text, which a page's Content-Security-Policy forbids. What it makes is
-// always the same two shapes: here they are as ordinary functions, put in the place of the code that makes them.
+// Emscripten's glue code creates functions from text, which a page's Content-Security-Policy forbids. These functions
+// always have one of two shapes. This file defines both as ordinary functions and substitutes them.
 
 /** Calls a function of the WebAssembly module: arguments over, result back, what was made for them freed. */
 const INVOKER = `var invokerFn=function(...given){
@@ -32,9 +32,9 @@ const PLACES = [
 ] as const
 
 /**
- * The same program without functions made from text.
+ * Returns the same program without functions made from text.
  *
- * @throws when it is not as it was when this was written: a new version of it must be looked at
+ * @throws when the code differs from the known version: a new version must be reviewed
  */
 export function withoutEval(source: string): string {
   let text = source

@@ -65,7 +65,7 @@ const unknownDriver = (name: string, builtins: string[]): string =>
   `\`${name}\` is neither built in (${builtins.join(', ')}) nor an installed package${didYouMean(name, builtins)}`
 
 /**
- * Settles which plugins run: the built-in ones that are not turned off, and those that a key under `plugins` adds by
+ * Determines which plugins run: the built-in ones that are not turned off, and those that a key under `plugins` adds by
  * the name of a package or a file.
  */
 export async function choosePlugins(builtins: Plugin[], around: BaseUrlSources): Promise<PluginChoice[]> {

@@ -4,9 +4,10 @@ import { StartupError } from '../core/errors.ts'
 import type { Path } from './problems.ts'
 
 /**
- * Sets keys in a configuration file, and leaves all else in it as it is, comments too. A file that is not there is made.
+ * Sets keys in a configuration file, and leaves everything else unchanged, including comments. A missing file is
+ * created.
  *
- * @throws StartupError when it can't be written, or is no mapping
+ * @throws StartupError when the file can't be written, or is no mapping
  */
 export async function editConfig(file: string, changes: { path: Path; value: unknown }[]): Promise<void> {
   try {

@@ -37,7 +37,7 @@ const camelCase = (segment: string) =>
 /**
  * Reads every `SERVICE_` variable as a key of the configuration.
  *
- * @param values what the file says: its keys are recognised where the schema leaves names open
+ * @param values of the file: its keys are recognised where the schema allows any names
  * @param report called with the variable and a sentence when it matches no key or holds no YAML
  */
 export function readEnvironment(

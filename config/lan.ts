@@ -14,8 +14,8 @@ export interface LanAddress {
 }
 
 /**
- * What `lan.enabled` means: the addresses follow the network, whatever else is written; guests, sign-up and limits are
- * set only where nobody did.
+ * Applies `lan.enabled`: the addresses always follow the network; guests, sign-up and limits are set only when the
+ * configuration does not set them.
  */
 export function applyLan(
   values: Record<string, unknown>,
@@ -73,7 +73,7 @@ const VIRTUAL =
   /^(docker|br-|veth|virbr|vmnet|vboxnet|lxc|lxd|cni|flannel|podman|tun|tap|utun|wg|zt|tailscale|ppp|awdl|llw|anpi)|vethernet|virtual|vmware|hyper-v|wsl|loopback/i
 
 /**
- * The addresses that others in a local network can reach this machine by, the likeliest first: cable and Wi-Fi before
+ * Lists the addresses that reach this machine from a local network, the most likely first: cable and Wi-Fi before
  * virtual networks and tunnels, private ranges before public ones, 192.168 before 10 before 172.
  */
 export function lanAddresses(networks: Networks): LanAddress[] {

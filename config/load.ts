@@ -48,9 +48,9 @@ export interface LoadedConfig {
 const DEFAULT_FILE = 'gameyard.yaml'
 
 /**
- * Reads the configuration: file, environment and command line, checked as a whole.
+ * Reads the configuration from file, environment and command line, and validates it as a whole.
  *
- * @throws ConfigError with every error, each with its place, what was expected and a hint
+ * @throws ConfigError with every error, each with its place, the expected value and a hint
  * @throws StartupError when plugins contradict each other
  */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {

@@ -16,7 +16,7 @@ export class ModuleMissing extends Error {}
  *
  * @param name a file relative to `configDir`, or a package installed beside the configuration or beside Gameyard
  * @throws ModuleMissing when there is nothing of that name
- * @throws Error with a sentence when it is there and can't be loaded
+ * @throws Error with a sentence when the module exists and can't be loaded
  */
 export async function importDefault(name: string, configDir: string): Promise<unknown> {
   if (isPath(name)) {

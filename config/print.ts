@@ -6,9 +6,9 @@ import { isMapping } from './validate.ts'
 const MASK = '********'
 
 /**
- * The configuration as it may be shown: secrets masked, passwords inside addresses too.
+ * Returns the configuration with secrets masked, including passwords inside addresses.
  *
- * @param schema the one that the configuration was validated with; it says what is secret
+ * @param schema the one that the configuration was validated with; it marks the secrets
  */
 export function maskSecrets(value: unknown, schema: Schema): unknown {
   if (schema.secret) return MASK

@@ -4,8 +4,8 @@ import type { Findings } from './findings.ts'
 import { isMapping } from './validate.ts'
 
 /**
- * Fills the addresses that nobody set from those that somebody did: they follow the port, the Studio is the portal
- * itself, and on a machine's own name the games live below it.
+ * Derives the unset addresses from those that are set: they follow the port, the Studio is the portal itself, and on a
+ * machine's own name the games are subdomains of it.
  */
 export function deriveAddresses(values: Record<string, unknown>): void {
   const port = value(values, 'listen', 'port') ?? 8080
@@ -91,9 +91,9 @@ function checkTls({ listen, lan, portal }: Config, error: Findings['error']): vo
 }
 
 /**
- * The part of a name that someone registered, guessed without the public suffix list: its last two labels. Where
- * suffixes have two labels themselves (co.uk) this takes unrelated names for one domain; it never takes one domain for
- * two, so it errs on refusing.
+ * The registrable domain of a name, guessed without the public suffix list: its last two labels. Where a suffix has two
+ * labels (co.uk) this takes unrelated names for one domain. It never takes one domain for two, so it errs on the side
+ * of refusing.
  */
 const registrable = (host: string): string =>
   isIP(host.replace(/[[\]]/g, '')) ? host : host.split('.').slice(-2).join('.')

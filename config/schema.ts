@@ -5,8 +5,8 @@ import type { DriverChoice, PluginChoice } from './choices.ts'
 import type { Schema } from './expectation.ts'
 
 /**
- * The schema of the whole configuration: the kernel's sections, one for each driver family, one for each plugin, and
- * everybody's numbers under `limits`.
+ * Assembles the schema of the whole configuration: the kernel's sections, one for each driver family, one for each
+ * plugin, and all limits under `limits`.
  *
  * @throws StartupError when two owners claim one section or one limit
  */

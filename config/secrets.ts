@@ -2,12 +2,12 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 /**
- * Fetches the secret that `{ file: … }` or `{ env: … }` points to.
+ * Reads the secret that `{ file: … }` or `{ env: … }` refers to.
  *
- * @param pointer what stands in the configuration; a file's path is relative to `configDir`
- * @param warn called when everyone on the machine can read the file
- * @returns the text without the line break at its end
- * @throws Error with a sentence for the person who configures
+ * @param pointer the value in the configuration; a file's path is relative to `configDir`
+ * @param warn called when every user of the machine can read the file
+ * @returns the text without its final line break
+ * @throws Error with a sentence for the operator
  */
 export function fetchSecret(
   pointer: Record<string, unknown>,

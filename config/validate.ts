@@ -11,8 +11,8 @@ export interface ValidationContext {
 }
 
 /**
- * Checks a value against its schema, reporting everything that is wrong, and returns it with defaults filled in and
- * secrets resolved. Unknown keys are refused unless a schema says `additionalProperties`.
+ * Checks a value against its schema, reports every error, and returns the value with defaults filled in and secrets
+ * resolved. Unknown keys are refused unless a schema says `additionalProperties`.
  */
 export function validate(schema: Schema, value: unknown, path: Path, context: ValidationContext): unknown {
   if (schema.secret && isMapping(value)) return pointed(schema, value, path, context)

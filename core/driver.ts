@@ -11,23 +11,23 @@ export interface DriverContext {
   clock: Clock
   log: FastifyBaseLogger
   /**
-   * A secret of 32 bytes derived for one purpose, the same on every node and after every restart.
+   * Derives a secret of 32 bytes for one purpose. It is the same on every node and after every restart.
    *
-   * @param purpose names the use, such as `storage/local/presign`; other purposes yield unrelated secrets
+   * @param purpose names the use, such as `storage/local/presign`; different purposes yield unrelated secrets
    */
   secret(purpose: string): Buffer
 }
 
 /**
- * The contract of a driver, whole.
+ * The complete contract of a driver.
  *
- * A family is a swappable part of the platform (`storage`, `database`, `bus`, …); its interface, its conformance
- * suite and the built-in drivers are in `drivers/<family>/`. The configuration chooses by name:
- * `storage: { driver: s3, bucket: games }`. A name that is no built-in is imported, as a package or, when it starts
- * with `.` or `/`, as a file beside the configuration, and must default-export what `defineDriver` returns.
+ * A family is a replaceable part of the platform (`storage`, `database`, `bus`, …). Its interface, its conformance
+ * suite and the built-in drivers are in `drivers/<family>/`. The configuration chooses by name: `storage: { driver: s3,
+ * bucket: games }`. A name that is no built-in is imported as a package or, when it starts with `.` or `/`, as a file
+ * relative to the configuration. It must default-export the result of `defineDriver`.
  *
- * Life: `config` validates the section (without `driver`) and fills defaults; `create` opens the connection or folder
- * and rejects when it can't be used; the family's `close()` is called once, after the last request.
+ * Life cycle: `config` validates the section (without `driver`) and fills in defaults. `create` opens the connection or
+ * folder and rejects when it can't be used. The family's `close()` is called once, after the last request.
  */
 export interface Driver<Schema extends TObject = TObject, Instance = unknown> {
   family: string
@@ -45,8 +45,8 @@ export function defineDriver<Schema extends TObject, Instance>(
 }
 
 /**
- * A family as the program lists it: the built-ins are loaded only when the configuration names them, so that an
- * SDK nobody asked for costs no start-up time.
+ * A family as the program lists it. A built-in is loaded only when the configuration names it, so that an unused SDK
+ * adds nothing to the start time.
  */
 export interface DriverFamily {
   name: string

@@ -1,48 +1,50 @@
 import type { FastifyBaseLogger } from 'fastify'
 
 /**
- * What nodes share beyond the database: messages, counters, and leases with what their holders keep. The family `bus`.
+ * State that nodes share beside the database: messages, counters, and leases with the text saved under them. The family
+ * `bus`.
  *
- * `publish` reaches every subscriber on every node, the sender's own included, at most once and in the order in which
- * one node published on one channel. A node that is cut off misses messages: whoever caches must bound the age of what
- * it keeps (contracts, section 4: 5 s). Channels, keys and messages are any text, a message up to 1 MiB.
+ * `publish` reaches every subscriber on every node, the sender's included, at most once and in the order in which one
+ * node published on one channel. A disconnected node misses messages, so every cache must bound the age of its entries
+ * (contracts, section 4: 5 s). Channels, keys and messages are any text; a message has at most 1 MiB.
  *
- * Every method may throw `BusUnavailable` (drivers/bus/interface.ts): within a second or so while the server is away,
- * and at once after `close`. Nothing is kept to be sent later. A subscription outlives an outage.
+ * Every method may throw `BusUnavailable` (drivers/bus/interface.ts): within about a second while the server is away,
+ * and at once after `close`. Messages are not queued for later. A subscription survives an outage.
  */
 export interface Bus {
   /** Whether other nodes can be on it. Where none can, leases are always to be had. */
   readonly shared: boolean
   publish(channel: string, message: string): Promise<void>
   /**
-   * Resolves once messages published from now on arrive; the result ends the subscription, and may be called again. A
-   * listener that throws is logged and disturbs no other.
+   * Subscribes to a channel, and resolves once messages published from then on arrive. The result ends the
+   * subscription, and may be called repeatedly. A listener that throws is logged and does not affect other listeners.
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>>
   /**
-   * Adds one to a counter that disappears `windowMs` after its first increment.
+   * Adds one to a counter that expires `windowMs` after its first increment.
    *
-   * @returns the count within the window, this one included, and the milliseconds until it ends
+   * @returns the count within the window, this increment included, and the milliseconds until the window ends
    */
   increment(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>
   /**
-   * Says that a holder of leases lives: for `ttlMs` from now, all that it holds is its own.
+   * Renews all leases of a holder for `ttlMs` from now.
    *
-   * @returns whether it was alive before; when not, another may have what it held
+   * @returns whether the holder was alive before; otherwise another holder may have taken its leases
    */
   keepAlive(holder: string, ttlMs: number): Promise<boolean>
   /**
    * Takes a lease, unless another living holder has it.
    *
-   * @returns the lease as it now stands; a lease taken anew has a greater `fence` than any before
+   * @returns the current lease; a newly taken lease has a greater `fence` than any before
    */
   acquire(key: string, holder: string): Promise<Lease>
   /** Gives a lease back, if it is the holder's, and forgets what was saved under its key. */
   release(key: string, holder: string): Promise<void>
   /**
-   * Keeps a text under a key for `ttlMs`, in place of what was there.
+   * Saves a text under a key for `ttlMs`, replacing the previous one.
    *
-   * @param fence of the caller's lease  @returns false when one with a greater fence has saved: the lease is lost
+   * @param fence of the caller's lease
+   * @returns false when a holder with a greater fence has saved: the lease is lost
    */
   save(key: string, fence: number, text: string, ttlMs: number): Promise<boolean>
   /** Adds texts to what was saved with exactly this fence; `ttlMs` begins anew. @returns false when it is not there */
@@ -70,8 +72,8 @@ type Listener<Name extends keyof DomainEvents> = (payload: DomainEvents[Name]) =
 const CHANNEL = 'events'
 
 /**
- * Typed domain events: "a deploy went live". Every listener on every node hears every event, the emitting node first
- * and at once. An event tells what has happened and is committed; it never asks for something to be done.
+ * Typed domain events, such as "a deploy went live". Every listener on every node receives every event; the emitting
+ * node receives it first and at once. An event reports a committed change and never asks for an action.
  */
 export class Events {
   readonly #listeners = new Map<string, Set<(payload: never) => unknown>>()

@@ -39,8 +39,8 @@ export const isId = (prefix: IdPrefix, value: string): boolean =>
 export const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url')
 
 /**
- * The words of a title for a slug: `[a-z0-9]` without accents and apostrophes, joined by single hyphens. It may begin or
- * end with a hyphen, or be empty: the caller cuts it to its own length.
+ * Joins the words of a title for a slug: `[a-z0-9]` without accents and apostrophes, separated by single hyphens. The
+ * result may begin or end with a hyphen, or be empty; the caller cuts it to its own length.
  */
 export const slugWords = (title: string): string =>
   title

@@ -65,8 +65,8 @@ export interface KernelParts {
   /** Traces, where they are wanted; ends with the app. */
   telemetry?: Telemetry | null
   /**
-   * Asked once nothing else can refuse the start: whether this process alone serves from the data folder. What it gives
-   * ends with the app, after everything else.
+   * Called once nothing else can refuse the start, to take the exclusive lock of the data folder. The lock is released
+   * when the app closes, after everything else.
    */
   takeDataFolder?: () => Promise<DataLock | null>
   /** Asked once the database answers, before anything is written to it: what it throws ends the start. */
@@ -74,8 +74,8 @@ export interface KernelParts {
 }
 
 /**
- * Starts the platform up to, but not including, listening. This file is the order of the start; each step is a call
- * into a room. Whatever breaks a contract stops it with a `StartupError`.
+ * Starts the platform up to, but not including, listening. This file shows the order of the start; each step is a call
+ * into a room. A broken contract stops it with a `StartupError`.
  */
 export async function createKernel(config: Config, parts: KernelParts): Promise<FastifyInstance> {
   const cleanups = new CleanupStack()

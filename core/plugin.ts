@@ -27,8 +27,8 @@ export interface PluginManifest<Schema extends TObject, Limits extends TProperti
 type SectionSchemas = Record<string, TObject>
 
 /**
- * A plugin's register function: receives the app, its part of the configuration, its limits and its further sections,
- * all with defaults.
+ * A plugin's register function. It receives the app, its section of the configuration, its limits and its further
+ * sections, all with defaults.
  */
 export type PluginRegister<
   Schema extends TObject,
@@ -47,17 +47,18 @@ export interface Plugin extends Required<PluginManifest<TObject, TProperties, Se
 }
 
 /**
- * The contract of a plugin, whole.
+ * The complete contract of a plugin.
  *
- * A plugin is one capability. The kernel reads the manifest of every plugin before anything runs: it checks that the
- * names and tables are unique, that dependencies are there and go one way, and gives each its part of the configuration.
- * Then it calls `register` in dependency order, once, and, when all has gone well, migrates the database: a plugin that
- * breaks its contract leaves it as it was. So `register` finds no tables; what needs them hangs on Fastify's `onReady`.
+ * A plugin is one capability. The kernel reads the manifest of every plugin before anything runs: it checks that names
+ * and tables are unique, that dependencies exist and have no cycles, and gives each plugin its section of the
+ * configuration. It then calls `register` once, in dependency order, and migrates the database when every call has
+ * succeeded, so that a plugin that breaks its contract leaves the database unchanged. Tables do not exist yet in
+ * `register`; code that needs them runs in Fastify's `onReady`.
  *
- * `register` decorates the app with one service (the plugin's whole public face beside its schemas and events) and
+ * `register` decorates the app with one service (the plugin's whole public interface beside its schemas and events) and
  * registers its routes with `app.register(routes)`, which gives them a scope of their own. Every route declares
- * `config.auth` and `constraints.origin`; one that does not stops the start. What must end with the process hangs on
- * Fastify's `onClose`.
+ * `config.auth` and `constraints.origin`; a route that does not stops the start. Resources that must end with the
+ * process are closed in Fastify's `onClose`.
  */
 export function definePlugin<
   Schema extends TObject = TObject,
@@ -78,7 +79,7 @@ export function definePlugin<
 }
 
 /**
- * Checks the manifests against each other and sorts them so that each plugin comes after those it depends on.
+ * Checks the manifests against each other and sorts them so that each plugin comes after its dependencies.
  *
  * @throws StartupError naming the plugin that breaks the contract, and the fix
  */

@@ -1,5 +1,5 @@
 // The players of bench/rooms.ts, in a process of their own. Reads one job as JSON from the command line; writes
-// `{"phase":"begin"}` and `{"phase":"end", …}` around the seconds that count.
+// `{"phase":"begin"}` and `{"phase":"end", …}` at the beginning and the end of the measured time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import WebSocket from 'ws'
 
@@ -67,8 +67,8 @@ for (let at = 0; at < names.length; at += AT_ONCE) {
   players.push(...(await Promise.all(names.slice(at, at + AT_ONCE).map(join))))
 }
 
-// Who sleeps has to be woken by the server's write, which is work of the server's, the more the faster it is done; a
-// server that is slower than its players never meets one asleep.
+// This process never sleeps. Waking a sleeping process costs the server processor time at each write, and only a server
+// that is faster than its players meets sleeping ones.
 const stayAwake = () => void setImmediate(stayAwake)
 if (job.rate > 0) stayAwake()
 

@@ -1,5 +1,5 @@
 // `node bench/rooms/servers.ts gameyard|colyseus|ws|bare`: one of the servers that bench/rooms.ts compares. Writes one
-// line of JSON once it listens: its port, and the headers with which a player's socket opens.
+// line of JSON once it listens: its port, and the headers for opening a player's socket.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -69,8 +69,8 @@ async function plain() {
 }
 
 /**
- * What is left of ours when all is taken away but the sockets: no sign-in, limits, replay or backpressure; each room's
- * frames are made once and written together every 8 ms. What it does is about what Node and the kernel can with 8 ms.
+ * Our server reduced to its sockets: no sign-in, limits, replay or backpressure. Each room's frames are made once and
+ * written together every 8 ms. It shows about the most that Node and the kernel achieve with batches of 8 ms.
  */
 async function bare() {
   interface Said {

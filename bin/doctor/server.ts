@@ -23,8 +23,8 @@ const MEGABYTE = 1024 * 1024
 type Finding = Check | Check[]
 
 /**
- * Looks at everything that a platform stands on, in the order in which it would be needed: a finding each, and a fix
- * beside what is wrong. Changes nothing, and may run beside the platform.
+ * Checks everything that a platform depends on, in the order in which it is needed. Each check yields a finding, with a
+ * fix for a fault. It changes nothing, and may run beside the platform.
  *
  * @param version of this program
  */

@@ -25,7 +25,7 @@ export function readDurations(): Durations {
 export const durationsFile = join(root, DURATIONS)
 
 /**
- * The files that a run consists of, the longest first, so that none is left running alone at the end.
+ * Lists the test files of a run, the longest first, so that no long file runs alone at the end.
  *
  * @throws WrongUsage for a path without tests
  */

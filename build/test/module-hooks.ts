@@ -7,8 +7,8 @@ const WORKER = new URL('worker.ts', import.meta.url).href
 /** A test file gets the test that stands for it (worker.ts), not the root of the process. */
 const OF_RUNNING_FILE = 'export default globalThis.tapOfRunningFile'
 /**
- * In place of tap's domains, which find the subtest that an error without a catch belongs to. They follow each promise
- * through its life and take a tenth of all processor time by it; the file that is running is known without them.
+ * Replaces tap's use of domains, which finds the subtest that an uncaught error belongs to. Domains follow every
+ * promise and take a tenth of the processor time; the running file is known without them.
  */
 const NO_DOMAINS = 'export class Domain { constructor(onerror) { this.onerror = onerror } destroy() {} }'
 const SOURCES: Record<string, string> = { 'tap-of-running-file:': OF_RUNNING_FILE, 'no-domains:': NO_DOMAINS }

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 
 /**
- * Which tests: `short` runs every suite in its short form, `all` everything in its long form, `rest` what `short`
- * leaves out: the suites that have a long form, in it.
+ * Which tests to run: `short` runs every suite in its short form, `all` everything in its long form, `rest` only the
+ * long form of the suites that have one.
  */
 export type Extent = 'short' | 'all' | 'rest'
 
@@ -71,8 +71,8 @@ function readShard(text: string): Options['shard'] {
 }
 
 function readJobs(text: string | undefined): number {
-  // One more than there are processors: tests wait, now and then.
-  if (text === undefined) return availableParallelism() + 1
+  // Tests wait for half of their time: with as many as processors, half of the processors would idle.
+  if (text === undefined) return availableParallelism() * 2
   if (!/^[1-9]\d?$/.test(text)) throw new WrongUsage(`--jobs ${text}: a number from 1 to 99.`)
   return Number(text)
 }

@@ -16,12 +16,12 @@ export interface Finished extends Outcome {
 }
 
 /**
- * Runs files in processes beside each other, each process one file after the other. A process that a file has brought
- * down, or that can't be trusted any more, is replaced.
+ * Runs files in parallel processes, each of which runs one file after the other. A process that a file has crashed, or
+ * that can't be trusted any more, is replaced.
  *
  * @param files in the order in which they are begun
  * @param onFinished called as each file comes to its end
- * @returns to end all processes at once, and a promise of the end
+ * @returns a function that ends all processes at once, and a promise of the end
  */
 export function runFiles(
   files: TestFile[],

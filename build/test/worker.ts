@@ -1,7 +1,7 @@
 /**
- * A process that runs test files one after the other, so that the platform's modules are imported once and not once a
- * file. Each file's `import t from 'tap'` is a test of its own below this process's root: a file is written in the same
- * way whether it runs here or by hand (`npx tap run FILE`).
+ * A process that runs test files one after the other, so that the platform's modules are imported once a process
+ * instead of once a file. Each file's `import t from 'tap'` is a subtest of this process's root test, so a file is
+ * written in the same way whether it runs here or alone (`npx tap run FILE`).
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,8 +14,8 @@ import type { Counts, Order, Outcome, Report } from './messages.ts'
 
 const root = join(import.meta.dirname, '../..')
 /**
- * A file's time unless it gives itself another by `t.setTimeout`; of the short form, `.taprc` says the same. A file that
- * takes as long as this hangs: how long one should take is not what it says, as machines are as slow as they are.
+ * A file's time limit unless it sets another by `t.setTimeout`; `.taprc` has the same limit for the short form. It
+ * detects files that hang. It is no performance requirement, because machines differ in speed.
  */
 const TIME_LIMIT_MS = process.env.TEST_EXTENT === 'all' ? 1_200_000 : 480_000
 const ALIVE_EVERY_MS = 10_000
@@ -70,8 +70,8 @@ async function run(file: string): Promise<Outcome> {
 }
 
 /**
- * Of this process and of all below it, those that have ended and those that files share, such as a browser. One that
- * outlives its parent is not counted.
+ * Processor time of this process and its descendants: those that have ended and those that files share, such as a
+ * browser. A process that outlives its parent is not counted.
  */
 function processorSeconds(): number | null {
   if (process.platform !== 'linux') return null

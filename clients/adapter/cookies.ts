@@ -32,9 +32,10 @@ export const setCookie = (site: CookieSite, name: string, value: string, seconds
   `${cookieName(name, site.secure)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; ${attributesFor(site)}`
 
 /**
- * `Set-Cookie` headers that remove a cookie in every form it may have been set in.
+ * Returns the `Set-Cookie` headers that remove a cookie in every form in which it may have been set.
  *
- * @param except the form just set: whoever sets one form removes the other, since two session cookies mean signed out
+ * @param except the form just set: setting one form removes the other one, since two session cookies count as signed
+ *   out
  */
 export function clearCookie(site: CookieSite, name: string, except?: 'current'): string[] {
   const forms = site.secure ? [PARTITIONED] : site.loopback ? [PLAIN, PARTITIONED] : [PLAIN]

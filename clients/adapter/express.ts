@@ -12,7 +12,7 @@ export interface AuthMiddleware {
 }
 
 /**
- * Middleware that answers the four sign-in routes and passes everything else on: `app.use(createAuth())`.
+ * Creates middleware that answers the four sign-in routes and passes every other request on: `app.use(createAuth())`.
  *
  * @throws AuthSettingsError when a setting is missing or can't be used
  */

@@ -12,7 +12,7 @@ declare module 'fastify' {
 }
 
 /**
- * Plugin that adds the four sign-in routes and `app.gameAuth`: `await app.register(gameAuth)`.
+ * Adds the four sign-in routes and `app.gameAuth`: `await app.register(gameAuth)`.
  *
  * @throws AuthSettingsError when a setting is missing or can't be used
  */

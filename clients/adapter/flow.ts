@@ -40,8 +40,8 @@ export class SignInFailed extends Error {
 }
 
 /**
- * The authorization code flow with PKCE (RFC 6749, 7636). Each flow has a sealed state cookie of its own, named by the
- * state, so that two tabs may sign in at once and the server remembers nothing.
+ * The authorization code flow with PKCE (RFC 6749, 7636). Each flow has its own sealed state cookie, named by the
+ * state, so that two tabs may sign in at once and the server stores nothing.
  */
 export class SignInFlow {
   readonly #settings: ResolvedSettings
@@ -54,10 +54,10 @@ export class SignInFlow {
   }
 
   /**
-   * Begins: to the portal's authorization endpoint.
+   * Begins a sign-in with a redirect to the portal's authorization endpoint.
    *
-   * Query: `returnTo`, a path of the game; `embed=1`, when the game stands in a frame of the portal, where nothing may
-   * be shown: the portal answers at once.
+   * Query: `returnTo`, a path of the game; `embed=1`, when the game is in a frame of the portal, where no page may be
+   * shown: the portal then answers at once.
    */
   async start(headers: Headers, query: URLSearchParams): Promise<Step> {
     const { origin, now, baseUrl, clientId, redirectUri, scope } = this.#settings
@@ -84,10 +84,10 @@ export class SignInFlow {
   }
 
   /**
-   * Ends: redeems the code. In a frame whatever goes wrong ends at the game, signed out: many browsers keep no cookie
-   * there, and nobody reads an error in a game's place.
+   * Ends a sign-in by redeeming the code. In a frame every failure ends at the game, signed out: many browsers keep no
+   * cookie there, and an error page in place of the game helps nobody.
    *
-   * @throws SignInFailed when the state is not this browser's, or the code is not good
+   * @throws SignInFailed when the state is not this browser's, or the code is invalid
    */
   async finish(headers: Headers, query: URLSearchParams): Promise<Step> {
     try {

@@ -1,6 +1,6 @@
 /**
- * Player sign-in for a game with a server of its own, on web-standard Request and Response: for any runtime that has
- * them (Node 20 and later, Deno, Bun, workers). Express, Next.js, Fastify and Hono have wrappers beside this.
+ * Player sign-in for a game with its own server, on web-standard Request and Response. It runs on every runtime that
+ * has them (Node 20 and later, Deno, Bun, workers). Express, Next.js, Fastify and Hono have wrappers beside this file.
  */
 import { SignInFailed, SignInFlow, type Step } from './flow.ts'
 import { returnPath } from './return-to.ts'

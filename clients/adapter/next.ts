@@ -11,9 +11,9 @@ export interface NextAuth {
 }
 
 /**
- * Handlers for `app/auth/service/[...route]/route.ts`, and `getSession` for everything else.
+ * Creates the handlers for `app/auth/service/[...route]/route.ts`, and `getSession` for all other code.
  *
- * The settings are looked at with the first request: `next build` loads every route, and has no secrets.
+ * The settings are read at the first request, because `next build` loads every route and has no secrets.
  */
 export function createAuth(settings: AuthSettings = {}): NextAuth {
   let auth: Auth | undefined

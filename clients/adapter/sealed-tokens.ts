@@ -4,7 +4,7 @@ import { EncryptJWT, type JWTPayload, jwtDecrypt } from 'jose'
 const SKEW_SECONDS = 60
 
 /**
- * Tokens that the browser keeps for the game: encrypted and authenticated (JWE, `dir` with A256GCM), bound to one use,
+ * Tokens that the browser stores for the game: encrypted and authenticated (JWE, `dir` with A256GCM), bound to one use,
  * one OAuth application and one host.
  */
 export class SealedTokens {

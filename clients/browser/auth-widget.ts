@@ -1,11 +1,11 @@
 /**
- * The sign-in widget: a button, or the player's chip, in a corner of the game. The platform puts it into the pages of
- * the games it hosts; it needs nothing of the page and changes nothing there.
+ * The sign-in widget: a button, or the player's name, in a corner of the game. The platform adds it to the pages of the
+ * games it hosts. It requires nothing of the page and changes nothing there.
  *
  * A game may restyle it with custom properties on `service-auth` or any ancestor:
  *   --auth-widget-inset (e.g. `auto auto 12px 12px`), --auth-widget-background, --auth-widget-color,
  *   --auth-widget-accent, --auth-widget-accent-color, --auth-widget-font, --auth-widget-radius, --auth-widget-z-index
- * and learns who plays from the event `service:session` on `window`, whose `detail` is the session.
+ * The event `service:session` on `window` reports the player; its `detail` is the session.
  */
 
 import { FRAME_SESSION_CHANGED } from './frame/hook.ts'

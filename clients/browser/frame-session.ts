@@ -1,10 +1,11 @@
 /**
- * Who plays, in a game that stands in a frame. The platform puts it before every other script of such a page; at top
- * level it does nothing.
+ * Provides the player's session to a game in a frame. The platform inserts this script before every other script of
+ * such a page; at top level it does nothing.
  *
- * Where the browser keeps the session cookie in a frame, there is little to do. Where it keeps none, the play page around
- * the frame gives a ticket, the ticket becomes a token, and what the page asks the platform for carries it. In a frame of
- * some other site one press signs in, by a window of its own. A game's own code needs to know nothing of all this.
+ * Where the browser keeps the session cookie in a frame, there is little to do. Where it does not, the play page around
+ * the frame issues a ticket, the ticket is exchanged for a token, and the page's requests to the platform carry the
+ * token. In a frame of another site the player signs in with one click, in a separate window. The game's own code does
+ * not change.
  */
 import { FRAME_SESSION_CHANGED, type FrameSession, frameSession, setFrameSession } from './frame/hook.ts'
 import { PlayPage } from './frame/play-page.ts'
@@ -16,8 +17,8 @@ import { TokenStore } from './frame/token.ts'
 const START = '/auth/service/start'
 
 /**
- * Where somebody is signed in: in this frame, as the player of the page around it, or to the game at its own address, whose
- * cookie some browsers send into frames, too.
+ * Where the player is signed in: in this frame, as the player of the page around it, or to the game at its own address,
+ * whose cookie some browsers also send in frames.
  */
 type Player = 'here' | 'at its own address' | 'nobody' | 'unknown'
 

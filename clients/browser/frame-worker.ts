@@ -1,7 +1,8 @@
 /**
- * The files of a private game, in a frame whose browser keeps no cookie there: this service worker has requests for them
- * carry the frame's token, which else only scripts can send. The page registers it (frame/private-files.ts); without a
- * token it lets everything pass as it is. It stores nothing: a worker that was ended meanwhile asks the page again.
+ * Service worker for the files of a private game, in a frame whose browser keeps no cookie there. It adds the frame's
+ * token to requests for these files, which scripts alone cannot do. The page registers it (frame/private-files.ts).
+ * Without a token it passes every request on unchanged. It stores nothing: after a restart the worker asks the page
+ * again.
  */
 
 /** The used part of `ServiceWorkerGlobalScope`, whose types conflict with those of pages. */

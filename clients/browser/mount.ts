@@ -1,11 +1,11 @@
 /**
- * The sign-in button, or the player who is signed in, in a place of the game's own choice:
+ * Places the sign-in button, or the signed-in player, in an element that the game chooses:
  *
  *   import { mount } from '@gameyard/browser'
  *   const player = await mount('#player', { gameName: 'Pong' })
  *   if (player.session.signedIn) load(player.session.user.id)
  *
- * It stands on the game's own routes below `/auth/service/`: those of a hosted game, or of the server adapter. Custom
+ * It uses the game's own routes below `/auth/service/`: those of a hosted game, or of the server adapter. Custom
  * properties restyle it: --auth-widget-background, -color, -accent, -accent-color, -font, -radius.
  */
 import { type Mounted, mountPlayer } from './player/mount-player.ts'

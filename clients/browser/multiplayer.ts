@@ -7,8 +7,8 @@
  *   room.send('move', { x, y })
  *   room.state.set('score', 3)
  *
- * The room reconnects by itself, and misses nothing that it can catch up with. Speaks protocol 1; runs in pages and in
- * workers.
+ * The room reconnects by itself, and replays missed messages where the server still has them. It implements protocol 1,
+ * and runs in pages and in workers.
  */
 
 import { frameSession } from './frame/hook.ts'

@@ -19,8 +19,8 @@ export function stateFolder(env: NodeJS.ProcessEnv, platform = process.platform,
 }
 
 /**
- * Writes a file that only its owner may read: whole, or as it was before. The disk may be full, the folder read-only,
- * the machine go down in the middle.
+ * Writes a file that only its owner may read. The file is complete or unchanged, even when the disk is full, the folder
+ * is read-only or the machine stops midway.
  */
 export async function writePrivately(file: string, text: string): Promise<void> {
   await makeFolder(dirname(file))

@@ -27,10 +27,10 @@ export interface DeviceLogin {
 }
 
 /**
- * Signs in by the approval of a person in a browser (RFC 8628).
+ * Signs in with approval in a browser (RFC 8628).
  *
  * @returns a CLI token of full access
- * @throws CliError when it is denied, expires, or the platform can't be asked
+ * @throws CliError when the request is denied or expires, or the platform can't be reached
  */
 export async function deviceLogin({
   baseUrl,

@@ -13,10 +13,10 @@ export interface Saved {
 }
 
 /**
- * Saves the body of an answer: whole under its name, or not at all.
+ * Saves the body of a response. The file appears complete under its name, or not at all.
  *
  * @param to a file; a folder, in which it gets `name`; or `-`, standard output
- * @param advance is told of bytes as they come
+ * @param advance called with the number of bytes as they arrive
  */
 export async function save(
   answer: HttpAnswer,

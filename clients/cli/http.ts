@@ -51,8 +51,8 @@ function agentFor(protocol: string): http.Agent {
 }
 
 /**
- * Sends a request and resolves when the head of the answer is there. Follows no redirect: a token goes only where it
- * was meant to go.
+ * Sends a request and resolves when the response headers have arrived. It follows no redirect, so that a token reaches
+ * only the intended server.
  *
  * @throws ConnectionError
  */

@@ -15,10 +15,10 @@ export interface SignIn {
 }
 
 /**
- * Keeps a token after the platform has said whose it is. The one that this machine had before is revoked, so that
- * sign-ins don't pile up in the settings.
+ * Stores a token after the platform has confirmed its account. The previous token of this machine is revoked, so that
+ * old sign-ins don't accumulate in the settings.
  *
- * @param revocable whether the token was made for this machine a moment ago, and is to go if it can't be kept
+ * @param revocable whether the token was just created for this machine and is revoked if it can't be stored
  */
 export async function keepToken(
   credentials: Credentials,

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 
 /**
- * Shows an address in the person's browser: `$BROWSER` when it is set, else what the system uses.
+ * Opens an address in the user's browser: `$BROWSER` when it is set, else the system's default.
  *
- * @returns whether a program took it; false where there is no screen
+ * @returns whether a program accepted it; false where there is no screen
  */
 export async function openBrowser(url: string, env: NodeJS.ProcessEnv, platform = process.platform): Promise<boolean> {
   const command = commandFor(url, env, platform)

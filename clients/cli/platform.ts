@@ -43,10 +43,11 @@ export async function chooseBaseUrl(
 }
 
 /**
- * The address that a platform itself goes by: another name for it, such as `gameyard.local` on a LAN, leads there, and
- * so does one that it had before. Asked without a token, which goes to that address only. Never from https to http.
+ * Resolves the canonical address of a platform: another name for it, such as `gameyard.local` on a LAN, and a former
+ * address redirect there. The request carries no token, since a token goes to the canonical address only. A redirect
+ * from https to http is not followed.
  *
- * @returns `baseUrl` when it leads nowhere else, or nobody answers: what comes next says so better
+ * @returns `baseUrl` when there is no redirect, or no response: the next request reports that more precisely
  */
 export async function homeOf(baseUrl: string, userAgent: string): Promise<string> {
   const path = '/.well-known/oauth-authorization-server'
@@ -71,10 +72,10 @@ export interface Chosen {
 }
 
 /**
- * Which platform is meant, and the token for it.
+ * Chooses the platform and its token.
  *
- * @throws CliError when there is no token; when gameyard.json, which may be a stranger's, would have the token of the
- *   environment sent somewhere that the environment does not name
+ * @throws CliError when there is no token, or when gameyard.json, which may be untrusted, would have the token of the
+ *   environment sent to a platform that the environment does not name
  */
 export async function choosePlatform(surroundings: BaseUrlSources, credentials: Credentials): Promise<Chosen> {
   const { url, env, projectUrl } = surroundings

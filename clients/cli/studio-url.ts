@@ -2,8 +2,8 @@ import type { Api } from './api.ts'
 import { originOf } from './platform.ts'
 
 /**
- * Origin of the Studio, where assets and Blender jobs are: SERVICE_STUDIO_URL, or what the platform says of itself.
- * Most have one origin for everything.
+ * Returns the origin of the Studio, which serves assets and Blender jobs: SERVICE_STUDIO_URL, or the address that the
+ * platform reports. Most platforms have one origin for everything.
  */
 export async function studioUrl(api: Api, env: NodeJS.ProcessEnv): Promise<string> {
   if (env.SERVICE_STUDIO_URL) return originOf(env.SERVICE_STUDIO_URL, 'SERVICE_STUDIO_URL')

@@ -9,8 +9,8 @@ export interface Streams {
 }
 
 /**
- * What a command says. Its result goes to standard output: text for people, or one JSON document and nothing else.
- * Everything on the way there goes to standard error. Colours only where a person looks on, and never with NO_COLOR.
+ * The output of a command. The result goes to standard output: text, or exactly one JSON document. Progress and
+ * messages go to standard error. Colours are used only on a terminal, and never with NO_COLOR.
  */
 export class Terminal {
   readonly json: boolean

@@ -44,8 +44,8 @@ export function assetUrl(
 }
 
 /**
- * Where the asset with a clip is, as a GLB: with one of the presets (`idle`, `walk`, `run` …), or, with `from`, with a
- * clip of that asset which `animateAsset` has put on it.
+ * Returns the address of the asset with an animation clip, as a GLB: with one of the presets (`idle`, `walk`, `run` …),
+ * or, with `from`, with a clip of that asset which `animateAsset` has added to it.
  */
 export function animationUrl(
   { studioUrl }: Pick<Connection, 'studioUrl'>,

@@ -1,10 +1,10 @@
 /**
  * The platform's HTTP API for browsers, Node 18 and later, Deno, Bun and workers.
  *
- *   const yard = createClient({ baseUrl: 'https://yard.example', token })
- *   const ship = await yard.getAsset('ship')
+ *   const client = createClient({ baseUrl: 'https://games.example', token })
+ *   const ship = await client.getAsset('ship')
  *
- * Every method of the client is also a function of its own that takes a connection; a bundler leaves out those that
+ * Every method of the client is also a function of its own that takes a connection, so a bundler leaves out those that
  * are not imported: `getAsset(createConnection({ baseUrl }), 'ship')`.
  */
 import * as ai from './ai.ts'

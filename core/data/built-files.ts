@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Where the built files are: reads one by its name, relative to the browser build's folder; null when there is none.
- * Nobody writes to the bytes: in the single binary they are the program's own.
+ * Reads a built file by its name, relative to the folder of the browser build; null when there is none. Callers must
+ * not write to the bytes: in the single binary they are part of the program.
  */
 export type FileSource = (name: string) => Promise<Uint8Array | null>
 

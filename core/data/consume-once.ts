@@ -2,11 +2,11 @@ import type { EntityData, EntityName, FilterQuery } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 
 /**
- * Uses up a single-use thing by removing its row: authorization code, upload, set-up token, reset link. Of any number
- * of callers at once exactly one gets `true`; everything single-use goes through here or `markOnce`, never through a
- * look-up followed by a write. Inside a transaction it counts once that commits.
+ * Consumes a single-use record by deleting its row: authorization code, upload, set-up token, reset link. Of any number
+ * of concurrent callers exactly one gets `true`. All single-use records go through this function or `markOnce`, never
+ * through a look-up followed by a write. Inside a transaction the deletion takes effect when it commits.
  *
- * @param where names one row by a unique key, beside any further condition such as `expiresAt`
+ * @param where names one row by a unique key, with any further condition such as `expiresAt`
  */
 export async function consumeOnce<T extends object>(
   em: SqlEntityManager,
@@ -17,7 +17,7 @@ export async function consumeOnce<T extends object>(
 }
 
 /**
- * Like `consumeOnce` for a row that stays as a record: sets columns where the condition still holds.
+ * Like `consumeOnce`, for a row that stays as a record: sets columns where the condition still holds.
  *
  * @param where names one row by a unique key, and the state that `set` ends: `{ id, usedAt: null }`
  * @param set makes `where` false: `{ usedAt: now }`

@@ -17,7 +17,7 @@ const REASONS: Record<string, string> = {
 }
 
 /**
- * Makes the data folder, or finds that it can be written to.
+ * Creates the data folder, or checks that it is writable.
  *
  * @throws StartupError
  */
@@ -43,8 +43,8 @@ export function folderProblem(error: NodeJS.ErrnoException, dataDir: string): Er
 }
 
 /**
- * Refuses to start on a clock that is behind what the data folder has seen: ended sessions would live again, and ids
- * would no longer sort by the time they were made.
+ * Refuses to start when the clock is behind the latest time recorded in the data folder. Otherwise expired sessions
+ * would become valid again, and ids would no longer sort by creation time.
  *
  * @throws StartupError
  */
@@ -61,7 +61,7 @@ export async function assertClockNotBehind(dataDir: string, clock: Clock): Promi
 }
 
 /**
- * Refuses to start when this machine and the database server, which all nodes share, disagree about the time.
+ * Refuses to start when the clocks of this machine and of the database server, which all nodes share, disagree.
  *
  * @throws StartupError
  */

@@ -20,12 +20,12 @@ export interface LockHolder {
 const SQLITE_BUSY = 5
 
 /**
- * That one server alone uses a data folder.
+ * Guarantees that only one server uses a data folder.
  *
- * The lock is one of the operating system, on the file `lock.db`: SQLite takes it, since Node itself has no such call,
- * and it ends with the process, however that ends. So nothing has to be cleaned up after kill -9 or a power cut, it holds
- * between containers that have process numbers of their own, and a copy of the folder is free. `lock` beside it, JSON,
- * only names the holder.
+ * The lock is an operating system lock on the file `lock.db`. SQLite takes it, since Node has no call for file locks.
+ * The lock ends with the process, however the process ends, so nothing has to be cleaned up after kill -9 or a power
+ * cut. It works between containers with separate process ids, and a copy of the folder is not locked. The JSON file
+ * `lock` beside it only names the holder.
  */
 export class DataLock {
   readonly #database: DatabaseSync | null
@@ -37,10 +37,10 @@ export class DataLock {
   }
 
   /**
-   * Takes the folder, which is made when it is not there.
+   * Takes the lock, and creates the folder when it does not exist.
    *
-   * @param warn told of a file system that has no locks; then nobody is kept out
-   * @throws StartupError naming who has it
+   * @param warn called when the file system has no locks; other servers are then not excluded
+   * @throws StartupError naming the holder
    */
   static async acquire(
     dataDir: string,

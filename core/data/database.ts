@@ -21,13 +21,13 @@ export interface Statements {
 export type Entity = EntitySchema | EntityClass<unknown>
 
 /**
- * A database the platform can live in. The family `database`.
+ * A database that the platform can use. The family `database`.
  *
- * The same entities and the same calls run on every driver. Times have millisecond precision; a unique or foreign key
- * violation surfaces as MikroORM's own exception class; a transaction is serialised against others on the rows it
- * updates and sees no other's uncommitted rows; what a commit acknowledged survives a power cut unless the driver's
- * configuration says otherwise. A database that does not answer surfaces as `DatabaseUnavailable`, from every method
- * and from every call of the entity managers, and is used again as soon as it is back.
+ * The same entities and the same calls run on every driver. Times have millisecond precision. A unique or foreign key
+ * violation surfaces as MikroORM's own exception class. A transaction is serialised against others on the rows it
+ * updates and sees no uncommitted rows of others. A commit survives a power cut unless the driver's configuration says
+ * otherwise. When the database does not answer, every method and every call of the entity managers throws
+ * `DatabaseUnavailable`; the driver reconnects as soon as the database is back.
  */
 export interface DatabaseDriver extends MigratableDatabase {
   /** Whether several machines can use it at once; the platform's secret must then come from the configuration. */
@@ -35,7 +35,7 @@ export interface DatabaseDriver extends MigratableDatabase {
   /**
    * Connects. Called once, with every entity of every plugin.
    *
-   * @throws StartupError when what is there can't be used, saying why
+   * @throws StartupError with the reason when the database can't be used
    * @throws DatabaseUnavailable
    */
   open(entities: Entity[]): Promise<MikroORM>
@@ -49,12 +49,14 @@ export interface DatabaseDriver extends MigratableDatabase {
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T>
   /**
    * Writes a consistent copy into a new file while the platform runs.
+   *
    * @throws BackupUnsupported saying what to use instead
    */
   backup(file: string): Promise<void>
   /**
-   * Reads a whole database that nobody has opened, which takes its time and the processor.
-   * @returns what is damaged, or null; absent where the database looks after itself
+   * Reads a whole database that no process has open. This is slow and uses much of the processor.
+   *
+   * @returns a description of the damage, or null; the method is absent where the database server checks itself
    */
   findDamage?(): Promise<string | null>
   close(): Promise<void>
@@ -79,11 +81,10 @@ export interface DatabaseOptions {
 }
 
 /**
- * The platform's database. The ordinary goes through `em()` and `transaction()`; what every request does
- * goes through `query()`.
+ * The platform's database. Ordinary work uses `em()` and `transaction()`; work that every request does uses `query()`.
  *
  * Never wait for the network inside a transaction: on SQLite it is the only writer. Inside `transaction`, use the
- * entity manager it passes: another one waits for the transaction to end, and on SQLite gives up after a while.
+ * entity manager it passes: another one waits for the transaction to end, and on SQLite times out.
  */
 export class Database {
   readonly dialect: DatabaseDriver['dialect']
@@ -113,9 +114,9 @@ export class Database {
   }
 
   /**
-   * Connects, and writes nothing: until `migrate` there may be no tables.
+   * Connects without writing. The tables may not exist before `migrate`.
    *
-   * @throws StartupError when it can't be used
+   * @throws StartupError when the database can't be used
    */
   static async connect(driver: DatabaseDriver, options: DatabaseOptions): Promise<Database> {
     const orm = await driver.open(options.entities)
@@ -153,11 +154,11 @@ export class Database {
   }
 
   /**
-   * Runs one reading statement, prepared once and kept: the fast path, for what every request does. It sees what is
-   * committed, never the inside of a transaction.
+   * Runs one SELECT, whose prepared statement is cached: the fast path for work that every request does. It sees
+   * committed rows only, never those of an open transaction.
    *
-   * @param sql the same text each time, values as `?` on both dialects; keep it to what both understand
-   * @returns rows in plain form, the same on both dialects: times in ms since 1970, booleans as 0 and 1, JSON as text
+   * @param sql the same text on each call, with `?` for values; only syntax that both dialects accept
+   * @returns plain rows, the same on both dialects: times in ms since 1970, booleans as 0 and 1, JSON as text
    */
   query<Row extends object>(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
     return this.#span('query', sql, () => this.#driver.query(sql, parameters) as Promise<Row[]>)
@@ -169,9 +170,10 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a short transaction of prepared statements: what many requests do at once. Resolves when it is as
-   * durable as any other; on SQLite those that come together share one commit, and so one wait for the disk. One that
-   * fails undoes itself alone. `work` waits for nothing but its own statements: others stand behind it.
+   * Runs `work` in a short transaction of prepared statements, for work that many requests do concurrently. It resolves
+   * when the transaction is as durable as any other. On SQLite concurrent calls share one commit, and so one wait for
+   * the disk; a call that fails is rolled back alone. `work` must wait for nothing but its own statements, since other
+   * calls queue behind it.
    */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
     return this.#span('transaction', '', () => this.#driver.groupCommit(work))
@@ -220,10 +222,10 @@ export interface Deletion {
 }
 
 /**
- * Deletes any number of rows without being in anybody's way: in statements that take a few milliseconds each, with as
- * long a pause between them. How many rows a statement may have follows from how long the one before took.
+ * Deletes any number of rows without blocking other writers: each statement takes a few milliseconds and is followed by
+ * a pause of the same length. The batch size follows from how long the previous statement took.
  *
- * @param signal ends it between two statements; what is left goes the next time
+ * @param signal stops the deletion between two statements; the next call deletes the remaining rows
  * @returns how many rows were deleted
  */
 export async function deleteInBatches(

@@ -46,10 +46,11 @@ interface Parts<Blob extends Digested> {
 }
 
 /**
- * Copies of blobs on this machine, for a storage that is reached over a network: a file is fetched once and then served
- * from here, whole or in parts. The longest unused go first.
+ * Caches blobs of a remote storage on this machine: a file is fetched once and then served from the disk, whole or in
+ * ranges. The least recently used files are removed first.
  *
- * Copies are named by digest and checked as they are made, so they never go stale. Losing the folder costs nothing.
+ * Files are named by digest and verified as they are written, so they never become stale. Losing the folder loses no
+ * data.
  */
 export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> {
   readonly #parts: Parts<Blob>

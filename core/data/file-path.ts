@@ -1,10 +1,11 @@
 const LONGEST_BYTES = 512
 
 /**
- * What is wrong with the path of a file in a build or pack, or null when nothing is (contracts, section 6).
+ * Describes what is wrong with the path of a file in a build or pack, or returns null when it is valid (contracts,
+ * section 6).
  *
- * Paths name entries of a list and never anything on a disk; the rules keep them unambiguous in URLs and on the disks of
- * those who download.
+ * Paths are names in a list and never paths on the server's disk. The rules keep them unambiguous in URLs and on the
+ * disks of people who download the files.
  */
 export function pathProblem(path: string): string | null {
   if (path === '') return 'is empty'

@@ -49,11 +49,11 @@ interface Row {
 const MAX_AGE_MS = 1000
 
 /**
- * Keys that turn over (`gameyard keys rotate`).
+ * Keys that can be rotated (`gameyard keys rotate`).
  *
- * A rotation is a row of the database with a salt. The keys of a group are derived from the platform's secret and the
- * salt of the latest rotation, so neither a stolen secret alone nor a stolen backup tells the keys that come later, and
- * every node knows them without a restart.
+ * A rotation is a database row with a salt. The keys of a group are derived from the platform's secret and the salt of
+ * the latest rotation. Neither a stolen secret nor a stolen backup alone therefore reveals later keys, and every node
+ * learns of a rotation without a restart.
  */
 export class KeyRings {
   readonly #db: Database
@@ -77,11 +77,11 @@ export class KeyRings {
   }
 
   /**
-   * The keys of one purpose.
+   * Returns the keys of one purpose.
    *
-   * @param group what they turn over with
+   * @param group the keys that are rotated together
    * @param purpose as for `Keys.derive`
-   * @param lifeMs how long lives what they seal: a key before the present one is good for so long after its rotation
+   * @param lifeMs lifetime of the sealed values: the previous key stays valid for this long after its rotation
    */
   ring(group: KeyGroup, purpose: string, lifeMs: number): KeyRing {
     return new KeyRing(
@@ -107,10 +107,10 @@ export class KeyRings {
   }
 
   /**
-   * Begins new keys for a group.
+   * Rotates the keys of a group.
    *
-   * @param immediate whether the keys before end at once, as stolen ones must; else what they sealed stays good for as
-   * long as it lives
+   * @param immediate true invalidates the previous keys at once, as for stolen keys; false keeps values sealed with
+   *   them valid for their lifetime
    */
   async rotate(group: KeyGroup, { immediate }: { immediate: boolean }): Promise<void> {
     const now = this.#clock.now()

@@ -22,9 +22,9 @@ export class Keys {
   }
 
   /**
-   * 32 bytes for one purpose (HKDF-SHA-256); the same on every node and after every start.
+   * Derives 32 bytes for one purpose (HKDF-SHA-256). The result is the same on every node and after every start.
    *
-   * @param salt in base64url, for keys that turn over (key-rings.ts)
+   * @param salt in base64url, for rotated keys (key-rings.ts)
    */
   derive(purpose: string, salt = ''): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#root, Buffer.from(salt, 'base64url'), `gameyard/${purpose}`, 32))
@@ -39,10 +39,10 @@ async function readOrMake(folder: string): Promise<Buffer> {
 }
 
 /**
- * Reads a secret file, which the first caller makes: whole or not at all, for its owner's eyes only (0600), in a folder
- * that is the owner's alone.
+ * Reads a secret file, which the first caller creates atomically. The file has mode 0600, in a folder that only its
+ * owner can open.
  *
- * @throws StartupError when it is there and can't be read
+ * @throws StartupError when the file exists and can't be read
  */
 export async function readOrCreate(file: string, make: () => Promise<Buffer> | Buffer): Promise<Buffer> {
   const folder = dirname(file)
@@ -56,8 +56,8 @@ export async function readOrCreate(file: string, make: () => Promise<Buffer> | B
     await chmod(file, 0o600).catch(() => {})
     return existing
   }
-  // Written whole under another name and linked into place: a process killed midway leaves no half key, and of two
-  // that start at once one wins.
+  // The key is written under another name and then linked into place. A process killed midway leaves no partial key,
+  // and of two processes that start at once one wins.
   const fresh = `${file}.${randomBytes(6).toString('hex')}`
   const handle = await open(fresh, 'wx', 0o600)
   try {

@@ -4,9 +4,9 @@ import type { Clock } from '../clock.ts'
 import { StartupError } from '../errors.ts'
 
 /**
- * One forward step of the database, in both dialects. Frozen once released: a later change is a new migration.
- * Names sort by date and are unique in the whole program: `2026_11_21_deploys`. They run in that order, so one that
- * refers to another plugin's table must have a later name.
+ * One forward step of the database, in both dialects. A released migration never changes: a later change is a new
+ * migration. Names sort by date and are unique in the whole program: `2026_11_21_deploys`. Migrations run in the order
+ * of their names, so one that refers to another plugin's table must have a later name.
  */
 export interface Migration {
   name: string
@@ -20,8 +20,8 @@ export interface MigratableDatabase {
   dialect: 'sqlite' | 'postgres'
 
   /**
-   * Runs `work` in one transaction while no other process migrates, waiting for the one that does. Foreign keys hold
-   * at the end of it, not necessarily in between.
+   * Runs `work` in one transaction, after any migration in another process has ended. Foreign keys are checked at the
+   * end of the transaction, not in between.
    */
   migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void>
 }
@@ -30,7 +30,7 @@ export interface MigratableDatabase {
 export const MIGRATIONS_TABLE = 'schema_migrations'
 
 /**
- * Applies what the database lacks, in one transaction: all of it or, when the process dies midway, none of it.
+ * Applies the missing migrations in one transaction. When the process dies midway, none of them is applied.
  *
  * @throws StartupError when the database holds migrations that this program doesn't know
  */
@@ -60,8 +60,8 @@ export async function migrate(
 }
 
 /**
- * How a database stands to the migrations of this program: what it lacks, and what it holds that the program does not
- * know. One that was never used lacks nothing worth a word.
+ * Compares a database with the migrations of this program: lists those that are missing, and those that the program
+ * does not know. For an empty database no migration counts as missing.
  */
 export async function compareMigrations(
   driver: { query(sql: string, parameters: readonly []): Promise<object[]> },

@@ -15,8 +15,8 @@ export const termsOfQuery = (query: string): string[] => [
 ]
 
 /**
- * What a text is found by. Every beginning of a word is a term of its own, so that a search is a look-up by equality:
- * an index range over text would follow another order in every database and locale.
+ * Returns the search terms of a text. Every prefix of a word is a term of its own, so that a search is a look-up by
+ * equality. A range over text would follow a different order in every database and locale.
  */
 export function termsOfText(text: string): string[] {
   const terms = new Set<string>()

@@ -13,8 +13,8 @@ export class Spool {
   readonly #folder: string
 
   /**
-   * @param folder nobody else's, inside the platform's data folder: a folder for temporary files may be small, and in
-   *   memory
+   * @param folder used by nothing else, inside the platform's data folder: a system folder for temporary files may be
+   *   small and in memory
    */
   constructor(folder: string) {
     this.#folder = folder
@@ -35,7 +35,7 @@ export class Spool {
    * Writes a stream to the disk.
    *
    * @returns the path of the file, for `remove`
-   * @throws StorageFull; UploadCut when it breaks off: nothing is kept
+   * @throws StorageFull; UploadCut when the stream is cut off: nothing is kept
    */
   async take(body: Readable): Promise<string> {
     const path = this.reserve()

@@ -5,13 +5,15 @@ import { isPlatformError } from '../errors.ts'
 const RETRY_MS = 1000
 
 /**
- * Remembers what every request asks for, for a few seconds at most: standing of players, sessions, tokens, live deploys.
+ * Caches values that every request needs, for a few seconds at most: standing of players, sessions, tokens, live
+ * deploys.
  *
- * A domain event drops an entry at once; the short life bounds what a node that missed the event can get wrong
- * (contracts, section 4: 5 s). What was being read while something was dropped is not kept: it may be older than that.
+ * A domain event drops an entry at once. The short lifetime bounds the staleness on a node that missed the event
+ * (contracts, section 4: 5 s). A value whose load overlaps a drop is not cached, since it may be older than the drop.
  *
- * With `outageMs`, what was read last is good for that long while `load` answers 503, and is asked for again once a
- * second: for what may be a little old, such as the public files of a game, and for nothing that decides who may do what.
+ * With `outageMs`, the last value stays valid for that long while `load` answers 503, and `load` is retried once a
+ * second. Use it for data that may be slightly stale, such as the public files of a game, never for authorization
+ * decisions.
  */
 export class TtlCache<Value> {
   readonly #clock: Clock

@@ -25,11 +25,11 @@ function giveBack(piece: Buffer): void {
 }
 
 /**
- * Writes a part of a file to a response and ends it. A client that reads slowly holds one piece of memory.
+ * Writes a range of a file to a response and ends it. A slow client costs the memory of one chunk.
  *
  * @param range both ends included
  * @param last false when more is to be written afterwards
- * @throws when the file is shorter than that, or the client goes away
+ * @throws when the file is shorter than the range, or the client disconnects
  */
 export async function writeFileRange(
   file: FileHandle,

@@ -22,8 +22,8 @@ const RATIO_SLACK_BYTES = 64 * 1024 * 1024
 const HEADER_BYTES = 30
 
 /**
- * A zip archive that a stranger made. Everything that its directory says is checked before anything is unpacked, and
- * what comes out is held to what was said: names, sizes, checksums. It is read from the disk piece by piece.
+ * An untrusted zip archive, read from the disk in blocks. The whole directory is checked before anything is unpacked,
+ * and the unpacked files are checked against the directory: names, sizes, checksums.
  */
 export class Archive {
   readonly #zip: ZipFile
@@ -57,10 +57,10 @@ export class Archive {
   }
 
   /**
-   * Every file, in the order of the archive; folders are left out.
+   * Lists the files in the order of the archive, without folders.
    *
-   * @param most entries that are read, folders included
-   * @param isJunkFile picks entries whose names are not looked at, since nobody meant them
+   * @param most the limit of entries, folders included
+   * @param isJunkFile picks entries that operating systems add, whose names are not checked
    * @throws InvalidRequest, PayloadTooLarge saying what is wrong with the archive
    */
   async files({ most, isJunkFile }: { most: number; isJunkFile: (path: string) => boolean }): Promise<ArchivedFile[]> {
@@ -70,9 +70,9 @@ export class Archive {
   }
 
   /**
-   * Checks what these files come to when they are unpacked.
+   * Checks the total unpacked size of these files.
    *
-   * @throws PayloadTooLarge over `mostBytes`; InvalidRequest for a bomb
+   * @throws PayloadTooLarge over `mostBytes`; InvalidRequest for a zip bomb
    */
   checkTotal(files: readonly ArchivedFile[], { what, mostBytes }: { what: string; mostBytes: number }): void {
     const total = files.reduce((sum, { size }) => sum + size, 0)

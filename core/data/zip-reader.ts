@@ -9,7 +9,7 @@ const BLOCK_BYTES = 64 * 1024
 type Done = (error: Error | null, bytesRead?: number) => void
 
 /**
- * How the library reads an archive: its directory in blocks. By itself it asks the system twice for every entry, which
+ * Reads the archive's directory in blocks. The library's default reader makes two system calls for every entry, which
  * takes seconds for tens of thousands of them.
  */
 export class BlockReader extends RandomAccessReader {

@@ -30,10 +30,10 @@ export interface Principal {
 /**
  * A route's requirement for its caller. Every route declares one; no route is public by mistake.
  *
- * - `none`: credentials are not looked at.
- * - `optional`: whoever presents a valid session or API token is known; a bad token is refused.
+ * - `none`: credentials are ignored.
+ * - `optional`: a valid session or API token identifies the caller; an invalid token is refused.
  * - `session`: a browser session only.
- * - `any-token`: an API or CLI token, whatever its scopes.
+ * - `any-token`: an API or CLI token with any scopes.
  * - `{ scope }`: an API or CLI token with that scope; `accepts` names other or further kinds.
  */
 export type AuthRule =
@@ -119,8 +119,8 @@ export function callerOf(request: FastifyRequest): Principal {
 }
 
 /**
- * An `onRequest` of pages for whoever runs the server, asked before the body is read and anew each time: who is no
- * administrator any more is out at once.
+ * An `onRequest` hook of pages for administrators. It runs before the body is read, and checks the role at every
+ * request, so that a revoked role takes effect at once.
  *
  * @throws Forbidden
  */
@@ -220,8 +220,8 @@ export class Auth {
   }
 
   /**
-   * The cross-site rule of browser sessions (contracts, section 1): a change must come from our own pages. A sibling
-   * game is "same-site", so only same-origin counts.
+   * The cross-site rule of browser sessions (contracts, section 1): a change must come from one of the platform's own
+   * pages. A sibling game is "same-site", so only same-origin counts.
    */
   #mustBeSameOrigin(request: FastifyRequest): void {
     if (SAFE.has(request.method)) return

@@ -19,15 +19,15 @@ declare module 'fastify' {
 }
 
 /**
- * Compresses what pages, JSON and text routes of portal and Studio answer: zstd, brotli or gzip, as the client takes them.
- * Routes that answer with files do so themselves, where it pays, and those of games have theirs prepared.
+ * Compresses the pages, JSON and text of portal and Studio with zstd, brotli or gzip, as the client accepts. Routes
+ * that serve files compress them themselves where it pays; a game's files are compressed in advance.
  *
- * Answers with `no-store` are not compressed: they may show a secret, and the size of a compressed answer
- * tells of its content whoever can have some of it repeated in there (BREACH; docs/security-model.md). Error pages, which
- * are not stored for another reason, compress themselves (error-handler.ts). A route says
- * `compress: false` that never answers with more than a kilobyte, or has its forms ready.
+ * Responses with `no-store` are not compressed: they may contain a secret, and the size of a compressed response leaks
+ * content to an attacker who can have some of it repeated there (BREACH; docs/security-model.md). Error pages are
+ * `no-store` for another reason and compress themselves (error-handler.ts). A route sets `compress: false` when its
+ * responses never exceed a kilobyte or are compressed in advance.
  *
- * Called before any route, after every other hook that looks at an answer's text.
+ * Called before any route, and after every other hook that reads the text of a response.
  */
 export async function installCompression(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', (route) => {

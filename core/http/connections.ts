@@ -31,9 +31,9 @@ interface Debt {
 }
 
 /**
- * Ends connections that no request is served on any more, and that their clients keep: a body that drips on after its
- * answer, an answer that nobody reads. Also answers what is no HTTP. WebSockets have left HTTP and are not concerned; of
- * an event stream its reader may take as little as it likes, but not nothing for minutes.
+ * Closes connections that serve no request any more but that clients keep open: a body that trickles in after its
+ * response, or a response that nobody reads. Also answers input that is not HTTP. WebSockets are excluded, since they
+ * have left HTTP. The reader of an event stream may be slow, but is cut off when it reads nothing for minutes.
  */
 export class Connections {
   /** The latest answer of each connection that has one under way. */
@@ -53,12 +53,12 @@ export class Connections {
   }
 
   /**
-   * Every request passes here before anything else sees it.
+   * Checks every request before any other code sees it.
    *
-   * A transfer coding other than `chunked` leaves the end of the body unknown (RFC 9112 section 6.3). Node tells of such
-   * a request first and of the fault afterwards, when there may be an answer already.
+   * A transfer coding other than `chunked` leaves the end of the body unknown (RFC 9112 section 6.3). Node emits such a
+   * request first and the error afterwards, when a response may already have been sent.
    *
-   * @returns false when the request was refused, and answered
+   * @returns false when the request was refused and answered
    */
   admit(request: IncomingMessage, response: ServerResponse): boolean {
     const coding = request.headers['transfer-encoding']

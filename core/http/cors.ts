@@ -10,8 +10,9 @@ export interface CorsOptions {
 }
 
 /**
- * Lets pages of every origin call what is registered below (Fetch standard, CORS): applications that run in a browser
- * have no server. For routes that look at no cookie, so that there is nothing that a foreign page could borrow.
+ * Allows pages of every origin to call the routes registered below (Fetch standard, CORS), because applications that
+ * run in a browser have no server. Use it only for routes that ignore cookies, so that a foreign page cannot use the
+ * viewer's session.
  */
 export function allowAnyOrigin(app: FastifyInstance, { paths, headers = [], expose = [] }: CorsOptions): void {
   const exposed = ['www-authenticate', 'retry-after', ...expose].join(', ')

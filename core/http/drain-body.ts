@@ -6,10 +6,10 @@ const PATIENCE_MS = 5000
 const SMALL_BYTES = 64 * 1024
 
 /**
- * Reads what is left of a request's body and forgets it, before a refusal is sent. A connection that ends with bytes
- * unread is reset by the system, which takes the answer away from a client that is still sending.
+ * Reads and discards the rest of a request's body before a refusal is sent. The system resets a connection that is
+ * closed with unread bytes, and a client that is still sending then loses the response.
  *
- * @param most after so many bytes, or 5 seconds, the answer is sent while the client still sends
+ * @param most after this many bytes, or 5 seconds, the response is sent while the client still sends
  */
 export async function drainBody(body: IncomingMessage, most = 32 * 1024 * 1024): Promise<void> {
   if (body.complete || body.readableEnded || body.destroyed) return
@@ -32,8 +32,9 @@ export async function drainBody(body: IncomingMessage, most = 32 * 1024 * 1024):
 }
 
 /**
- * Before an answer to a request whose body is still on its way: says that the connection ends with it, and ends it so
- * that the answer arrives. Only our side is closed; what the client still sends in the next five seconds is forgotten.
+ * Announces the end of the connection before a response to a request whose body is still arriving, and closes it so
+ * that the response arrives. Only the server's side is closed; bytes that the client sends in the next five seconds are
+ * discarded.
  */
 export function closeAfterResponse({ raw, routeOptions }: FastifyRequest, reply: FastifyReply): void {
   const { complete, headers } = raw
@@ -45,8 +46,8 @@ export function closeAfterResponse({ raw, routeOptions }: FastifyRequest, reply:
 }
 
 /**
- * Has a connection end with the answer to this request so that the answer arrives: only our side is closed, and what the
- * client still sends in the next five seconds is forgotten.
+ * Closes the connection after the response to this request so that the response arrives. Only the server's side is
+ * closed; bytes that the client sends in the next five seconds are discarded.
  */
 export function halfClose(request: IncomingMessage): void {
   const { socket } = request

@@ -55,9 +55,9 @@ export function installErrorHandlers(app: FastifyInstance): void {
 }
 
 /**
- * From an address that the platform had before to the present one: look-ups only, since what is sent to a former address
- * by a program that does not know better should be seen to go wrong. Other sites' scripts that hot-link an asset follow
- * too. Nobody keeps the answer, for the platform may move back.
+ * Redirects from a former address of the platform to the present one. Only GET and HEAD are redirected, since a program
+ * that still writes to a former address should get a visible error. Scripts of other sites that hot-link an asset
+ * follow the redirect too. The redirect is not cacheable, since the platform may move back.
  */
 function leadOn(
   app: FastifyInstance,

@@ -23,9 +23,9 @@ export interface Stream {
   /** The subject: `wake` with the same key makes it look at once. */
   key: string
   /**
-   * Names exactly what it shows, and to whom: streams of the same name look together, and tell what one of them saw. What
-   * differs between two viewers, or between two moments at which a stream was opened, belongs into it. Without a name a
-   * stream looks alone.
+   * Identifies the content of the stream: streams with the same name share one load and its result. The name must
+   * contain everything by which the content differs, such as the viewer or the moment at which the stream was opened. A
+   * stream without a name loads alone.
    */
   shows?: string
   /** Looks at how things are; its error ends the stream. */
@@ -72,9 +72,9 @@ interface View {
 }
 
 /**
- * Server-sent events: what is at one moment, then each change, until it is over, nobody listens or the server stops.
- * A change may `wake` the streams that show it; changes on another node, or without a call, are seen by looking
- * again.
+ * Server-sent events: the current state, then each change, until the content is complete, the last client has gone or
+ * the server stops. A change may `wake` the streams that show it. Changes on another node, or without a `wake`, are
+ * found by polling.
  */
 export class EventStreams {
   readonly #topics = new Map<string, Topic>()
@@ -165,8 +165,9 @@ export class EventStreams {
   }
 
   /**
-   * The look that another stream of the same name began since the last wake and not longer ago than all of them wait;
-   * else a new one. A stream that begins always looks: the page that opened it may be newer than what others saw.
+   * Reuses the load that another stream of the same name began after the last wake and within the shortest polling
+   * interval; otherwise starts a new one. A stream that begins always loads, since the page that opened it may be newer
+   * than the last shared result.
    */
   #look(topic: Topic, { shows, look, everyMs = 1000 }: Stream, first: boolean): View {
     const known = shows === undefined || first ? undefined : topic.views.get(shows)

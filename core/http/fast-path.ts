@@ -24,9 +24,9 @@ declare module 'fastify' {
 export type FastPathHandler = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /**
- * Handlers that run before the router. They serve the files of games, where routing and hooks would be most of the cost.
- * The plugin that owns a route installs a handler beside it. The route still defines the behaviour, and serves every
- * request that the handler leaves. These requests are counted and logged under the route's name.
+ * Handlers that run before the router. They serve the files of games, where routing and hooks would be most of the
+ * cost. The plugin that owns a route installs a handler beside it. The route still defines the behaviour, and serves
+ * every request that the handler leaves. These requests are counted and logged under the route's name.
  */
 export class FastPath {
   readonly #handlers: { route: string; handle: FastPathHandler }[] = []

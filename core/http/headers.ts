@@ -12,7 +12,7 @@ export const cacheControl = {
 } as const
 
 /**
- * Whether `If-None-Match` names an entity tag, so that a GET is answered with 304 (RFC 9110 section 13.1.2: weak
+ * Whether `If-None-Match` matches an entity tag, so that a GET is answered with 304 (RFC 9110 section 13.1.2: weak
  * comparison).
  */
 export function matchesEtag(header: string | string[] | undefined, etag: string): boolean {
@@ -30,8 +30,8 @@ export function matchesEtag(header: string | string[] | undefined, etag: string)
 /**
  * Parses a `Range` header for a representation of `size` bytes (RFC 9110 section 14).
  *
- * Only a single range is served. Several ranges, another unit and what is not a range at all are ignored, as the RFC
- * allows: the answer is then the whole (null).
+ * Only a single range is served. Several ranges, another unit and an invalid header are ignored, as the RFC allows: the
+ * result is null, which means the whole representation.
  *
  * @returns `unsatisfiable` for 416
  */
@@ -51,17 +51,17 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
 }
 
 /**
- * Whether a range may be answered under its `If-Range` (RFC 9110 section 13.1.5: strong comparison). A date never
- * holds, since we send no Last-Modified.
+ * Whether a range may be served under its `If-Range` (RFC 9110 section 13.1.5: strong comparison). A date never
+ * matches, since the platform sends no Last-Modified.
  */
 export const ifRangeHolds = (header: string | undefined, etag: string): boolean =>
   header === undefined || header.trim() === etag
 
 /**
- * Chooses a content coding (RFC 9110 section 12.5.3): of those we have, best first, the first that the client takes
- * and ranks no lower than another or than the plain form.
+ * Chooses a content coding (RFC 9110 section 12.5.3). Of the available codings, best first, it takes the first that the
+ * client accepts and ranks no lower than another one or the identity coding.
  *
- * @returns null for the plain form
+ * @returns null for the identity coding
  */
 export function chooseEncoding<Encoding extends { coding: string }>(
   accepted: string | undefined,

@@ -11,9 +11,9 @@ import { PARSER_OPTIONS } from './request-rules.ts'
 const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{1,256})$/
 
 /**
- * A port of plain http beside https (`listen.tls.redirectPort`), for whoever types an address without its scheme: it
- * leads to the same place on https and serves nothing, but for the challenges by which an authority proves a name before
- * it signs a certificate.
+ * A port of plain http beside https (`listen.tls.redirectPort`), for people who type an address without its scheme. It
+ * redirects to the same address on https and serves nothing else, except the challenges by which a certificate
+ * authority verifies a name (ACME HTTP-01).
  */
 export class HttpsRedirects {
   /** The listening servers. */

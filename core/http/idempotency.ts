@@ -47,9 +47,9 @@ export const idempotencyMigrations: Migration[] = [
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Honours `Idempotency-Key`: the same key from the same caller replays the first answer for 24 hours. Where a route
-     * streams, what `rememberAnswer` kept is replayed, as `replay` puts it; a stream that ended without it leaves the key
-     * free.
+     * Honours `Idempotency-Key`: the same key from the same caller replays the first response for 24 hours. On a
+     * streaming route the response stored by `rememberAnswer` is replayed by `replay`; a stream that ended without
+     * storing one frees the key.
      */
     idempotent?: boolean | { replay: Replay }
   }
@@ -59,11 +59,11 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /**
-     * Writes the answer that a request is about to give together with what it did, for work that must not be done
-     * twice whatever happens between the commit and the answer. Without an `Idempotency-Key` it does nothing.
+     * Stores the response of a request in the transaction that does its work, for work that must not be repeated even
+     * when the process dies between the commit and the response. Without an `Idempotency-Key` it does nothing.
      *
      * @param statements of the transaction that does the work
-     * @param payload makes the body, serialised, when there is a key to keep it for; its status is 200
+     * @param payload makes the serialised body, when there is a key to store it for; its status is 200
      */
     rememberAnswer(request: FastifyRequest, statements: Statements, payload: () => string): Promise<void>
   }
@@ -195,8 +195,8 @@ export function installIdempotency(app: FastifyInstance): void {
 type Claim = NonNullable<FastifyRequest['idempotentAnswer']>
 
 /**
- * The keys that this process works on. It says so again and again, so that when it dies its keys are free soon, and
- * while it lives nobody takes them, however long it works.
+ * The keys that this process is working on. The process renews them regularly: when it dies its keys are soon free, and
+ * while it lives no other process takes them, however long the work takes.
  */
 class UnderWay {
   readonly #app: Pick<FastifyInstance, 'db' | 'clock' | 'log'>

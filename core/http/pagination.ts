@@ -17,8 +17,8 @@ export const pageOf = <Name extends string, Entry extends TSchema>(plural: Name,
 const NextCursor = Type.Union([Type.String(), Type.Null()])
 
 /**
- * Cuts one page out of `limit + 1` rows that were read in descending order of id: the extra row only tells that there
- * are more.
+ * Cuts one page out of `limit + 1` rows that were read in descending order of id. The extra row only shows that there
+ * is another page.
  */
 export function cutPage<Row extends { id: string }>(
   rows: Row[],

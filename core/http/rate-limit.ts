@@ -23,11 +23,10 @@ declare module 'fastify' {
 }
 
 /**
- * Counts what callers do, on all nodes together.
+ * Counts requests and attempts by caller, across all nodes.
  *
- * While the bus is away each node counts for itself. So an outage of the bus takes nobody's service away (which
- * refusing would) and opens no door to guessing passwords either (which letting everything through would): the worst
- * is a limit that holds for each node instead of for all.
+ * While the bus is away each node counts for itself. An outage of the bus then neither refuses every caller nor allows
+ * unlimited password guesses: limits apply to each node instead of to all nodes together.
  */
 export class RateLimiter {
   readonly #bus: Bus
@@ -47,7 +46,7 @@ export class RateLimiter {
   }
 
   /**
-   * Takes one of `max` permits in a window that begins with the first: for services and routes with a limit of their
+   * Takes one of `max` permits in a window that begins with the first. For services and routes with a limit of their
    * own, such as sign-in attempts by account and address.
    *
    * @param key names the use and the caller: `sign-in/<account>/<address>`
@@ -75,11 +74,11 @@ export class RateLimiter {
 }
 
 /**
- * The general limit: `limits.requestsPerMinute` for each caller on every route of portal and Studio, and on addresses
- * there that do not exist. Game origins and the routes of every origin (`any`: health and the like) are left alone.
- * So is a route that says `config: { rateLimit: false }`; one that says
- * `config: { rateLimit: { max, timeWindow, keyGenerator } }` (@fastify/rate-limit's own option, times in ms) has that
- * limit besides. For a limit that depends on the body use `app.rateLimiter.take`.
+ * The general limit: `limits.requestsPerMinute` for each caller on every route of portal and Studio, and on unknown
+ * addresses there. Game origins and the routes of every origin (`any`: health and the like) are exempt. A route with
+ * `config: { rateLimit: false }` is exempt too. A route with `config: { rateLimit: { max, timeWindow, keyGenerator } }`
+ * (@fastify/rate-limit's own option, times in ms) has that limit as well as the general one. For a limit that depends
+ * on the body use `app.rateLimiter.take`.
  *
  * Called after the route contract is installed (core/http/routes.ts) and before any route.
  */
@@ -116,8 +115,8 @@ export async function registerRateLimits(
       const origin = (route.constraints as { origin?: Origin } | undefined)?.origin
       if (origin === 'game' || origin === 'any' || route.config?.rateLimit === false) return
       const checks = [route.onRequest ?? []].flat() as Check[]
-      // Around core/http/auth.ts's check: by then the caller is known, and one whom it refuses is counted all the same, so
-      // that guessing tokens is limited like anything else.
+      // The limit wraps the check of core/http/auth.ts. The caller is then known, and a refused caller is counted too,
+      // so that guessing tokens is limited like anything else.
       route.onRequest = function (request, reply, done) {
         firstFailure(checks, { app: this, request, reply }, (refusal) => {
           if (!reply.sent) count(request, reply).then(() => done(refusal as Error), done)
@@ -145,9 +144,9 @@ export async function registerRateLimits(
 }
 
 /**
- * Who is counted: a player by each kind of credential, so that neither minting tokens gives more, nor a game that holds
- * a player's access token can use up what the player has in the browser; without a credential the address, of IPv6 its
- * /64.
+ * The key that a caller is counted by. With a credential it is the player and the kind of credential: creating more
+ * tokens does not raise the limit, and a game that holds a player's access token cannot use up the player's limit in
+ * the browser. Without a credential it is the address, for IPv6 its /64.
  */
 export function callerKey(request: FastifyRequest): string {
   const { principal } = request
@@ -155,8 +154,8 @@ export function callerKey(request: FastifyRequest): string {
 }
 
 /**
- * The caller's address for limits: of IPv6 the /64, since providers give a customer at least that many addresses
- * (RFC 6177), and a limit for each of them would be none.
+ * The caller's address for limits. An IPv6 address is cut to its /64, since providers give a customer at least that
+ * many addresses (RFC 6177) and a limit for each address would have no effect.
  */
 export const callerAddress = (request: FastifyRequest): string => rateLimit.normalizeIP(request.ip ?? '')
 

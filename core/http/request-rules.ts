@@ -12,8 +12,8 @@ import { sendRefusal } from './connections.ts'
 import { closeAfterResponse } from './drain-body.ts'
 
 /**
- * Time limits that close slow sockets: Node's own by default wait for minutes, and `requestTimeout` alone does not
- * close them. Uploads are bound by their own routes, so the whole request may take long; its headers may not.
+ * Time limits that close slow sockets. Node's defaults are minutes long, and `requestTimeout` alone does not close a
+ * socket. Upload routes have limits of their own, so the whole request may take long; its headers may not.
  */
 export const PARSER_OPTIONS = {
   requestTimeout: 0,
@@ -117,8 +117,9 @@ const DEEPEST = 100
 const LONGEST_PATH = 200
 
 /**
- * What no schema sees and no code below should meet: a nesting that overflows the stack, and text that is none (NUL,
- * which databases refuse, and halves of surrogate pairs, which have no UTF-8).
+ * Finds faults of a body that schemas do not detect and that no later code should meet: a nesting deep enough to
+ * overflow the stack, and invalid text (NUL, which databases refuse, and lone surrogates, which have no UTF-8
+ * encoding).
  */
 function faultOf(body: unknown): ErrorDetail | null {
   const fault = find(body, 0)

@@ -11,11 +11,13 @@ declare module 'fastify' {
 }
 
 /**
- * Security headers of portal and Studio, by helmet. The game origin serves other people's pages and sets its own.
+ * Sets the security headers of portal and Studio, using helmet. The game origin serves other people's pages and sets
+ * its own.
  *
- * Away from helmet's defaults: no `form-action`, since sign-in forms are answered by a redirect to a game's origin,
- * which Chromium counts as a form target; no `upgrade-insecure-requests` and no HSTS on plain http, which would cut
- * LANs off, and no HSTS with a LAN's own certificates, since tomorrow's jam may do without; nothing inline at all.
+ * Differences from helmet's defaults: no `form-action`, since sign-in forms are answered by a redirect to a game's
+ * origin, which Chromium counts as a form target. No `upgrade-insecure-requests` and no HSTS on plain http, which would
+ * make LANs unreachable. No HSTS with a LAN's own certificates, since the next game jam may run without them. Nothing
+ * inline.
  */
 export function installSecurityHeaders(app: FastifyInstance, origins: Origins, { lan }: { lan: boolean }): void {
   app.addHook('onRoute', (route) => {
@@ -65,9 +67,9 @@ function headersOf(options: HelmetOptions): Record<string, string> {
 }
 
 /**
- * Lets the page that is being answered do more than others may, such as frame a game that lives elsewhere.
+ * Extends the Content-Security-Policy of one page, for example to frame a game on another origin.
  *
- * @param sources what the Content-Security-Policy gains, by directive
+ * @param sources the sources to add, by directive
  */
 export function extendPolicy(reply: FastifyReply, sources: Record<string, readonly string[]>): void {
   let policy = String(reply.getHeader('content-security-policy') ?? '')

@@ -4,12 +4,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Health } from '../observe/health.ts'
 
 /**
- * Makes `app.close()` end in time: readiness turns away first, idle connections close at once, requests may finish,
- * and what still hangs shortly before the deadline (a trickling upload, a stuck handler) is cut off. Fastify alone
- * would wait for it for ever. Room sockets are told to reconnect by the plugin that owns them, in its own `preClose`.
+ * Bounds the time of `app.close()`. Readiness reports false first, idle connections close at once, requests may finish,
+ * and shortly before the deadline the remaining ones (a trickling upload, a stuck handler) are cut off. Fastify alone
+ * would wait for them without limit. The plugin that owns rooms tells their sockets to reconnect, in its own
+ * `preClose`.
  *
- * Called after the hooks that end what requests stand on: Fastify runs `onClose` hooks in the reverse order, and the
- * ports beside the first one are waited for here.
+ * Called after the hooks that close what requests depend on: Fastify runs `onClose` hooks in the reverse order, and
+ * this hook waits for the additional ports.
  */
 export function installShutdown(app: FastifyInstance, health: Health, seconds: number): void {
   let ended: Promise<unknown> = Promise.resolve()

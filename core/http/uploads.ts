@@ -10,8 +10,8 @@ export interface UploadRule {
   /** How many uploads may be under way for one player; by default `limits.uploadsPerPlayer`. */
   atOnce?: number
   /**
-   * A body that is announced as no longer than this is counted only once it has taken a second. For routes whose bodies
-   * are long for few callers; by default each counts from its beginning.
+   * A body whose announced length is at most this counts only after it has taken a second. For routes on which few
+   * callers send long bodies; by default each body counts from its beginning.
    */
   shortBytes?: number
   /** The key under which uploads are counted together; by default the player, or else the address. */
@@ -37,12 +37,12 @@ declare module 'fastify' {
 }
 
 /**
- * Bounds the uploads of routes with a rule: in every window of `uploadWindowSeconds` its client sends
- * `uploadBytesPerSecond`, the whole comes in the time that its length takes at that rate, and one player has only a few
- * under way. So whoever sends slowly is in nobody's way but their own. What a client could not send because we did not
- * read is not held against it.
+ * Limits the uploads of routes with a rule. In every window of `uploadWindowSeconds` the client must send
+ * `uploadBytesPerSecond`, the whole body must arrive in the time that its length takes at that rate, and a player has
+ * only a few uploads at once. A slow sender therefore does not delay other callers. Time in which the server did not
+ * read does not count against the client.
  *
- * An upload that is too slow is answered with 408, and its request ends as if its sender had gone.
+ * An upload that is too slow is answered with 408, and its request ends as if the client had disconnected.
  */
 export function installUploadLimits(app: FastifyInstance, limits: UploadLimits): void {
   const underWay = new Map<string, number>()

@@ -11,8 +11,9 @@ import type { ErrorDetail } from '../errors.ts'
 
 const base = { useDefaults: true, removeAdditional: false, allErrors: true, strict: false } as const
 
-// Bodies arrive typed and are taken as they are; a query string has no types, so there a "20" is a 20. Fastify's own
-// default coerces and strips both. (allErrors is bounded by the body limit: schemas here have no costly keywords.)
+// Bodies are typed and validated without coercion. A query string has no types, so there "20" becomes 20. Fastify's
+// default coerces and removes properties in both. (allErrors is bounded by the body limit: the schemas have no costly
+// keywords.)
 const strict = withFormats(new Ajv({ ...base, coerceTypes: false }))
 const lenient = withFormats(new Ajv({ ...base, coerceTypes: 'array' }))
 
@@ -22,8 +23,8 @@ function withFormats(ajv: Ajv): Ajv {
 }
 
 /**
- * Compiles the schema of one part of a request: when the first such request comes, since compiling those of a hundred
- * routes would be a tenth of the start.
+ * Compiles the schema of one part of a request at the first such request. Compiling the schemas of all routes at once
+ * would take a tenth of the start time.
  */
 export const validatorCompiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
   let compiled: ValidateFunction | undefined

@@ -18,8 +18,9 @@ const BackgroundJobSchema = defineEntity({
     payload: p.json<unknown>(),
     state: p.string().length(10).$type<JobState>(),
     /**
-     * When a worker may take it: the time asked for or of the next attempt; while it runs, the end of the lease. So one
-     * index finds both what is due and what a dead worker left. Null once failed.
+     * The time at which a worker may take the job: the requested time or that of the next attempt, and while the job
+     * runs, the end of its lease. One index therefore finds both due jobs and jobs of a dead worker. Null once the job
+     * has failed.
      */
     dueAt: p.datetime(3).nullable(),
     /** Asked for again while running: when it is to run once more. */

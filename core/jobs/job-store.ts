@@ -76,8 +76,8 @@ export class JobStore {
   }
 
   /**
-   * Makes the rows of the periodic jobs, or draws a next turn nearer when its period has become shorter: all in one commit,
-   * by name, so that nodes that start at once wait for each other in one order.
+   * Inserts the rows of the periodic jobs, and moves the next run forward when a period has become shorter. All rows
+   * are written in one commit, sorted by name, so that nodes that start at once lock them in the same order.
    */
   async plan(periodic: readonly { name: string; everyMs: number }[]): Promise<void> {
     if (periodic.length === 0) return

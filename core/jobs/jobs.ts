@@ -47,11 +47,11 @@ const FAILED_KEPT_MS = 30 * 86_400_000
 const GRACE_MS = 250
 
 /**
- * Durable background work, in the database: it outlives a crash of any node, and each job runs on one node at a time.
+ * Durable background jobs in the database. They survive a crash of any node, and each job runs on one node at a time.
  *
- * A job runs at least once: a worker that dies after its work but before saying so leaves the job to another, so
- * handlers must be repeatable. Done jobs are deleted; those that failed for good stay, `failed`, with their last error,
- * for thirty days.
+ * A job runs at least once: when a worker dies after the work but before recording it, another worker runs the job
+ * again, so handlers must be idempotent. Completed jobs are deleted. Jobs that failed for good stay for thirty days, as
+ * `failed`, with their last error.
  */
 export class Jobs {
   readonly #rows: JobStore
@@ -105,20 +105,20 @@ export class Jobs {
   }
 
   /**
-   * A periodic job that some node does every so many seconds, one node at a time; for the first time soon after the first
-   * start. After an error it waits for its next turn. Its time is kept in the database: a restart neither skips nor
-   * repeats a turn.
+   * Registers a periodic job, which runs on one node every so many seconds, for the first time soon after the first
+   * start. After an error it waits for its next run. The schedule is stored in the database, so a restart neither skips
+   * nor repeats a run.
    */
   every(name: string, seconds: number, run: JobHandler<null>, options: Pick<JobOptions, 'leaseSeconds'> = {}): void {
     this.#register(name, run as JobHandler<unknown>, options, seconds * 1000)
   }
 
   /**
-   * Adds a job. Inside the caller's transaction it exists once that commits, and not at all if it rolls back.
+   * Adds a job. Inside the caller's transaction the job exists once that commits, and not at all if it rolls back.
    *
-   * With a key that a waiting job has, that job stays, with the new payload and the earlier of the two times. With the
-   * key of a running one, that runs once more afterwards, so that what changed meanwhile is never overlooked. With the
-   * key of a failed one, that is tried anew. Whichever it is, attempts are counted from the last time it was asked for.
+   * When a waiting job has the same key, that job stays, with the new payload and the earlier of the two times. When a
+   * running job has the key, that job runs once more afterwards, so that a change made meanwhile is not missed. When a
+   * failed job has the key, that job is tried again. In each case attempts are counted from the latest request.
    */
   async enqueue(em: SqlEntityManager, job: NewJob): Promise<void> {
     const { name } = job
@@ -130,8 +130,8 @@ export class Jobs {
   }
 
   /**
-   * Begins to work. Handlers and periodic jobs are registered before. What waits from before is looked for only at the first
-   * poll: the start has the machine to itself.
+   * Starts taking jobs. Handlers and periodic jobs must be registered before. The first look for waiting jobs happens
+   * at the first poll, so that it does not slow down the start.
    */
   async start(): Promise<void> {
     this.#state = 'started'
@@ -146,8 +146,8 @@ export class Jobs {
   }
 
   /**
-   * Takes no more jobs, gives the running ones `deadlineMs` to end, then aborts their signals and gives what still
-   * runs back, for another node or the next start to begin at once, as if this attempt had not been.
+   * Takes no more jobs, gives the running ones `deadlineMs` to end, and then aborts their signals. Jobs that still run
+   * are released for another node or the next start, and this attempt is not counted.
    */
   async stop(deadlineMs = 1000): Promise<void> {
     this.#state = 'stopped'

@@ -1,11 +1,11 @@
 import { runInNewContext } from 'node:vm'
 
 /**
- * Runs something that ends by itself, or after a while by force: patterns of strangers, which can take for ever. It holds
- * everybody up for as long.
+ * Runs synchronous code with a time limit, such as an untrusted regular expression, which can take unbounded time. The
+ * event loop is blocked meanwhile.
  *
  * @param ms 1 or more
- * @throws what `isTimeout` knows when the time was not enough
+ * @throws an error that `isTimeout` recognises when the limit is reached
  */
 export const runWithTimeout = <Result>(ms: number, work: () => Result): Result =>
   runInNewContext('work()', { work }, { timeout: Math.max(1, Math.floor(ms)) }) as Result

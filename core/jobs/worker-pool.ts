@@ -11,9 +11,8 @@ export interface WorkerPoolOptions {
   /** Of JavaScript objects, in MiB; beyond it the thread ends, and the process does not. */
   heapMb?: number
   /**
-   * The program ends by itself when it is sent null, and gets around to that soon. For those that make zlib streams: a
-   * thread that is ended from outside just while it makes one takes the whole process along (Node 26: "close before
-   * init").
+   * The program ends by itself soon after it is sent null. For programs that create zlib streams: terminating a thread
+   * while it creates one crashes the whole process (Node 26: "close before init").
    */
   endsItself?: boolean
 }
@@ -33,8 +32,8 @@ export class WorkTookTooLong extends Error {
 }
 
 /**
- * Work that would hold up the event loop, in worker threads: half of the machine's cores at most, started when needed.
- * A task can break only its own thread. The next task gets another thread.
+ * Runs CPU-bound work in worker threads, which are started when needed and use at most half of the machine's cores. A
+ * task can crash only its own thread; the next task gets another thread.
  */
 export class WorkerPool<Task, Answer> {
   readonly threads = Math.max(1, Math.floor(availableParallelism() / 2))
@@ -52,7 +51,7 @@ export class WorkerPool<Task, Answer> {
 
   /**
    * @throws WorkTookTooLong after `longestMs`
-   * @throws the signal's reason, Node's own error when the thread breaks, or that the process stops
+   * @throws the signal's reason, Node's error when the thread crashes, or an error saying that the process stops
    */
   async run(task: Task, { signal, transfer = [], longestMs }: WorkOptions = {}): Promise<Answer> {
     const worker = await this.#take(signal)

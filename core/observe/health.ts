@@ -31,8 +31,8 @@ export class Health {
   draining = false
 
   /**
-   * @param check resolves when all is well; it is given 2 seconds
-   * @param vital false for what the platform is ready without
+   * @param check resolves when the part is healthy; it has 2 seconds
+   * @param vital false when the platform is ready without this part
    */
   add(name: string, check: Check, { vital = true } = {}): void {
     this.#checks.set(name, { check, vital })

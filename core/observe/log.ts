@@ -5,12 +5,13 @@ import type { LogTail } from './log-tail.ts'
 export type LogMixin = (fields: object, level: number, logger: Logger) => object
 
 /**
- * The program's log. Secrets can't slip in by way of a whole object: the fields that carry them are masked wherever
- * they stand near the top, requests are logged as method and path (a query may hold an authorization code), and the
- * URL of an error is cut at its query.
+ * Creates the program's log. Logging a whole object does not leak secrets: secret fields are masked at the top levels
+ * of every object, a request is logged by method and path (a query may hold an authorization code), and the URL of an
+ * error is cut at its query.
  *
- * Without a destination it goes to standard output, several lines a write: a system call for each would cost more than
- * all else that a small request needs. What is waiting is written at the latest after `FLUSH_MS`, and at exit.
+ * Without a destination the log goes to standard output, several lines a write: a system call for each line would cost
+ * more than everything else that a small request needs. Waiting lines are written after `FLUSH_MS` at the latest, and
+ * at exit.
  *
  * @param tail keeps the last lines
  */
@@ -44,8 +45,8 @@ const FLUSH_MS = 100
 const GATHERED = 32 * 1024
 
 /**
- * Gathers lines and hands many to the sink at a time, a moment later at the latest, and at exit. The sink gathers too, but
- * counts all that waits anew at each line, which takes longer than making the line.
+ * Buffers lines and passes many to the sink at once, a moment later at the latest, and at exit. The sink has a buffer
+ * too, but recounts the waiting bytes at each line, which takes longer than formatting the line.
  */
 function gathering(sink: ReturnType<typeof pino.destination>): DestinationStream & { flushSync(): void } {
   let waiting = ''
@@ -145,8 +146,8 @@ const SECRET_FIELDS = new Set([
 ])
 
 /**
- * The same with secret fields masked; copied only where there is one. (Pino's own `redact` takes a tenth of a
- * millisecond a line for as many fields, and as much again for the child logger of every request.)
+ * Returns the value with secret fields masked, and copies only objects that have one. (Pino's `redact` takes a tenth of
+ * a millisecond a line for as many fields, and as much again for the child logger of every request.)
  */
 function masked(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== 'object' || value === null) return value

@@ -13,8 +13,8 @@ declare module 'fastify' {
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 /**
- * Request counts and durations by route. The library's own histogram and counter make a key of their labels at every
- * request, which is dear where an answer takes microseconds; these add to numbers that they hold.
+ * Request counts and durations by route. The library's histogram and counter build a key from their labels at every
+ * request, which is expensive where a response takes microseconds; these classes add to numbers that they hold.
  */
 export class RequestMetrics {
   readonly #durations = new Map<string, Map<string, Duration>>()

@@ -4,8 +4,8 @@ type Bindings = Parameters<FastifyBaseLogger['child']>[0]
 type Options = Parameters<FastifyBaseLogger['child']>[1]
 
 /**
- * The log of one request, which names the request on each of its lines. Made when it is first written to, which for most
- * requests is never: their one line (core/http/request-rules.ts) names the request itself.
+ * The log of one request, which adds the request's id to each line. It is created at the first write. Most requests
+ * never write one, since their single line (core/http/request-rules.ts) names the request itself.
  */
 export class RequestLog implements FastifyBaseLogger {
   readonly #parent: FastifyBaseLogger

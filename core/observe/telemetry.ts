@@ -26,8 +26,8 @@ const SEND_MS = 2000
 const SEND_TIMEOUT_MS = 10_000
 
 /**
- * Traces over OTLP/HTTP. Loaded only where `telemetry.endpoint` is set; needs no hook in Node's module loader, so that
- * it is the same in a single binary: requests by @fastify/otel, which is a plugin of the app, the rest by `span`.
+ * Traces over OTLP/HTTP, loaded only when `telemetry.endpoint` is set. It needs no hook in Node's module loader, so it
+ * works in a single binary too. Requests are traced by @fastify/otel, a plugin of the app, and other work by `span`.
  */
 export class Telemetry implements Tracing {
   /** To be registered before any route or hook. */

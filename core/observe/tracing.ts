@@ -2,8 +2,8 @@
 export type SpanAttributes = Record<string, string | number | boolean>
 
 /**
- * Spans of OpenTelemetry, for what takes time: jobs, database, providers. Where tracing is off, which is the default,
- * work just runs, and nothing of OpenTelemetry is loaded (core/observe/telemetry.ts).
+ * OpenTelemetry spans for slow work: jobs, database, providers. When tracing is off, which is the default, the work
+ * runs without a span, and OpenTelemetry is not loaded (core/observe/telemetry.ts).
  */
 export interface Tracing {
   /** Runs work as a span, below the one that is going on; an error marks it and goes on to the caller. */

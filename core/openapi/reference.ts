@@ -46,15 +46,15 @@ const methods = ['get', 'post', 'put', 'patch', 'delete']
 export const REFERENCE_PATH = '/docs/api'
 
 /**
- * The way into the API reference for people: every operation of an OpenAPI document (`app.swagger()`), grouped by tag, or
- * by the path's own noun where there is none, and how a caller says who it is.
+ * Renders the overview of the API reference: every operation of an OpenAPI document (`app.swagger()`), grouped by tag
+ * or else by the noun in its path, and the ways to authenticate.
  */
 export function renderReference(document: object): View {
   return kept(document, '', () => overview(document)) as View
 }
 
 /**
- * The operations of one group, each with an anchor. No page needs a script.
+ * Renders the operations of one group, each with an anchor. The page needs no script.
  *
  * @param group as its address has it, such as `games`
  * @returns null when there is no such group

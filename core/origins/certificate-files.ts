@@ -18,10 +18,11 @@ const DAY_MS = 86_400_000
 export const EXPIRY_WARNING_DAYS = 14
 
 /**
- * A certificate for https that somebody else puts into two files, and renews there: certbot, a company's authority.
+ * A https certificate in two files that another program renews, such as certbot or a company's certificate authority.
  *
- * The files are compared every few seconds rather than watched: renewal replaces links and renames folders, of which
- * watchers lose track, and also on network file systems. A pair that does not fit yet is left for the next look.
+ * The files are polled every few seconds instead of watched: renewal replaces links and renames folders, which watchers
+ * miss, and watchers do not work on network file systems. A certificate that does not match the key yet is retried at
+ * the next poll.
  */
 export class CertificateFiles {
   #current: ServerCertificate

@@ -4,8 +4,8 @@ import { StartupError } from '../errors.ts'
 import type { Origins } from './origins.ts'
 
 /**
- * A port for each game, for networks without wildcard names (`games.origins: port`). Every port leads to the same app;
- * which game is meant follows from the Host header, as with names. They end with the app (core/http/shutdown.ts).
+ * One port for each game, for networks without wildcard names (`games.origins: port`). Every port leads to the same
+ * app; the Host header selects the game, as it does with names. The ports close with the app (core/http/shutdown.ts).
  */
 export class GamePorts {
   readonly #app: FastifyInstance
@@ -24,8 +24,8 @@ export class GamePorts {
   }
 
   /**
-   * Opens the ports of the games there are. Called by whoever lets the app listen, beside that: not by a hook of
-   * Fastify, which would swallow the error.
+   * Opens the ports of the existing games. The code that lets the app listen calls it; in a Fastify hook the error
+   * would be swallowed.
    *
    * @throws StartupError when another program has one of them
    */
@@ -35,9 +35,9 @@ export class GamePorts {
   }
 
   /**
-   * Gives a game its port, from now on or, before the start, from the start on.
+   * Gives a game its port, at once or, before the start, when the app listens.
    *
-   * @throws StartupError when another program has the port; then the game does not get it
+   * @throws StartupError when another program has the port; the game then does not get it
    */
   async assign(slug: string, port: number): Promise<void> {
     if (this.#listening) await this.#listen(port)

@@ -29,11 +29,11 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const LABEL = 'GAMEYARD AUTHORITY KEY'
 
 /**
- * Opens the authority that the first start makes and keeps in the data folder (`keys/authority.pem`, mode 0600), and has
- * it sign a certificate for these names, anew at each start.
+ * Opens the certificate authority that the first start creates in the data folder (`keys/authority.pem`, mode 0600),
+ * and signs a new certificate for these names at each start.
  *
- * The authority can only vouch for addresses of local networks and names that end in `.local` (name constraints, RFC
- * 5280 section 4.2.1.10): whoever trusts it gives nobody power over the rest of the web, also when its key is stolen.
+ * The authority can only sign for addresses of local networks and names that end in `.local` (name constraints, RFC
+ * 5280 section 4.2.1.10). Trusting it therefore puts no other site at risk, even when its key is stolen.
  *
  * @param hosts IPv4 addresses and names
  * @throws StartupError when the file is damaged

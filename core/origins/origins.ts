@@ -41,7 +41,7 @@ export interface CustomDomain {
 }
 
 /**
- * The three origins: who is who by Host, and the public addresses.
+ * The three origins: resolves a Host header to an origin, and builds public addresses.
  *
  * Public addresses come from the configuration only, never from Host or X-Forwarded-*, so that a forged header can't
  * put a foreign link into a page, a mail or a redirect.
@@ -91,8 +91,8 @@ export class Origins {
   }
 
   /**
-   * The main origin of a game, without a trailing slash: the domain that its owner chose for that, else the one that
-   * every game has.
+   * The main origin of a game, without a trailing slash: the domain that its owner made the main one, else the origin
+   * that every game has.
    */
   game(slug: string): string {
     return this.#primaries.get(slug) ?? this.slugOrigin(slug)

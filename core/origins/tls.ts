@@ -11,8 +11,8 @@ const SILENCE_MS = 10_000
 const HANDSHAKE = 0x16
 
 /**
- * An https server that also understands plain http on the same port: whoever types an address without its scheme gets an
- * answer instead of a broken connection.
+ * Creates an https server that also accepts plain http on the same port, so that an address typed without its scheme
+ * gets a response instead of a broken connection.
  */
 export function createTlsServer(
   options: ServerOptions,
@@ -74,9 +74,9 @@ export class PlainHttp {
   }
 
   /**
-   * Where a request over plain http is sent, `lasting` when it will be so tomorrow; null when it is answered as it is,
-   * which for a name that is nobody's is a refusal. A public address of the configuration, or the host of a game that
-   * is served there: nothing of a Host header that is not known.
+   * Chooses the redirect for a request over plain http; `lasting` marks a redirect that does not change from day to
+   * day. It returns null when the request is answered as it is, which for an unknown name is a refusal. The target is a
+   * public address of the configuration or the host of a game served there, never an unknown Host header.
    */
   redirect(request: IncomingMessage): { location: string; lasting: boolean } | null {
     const site = this.#siteOf(request)

@@ -55,10 +55,10 @@ export class BrowserFiles {
   }
 
   /**
-   * Answers a GET or HEAD with a built file: entity tag, 304, the best encoding that the client takes.
-   * **Return** what it gives: `return app.browserFiles.send(request, reply, 'auth-widget.js')`.
+   * Answers a GET or HEAD with a built file: entity tag, 304, and the best encoding that the client accepts. **Return**
+   * its result: `return app.browserFiles.send(request, reply, 'auth-widget.js')`.
    *
-   * @param caching for an address that stays the same when the file changes, the default: always revalidate
+   * @param caching the default, always revalidate, is for an address that stays the same when the file changes
    */
   send(
     request: SendRequest,
@@ -109,7 +109,8 @@ export async function loadBrowserFiles(source: FileSource): Promise<BrowserFiles
 /**
  * Routes of the built files, under `/_assets/`.
  *
- * @param origins the kinds of origin that have pages, for the kernel's route constraint; none of them: no constraint
+ * @param origins the kinds of origin that have pages, for the kernel's route constraint; an empty list means no
+ *   constraint
  */
 export function browserFileRoutes(
   app: FastifyInstance,

@@ -35,8 +35,8 @@ export const NumberTable = ({ caption, heads, rows }: NumberTableProps): View =>
 const HEIGHT = 100
 const STEP = 10
 /**
- * A small chart, drawn on the server: no script, no inline style, colours from the style sheet. It is an illustration;
- * the same numbers must stand in a table beneath, which is what a screen reader reads.
+ * A small chart, drawn on the server without a script or inline style. It is an illustration: the same numbers must be
+ * in a table beneath, which screen readers use.
  */
 export function BarChart({ title, total, totalLabel, points, shape = 'bars' }: BarChartProps): View {
   const highest = ceiling(Math.max(0, ...points.map(({ value }) => value)))

@@ -25,8 +25,9 @@ export interface TableProps<Row> {
 }
 
 /**
- * Rows of one kind of thing. On a phone each row becomes an item of a list, its cells named by their headings.
- * The roles are written out because a browser drops a table's meaning once its cells are no longer laid out as cells.
+ * Rows of one kind of item. On a phone each row becomes an item of a list, with its cells labelled by their headings.
+ * The roles are written out because a browser drops the semantics of a table whose cells are no longer laid out as
+ * cells.
  */
 export function Table<Row>({ caption, columns, rows, empty }: TableProps<Row>): View {
   if (rows.length === 0 && empty) return html`<div class="card">${empty}</div>`
@@ -137,8 +138,8 @@ export interface PlayFrameProps {
   /** The game asks for SharedArrayBuffer; its play page is served isolated too. */
   isolated?: boolean
   /**
-   * The viewer is to be signed in there: the path that gives a ticket, which the page's script posts into the frame, and
-   * where the frame leads without scripts.
+   * Signs the viewer in inside the frame: `ticket` is the path that issues a ticket, which the page's script posts into
+   * the frame, and `plain` is the frame's address when scripts are off.
    */
   signIn?: { ticket: string; plain: string } | undefined
 }

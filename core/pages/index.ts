@@ -30,7 +30,7 @@ export interface PageReply {
 }
 
 /**
- * Renders a whole page and sets status and headers. **Return** what it gives: `return renderPage(reply, {...})`.
+ * Renders a whole page, and sets status and headers. **Return** its result: `return renderPage(reply, {...})`.
  *
  * Pages are private to the viewer and revalidated; a route that shows a secret sets `Cache-Control: no-store` before.
  */

@@ -32,8 +32,9 @@ export async function keepDocument(contentType: string, text: string): Promise<K
 const MOST_PAGES = 200
 
 /**
- * Pages that are the same for everybody who is not signed in, such as guides: rendered and compressed once, at the first
- * visit. Those who are signed in, or chose a colour scheme, have pages of their own.
+ * Caches pages that are the same for all visitors who are not signed in, such as guides: they are rendered and
+ * compressed once, at the first request. Viewers who are signed in, or who chose a colour scheme, get pages of their
+ * own.
  */
 export class KeptPages {
   readonly #app: Pick<FastifyInstance, 'browserFiles' | 'origins'>
@@ -44,7 +45,7 @@ export class KeptPages {
   }
 
   /**
-   * Answers with the page. **Return** what it gives.
+   * Answers with the page. **Return** its result.
    *
    * @param render makes the page and sets its headers: `renderPage`
    */

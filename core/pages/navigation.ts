@@ -8,9 +8,9 @@ export interface NavigationEntry {
   /** Path on the portal, or a whole address. */
   href: string
   /**
-   * `main`: the bar on top, for everyone. `make` and `host`: an area of its own, for those who make games and for
-   * whoever runs the server; the bar leads to its first entry, and a second line shows all of them on the area's pages.
-   * `account`: the signed-in viewer's menu. `guest`: at the end of the bar while nobody is signed in.
+   * `main`: the top bar, for everyone. `make` and `host`: an area for game makers and one for administrators; the bar
+   * links to its first entry, and a second line shows all entries on the area's pages. `account`: the signed-in
+   * viewer's menu. `guest`: at the end of the bar while nobody is signed in.
    */
   place: 'main' | 'make' | 'host' | 'account' | 'guest'
   /** Smaller comes first. */

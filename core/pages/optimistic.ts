@@ -9,9 +9,9 @@ export interface OptimisticToggleProps {
 }
 
 /**
- * A part of a page that a form switches between two states, such as public and private. Where scripts run, the other
- * state shows at once when the form is sent (islands/optimistic-forms.ts), and goes back, with the reason, if the server refuses.
- * Only for what is certain and can be undone: never for money, nor for what is then gone.
+ * A part of a page that a form switches between two states, such as public and private. With scripts, the new state
+ * shows at once when the form is sent (islands/optimistic-forms.ts), and reverts, with the reason, if the server
+ * refuses. Use it only for predictable and reversible changes, never for payments or deletions.
  */
 export const OptimisticToggle = ({ name, then, children }: OptimisticToggleProps): View => html`
   <div class="optimistic" data-once=${name}>${children}</div><template>${then}</template>`

@@ -82,8 +82,8 @@ interface ShellParts {
 }
 
 /**
- * The document around a page. What is the same for every page of a site is put together once and kept; what depends on
- * the page is title, description, scripts, and the header with its menu.
+ * The document around a page. The parts common to every page of a site are built once and cached; the title, the
+ * description, the scripts, and the header with its menu depend on the page.
  */
 export function shell(
   site: Site,
@@ -158,8 +158,8 @@ function preparedFor(site: Site, browserFiles: BrowserFiles): Prepared {
       (font) => `<link rel="preload" href="${browserFiles.url(font)}" as="font" type="font/woff2" crossorigin>`,
     ),
     `<link rel="stylesheet" href="${browserFiles.url('styles.css')}">`,
-    // A slow machine shows a page once it is whole: half a table would move when its widest row comes. What is expected
-    // comes after all else, since browsers wait for the beginning of it, not for its end.
+    // The page is rendered when it is complete: half a table would move when its widest row arrives. The expected
+    // element comes after everything else, since browsers wait for its beginning, not for its end.
     '<link rel="expect" href="#page-end" blocking="render">',
     `<script type="module" src="${browserFiles.url('page.js')}"></script>`,
     '<meta name="color-scheme" content="light dark">',

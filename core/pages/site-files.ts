@@ -44,8 +44,8 @@ export function registerSiteFiles(app: FastifyInstance): void {
 }
 
 /**
- * RFC 9309: pages that are for people who are signed in, and the API, are nothing for crawlers. Which pages those are
- * follows from the routes themselves. Each rule ends with `$`, since `/games` is somebody's own and `/games/x` is not.
+ * robots.txt (RFC 9309) excludes the API and the pages that need sign-in, which it derives from the routes. Each rule
+ * ends with `$`, since `/games` is private and `/games/x` is not.
  */
 function robotsOf({ routeTable, origins }: FastifyInstance): string {
   const own = routeTable.entries

@@ -21,7 +21,7 @@ export const SECRET = 'sk-conformance-0123456789abcdef'
 const WORDS = `The key ${SECRET} of org-1234 is over its quota.`
 
 /**
- * The promise of `AiProvider`, as tests (for tap), against a real HTTP server whose answers the suite writes:
+ * The contract of `AiProvider` as tests (for tap), against a real HTTP server whose answers the suite writes:
  *
  *     testAiDriver({ name: 'openai', create: (url) => openai.create(config(url), context), protocol: openaiProtocol })
  */

@@ -6,11 +6,12 @@ import { Readable } from 'node:stream'
 const BODILESS: ReadonlySet<number> = new Set([204, 205])
 
 /**
- * A `fetch` for one provider, of what the SDKs need: text is sent, an answer of any kind streams back. Never to another
- * origin, where a redirect or an address in an answer might lead (the API key would travel along, or an address inside
- * of this network be asked).
+ * A `fetch` for one provider, reduced to what the SDKs need: it sends text, and streams any response. It never requests
+ * another origin, which a redirect or an address in a response might name: the API key would go there, or an address
+ * inside this network would be requested.
  *
- * On Node's own client, since the global `fetch` takes as much time for a request as all else here (bench/ai.ts).
+ * It uses Node's HTTP client, since the global `fetch` takes as much time for a request as everything else here
+ * (bench/ai.ts).
  */
 export function fetchFrom(baseUrl: string): typeof fetch {
   const { origin, protocol } = new URL(baseUrl)

@@ -47,10 +47,10 @@ export interface Generated {
 /**
  * A provider of generated text, objects and images. The family `ai`.
  *
- * Nothing above it knows whose it is. Each call is one generation; while nothing has been generated (the provider was
- * busy, or could not be reached) a driver may try again within the call, never after. Everything that goes wrong is a
- * `ProviderError`, which carries no word of the provider's answer and no credential. Calls end soon, with the
- * signal's reason, when the signal aborts: that is the only time limit.
+ * Code above it does not depend on the vendor. Each call is one generation. A driver may retry within the call while
+ * nothing has been generated (the provider was busy, or could not be reached), never afterwards. Every failure is a
+ * `ProviderError`, which contains no text of the provider's response and no credential. When the signal aborts, a call
+ * ends soon with the signal's reason; that is the only time limit.
  */
 export interface AiProvider {
   /** By type, the model that is used by default first; empty when it can't do that type. */

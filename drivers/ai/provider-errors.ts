@@ -11,7 +11,7 @@ const LONGEST_REST_MS = 5000
 export const isCatalogued = isPlatformError
 
 /**
- * Calls a provider, again when it was too busy to begin or could not be reached.
+ * Calls a provider, and retries when it was too busy to begin or could not be reached.
  *
  * @throws ProviderError, or the signal's reason
  */

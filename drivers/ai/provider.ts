@@ -31,8 +31,8 @@ export interface ProviderSettings {
 }
 
 /**
- * A provider on top of the SDK's models. They are called without the functions of the package `ai` around them, whose
- * telemetry, retries and conversions would cost more than a request may be slowed down by.
+ * Creates a provider on top of the SDK's models. The models are called without the functions of the package `ai`, whose
+ * telemetry, retries and conversions would exceed the time that a request may be delayed by.
  */
 export function createProvider({ models, pricing, load }: ProviderSettings): AiProvider {
   let loading: Promise<Vendor> | undefined
@@ -133,8 +133,8 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
 }
 
 /**
- * Each model is made once: some SDKs build the schemas of every answer with it, which takes them longer than all else
- * that a call does. Names come from the configuration, so there are few.
+ * Creates each model once: some SDKs build the schemas of every response with it, which takes longer than the rest of a
+ * call. The names come from the configuration, so there are few.
  */
 function keepModels({ language, image, ...vendor }: Vendor): Vendor {
   return { ...vendor, language: once(language), image: image && once(image) }

@@ -8,9 +8,9 @@ import tar from 'tar-stream'
 import type { InputFile } from './interface.ts'
 
 /**
- * Writes files as a tar archive, below `folder`; folders are listed before what is in them. Ends the stream.
+ * Writes files as a tar archive, below `folder`; folders are listed before their contents. Ends the stream.
  *
- * @param writable empty folders beside it that anybody may write to
+ * @param writable empty folders beside it that any user may write to
  */
 export async function packFiles(files: InputFile[], to: Writable, folder = '', writable: string[] = []): Promise<void> {
   const pack = tar.pack()
@@ -48,11 +48,10 @@ export class RefusedArtifact extends Error {
 }
 
 /**
- * Takes ordinary files of the given names out of a tar archive that nobody trusts, into a folder; whatever else is in
- * it is passed over.
+ * Extracts ordinary files of the given names from an untrusted tar archive into a folder, and ignores other members.
  *
- * @returns the names that were there, each once
- * @throws RefusedArtifact for one that is too large, or no ordinary file: a link, a device, a folder, twice the same
+ * @returns the names that were found, each once
+ * @throws RefusedArtifact for a file that is too large or occurs twice, or a link, device or folder
  */
 export async function unpackArtifacts(
   from: Readable,

@@ -26,8 +26,8 @@ const LIMITS = { timeoutSeconds: 60, artifactBytes: 1024 ** 2, logBytes: 1024 **
 const ownMounts = () => readFileSync('/proc/self/mounts', 'utf8').split('\n')
 
 /**
- * The promise of `BlenderExecutor`, as tests (for tap), containment first of all. Runs a real Blender some fifteen
- * times, and looks for what is left on this machine: so the executor must work here.
+ * The contract of `BlenderExecutor` as tests (for tap), containment first. The suite runs a real Blender about fifteen
+ * times and checks this machine for leftovers, so the executor must run on this machine.
  */
 export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts }: BlenderSubject): void {
   t.test(`blender driver ${name}`, async (t) => {

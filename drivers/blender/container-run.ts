@@ -60,8 +60,9 @@ export async function runContainer(
     forget()
     events?.destroy()
     over.abort()
-    // The engine mounts all that belongs to a container while files go in or out, what is lent of this machine too. Were
-    // the container removed meanwhile, some of that could stay, or be emptied with the folder that it is mounted in.
+    // While files are copied in or out, the engine mounts everything that belongs to a container, including folders of
+    // this machine. Removing the container meanwhile could leave some of these mounts, or empty a folder together with
+    // its mount.
     await Promise.race([Promise.all(moving), sleep(LETTING_GO_MS, undefined, { ref: false })])
     await removeContainer(docker, name)
   }
@@ -104,8 +105,8 @@ async function perform(container: Container, run: BlenderRun, work: Work): Promi
   const code = await ended
   const { State } = await container.inspect()
   if (!State.Running) return { ending: 'exited', code, artifacts: [] }
-  // Nothing moves while it is read. Where that can't be had, the supervisor has ended the rest, and what is read of a
-  // file that changes is bounded and checked all the same.
+  // The container is paused while its files are read. Where pausing is not possible, the supervisor has ended the other
+  // processes, and a file that changes during the read is still bounded and checked.
   await container.pause().catch(() => {})
   return take(container, run, code, work)
 }

@@ -22,9 +22,9 @@ export const nodeLabel = (dataDir: string): string =>
   createHash('sha256').update(`${hostname()}:${dataDir}`).digest('hex').slice(0, 16)
 
 /**
- * A container that may do nothing but compute: no network, no capabilities, a read-only root, bounded in processes,
- * memory, cores and disk. Its /job is a volume in memory of the same name, since files are put into it and taken out by
- * the engine's archive API, which serves volumes only of a container whose root is read-only.
+ * Creates a container that can only compute: no network, no capabilities, a read-only root, and limits on processes,
+ * memory, cores and disk. /job is an in-memory volume, because files go in and out by the engine's archive API, which
+ * serves only volumes of a container whose root is read-only.
  *
  * @param artifactBytes the largest file that it may write
  */

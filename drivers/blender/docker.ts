@@ -8,8 +8,8 @@ import { Probe } from './probe.ts'
 import { assertRun } from './run.ts'
 
 /**
- * Blender in containers of a Docker engine, on this machine or another: files go in and out by the engine's archive API,
- * so that it needs no folder in common with this server.
+ * Runs Blender in containers of a Docker engine, on this machine or another. Files go in and out by the engine's
+ * archive API, so the engine and this server need no common folder.
  */
 export default defineDriver({
   family: 'blender',

@@ -61,12 +61,12 @@ export type Availability =
   | { available: false; reason: string }
 
 /**
- * Runs Blender on other people's scripts. The family `blender`.
+ * Runs Blender on untrusted scripts. The family `blender`.
  *
- * The promise: a run sees no network, no file of the machine but Blender's own and the ones that came with it, no other
- * run, and no environment; it can signal nothing outside; its time, memory, processes and disk are bounded. When `run`
- * settles, however it ended, nothing of it is left: no process, no mount, no folder, no container. A driver that can't
- * keep this refuses to run.
+ * A run has no access to the network, to files of the machine other than Blender's own and its inputs, to other runs,
+ * or to the environment. It can signal no process outside, and its time, memory, processes and disk are bounded. When
+ * `run` settles, in whatever way, no process, mount, folder or container of it remains. A driver that can't guarantee
+ * this refuses to run.
  */
 export interface BlenderExecutor {
   readonly name: string

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /**
- * Memory in bytes of a process and all that descend from it, as /proc has it; 0 once they have ended.
+ * Returns the memory in bytes of a process and all its descendants, from /proc; 0 once they have ended.
  *
- * @param enough what is below need not be exact
+ * @param enough a value below this need not be exact
  */
 export async function memoryOf(pid: number, enough: number): Promise<number> {
   const pids = await descendantsOf(pid)

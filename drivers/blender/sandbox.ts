@@ -28,16 +28,16 @@ export async function findProgram(name: string): Promise<string> {
 }
 
 /**
- * The ids that jobs have when the server runs as root, one a job at once: of nobody else, so that they may touch nothing
- * and the limit of processes counts theirs alone (root itself has no such limit).
+ * The user ids of jobs when the server runs as root, one for each concurrent job. No other user has them, so a job may
+ * access no other user's files, and the process limit counts its processes alone (root has no such limit).
  */
 const FIRST_USER = 0x6a6f_0000
 
 /**
- * The command up to the program in the sandbox: namespaces of its own for processes, network, users, IPC and host name;
- * a root that holds read-only programs and libraries, a private /tmp and /job in memory, and nothing else.
+ * Returns the command line up to the program in the sandbox: separate namespaces for processes, network, users, IPC and
+ * host name, and a root with read-only programs and libraries, a private /tmp and /job in memory, and nothing else.
  *
- * @param slot which of the jobs at once this is
+ * @param slot index of the job among the concurrent ones
  * @throws SandboxMissing
  */
 export async function sandboxCommand(

@@ -90,8 +90,9 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
 }
 
 /**
- * What ends a sandbox, at whatever moment: its first process, with which the kernel ends everything in it. To end bwrap
- * would not do while it starts: until that first process has asked to die with bwrap, the sandbox goes on without.
+ * Returns a function that ends a sandbox at any moment by killing its first process, with which the kernel ends all
+ * others in it. Killing bwrap is not enough while it starts: until the first process has asked to die with bwrap, the
+ * sandbox would continue without it.
  *
  * @param info what bwrap says of the sandbox (`--info-fd`)
  */
@@ -115,10 +116,11 @@ function killerOf(child: ChildProcess, info: Readable): () => void {
 }
 
 /**
- * Waits for the supervisor's first byte. The script is sent only then, when the sandbox dies with us: should we die
- * before, nothing of it has run, and the supervisor ends for want of input.
+ * Waits for the supervisor's first byte. The script is sent only then, when the sandbox ends together with this
+ * process. If this process dies earlier, no part of the script has run, and the supervisor ends because its input is
+ * closed.
  *
- * @returns false when the sandbox ended without
+ * @returns false when the sandbox ended first
  */
 async function isUp(output: Readable, ended: Promise<unknown>): Promise<boolean> {
   await Promise.race([once(output, 'readable'), ended])

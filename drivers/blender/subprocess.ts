@@ -12,8 +12,8 @@ import { runUnsandboxed, sweepUnsandboxed } from './unsandboxed.ts'
 const run = promisify(execFile)
 
 /**
- * Blender as a process of this machine, in a sandbox of bubblewrap and under resource limits. Where that can't be had it
- * runs nothing, unless the configuration says `unsafe: true`.
+ * Runs Blender as a process of this machine, in a bubblewrap sandbox and under resource limits. Where the sandbox is
+ * not available it refuses to run, unless the configuration says `unsafe: true`.
  */
 export default defineDriver({
   family: 'blender',

@@ -1,6 +1,6 @@
 /**
- * A file at its size limit is an error to whoever writes it, not the end of Blender: Python sees to that by itself, but
- * not inside of Blender 4.
+ * A file at its size limit is an error to the process that writes it and does not end Blender. Python ignores the
+ * signal by itself, but not inside Blender 4.
  */
 const OUTLIVE_THE_LIMIT = "trap '' XFSZ"
 
@@ -8,9 +8,9 @@ const OUTLIVE_THE_LIMIT = "trap '' XFSZ"
 const END_THE_REST = 'kill -9 -1 2>/dev/null; wait'
 
 /**
- * What runs beside Blender in a sandbox, as a shell program: says with one byte on descriptor 3 that it is there, takes
- * the input as a tar archive from its standard input, and gives the artifacts as one on descriptor 3. Nothing rests on
- * its being honest: what comes out is as untrusted as the script, and is bounded and checked outside.
+ * The supervisor beside Blender in a sandbox, as a shell program. It reports with one byte on descriptor 3 that it is
+ * running, reads the input as a tar archive from standard input, and writes the artifacts as one to descriptor 3. It is
+ * not trusted: its output is bounded and checked outside, like that of the script.
  *
  * Arguments: the names of the artifacts, `--`, the command.
  */
@@ -34,8 +34,8 @@ exit $code
 `
 
 /**
- * The same in a container, whose files come and go by the engine's archive API: waits for a line on its standard input,
- * runs the command, prints `marker` and the exit code, and stays until it is removed.
+ * The supervisor in a container, whose files are transferred by the engine's archive API. It waits for a line on its
+ * standard input, runs the command, prints `marker` and the exit code, and stays until it is removed.
  *
  * Arguments: the marker, the command.
  */

@@ -8,8 +8,8 @@ import { blenderArguments, watchLines, whenAborted } from './run.ts'
 const folderOf = (dataDir: string) => join(dataDir, 'blender', 'unsafe')
 
 /**
- * Runs Blender as an ordinary process, for `unsafe: true`: for one's own scripts on a machine without bubblewrap. It is
- * bounded in time and output only.
+ * Runs Blender as an ordinary process, for `unsafe: true`: for the operator's own scripts on a machine without
+ * bubblewrap. Only time and output are bounded.
  */
 export async function runUnsandboxed(
   run: BlenderRun,

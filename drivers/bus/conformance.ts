@@ -20,7 +20,7 @@ export interface BusSubject {
 const PATIENCE_MS = 2000
 
 /**
- * The promise of core/events.ts's `Bus`, as tests (for tap): a driver that passes them can carry the platform.
+ * The contract of `Bus` (core/events.ts) as tests (for tap). The platform runs on every driver that passes them.
  *
  *     testBusDriver({ name: 'nats', create: () => nats.create(config, context), supports: { shared: true } })
  */

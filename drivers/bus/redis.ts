@@ -12,7 +12,7 @@ const RECONNECT_MS = { first: 50, longest: 1000 }
 
 /**
  * Within a script Redis stops its clock, so the counter can't expire between the two lines. A counter without an
- * expiry, whoever made it, gets one: it would otherwise lock its key for ever.
+ * expiry, whatever created it, gets one: it would otherwise lock its key for ever.
  */
 const INCREMENT = `
 local count = redis.call('INCR', KEYS[1])
@@ -32,8 +32,8 @@ redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 return alive`
 
 /**
- * The fence counts on from the asking node's clock: were it to begin at one again after Redis had lost its memory, a
- * node of before could keep the new holder out.
+ * The fence starts from the asking node's clock. If it started at one again after Redis had lost its data, an earlier
+ * holder could keep the new one out.
  */
 const ACQUIRE = `
 local lease = redis.call('HMGET', KEYS[1], 'holder', 'fence')
@@ -73,8 +73,8 @@ type Listener = (message: string) => void
 /**
  * A bus over one Redis (6 or later, or Valkey), shared by every node with the same `url` and `keyPrefix`.
  *
- * It reconnects by itself and then hears its channels again. While the server is away operations fail at once instead
- * of queueing: an event that is minutes old or a count for a request long answered would only do harm.
+ * It reconnects and resubscribes by itself. While the server is away operations fail at once instead of queueing: an
+ * event that is minutes old, or a count for a request that has been answered, would only do harm.
  */
 export default defineDriver({
   family: 'bus',
@@ -146,8 +146,9 @@ export default defineDriver({
     open = true
 
     /**
-     * The answer, or BusUnavailable. After one answer that did not come in time everything fails at once until it
-     * comes or the connection is given up: callers don't wait in vain, and the silence stays measurable.
+     * Returns the reply, or throws BusUnavailable. After one reply that did not arrive in time, every operation fails
+     * at once until it arrives or the connection is given up: callers don't wait in vain, and the length of the silence
+     * stays measurable.
      */
     const answersOf = (client: typeof commands) => {
       let overdue = 0

@@ -37,8 +37,8 @@ export interface DatabaseSubject {
 const PATIENCE_MS = 10_000
 
 /**
- * The promise of core/data/database.ts's `DatabaseDriver`, as tests (for tap): a driver that passes them can carry the
- * platform. Configure the longest wait for another transaction to a second or less, where there is such a setting.
+ * The contract of `DatabaseDriver` (core/data/database.ts) as tests (for tap). The platform runs on every driver that
+ * passes them. Set the longest wait for another transaction to a second or less, where there is such a setting.
  *
  *     testDatabaseDriver({ name: 'libsql', create: async () => () => libsql.create(config, context), supports: … })
  */

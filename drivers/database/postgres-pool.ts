@@ -16,8 +16,8 @@ const PATIENCE_MS = 5000
 const ATTEMPT_MS = 100
 
 /**
- * Connections to a server that may restart: for the first moments of its absence whoever needs one waits, which is
- * safe, since nothing has been sent yet. Once it has been away for longer everybody fails at once.
+ * A connection pool for a server that may restart. During the first moments of an outage a caller waits for a
+ * connection, which is safe, since nothing has been sent yet. After a longer outage every call fails at once.
  */
 export class RetryingPool extends pg.Pool {
   #wasThere = false
@@ -87,9 +87,9 @@ export class TranslatingDialect extends PostgresDialect {
 type Connection = Awaited<ReturnType<PostgresDriver['acquireConnection']>>
 
 /**
- * Beside translating errors it gives connections back that Kysely keeps for ever: one on which a transaction could not
- * begin, one on which it could not be rolled back because the server has gone, and one that is still being made when
- * the driver is closed. An outage would use up the pool, and closing would wait without end.
+ * Translates errors, and releases connections that Kysely would keep for ever: one on which a transaction could not
+ * begin, one that could not be rolled back because the server has gone, and one that is still being opened when the
+ * driver is closed. Otherwise an outage would exhaust the pool, and closing would wait without end.
  */
 class TranslatingDriver extends PostgresDriver {
   readonly #seen = new WeakSet<DatabaseConnection>()

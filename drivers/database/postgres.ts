@@ -59,8 +59,8 @@ class PostgresDatabase implements DatabaseDriver {
       types: entityTypes(),
       ...(ssl === 'off' ? {} : { ssl: { rejectUnauthorized: ssl === 'on' } }),
     })
-    // A connection that the server drops says so here, and would end the process if nobody listened. The statement it
-    // was running fails by itself, and the pool makes a new connection for the next one.
+    // A connection that the server drops emits its error here; without a listener the error would end the process. The
+    // running statement fails by itself, and the pool opens a new connection for the next one.
     const lost = (error: Error) => log.warn({ err: error }, 'a connection to the database was lost')
     this.#pool.on('error', lost)
     this.#pool.on('connect', (client) => client.on('error', lost))

@@ -23,8 +23,8 @@ export interface StatementResult {
 const ATTEMPT_MS = 10
 
 /**
- * So many of the statements used last stay prepared, and less than twice as many in all: the entity managers' carry their
- * values in the text, so few return.
+ * At least this many of the last used statements stay prepared, and fewer than twice as many in all. The statements of
+ * entity managers contain their values in the text, so few of them occur again.
  */
 const KEPT_STATEMENTS = 100
 
@@ -122,8 +122,8 @@ export class SqliteConnections {
   }
 
   /**
-   * Begins to write at once: a transaction that first reads and then writes would fail whenever another process wrote
-   * in between, whatever the busy timeout.
+   * Begins as a write transaction (BEGIN IMMEDIATE). A transaction that first reads and then writes would fail whenever
+   * another process wrote in between, whatever the busy timeout.
    */
   async begin(): Promise<void> {
     await this.take()
@@ -228,8 +228,8 @@ export class SqliteConnections {
 }
 
 /**
- * The statements of one connection, the latest used ones kept: of two lots the older is forgotten when the newer is full,
- * which costs a statement in use nothing, where an exact order would be kept anew at each.
+ * Caches the prepared statements of one connection in two generations: the older one is dropped when the newer is full.
+ * A look-up of a statement in use then costs nothing, whereas exact LRU order would be updated at each use.
  */
 class KeptStatements {
   readonly #database: Sqlite.Database

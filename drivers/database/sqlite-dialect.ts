@@ -10,7 +10,8 @@ import type { SqliteConnections } from './sqlite-connection.ts'
 
 /**
  * Kysely's SQLite dialect, the basis of the entity managers, on `SqliteConnections`. Kysely's own gives its one
- * connection to a transaction and lets everyone else wait for ever, and begins transactions that can't be upgraded.
+ * connection to a transaction while all other callers wait without limit, and begins transactions that can't be
+ * upgraded.
  */
 export class GuardedSqliteDialect extends SqliteDialect {
   readonly #connections: SqliteConnections

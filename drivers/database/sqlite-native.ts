@@ -7,16 +7,16 @@ let load: Load | undefined
 let loaded: object | undefined
 
 /**
- * Says how to load better-sqlite3's native addon, for a program that carries it inside itself. Called before a database
- * is opened; `addon` is asked only then.
+ * Sets how better-sqlite3's native addon is loaded, for a program that carries the addon inside itself. Called before a
+ * database is opened; `addon` is called only then.
  */
 export function setNativeBinding(addon: Load): void {
   load = addon
 }
 
 /**
- * The option for better-sqlite3's constructor, whose types know only the form of a path; by default it finds its own
- * addon. Loaded once: two copies would not know each other's errors.
+ * The option for better-sqlite3's constructor, whose types know only the form of a path. By default better-sqlite3
+ * finds its own addon. The addon is loaded once: two copies would not recognise each other's errors.
  *
  * @param file of the database
  */

@@ -75,8 +75,8 @@ class SqliteDatabase implements DatabaseDriver {
   }
 
   /**
-   * Changing a column rebuilds its table, and dropping the old one would delete the rows that refer to it, unless
-   * foreign keys are off; which they can be only from outside of the transaction. They are checked before it commits.
+   * Changing a column rebuilds its table, and with foreign keys on, dropping the old table would delete the rows that
+   * refer to it. They can be turned off only outside a transaction. They are checked before the transaction commits.
    */
   async migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void> {
     const { writer } = this.#connections

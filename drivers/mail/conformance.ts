@@ -21,7 +21,7 @@ export interface MailSubject {
 }
 
 /**
- * The promise of `Mail`, as tests (for tap): a driver that passes them can carry the platform's messages.
+ * The contract of `Mail` as tests (for tap). The platform can send its mail with every driver that passes them.
  *
  *     testMailDriver({ name: 'smtp', create: () => smtp.create(config, context), received: () => inbox })
  */

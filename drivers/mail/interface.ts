@@ -17,23 +17,24 @@ export interface Message {
 }
 
 /**
- * How the platform writes to people: links that confirm an address or set a new password. Rare and small; the caller
+ * Sends mail to players: links that confirm an address or set a new password. Mail is rare and small; the caller
  * retries.
  *
- * Nothing in a message can add a recipient or a header: an address that is not exactly one, or a subject of more than
+ * No part of a message can add a recipient or a header: an address that is not exactly one, or a subject of more than
  * one line, is refused.
  */
 export interface Mail {
   /**
-   * Resolves once the message is in the hands of the next server.
+   * Resolves once the next server has accepted the message.
    *
-   * @throws MailRefused when trying again would not help: the address or the message is not taken
-   * @throws MailUnavailable when it may: the server is away or busy, or this was closed
+   * @throws MailRefused when a retry would not help: the address or the message is not accepted
+   * @throws MailUnavailable when a retry may help: the server is away or busy, or this was closed
    */
   send(message: Message): Promise<void>
   /**
-   * Connects and signs in without sending anything; absent where there is nothing to connect to.
-   * @throws Error that says what is wrong, to the host
+   * Connects and signs in without sending anything; absent for a driver without a server.
+   *
+   * @throws Error that tells the operator what is wrong
    */
   verify?(): Promise<void>
   close(): Promise<void>

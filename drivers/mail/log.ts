@@ -3,8 +3,8 @@ import { defineDriver } from '../../core/driver.ts'
 import { assertMessage, type Mail, MailUnavailable } from './interface.ts'
 
 /**
- * Writes messages into the log instead of sending them: whoever runs the server hands the link on. For a LAN, and until
- * there is a mail server. Whoever reads the log can use the links in it.
+ * Writes messages to the log instead of sending them, and the operator passes the link on. For a LAN, and for a server
+ * without mail. Everyone who can read the log can use the links in it.
  */
 export default defineDriver({
   family: 'mail',

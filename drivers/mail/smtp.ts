@@ -8,8 +8,8 @@ import { assertMessage, type Mail, MailRefused, MailUnavailable } from './interf
 const ANSWER_MS = 15_000
 
 /**
- * Sends by SMTP. A password is only sent encrypted: by TLS from the start (`smtps:`) or after STARTTLS, which `smtp:`
- * then insists on unless the server is this machine.
+ * Sends by SMTP. A password is sent only over an encrypted connection: TLS from the start (`smtps:`), or STARTTLS,
+ * which `smtp:` requires unless the server is this machine.
  */
 export default defineDriver({
   family: 'mail',

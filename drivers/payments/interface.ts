@@ -67,18 +67,18 @@ export interface Payments {
   /** The packs for sale; empty: none. */
   readonly packs: readonly Pack[]
   /**
-   * Prepares the page where a purchase is paid; the same one for the same purchase.
+   * Creates the page where a purchase is paid, or returns the existing page of the same purchase.
    *
    * @returns its address
    * @throws PaymentsUnavailable
    */
   checkout(purchase: Purchase): Promise<{ url: string }>
   /**
-   * Reads what came to the webhook.
+   * Parses a webhook request.
    *
-   * @param body as it came, byte for byte
-   * @returns null for an event that means nothing here
-   * @throws BadSignature unless the processor wrote it, lately
+   * @param body as received, byte for byte
+   * @returns null for an event that the platform does not use
+   * @throws BadSignature unless the payment processor signed it recently
    */
   receive(body: Buffer, headers: IncomingHttpHeaders): Promise<PaymentEvent | null>
   close(): Promise<void>

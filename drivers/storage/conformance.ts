@@ -31,7 +31,7 @@ export interface StorageSuite {
 }
 
 /**
- * The promises of `Storage`, one test each. Every driver passes it, ours and a stranger's:
+ * The contract of `Storage`, one test for each promise. Built-in and external drivers pass the same suite:
  *
  *     import { testContext, testStorageDriver } from 'gameyard/drivers/storage/conformance'
  *     testStorageDriver({ name: 'mine', create: () => mine.create({ … }, testContext(folder)) })

@@ -23,7 +23,7 @@ export interface Range {
 }
 
 /**
- * A request that a client without credentials may send until it expires: method, address and headers, as given. The
+ * A request that a client without credentials may send until it expires: method, address and headers, unchanged. The
  * body is exactly the announced bytes, with their number as `Content-Length`.
  */
 export interface PresignedPut {
@@ -33,15 +33,15 @@ export interface PresignedPut {
 }
 
 /**
- * Where the bytes live: game builds, media, assets, job artifacts.
+ * Storage of blobs: game builds, media, assets, job artifacts. The family `storage`.
  *
- * Keys are `/`-separated, 1 to 512 bytes of `[A-Za-z0-9._/-]`, without empty, `.` or `..` segments and with none over
- * 255 bytes, chosen by the platform and never by a user; anything else is refused with `InvalidKey` (see `assertKey`).
- * Since a driver may keep them as files, no key is another one's folder (`a` beside `a/b`), and no two differ only in
- * case.
+ * Keys are `/`-separated, 1 to 512 bytes of `[A-Za-z0-9._/-]`, without empty, `.` or `..` segments and with no segment
+ * over 255 bytes. The platform chooses them, never a user. Any other key is refused with `InvalidKey` (see
+ * `assertKey`). Since a driver may store blobs as files, no key is the folder of another (`a` beside `a/b`), and no two
+ * keys differ only in case.
  *
- * A blob is immutable: it appears whole, at once and durably, or not at all, also when the process dies midway. Two
- * uploads to one key always carry the same bytes; keys that hold a digest make it so.
+ * A blob is immutable. It appears complete, atomically and durably, or not at all, also when the process dies midway.
+ * Two uploads to one key always carry the same bytes; keys that contain a digest ensure it.
  *
  * Every method may throw `StorageUnavailable` after the driver's own retries, and throws it after `close`.
  */
@@ -49,26 +49,26 @@ export interface Storage {
   /** Reached over a network, so that copies of what is read often are worth their room on this machine. */
   readonly remote?: boolean
   /**
-   * Stores a stream. A key that is there already is left as it is, once the stream has proved to match.
+   * Stores a stream. An existing blob is left unchanged, once the stream has proved to match.
    *
    * Rejects with the stream's own error when the stream fails: nothing is kept. The stream is not destroyed when `put`
-   * rejects, so that an HTTP request still can be answered; ending it is the caller's.
+   * rejects, so that an HTTP request can still be answered; the caller ends it.
    *
-   * @throws DigestMismatch when the bytes are not the ones expected (nothing is kept), or the key holds a blob of
+   * @throws DigestMismatch when the bytes are not the expected ones (nothing is kept), or the key holds a blob of
    *   another size
    * @throws StorageFull (core/errors.ts) when there is no room: nothing is kept
    */
   put(key: string, body: Readable, expected: Expected): Promise<void>
   /**
-   * Streams a blob or a part of it. `range.end` past the last byte is cut; a range that begins past it is empty. The
+   * Streams a blob or a range of it. A `range.end` past the last byte is cut; a range that begins past it is empty. The
    * caller reads the stream to its end or destroys it.
    *
    * @throws BlobNotFound
    */
   get(key: string, range?: Range): Promise<Readable>
   /**
-   * A blob as an open file of this machine, for drivers that keep them so: it is read faster than a stream. The caller
-   * closes it.
+   * Opens a blob as a file of this machine, which is faster than a stream. Only for drivers that store blobs as files.
+   * The caller closes it.
    *
    * @throws BlobNotFound
    */
@@ -76,10 +76,10 @@ export interface Storage {
   /** The metadata of a blob, or null when there is none. */
   head(key: string): Promise<{ size: number } | null>
   /**
-   * Makes a blob available under a second key, without the bytes passing through the platform where the storage can do
-   * that. A key that is there already is left as it is.
+   * Makes a blob available under a second key. Where the storage supports it, the bytes do not pass through the
+   * platform. An existing blob is left unchanged.
    *
-   * @param expected what `from` holds, as it was stored
+   * @param expected size and digest of `from`, as it was stored
    * @throws BlobNotFound when there is no `from`
    * @throws DigestMismatch when `from` or `to` holds a blob of another size
    * @throws StorageFull
@@ -88,28 +88,27 @@ export interface Storage {
   /** Removes a blob; removing what is not there is no error. */
   delete(key: string): Promise<void>
   /**
-   * All keys that begin with `prefix` (no need to end at a `/`; empty for all), in byte order. Uploads under way and
-   * abandoned ones are not among them.
+   * Lists all keys that begin with `prefix` (no need to end at a `/`; empty for all), in byte order. Unfinished and
+   * abandoned uploads are not listed.
    */
   list(prefix: string): AsyncIterable<{ key: string; size: number; modifiedAt: Date }>
   /**
-   * A request by which a client stores exactly these bytes, without passing through a route that needs sign-in.
-   * The blob is to be counted on only after `commitPut`.
+   * Creates a request by which a client stores exactly these bytes, without a route that needs sign-in. The blob exists
+   * only after `commitPut`.
    *
    * @param relay an address of the platform that accepts the upload for drivers without a server of their own: such a
    *   driver returns it with a signature added to the end of its query, bound to its path and query, the digest, the
-   *   size and the expiry. The route behind it asks `verifyRelay` and then stores by `put`
+   *   size and the expiry. The route behind it calls `verifyRelay` and then stores by `put`
    */
   presignPut(key: string, expected: Expected, options: { expiresAt: Date; relay: string }): Promise<PresignedPut>
   /** Whether a request to a relay address (`url`, its query included) carries a signature that holds at this moment. */
   verifyRelay(url: string, expected: Expected): boolean
   /**
-   * Ends a presigned upload: checks the bytes that came and makes them a blob. Repeating it is no error, and neither is
-   * a blob that is there already, whoever stored it: a key must not be shared by owners who may not have each other's
-   * bytes.
+   * Completes a presigned upload: verifies the bytes and makes them a blob. Repeating the call is no error, and neither
+   * is an existing blob, whoever stored it: a key must not be shared by owners who may not have each other's bytes.
    *
    * @throws BlobNotFound when nothing was uploaded
-   * @throws DigestMismatch when something else was: it is thrown away
+   * @throws DigestMismatch when other bytes were uploaded; they are deleted
    */
   commitPut(key: string, expected: Expected): Promise<void>
   /**
@@ -154,8 +153,8 @@ export function assertPrefix(prefix: string): void {
 const isSegment = (segment: string) => segment !== '' && segment !== '.' && segment !== '..' && segment.length <= 255
 
 /**
- * Passes the bytes of `body` on and checks them on the way: the last chunk is followed by an error when they are not
- * the ones expected. What was written by then must not become a blob.
+ * Passes the bytes of `body` on and verifies them: the last chunk is followed by an error when they are not the
+ * expected ones. Bytes written until then must not become a blob.
  *
  * @throws DigestMismatch as soon as there is a byte too many, else at the end
  */
@@ -172,8 +171,8 @@ export async function* verified(key: string, body: Readable, expected: Expected)
 }
 
 /**
- * `presignPut` and `verifyRelay` for a storage without a server of its own: HMAC-SHA256 over the relay's path and query,
- * the digest, the size and the expiry. Scheme and host are left out, since a proxy may change them.
+ * `presignPut` and `verifyRelay` for a storage without a server of its own: HMAC-SHA256 over the relay's path and
+ * query, the digest, the size and the expiry. Scheme and host are left out, since a proxy may change them.
  *
  * @param secret 32 bytes, the same on every node: `context.secret('storage/<driver>/presign')`
  */

@@ -32,11 +32,11 @@ const S3Config = Type.Object(
 )
 
 /**
- * Keeps each blob as an object of a bucket on Amazon S3 or a server that speaks its protocol.
+ * Stores each blob as an object of a bucket on Amazon S3 or a server that implements its protocol.
  *
- * A presigned upload goes to a staging object and is copied to its key on the server once verified, since whoever has
- * the address could send again. Neither conditional writes nor checksums are asked of the server. A lifecycle rule
- * that aborts incomplete multipart uploads is good to have; uploads from browsers need a CORS rule for PUT.
+ * A presigned upload goes to a staging object and is copied to its key on the server once verified, since the holder of
+ * the address could upload again. The server needs neither conditional writes nor checksums. A lifecycle rule that
+ * aborts incomplete multipart uploads is recommended; uploads from browsers need a CORS rule for PUT.
  */
 export default defineDriver({
   family: 'storage',
@@ -277,10 +277,10 @@ class S3Storage implements Storage {
   }
 
   /**
-   * Copies a staging object to its key if its bytes are right and still the same when they are copied. A server that
-   * does not heed the condition gives itself away by the ETag of the copy, which then is read again.
+   * Copies a staging object to its key if its bytes are right and unchanged when they are copied. A server that ignores
+   * the condition is detected by the ETag of the copy, which is then read again.
    *
-   * @returns whether the blob is there
+   * @returns whether the blob exists
    */
   async #copyVerified(key: string, from: string, to: string, expected: Expected, head: aws.HeadObjectCommandOutput) {
     const { ETag } = head

@@ -6,8 +6,8 @@ export interface Deadline {
 }
 
 /**
- * What `AbortSignal.any` and `AbortSignal.timeout` make together, but it ends with the work: a timer of minutes for each
- * of many short generations would pile up.
+ * Combines `AbortSignal.any` and `AbortSignal.timeout`, with a timer that is cleared when the work ends: otherwise a
+ * timer of minutes for each of many short generations would accumulate.
  *
  * @returns a signal with the other's reason, or a `TimeoutError`
  */

@@ -70,8 +70,8 @@ export class Generations {
   /**
    * Generates one text, object or image, paid by a player.
    *
-   * @param signal whose abort ends it, uncharged
-   * @param also writes in the transaction that charges, so that what was charged for is never lost
+   * @param signal ends the generation without a charge
+   * @param also writes in the transaction that charges, so that a charged result is never lost
    * @throws InvalidRequest, NotFound for a game that is not the payer's
    * @throws AiNotConfigured, InsufficientCredits, ProviderError (`upstream_error`); nothing is charged then
    */
@@ -90,8 +90,8 @@ export class Generations {
   }
 
   /**
-   * The same for a text, piece by piece: the pieces, and in the end the whole answer. It resolves once the first piece
-   * is there, so that what goes wrong before can still be said with a status.
+   * Generates a text as a stream: its pieces, and at the end the whole answer. It resolves once the first piece has
+   * arrived, so that an earlier error can still be reported with a status.
    */
   async stream(
     payer: Payer,

@@ -12,7 +12,7 @@ export const worstPrice = (request: Priced, model: string, pricing: Pricing): nu
 /**
  * The cost of a generation, in credits: never more than the worst case.
  *
- * @param outputTokens what was generated; of an image it does not matter
+ * @param outputTokens generated tokens; ignored for an image
  */
 export function priceOf(request: Priced, model: string, pricing: Pricing, outputTokens: number): number {
   const own = Object.hasOwn(pricing, model) ? pricing[model] : undefined

@@ -46,9 +46,9 @@ export class AssetStore {
   }
 
   /**
-   * The asset at an id or slug, for whoever may see it; null when there is none. From memory, at most 5 s old.
+   * Finds the asset with an id or slug that the viewer may see; null when there is none. Cached for at most 5 s.
    *
-   * @param viewerId null: somebody who is not signed in
+   * @param viewerId null for a visitor who is not signed in
    */
   async find(idOrSlug: string, viewerId: string | null): Promise<AssetRecord | null> {
     const asset = await this.#records.get(idOrSlug, () => this.#read(idOrSlug))
@@ -76,8 +76,8 @@ export class AssetStore {
   }
 
   /**
-   * Which bytes a variant comes to: `lod` is the source where there is none, and `auto` the simplified form of a
-   * source over 1 MiB.
+   * Chooses the file of a variant: `lod` falls back to the source where there is none, and `auto` is the simplified
+   * form of a source over 1 MiB.
    *
    * @throws NotFound for a pack, which has files only
    */

@@ -52,8 +52,8 @@ export class Assets extends AssetStore {
   }
 
   /**
-   * Takes a file in: looks at its bytes, stores them, and queues what is made of them (a picture, a simplified form). A job's
-   * output is taken in once: asked again with the same `source.jobId`, it answers with the asset that there is.
+   * Adds a file to the library: inspects its bytes, stores them, and queues the derived files (a picture, a simplified
+   * form). A job's output is added once: a second call with the same `source.jobId` returns the existing asset.
    *
    * @param file is copied, and stays the caller's
    * @throws InvalidModel, AssetRefused, PayloadTooLarge, QuotaExceeded, StorageFull saying what is wrong: nothing is kept
@@ -86,9 +86,9 @@ export class Assets extends AssetStore {
   }
 
   /**
-   * Shows an asset by a rendered picture from now on.
+   * Replaces an asset's thumbnail by a rendered picture.
    *
-   * @param png whole; a square of 512 pixels or so
+   * @param png complete; a square of about 512 pixels
    * @throws AssetRefused, NotFound
    */
   async setThumbnail(assetId: string, png: Buffer): Promise<void> {

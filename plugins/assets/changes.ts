@@ -27,7 +27,7 @@ export class Changes {
   }
 
   /**
-   * Changes an asset of one's own. Under a new slug it is still found by the old one.
+   * Changes an asset of the player. After a change of slug the old slug still finds it.
    *
    * @throws NotFound when it is not the player's; Conflict for a slug that is taken
    * @throws CuratedAsset when it is curated and would become private
@@ -63,11 +63,11 @@ export class Changes {
   }
 
   /**
-   * Removes an asset, its files last. Its slug is nobody else's from now on: what games hot-linked is gone, and never
-   * something different.
+   * Removes an asset, its files last. Its slug is never given to another asset, so a hot-linked address becomes 404 and
+   * never serves something different.
    *
    * @throws NotFound when it is not the player's
-   * @throws CuratedAsset since games count on curated ones: an administrator has to release it first
+   * @throws CuratedAsset since games depend on curated ones: an administrator has to release it first
    */
   async remove(playerId: string, idOrSlug: string): Promise<void> {
     const { id } = await this.#assets.mustOwn(playerId, idOrSlug)
@@ -77,8 +77,8 @@ export class Changes {
   }
 
   /**
-   * Removes the assets of a player whose account ends in the same transaction, but for curated ones, which games count
-   * on. Their files follow in the background; see `forget`.
+   * Removes the assets of a player whose account ends in the same transaction, except curated ones, which games depend
+   * on. A background job removes their files; see `forget`.
    */
   async removeAllOf(em: SqlEntityManager, ownerId: string): Promise<void> {
     const rows = await em.find(AssetRow, { ownerId, curated: false }, { fields: ['id', 'slug'] })

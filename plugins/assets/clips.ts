@@ -42,9 +42,9 @@ export class Clips {
   }
 
   /**
-   * The model with the clip of a preset.
+   * Returns the model with the clip of a preset.
    *
-   * @throws NotFound for an unknown preset; NotRigged for what has no humanoid rig
+   * @throws NotFound for an unknown preset; NotRigged for a model without a humanoid rig
    */
   async get(asset: AssetRecord, preset: string): Promise<AssetBlobRef> {
     if (!isPreset(preset))
@@ -69,7 +69,7 @@ export class Clips {
   }
 
   /**
-   * Puts a clip of another asset on a model, for good.
+   * Adds a clip of another asset to a model permanently.
    *
    * @param source an asset that the model's owner may see
    * @throws NotRigged, ClipDoesNotFit, TooManyClips, QuotaExceeded; NotFound when it has no clip of that name

@@ -16,9 +16,9 @@ export class Library {
   }
 
   /**
-   * One page of public assets, newest first, or, with `ownerId`, of all that a player owns.
+   * Returns one page of public assets, newest first, or, with `ownerId`, of all assets of a player.
    *
-   * @param query `owner` is what the caller has turned into `ownerId`
+   * @param query `owner` is the name that the caller has resolved to `ownerId`
    */
   async page(
     query: Omit<AssetQuery, 'owner'>,

@@ -15,9 +15,9 @@ const VERSION = 1
 const RENEWED = 1000
 
 /**
- * What is made of an asset after it was taken in: a picture of it and, of a model, a simplified form. A durable job: each part is
- * stored before its row tells of it, and what is there already is not made again, so it does not matter where this is
- * interrupted.
+ * Creates the derived files of an asset after the upload: a picture and, for a model, a simplified form. It is a
+ * durable job. Each file is stored before its row refers to it, and existing files are not created again, so an
+ * interruption at any point is safe.
  */
 export class Preparation {
   readonly #parts: AssetsParts

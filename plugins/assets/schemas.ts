@@ -15,8 +15,8 @@ export const Variant = Type.Enum(VARIANTS)
 export type Variant = (typeof VARIANTS)[number]
 
 /**
- * Why a model has no simplified form: it is simple already, its shape would change, it would not become clearly smaller,
- * or it can't be worked on.
+ * Why a model has no simplified form: it is simple already, its shape would change, it would not become clearly
+ * smaller, or it can't be processed.
  */
 export const LOD_REASONS = ['few_triangles', 'shape_would_change', 'not_smaller', 'unreadable'] as const
 export type LodReason = (typeof LOD_REASONS)[number]

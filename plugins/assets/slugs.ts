@@ -18,8 +18,8 @@ export function slugFrom(title: string): string {
 }
 
 /**
- * The first of `base`, `base-2`, `base-3`, … that no asset has or, unless it was the owner's, has had. Another may take
- * it meanwhile: then the unique key refuses the row, and the caller asks again.
+ * Returns the first of `base`, `base-2`, `base-3`, … that no asset has or, unless it was the owner's, has had. A
+ * concurrent caller may take it: the unique key then refuses the row, and the caller retries.
  */
 export async function freeSlug(em: SqlEntityManager, base: string, ownerId: string): Promise<string> {
   const candidates = [base, ...Array.from({ length: NUMBERS }, (_, index) => `${base}-${index + 2}`)]

@@ -11,10 +11,11 @@ import type { Balance, BillingConfig, EntryKind, LedgerEntry } from './schemas.t
 const SWEEP = 500
 
 /**
- * What players have, and what became of it. At every instant, on every node, and after a crash at any instant:
- * the balance is the sum of the ledger, and what is held is never more than the balance.
+ * The credit balances of players and their history. On every node, and after a crash at any moment, the balance is the
+ * sum of the ledger, and the held amount never exceeds the balance.
  *
- * Spending with a price known afterwards first holds the worst case, then settles the actual price or releases all.
+ * Work whose price is known only afterwards first holds the worst case, then settles the actual price or releases the
+ * hold.
  */
 export class Credits {
   readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'log'>
@@ -40,12 +41,13 @@ export class Credits {
   }
 
   /**
-   * Sets credits aside until they are settled or released, or `expiresAt` has passed: by then its process has died.
+   * Reserves credits until they are settled or released, or `expiresAt` has passed, which means that the process has
+   * died.
    *
    * @param amount whole credits, 1 or more
    * @param options `key`: names the use; two holds with one key can't be open at once
    * @returns the hold's id
-   * @throws InsufficientCredits with `balance` (what is available) and `required` in its body
+   * @throws InsufficientCredits with `balance` (the available credits) and `required` in its body
    */
   async hold(playerId: string, amount: number, options: { key: string; expiresAt: Date }): Promise<string> {
     const { db, clock } = this.#parts
@@ -69,11 +71,11 @@ export class Credits {
   }
 
   /**
-   * Charges the actual price of what a hold was for and gives the rest back, in one transaction.
+   * Charges the actual price of a hold and releases the rest, in one transaction.
    *
-   * @param amount 0 to what is held
-   * @param options `also` writes what belongs to it in the same transaction, knowing what the player has now
-   * @returns what the player has now
+   * @param amount 0 to the held amount
+   * @param options `also` makes further writes in the same transaction, and receives the new balance
+   * @returns the new balance
    * @throws HoldGone when it was settled or released before, or has expired; nothing is charged then
    */
   async settle(
@@ -97,11 +99,11 @@ export class Credits {
   }
 
   /**
-   * Gives credits, or with a negative amount takes them away.
+   * Adds credits, or with a negative amount removes them.
    *
    * @param options `key` names the cause: a second grant with the same key changes nothing
-   * @returns what the player has now
-   * @throws InsufficientCredits when more would be taken than is available
+   * @returns the new balance
+   * @throws InsufficientCredits when more would be removed than is available
    */
   async grant(
     playerId: string,

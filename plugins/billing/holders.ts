@@ -23,8 +23,8 @@ interface Mark {
 type Verdict = 'alive' | 'dead' | 'unsure'
 
 /**
- * The processes of a data folder that may hold credits. Each has a file there while it lives; whoever starts finds those
- * of dead ones, and gives back what they held.
+ * The processes of a data folder that may hold credits. Each has a file there while it lives. A starting process finds
+ * the files of dead ones and releases their holds.
  */
 export class Holders {
   /** This process, as its holds name it. */

@@ -2,8 +2,8 @@ import type { Statements } from '../../core/data/database.ts'
 import { newId } from '../../core/ids.ts'
 import type { Balance, EntryKind } from './schemas.ts'
 
-// The only statements of the program that write accounts, entries and holds. Each function is part of its caller's
-// transaction; the account's row is written first, so that transactions on one account wait for each other in turn.
+// All statements of the program that write accounts, entries and holds. Each function is part of its caller's
+// transaction. The account's row is written first, so that transactions on one account run one after the other.
 
 /** One line of the ledger, to be entered. */
 export interface NewEntry {
@@ -43,9 +43,9 @@ export async function open(statements: Statements, playerId: string): Promise<vo
 }
 
 /**
- * Claims the one welcome of an account.
+ * Claims the sign-up credits of an account, which are granted once.
  *
- * @returns whether it was still to be had
+ * @returns whether they were still available
  */
 export async function claimSignUpCredits(statements: Statements, playerId: string): Promise<boolean> {
   await open(statements, playerId)
@@ -54,10 +54,10 @@ export async function claimSignUpCredits(statements: Statements, playerId: strin
 }
 
 /**
- * Enters a line and changes the balance by it. The account must be open. Taking more than is there breaks the table's
- * checks, and so the whole transaction.
+ * Adds an entry and changes the balance by its amount. The account must be open. Taking more than is available violates
+ * the table's checks and so aborts the transaction.
  *
- * @returns false when there is a line with this key already; nothing is changed then
+ * @returns false when an entry with this key exists already; nothing is changed then
  */
 export async function enter(statements: Statements, entry: NewEntry, now: Date): Promise<boolean> {
   const { playerId, amount } = entry
@@ -123,9 +123,9 @@ export async function endHold(statements: Statements, holdId: string, before?: D
 }
 
 /**
- * Ends a hold and charges for what it was for.
+ * Ends a hold and charges the price of its use.
  *
- * @param amount whole credits, 0 to what is held
+ * @param amount whole credits, 0 to the held amount
  * @returns the account afterwards; null when the hold has ended already
  */
 export async function settleHold(
@@ -159,8 +159,8 @@ async function takeHold(statements: Statements, holdId: string, before?: Date) {
 }
 
 /**
- * Parts an account from its player: everything goes on under an id of nobody's, so that the sums, refunds that come
- * later and what is still held stay right; what people wrote goes.
+ * Separates an account from its player. It continues under an anonymous id, so that the sums, later refunds and open
+ * holds stay right; texts that people wrote are deleted.
  *
  * @param execute runs a statement of the caller's transaction
  * @param nobody a new id

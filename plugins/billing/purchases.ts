@@ -10,8 +10,8 @@ import * as ledger from './ledger.ts'
 const COLLECTED = 200
 
 /**
- * Credits for money. Events of the processor may come twice, at once, on several nodes and in any order: each is dealt
- * with once, in the transaction that enters its credits.
+ * Purchases of credits. Events of the payment processor may arrive twice, concurrently, on several nodes and in any
+ * order. Each is processed once, in the transaction that adds its credits.
  */
 export class Purchases {
   readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'payments' | 'origins'>

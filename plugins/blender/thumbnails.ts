@@ -24,9 +24,9 @@ interface Parts {
 }
 
 /**
- * Gives uploaded models a rendered picture in place of the drawn one: in the background, one at a time on each node that
- * runs Blender, and within its capacity. A render takes seconds, so it counts for nobody's place in the queue of jobs.
- * What Blender can't read or doesn't finish in time keeps its drawn picture.
+ * Replaces the drawn picture of uploaded models by a rendered one. It runs in the background, one model at a time on
+ * each node that runs Blender, within that node's capacity. A render takes seconds, so it has no place in the queue of
+ * jobs. A model that Blender can't read or render in time keeps its drawn picture.
  */
 export class Thumbnails {
   readonly #app: FastifyInstance

@@ -1,6 +1,6 @@
 /**
- * Calls `work` for every item, at most `limit` at a time. The first failure is the outcome, once everything under way
- * has ended; nothing new is begun after it.
+ * Calls `work` for every item, at most `limit` at a time. After the first failure no new call begins, and the failure
+ * is thrown once the running calls have ended.
  */
 export async function forEach<Item>(
   limit: number,

@@ -33,8 +33,8 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' 
 }
 
 /**
- * Deploys: a build is a manifest (path, digest, size, type), and what a game's origin serves is one manifest. Bytes are
- * kept by digest and never change, so going live is one row that flips.
+ * Deploys: a build is a manifest (path, digest, size, type), and a game's origin serves one manifest. Blobs are stored
+ * by digest and never change, so going live changes one row.
  */
 export class Deploys {
   readonly manifests: Manifests
@@ -53,8 +53,8 @@ export class Deploys {
   }
 
   /**
-   * Begins a deploy and says where the bytes are to be sent that are wanted: those that no finalized deploy of the same
-   * owner had.
+   * Begins a deploy and returns upload addresses for the missing files: those that no finalized deploy of the same
+   * owner contains.
    *
    * @throws NotFound when the game is not the owner's
    * @throws InvalidRequest, PayloadTooLarge for files that can't be published
@@ -115,10 +115,10 @@ export class Deploys {
   }
 
   /**
-   * Sees that every file is there and puts the build live: who asks the game's origin afterwards gets the new build,
-   * and nobody ever a mixture. Repeating it gives the same answer and changes nothing.
+   * Verifies that every file has arrived and puts the build live. Later requests to the game's origin get the new
+   * build, and no request gets a mixture. Repeating the call returns the same result and changes nothing.
    *
-   * @param options `preview`: leave what is live as it is, and only open the preview; `rollback` puts it live later
+   * @param options `preview`: leave the live build, and only open the preview; `rollback` puts it live later
    * @throws NotFound when the deploy is not the player's
    * @throws NoPreviews where games have ports instead of names
    * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not those announced
@@ -144,8 +144,8 @@ export class Deploys {
       else if (await goLive(this.#parts, { deployId, gameId: game.id, from, now: clock.now() }))
         await this.#announce(deploy, game)
     } catch (error) {
-      // As it was: more files may come, and the next attempt begins anew. Should this fail too, `finalizing` is
-      // treated alike everywhere.
+      // The deploy reopens: more files may arrive, and the next attempt starts again. If this update fails too, the
+      // state `finalizing` is treated like the open one everywhere.
       const reopen = db.em().nativeUpdate(DeployRow, { id: deployId, state: 'finalizing' }, { state: 'uploading' })
       await reopen.catch(() => {})
       throw error
@@ -157,7 +157,7 @@ export class Deploys {
   }
 
   /**
-   * Puts a deploy that was live before live again. Repeating it changes nothing.
+   * Puts an earlier live deploy live again. Repeating the call changes nothing.
    *
    * @throws NotFound when the deploy is not the player's
    * @throws NotRestorable when it never was live
@@ -173,7 +173,7 @@ export class Deploys {
   }
 
   /**
-   * Takes a deploy out of the history. Its bytes go when no other deploy has them, a day later.
+   * Removes a deploy from the history. Blobs that no other deploy contains are deleted a day later.
    *
    * @throws NotFound when the deploy is not the player's
    * @throws DeployIsLive, DeployIsPinned

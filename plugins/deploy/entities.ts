@@ -37,9 +37,9 @@ DeployRowSchema.setClass(DeployRow)
 /**
  * The files of a deploy, in one row: `[path, sha256, size, contentType?]` each, as JSON.
  *
- * A manifest is written once, never changed and always read whole, so a row a file would buy nothing: 20,000 inserts in
- * the only writing transaction of SQLite, and as many rows at every start of a game's cache, against one of each. It is
- * a table of its own, so that a change of state does not rewrite megabytes.
+ * A manifest is written once, never changed and always read whole, so a row a file would have no benefit: it would cost
+ * 20,000 inserts in SQLite's only write transaction, and as many reads each time a game's cache is filled. The manifest
+ * has a table of its own, so that a change of state does not rewrite megabytes.
  */
 const ManifestRowSchema = defineEntity({
   name: 'ManifestRow',
@@ -54,8 +54,8 @@ export class ManifestRow extends ManifestRowSchema.class {}
 ManifestRowSchema.setClass(ManifestRow)
 
 /**
- * Every blob there is or is about to be. The row comes before the bytes and goes after them, so that no bytes are ever
- * without a row, and garbage collection need not list the storage.
+ * Every existing or expected blob. The row is inserted before the bytes are stored and deleted after them, so no bytes
+ * are ever without a row, and garbage collection need not list the storage.
  */
 const BlobRowSchema = defineEntity({
   name: 'BlobRow',
@@ -100,8 +100,8 @@ export class DeployUpload extends DeployUploadSchema.class {}
 DeployUploadSchema.setClass(DeployUpload)
 
 /**
- * The compressed forms of a blob, blobs themselves. A row without a digest says that this coding does not make the
- * bytes smaller, so that nobody tries again. While a row names a variant, the variant's bytes are there.
+ * The compressed forms of a blob, which are blobs themselves. A row without a digest records that this coding does not
+ * make the bytes smaller, so that it is not tried again. While a row names a variant, the variant's bytes exist.
  */
 const BlobVariantSchema = defineEntity({
   name: 'BlobVariant',

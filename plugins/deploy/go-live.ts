@@ -15,8 +15,8 @@ export interface Activation {
 }
 
 /**
- * The flip: one transaction that makes a deploy the live one of its game, the one before superseded, and its uploads
- * the owner's. Whatever dies at whatever moment, either all of it is true afterwards or none.
+ * Puts a deploy live in one transaction: the deploy becomes the live one of its game, the previous one becomes
+ * superseded, and the uploads become the owner's. A crash at any moment leaves all of these changes or none.
  *
  * @returns false when the deploy was in none of the states `from`: then nothing has changed
  */
@@ -49,8 +49,8 @@ export async function goLive(
 }
 
 /**
- * Makes the uploads of a deploy its owner's and opens its preview, and leaves the live one alone: it can go live later,
- * as a superseded one can.
+ * Makes the uploads of a deploy its owner's and opens its preview, without changing the live deploy. It can go live
+ * later, like a superseded deploy.
  *
  * @returns false when the deploy was in none of the states `from`: then nothing has changed
  */

@@ -14,8 +14,8 @@ export function previewUrl(origins: Pick<Origins, 'byPort' | 'game'>, slug: stri
 }
 
 /**
- * The deploy of a game that a preview's name means. Only one that was finalized: the bytes of others are not verified, nor
- * shown to be their owner's.
+ * Resolves a preview's name to a deploy of a game. Only finalized deploys count: the bytes of others are not verified,
+ * nor proved to be their owner's.
  */
 export async function previewId(db: Database, gameId: string, short: string): Promise<string | null> {
   if (!SHORT.test(short)) return null

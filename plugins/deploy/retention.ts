@@ -19,8 +19,8 @@ interface Old {
 }
 
 /**
- * Ends the history of games where it is of no more use: deploys that were live before so many others, and what never
- * was live after thirty days. Their bytes go with the collection of garbage.
+ * Deletes old deploys: superseded ones beyond the configured number, and those that never were live after thirty days.
+ * Garbage collection removes their blobs.
  */
 export class Retention {
   readonly #parts: Parts

@@ -37,9 +37,9 @@ export class Guides {
   }
 
   /**
-   * The sections that have every word of a query, the fullest answer first; the last word may be the beginning of one.
+   * Finds the sections that contain every word of a query, best match first; the last word may be a prefix.
    *
-   * @param limit how many at most
+   * @param limit the largest number of results
    */
   async search(query: string, limit = 12): Promise<Found[]> {
     return (await this.#open()).index.find(query, limit)

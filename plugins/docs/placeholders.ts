@@ -10,7 +10,7 @@ export interface ReaderGame {
 }
 
 /**
- * What the guides say in place of what differs: readable as they are, since somebody may read the files themselves.
+ * Placeholders in the guides. They are readable as they are, since somebody may read the files themselves.
  *
  * - `http://localhost:8080`: the platform's own address
  * - `my-game`: the game; `http://my-game.localhost:8080` is its origin

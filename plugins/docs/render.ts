@@ -19,14 +19,14 @@ export interface RenderedGuide {
   html: string
   headings: Heading[]
   /**
-   * What search looks through: the part of the guide under each heading, the first under the title itself; its text and
-   * its blocks of code.
+   * The sections that search reads: the text and the code blocks under each heading, the first under the title itself.
    */
   sections: { id: string; heading: string; text: string; code: string }[]
 }
 
 /**
- * Renders one guide. It is our own text, so HTML in it is passed on; what a reader sends never comes here.
+ * Renders one guide. The input is the project's own text, so HTML in it is passed on unescaped; never call this with
+ * user input.
  *
  * @throws when it does not begin with a title (`# …`)
  */
@@ -105,8 +105,8 @@ const TITLES: Record<string, string> = {
 }
 
 /**
- * The words after the fence: the language, then what the reader sees of the rest (`file=main.js`) and what only the
- * tests of the guides read (test/docs/blocks.ts).
+ * Parses the words after the fence: the language, the parts shown to the reader (`file=main.js`), and the parts that
+ * only the tests of the guides read (test/docs/blocks.ts).
  */
 function infoOf(info: string): { language: string; file: string | null } {
   const [language = '', ...words] = info.split(/\s+/)

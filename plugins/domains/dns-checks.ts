@@ -29,10 +29,10 @@ const A_TURN = 500
 const AT_ONCE = 10
 
 /**
- * Compares domains with the DNS, at once when their owner asks and again and again in the background.
+ * Checks domains against the DNS, at once when their owner asks and repeatedly in the background.
  *
- * A proof that has gone leaves the game where it is for some days, which its owner is told; only an answer of the DNS
- * counts, not its silence. Whoever proves a domain whose holder no longer can has it at once.
+ * When the proof of a domain disappears, the game keeps it for some days and the owner is told. Only an answer of the
+ * DNS counts, never a missing answer. A player who proves a domain whose holder no longer can gets it at once.
  */
 export class DnsChecks {
   readonly #parts: DomainsParts
@@ -73,9 +73,9 @@ export class DnsChecks {
   }
 
   /**
-   * Looks one domain up and writes down what follows from it.
+   * Checks one domain and records the result.
    *
-   * @param unasked nobody waits for the outcome, so good news are told too
+   * @param unasked true for a background check, which also notifies the owner of a success
    */
   async check(id: string, unasked = false): Promise<void> {
     const { db, games, origins } = this.#parts

@@ -31,8 +31,8 @@ export class DomainDns {
   }
 
   /**
-   * Whether a name leads to this platform: by CNAME to the game's own name, or by sharing an address with it. A proxy in
-   * between has addresses of its own, so this is advice and no condition.
+   * Whether a name resolves to this platform: by CNAME to the game's own name, or by a common address. A proxy in
+   * between has other addresses, so the result is advice and no condition.
    */
   async addressOf(name: string, gameName: string): Promise<AddressFound> {
     const [aliases, own, wanted] = await Promise.all([

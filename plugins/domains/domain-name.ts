@@ -18,11 +18,12 @@ const LONGEST = 243
 const SPECIAL = new Set(['localhost', 'local', 'invalid', 'onion', 'arpa', 'alt'])
 
 /**
- * Reads what somebody typed as a domain for a game.
+ * Parses a domain that a player typed for a game.
  *
  * @param sameSite whether a name that shares its registered domain with the portal is allowed (`games.allowSameSite`)
- * @throws InvalidRequest for what is no domain name
- * @throws DomainReserved for a name of the platform, a public suffix, or one whose pages could touch the portal's cookies
+ * @throws InvalidRequest for an invalid domain name
+ * @throws DomainReserved for a name of the platform, a public suffix, or one whose pages could access the portal's
+ *   cookies
  */
 export async function readDomainName(typed: string, origins: Origins, sameSite: boolean): Promise<DomainName> {
   const name = asciiOf(typed)

@@ -22,10 +22,11 @@ import { ServedDomains } from './served-domains.ts'
 const CHECKS_A_MINUTE = 10
 
 /**
- * Games at domains of their owners' own.
+ * Custom domains of games.
  *
- * Whoever wants one puts a TXT record into the DNS that only the ruler of the domain can: until it is found the game is
- * not served there, and anybody may ask for any name, which keeps nobody else from it. One game has a domain at a time.
+ * A player proves control of a domain with a TXT record in its DNS. Until the record is found the game is not served
+ * there. Anybody may request any name, and a request without proof blocks nobody else. A domain belongs to one game at
+ * a time.
  */
 export class Domains {
   /** Which domain is which game, as this node knows it. */
@@ -56,9 +57,9 @@ export class Domains {
   }
 
   /**
-   * Asks for a domain; it is the game's once its records are in the DNS.
+   * Requests a domain; the game gets it once its DNS records are found.
    *
-   * @throws InvalidRequest, DomainReserved for names that can't be had
+   * @throws InvalidRequest, DomainReserved for names that are not available
    * @throws DomainThere, TooManyDomains, GameElsewhere, DomainsNotConfigured, NotFound
    */
   async add(playerId: string, gameId: string, typed: string): Promise<Domain> {
@@ -83,9 +84,9 @@ export class Domains {
   }
 
   /**
-   * Looks at the DNS now. What was found is in the answer.
+   * Checks the DNS now, and returns the result.
    *
-   * @throws DomainTaken when the proof is there, and so is that of the game that has it
+   * @throws DomainTaken when the proof exists, and so does that of the game that has the domain
    * @throws NotFound, RateLimited
    */
   async verify(playerId: string, gameId: string, typed: string): Promise<Domain> {
@@ -99,7 +100,7 @@ export class Domains {
   }
 
   /**
-   * Makes a domain the main address of its game, to which all its others lead, or ends that.
+   * Makes a domain the main address of its game, to which all other addresses redirect, or undoes that.
    *
    * @throws DomainNotVerified, NotFound
    */

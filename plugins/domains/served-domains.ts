@@ -8,8 +8,8 @@ const SERVED = `from game_domains d join games g on g.id = d.game_id
   where d.proved_name is not null and g.deleted_at is null`
 
 /**
- * Keeps this node's idea of which domain is which game: all of them in memory, since the Host of every request is looked
- * up there. Read at the start, at every event, and when a glance at the tables every few seconds shows a difference.
+ * This node's map from domains to games, held completely in memory, since every request looks up its Host there. It is
+ * loaded at the start, at every event, and when a poll of the tables every few seconds shows a difference.
  */
 export class ServedDomains {
   readonly #app: Pick<FastifyInstance, 'db' | 'origins' | 'log'>

@@ -9,7 +9,7 @@ const FileQuery = Type.Object({ variant: Type.Optional(Type.Enum(['auto', 'sourc
 
 /**
  * `/__service/assets/{id-or-slug}.glb`: public models at the game's own address, so that a game needs no other origin.
- * Any page may read them, so their refusals too. Nobody's credentials are looked at: what is private is not there.
+ * Pages of every origin may read them, and the error responses too. Credentials are ignored, so a private asset is 404.
  */
 export const assetRoutes: Routes = async (app) => {
   const shared = { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' } } as const

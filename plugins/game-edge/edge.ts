@@ -20,7 +20,7 @@ export class Edge {
   }
 
   /**
-   * The game that a request on a game's origin is for.
+   * Returns the game that a request on a game's origin is for.
    *
    * @throws NotFound when there is none, or it is private and the caller is not signed in as somebody who may see it
    * @throws Suspended
@@ -45,8 +45,8 @@ export class Edge {
   }
 
   /**
-   * The game that players sign in to at the origin of a request. A preview that is there has the sign-in of its game, for
-   * whoever may see it.
+   * Returns the game that players sign in to at the origin of a request. An existing preview uses the sign-in of its
+   * game, for players who may see the preview.
    *
    * @throws NotFound when there is none
    * @throws Suspended
@@ -104,8 +104,8 @@ function unlessSuspended(game: Game): Game {
 }
 
 /**
- * The `onRequest` hook of reserved paths: they never serve as a service worker, which would outlive the page and could
- * stand between the game and its sign-in.
+ * The `onRequest` hook of reserved paths. They never serve as a service worker, which would outlive the page and could
+ * intercept requests between the game and its sign-in.
  */
 export async function refuseServiceWorker(request: FastifyRequest): Promise<void> {
   if (request.headers['service-worker'] === 'script') throw new Forbidden('This address is no service worker.')

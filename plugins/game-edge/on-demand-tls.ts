@@ -7,8 +7,9 @@ import type { Routes } from '../../core/http/routes.ts'
 const ASKED_A_MINUTE = 3000
 
 /**
- * `GET /__service/tls?domain=`: whether a proxy in front may get a certificate for a name (Caddy's `on_demand_tls`).
- * Answers at every Host, since the proxy asks by address, and tells nothing that a visit would not tell.
+ * `GET /__service/tls?domain=`: whether a proxy in front may request a certificate for a name (Caddy's
+ * `on_demand_tls`). It answers at every Host, since the proxy uses an address, and reveals nothing that a visit would
+ * not reveal.
  */
 export const certificateRoutes: Routes = async (app) => {
   app.get(
@@ -28,8 +29,8 @@ export const certificateRoutes: Routes = async (app) => {
 }
 
 /**
- * The portal, the Studio, a game that is there, its previews, the names that it had and those that its owner proved, and
- * the addresses that all of them had before.
+ * Whether the platform serves a name: the portal, the Studio, an existing game, its previews, its former names and its
+ * verified domains, and the former addresses of all of these.
  */
 async function isOurs({ origins, games, deploys }: FastifyInstance, domain: string): Promise<boolean> {
   const site = origins.named(domain)

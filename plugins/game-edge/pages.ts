@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 
 /**
- * The pages that the platform itself shows on a game's origin. They carry their style along: on this origin every path
- * but the reserved ones is the game's own.
+ * The platform's own pages on a game's origin. Their style is inline, because on this origin every path except the
+ * reserved ones belongs to the game.
  */
 const STYLE = `:root{color-scheme:light dark;--paper:light-dark(#faf7f1,#14161b);--ink:light-dark(#1d1b16,#f1eee7);--soft:light-dark(#5e584c,#a9a79f);--act:light-dark(#c2410c,#ff8a4c);--on-act:light-dark(#fff,#1b0d04)}
 body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--paper);color:var(--ink);font:1rem/1.55 "Instrument Sans Variable",ui-sans-serif,system-ui,sans-serif}

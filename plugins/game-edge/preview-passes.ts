@@ -18,9 +18,9 @@ const PASS_SECONDS = 60
 const COOKIE_SECONDS = 12 * 3600
 
 /**
- * How the maker of a private game gets to its previews. Whether there is a preview at all is nobody else's business,
- * its sign-in included, so the portal, where the maker is signed in, hands a pass to the one address, which keeps it as a
- * cookie. A pass opens what it was made for, to its game's owner, and nothing else.
+ * Gives the maker of a private game access to its previews. The existence of a preview is secret, including its
+ * sign-in. The portal, where the maker is signed in, therefore sends a pass to the preview's address, which stores it
+ * as a cookie. A pass opens one preview, for the owner of its game.
  */
 export class PreviewPasses {
   readonly #app: FastifyInstance

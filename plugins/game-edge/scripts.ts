@@ -32,8 +32,8 @@ const Scripts = Type.Object({
 })
 
 /**
- * The one service worker of the platform, which lets the files of private games into frames that keep no cookie. Its
- * scope is the game: it takes the place of a worker of the game's own there, and goes with the session.
+ * The platform's only service worker, which authorises requests for the files of private games in frames that keep no
+ * cookie. Its scope is the whole game: it replaces a worker of the game, and is removed when the session ends.
  */
 export const frameWorkerRoute: Routes = async (app) => {
   app.get(

@@ -54,9 +54,9 @@ export class Dashboard {
   readonly stats: OwnerStat[] = []
 
   /**
-   * The columns in their order, each with its cells for these games: as many queries as columns.
+   * Loads the columns in their order, each with its cells for these games: one query a column.
    *
-   * @param live only those about this very moment
+   * @param live only columns that show the current moment
    */
   loadColumns(games: readonly Game[], { live: only = false } = {}): Promise<LoadedColumn[]> {
     const sorted = this.columns.filter(({ live }) => live || !only).sort((a, b) => a.order - b.order)

@@ -30,7 +30,7 @@ export class GameDeletion {
   }
 
   /**
-   * Takes a game away: from now on it is found by nobody. It can be brought back for 30 days, and its slug rests.
+   * Deletes a game: from now on no look-up finds it. It can be restored for 30 days, and its slug stays reserved.
    *
    * @throws NotFound when it is not the player's
    */
@@ -69,10 +69,10 @@ export class GameDeletion {
   }
 
   /**
-   * Brings a deleted game back, as it was, at the address it had.
+   * Restores a deleted game, unchanged, at the address it had.
    *
    * @param gameId its id; the slug of a deleted game names nothing
-   * @throws NotFound when it is not the player's, not deleted, or gone for good
+   * @throws NotFound when it is not the player's, not deleted, or permanently deleted
    * @throws QuotaExceeded when the player has as many games as one may
    */
   async restore(playerId: string, gameId: string): Promise<Game> {

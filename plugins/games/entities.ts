@@ -39,8 +39,8 @@ const GameRowSchema = defineEntity({
     /** What its owner answered. */
     appeal: p.string().length(2000).nullable(),
   },
-  // Each list is of games that are not deleted (or of those that are), in the order of ids or plays: an index that has
-  // all of that reads just the rows of one page, however many games there are.
+  // Each list consists of games that are not deleted (or of those that are), in the order of ids or plays. An index on
+  // all of these columns reads only the rows of one page, however many games there are.
   indexes: [
     { properties: ['deletedAt', 'id'] },
     { properties: ['ownerId', 'deletedAt', 'id'] },
@@ -53,8 +53,8 @@ export class GameRow extends GameRowSchema.class {}
 GameRowSchema.setClass(GameRow)
 
 /**
- * Who holds a slug, or held it until `freedAt`: the primary key decides between two that want the same, and the row of
- * a freed slug keeps it away from others while it rests.
+ * The holder of a slug, or the holder until `freedAt`. The primary key decides between two games that want the same
+ * slug, and the row of a freed slug reserves it.
  */
 const GameSlugSchema = defineEntity({
   name: 'GameSlug',

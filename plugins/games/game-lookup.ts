@@ -80,8 +80,8 @@ export class GameLookup {
   }
 
   /**
-   * Where the game is now that had this slug in the last 90 days; null when there is none. Its other addresses lead
-   * there meanwhile.
+   * Returns the game that had this slug in the last 90 days; null when there is none. Its former addresses redirect to
+   * the current one.
    */
   movedFrom(slug: string): Promise<Game | null> {
     const rested = new Date(this.#parts.clock.now().getTime() - SLUG_REST_MS)

@@ -78,7 +78,7 @@ export class Games extends GameLookup {
   }
 
   /**
-   * Makes a game, its slug and its OAuth application, all or nothing.
+   * Creates a game, its slug and its OAuth application in one transaction.
    *
    * @returns the game with its client secret, which can't be read again
    * @throws InvalidRequest when `url` is no web address
@@ -142,12 +142,13 @@ export class Games extends GameLookup {
   }
 
   /**
-   * Changes a game of one's own. Its OAuth application follows: the name its title, the redirect URI its address.
+   * Changes a game of the player. Its OAuth application follows: its name is the game's title, its redirect URI the
+   * game's address.
    *
    * @param gameId id or slug
    * @throws NotFound when it is not the player's
    * @throws SlugReserved, SlugTaken, TooManySlugs for a new slug
-   * @throws InvalidRequest for a url that is none, or a cover that is no picture of the game
+   * @throws InvalidRequest for an invalid url, or a cover that is no picture of the game
    */
   async update(playerId: string, gameId: string, changes: GameChanges): Promise<Game> {
     const { db, clock, events, identity, origins, gamePorts } = this.#parts
@@ -206,7 +207,7 @@ export class Games extends GameLookup {
   /**
    * Gives the game's OAuth application a new secret.
    *
-   * @param graceSeconds how long the old one still counts
+   * @param graceSeconds how long the old one stays valid
    * @returns the new secret, which can't be read again
    * @throws NotFound when the game is not the player's, or its application was deleted
    */
@@ -239,8 +240,8 @@ export class Games extends GameLookup {
   }
 
   /**
-   * Says which deploy a game is served from, inside the caller's transaction, which from here on is the only one that
-   * changes this game. The caller announces it once committed.
+   * Sets the deploy that a game is served from, inside the caller's transaction, which holds the game's row until it
+   * commits. The caller announces the change after the commit.
    *
    * @throws NotFound when the game was deleted meanwhile
    */

@@ -9,8 +9,8 @@ import type { Game } from './schemas.ts'
 export const MOST_INVITED = 100
 
 /**
- * Who may see a private game beside its owner: whoever opened its invitation link while signed in. A link rather than
- * addresses, so that nobody can find out by inviting who has an account here.
+ * The players who may see a private game besides its owner: those who opened its invitation link while signed in. It is
+ * a link rather than a list of email addresses, so that inviting does not reveal who has an account.
  */
 export class Invitations {
   readonly #parts: GamesParts

@@ -67,7 +67,7 @@ export class Jams {
   }
 
   /**
-   * Changes the jam of now.
+   * Changes the current jam.
    *
    * @throws NotFound without one
    * @throws StillVoting, ResultsShown: voting and results exclude each other
@@ -100,7 +100,7 @@ export class Jams {
   }
 
   /**
-   * Submits a game of one's own; twice is once.
+   * Submits a game of the player. A repeated submission has no effect.
    *
    * @throws NotFound when it is not the player's; NotPlayable; SubmissionsClosed
    */
@@ -118,7 +118,7 @@ export class Jams {
   }
 
   /**
-   * Takes a game out, with the votes for it: its maker while submissions are open, the organiser always.
+   * Withdraws a game with its votes. Its maker may do so while submissions are open, the organiser always.
    *
    * @throws NotFound when it does not take part, or is another's; SubmissionsClosed
    */
@@ -136,7 +136,7 @@ export class Jams {
   }
 
   /**
-   * Votes for a game in a category, or, with null, takes the vote back. Until voting closes it can be changed.
+   * Votes for a game in a category, or, with null, withdraws the vote. A vote can be changed until voting closes.
    *
    * @throws NotFound for a category or a game that is not part of the jam; OwnGame; VotingClosed
    */

@@ -20,7 +20,7 @@ const ADDRESS = new Set(['A', 'ANY'])
 /**
  * Answers multicast DNS queries for `<name>.local` with this machine's address (RFC 6762), for as long as it is open.
  *
- * A convenience only: what goes wrong is logged as a warning, and people type the address instead.
+ * It is optional: an error is logged as a warning, and people type the address instead.
  */
 export class Announcer {
   readonly #mdns: MulticastDNS

@@ -82,8 +82,8 @@ export class Connection implements Link {
     })
     // Answered by ws itself.
     socket.on('ping', () => membership.ping())
-    // A frame too large, malformed text and the like: ws closes with the right code, and nobody comes back from that.
-    // Network errors of a connection are no such mistake.
+    // After a protocol error, such as a frame that is too large or malformed text, ws closes with the right code and
+    // the client does not reconnect. Network errors are not protocol errors.
     socket.on('error', (error: NodeJS.ErrnoException) => this.#leave(error.code?.startsWith('WS_') ? 'closed' : 'lost'))
     socket.on('close', (code) => {
       this.#closed = true
@@ -92,8 +92,8 @@ export class Connection implements Link {
   }
 
   /**
-   * Past ws, which would make a header and two writes for each recipient. Without compression, which is off, ws writes
-   * each of its own frames at once and whole, so that ours stand cleanly between them.
+   * Writes around ws, which would make a header and two writes for each recipient. Compression is off, so ws writes
+   * each of its own frames at once and completely, and these frames fit between them.
    */
   write(frames: Buffer): void {
     if (this.#closed || !this.#stream.writable) return

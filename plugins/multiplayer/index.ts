@@ -64,8 +64,8 @@ export default definePlugin(
         done()
       },
     })
-    // Once there is a listener for upgrades, Node leaves every socket that asked for one to it, whichever route refuses
-    // it: without this such a socket would stay open for as long as its client likes.
+    // Once there is a listener for upgrades, Node passes it every socket that requested one, whichever route refuses
+    // the request. Without this hook such a socket would stay open for as long as its client likes.
     app.addHook('onResponse', (request, _reply, done) => {
       if (request.raw.headers.upgrade !== undefined) request.raw.socket?.destroy()
       done()

@@ -1,6 +1,6 @@
 /**
- * Where to go after signing in: a path on the portal, or the start page when what was asked for is anything else. An
- * address of another site here would make the portal lend its name to a phisher.
+ * Returns the path on the portal to go to after signing in, or the start page for any other value. A redirect to
+ * another site here would lend the portal's name to a phisher.
  */
 export function safeReturnTo(returnTo: unknown, portalUrl: string): string {
   if (typeof returnTo !== 'string' || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(returnTo)) return '/'

@@ -78,9 +78,9 @@ export class Tokens {
   }
 
   /**
-   * Makes a token.
+   * Creates a token.
    *
-   * @returns its record with the token itself, which is not kept
+   * @returns its record with the token itself, which is not stored
    * @throws InvalidRequest without a label or scope
    */
   async create({
@@ -112,9 +112,9 @@ export class Tokens {
   }
 
   /**
-   * Makes the token of the CLI's login, in the caller's transaction: full access until it is revoked.
+   * Creates the token of the CLI's sign-in, in the caller's transaction: full access until it is revoked.
    *
-   * @returns the token, which is not kept
+   * @returns the token, which is not stored
    */
   async createForCli(
     statements: Statements,
@@ -173,8 +173,8 @@ export class Tokens {
   }
 
   /**
-   * Who bears a token; null when it is mistyped, revoked, expired, or its player disabled. At once where token and player
-   * were read a moment ago.
+   * Returns the principal of a token; null when it is mistyped, revoked, expired, or its player disabled. The result is
+   * synchronous when token and player were read a moment ago.
    */
   verify(token: string): Promise<Principal | null> | Principal | null {
     const tokenHash = hashSecret(token)

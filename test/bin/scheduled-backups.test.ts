@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import S3rver from 's3rver'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
+import { inFull } from '../kit/extent.ts'
 import { startServer } from '../kit/server.ts'
 import { ask, deployFolder, program } from '../kit/upload.ts'
 import { run, start } from './program.ts'
@@ -132,7 +133,7 @@ t.test('one that fails is told to the administrators and to the host, and keeps 
   t.notMatch(JSON.stringify(body), /taken/, 'strangers learn no folder')
 })
 
-t.test('a bucket takes backups as well', async (t) => {
+inFull(t)?.test('a bucket takes backups as well', async (t) => {
   const folder = folderOf(t)
   const bucket = new S3rver({
     ...{ address: '127.0.0.1', port: 0, silent: true, directory: join(folder, 's3') },

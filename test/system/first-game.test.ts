@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openBrowser } from '../kit/browser.ts'
 import { openEngine } from '../kit/engines/engine.ts'
+import { inFull } from '../kit/extent.ts'
 import { startServer } from '../kit/server.ts'
 import { lookAtPages, playFirstGame } from './first-game-steps.ts'
 
@@ -11,7 +12,8 @@ t.test('a newcomer publishes a real game and plays it with a friend', async (t) 
   const server = await startServer(t)
   await playFirstGame(t, engine, server)
 
-  await t.test('every page reads well, light and dark, on a phone and on a desk', async (t) => {
+  // portal.test.ts has the short form.
+  await inFull(t)?.test('every page reads well, light and dark, on a phone and on a desk', async (t) => {
     await lookAtPages(t, browser, server, ['/', '/sign-in', '/sign-up', '/games/2048', '/docs/api', '/nowhere'], '')
     await lookAtPages(
       t,

@@ -4,8 +4,8 @@ type Listener = (event: Event) => unknown
 const KINDS: readonly Kind[] = ['open', 'message', 'error', 'close']
 
 /**
- * A `WebSocket` that connects once it is known what it has to carry; a socket takes that along when it is made, and at no
- * other time. To the page it is a socket that takes a moment longer to open.
+ * A `WebSocket` that connects once its credentials are known, since a socket can carry them only when it is created. To
+ * the page it is a socket that takes a moment longer to open.
  */
 export class DeferredWebSocket extends EventTarget {
   readonly url: string
@@ -17,7 +17,7 @@ export class DeferredWebSocket extends EventTarget {
   readonly #handlers = new Map<Kind, { given: Listener; listener: Listener }>()
 
   /**
-   * @param address where it will connect
+   * @param address to connect to
    * @param connect makes the socket
    */
   constructor(address: string | URL, ready: Promise<void>, connect: () => WebSocket) {

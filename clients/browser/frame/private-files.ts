@@ -10,8 +10,8 @@ const ours = (registration: ServiceWorkerRegistration | undefined): boolean =>
   registration?.active?.scriptURL === new URL(WORKER, location.origin).href
 
 /**
- * The files of a private game are for who may see it, and where the browser keeps no cookie in a frame only a service
- * worker can say so in each request. Started by the page that stands in the place of the game.
+ * Starts the service worker that authorises requests for the files of a private game. Where the browser keeps no cookie
+ * in a frame, only a service worker can authorise each request. The page shown in place of the game calls this.
  *
  * @returns whether the page should be loaded again, through the worker
  */
@@ -28,8 +28,9 @@ export async function openPrivateFiles(token: string): Promise<boolean> {
 }
 
 /**
- * Answers the worker, which remembers nothing, and has it end with the session. Where it is, a worker that the game
- * registers for the same pages stays away: it would take the place of ours, and shut the player out.
+ * Sends the token to the worker, which stores nothing, and unregisters the worker when the session ends. While it is
+ * registered, the game cannot register a worker for the same pages: that would replace this one and shut the player
+ * out.
  */
 export function shareTokenWithWorker(token: () => string | null): void {
   const container = workers()

@@ -13,10 +13,10 @@ function oursIn(address: string | URL): URL | null {
 }
 
 /**
- * Has what the page itself asks the platform for carry the frame's token: `fetch`, `XMLHttpRequest` and room sockets. What
- * they ask for waits until it is known who plays.
+ * Adds the frame's token to the page's requests to the platform: `fetch`, `XMLHttpRequest` and room sockets. These
+ * requests wait until the player is known.
  *
- * @param signedOut told when the page has signed the player out
+ * @param signedOut called when the page has signed the player out
  */
 export function attachToken(session: FrameSession, signedOut: () => void): void {
   const { fetch, WebSocket } = window

@@ -4,12 +4,13 @@ const LOOK_MS = 1000
 const GIVE_UP_MS = 600_000
 
 /**
- * Signs in by a window of its own, which hands the frame a ticket that becomes good once somebody has signed in there. The
- * two can't talk after that: the portal's pages cut the tie between a window and its opener (COOP).
+ * Signs in through a separate window, which gives the frame a ticket that becomes valid once the player has signed in
+ * there. The windows cannot communicate after that: the portal's pages cut the link between a window and its opener
+ * (COOP).
  *
- * Must be called in a click.
+ * Must be called in a click handler.
  *
- * @param redeem whether a ticket is good by now
+ * @param redeem whether a ticket is valid by now
  */
 export function signInByWindow(redeem: (ticket: string) => Promise<boolean>): Promise<boolean> {
   const opened = window.open(WINDOW, '_blank', 'popup,width=480,height=760')

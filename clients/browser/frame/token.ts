@@ -3,8 +3,8 @@ const KEY = 'service:frame-token'
 const NOBODY = '-'
 
 /**
- * The token of a frame whose browser keeps no cookie there: in memory, and in the frame's own `sessionStorage` where that
- * can be had, so that it survives a reload.
+ * The token of a frame whose browser keeps no cookie there. It is stored in memory and, where available, in the frame's
+ * `sessionStorage`, so that it survives a reload.
  */
 export class TokenStore {
   #token: string | null

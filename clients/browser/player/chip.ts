@@ -39,7 +39,7 @@ export function adoptStyle(root: ShadowRoot, style: string): void {
 /**
  * The sign-in button, a link.
  *
- * @param href asked for when it is followed: the page may have moved on (history API) since
+ * @param href called when the link is followed, because the page's address may have changed since (history API)
  */
 export function signInButton(href: () => string, gameName?: string): HTMLElement {
   const link = element('a', { className: 'act', textContent: 'Sign in' })

@@ -1,6 +1,6 @@
 /**
- * The hosted sign-in widget, for games that have callback and session code of their own already: a button that leads to
- * the portal's authorization endpoint, and nothing else. New games take the server adapter.
+ * The hosted sign-in widget, for games with callback and session code of their own: a button that leads to the portal's
+ * authorization endpoint. New games use the server adapter.
  */
 import { type Mounted, mountPlayer } from '../player/mount-player.ts'
 import { readSession, type Session } from '../player/session.ts'

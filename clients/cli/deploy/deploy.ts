@@ -54,8 +54,8 @@ interface Started {
 }
 
 /**
- * Publishes a build: announces its files, sends the bytes that are wanted, and puts all of it live at once. Cut off
- * wherever it was, the next call with the same build goes on from there.
+ * Publishes a build: announces its files, uploads the missing ones, and puts all of them live at once. After an
+ * interruption the next call with the same build resumes where this one stopped.
  */
 export async function deploy(api: Api, request: DeployRequest, progress: DeployProgress): Promise<DeployResult> {
   const { game, build, message, preview = false, signal } = request

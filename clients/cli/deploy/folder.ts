@@ -28,9 +28,9 @@ const NEVER = /^(?:\.git|node_modules|\.env.*)$/i
 const LITTER = /^(?:__MACOSX|\._.*|\.DS_Store|Thumbs\.db|desktop\.ini)$/
 
 /**
- * Lists what a build consists of.
+ * Lists the files of a build.
  *
- * @throws CliError when there is no such folder, or nothing to play in it
+ * @throws CliError when the folder does not exist or holds no playable file
  */
 export async function readBuild(folder: string): Promise<Build> {
   const root = await realpath(folder).catch((error) => {

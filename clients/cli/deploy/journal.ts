@@ -14,9 +14,9 @@ interface Begun {
 const KEPT_MS = 23 * 3_600_000
 
 /**
- * Remembers a deploy while it runs, so that the next attempt goes on where this one was cut off: the key by which the
- * platform knows it, and which files have arrived. Holds no token and no upload address. Where it can't be written,
- * deploys work as well, only from the beginning.
+ * Records a deploy while it runs, so that the next attempt resumes where this one was cut off: its idempotency key, and
+ * the files that have arrived. It holds no token and no upload address. Where the journal can't be written, deploys
+ * still work but start from the beginning.
  */
 export class Journal {
   readonly #file: string
@@ -32,7 +32,7 @@ export class Journal {
   }
 
   /**
-   * Opens the journal of exactly this deploy: same platform, account, game, files and message.
+   * Opens the journal of one deploy: same platform, account, game, files and message.
    *
    * @param folder the program's state folder
    * @param identity all of those

@@ -22,8 +22,8 @@ export class PlatformProxy {
   readonly #own: string
 
   /**
-   * @param origin the game's
-   * @param own the origin that pages here have
+   * @param origin of the game
+   * @param own origin of the development server's pages
    */
   constructor(origin: string, own: string) {
     this.#origin = new URL(origin)

@@ -5,10 +5,10 @@ const safePath = (path: string | null): string => (path && /^\/(?![/\\])/.test(p
 
 /**
  * The page at `/auth/service/start` of a development server. A sign-in ends at the game's own origin, because the
- * portal sends players nowhere else; but cookies do not know ports, so a session made there holds here as well, as
- * long as both have the same host name. The page lets the person sign in beside it, and goes on by itself.
+ * portal redirects players to no other. Cookies ignore ports, so a session created there is valid here too when both
+ * have the same host name. The page opens the sign-in in another tab and continues by itself.
  *
- * @param origin the game's
+ * @param origin of the game
  */
 export function signInPage(origin: string, { returnTo, shared }: { returnTo: string | null; shared: boolean }): string {
   const start = `${origin}/auth/service/start?returnTo=%2Fauth%2Fservice%2Fsession`

@@ -33,9 +33,9 @@ export class Archive {
   }
 
   /**
-   * Runs `work`, which adds the members, and resolves when all of it is on the disk.
+   * Runs `work`, which adds the members, and resolves when the archive is on the disk.
    *
-   * @param about what else the list of members says, JSON
+   * @param about further JSON to store in the list of members
    */
   async during(work: () => Promise<void>, about: object | null = null): Promise<void> {
     // Backups hold the platform's secrets.
@@ -67,8 +67,8 @@ export class Archive {
  * Reads an archive to its end.
  *
  * @param isOurs whether a member may have this name
- * @returns its members, and what it says beside them; null where it says nothing
- * @throws BackupError when a single byte of them is not what was saved, or one is missing or too many
+ * @returns the members, and the `about` object stored with them, or null when there is none
+ * @throws BackupError when a byte differs from what was saved, or a member is missing or unexpected
  */
 export async function verifiedMembers(
   file: string,

@@ -45,13 +45,13 @@ const KEYS = 'keys/'
 const BLOBS = 'blobs/'
 
 /**
- * Writes the database, the blobs and the keys into one new tar file, while the platform runs.
+ * Writes the database, the blobs and the keys into a new tar file while the platform runs.
  *
- * The copy of the database is taken first, as of one moment. A blob that it refers to was there at that moment, since
- * rows are written after their blobs, and blobs never change; so all blobs listed afterwards are the ones that it needs
- * and perhaps newer ones, unless a clean-up removes some in between. Clean-ups spare what is younger than 24 hours, so
- * such a blob was there before the copy began: the blobs of then are remembered, and one that can't be found when the
- * backup ends makes it fail. The file appears only when it is whole and on the disk.
+ * The database is copied first, as of one moment. Every blob that it refers to existed at that moment, since rows are
+ * written after their blobs, and blobs never change. The blobs listed afterwards are therefore those that the copy
+ * needs, perhaps some newer ones, minus those that a clean-up removed in between. Clean-ups spare blobs younger than 24
+ * hours, so a removed blob existed before the copy began. The backup records the blobs that exist when it begins and
+ * fails when one of them is missing at the end. The file appears only when it is complete and on the disk.
  *
  * @throws BackupUnsupported when database or blobs live on another machine
  * @throws BackupError
@@ -109,9 +109,9 @@ export interface RestoreTarget {
 }
 
 /**
- * Makes a data folder from a backup. The whole file is verified before anything is written, and the folder appears
- * only when it is complete. Where blobs go to a bucket, that holds nothing else; a restore that was interrupted can be
- * run again.
+ * Creates a data folder from a backup. The whole file is verified before anything is written, and the folder appears
+ * only when it is complete. A bucket that receives the blobs must be empty otherwise. An interrupted restore can be run
+ * again.
  *
  * @throws BackupError
  */

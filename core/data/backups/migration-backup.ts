@@ -24,12 +24,12 @@ export interface MigrationBackup {
 }
 
 /**
- * Keeps a copy of a database that a program is about to migrate, so that there is a way back to the version before:
- * `backups/before-<version>-from-<version before>-<time>.db` in the data folder, read through before it counts. A database that machines share
- * has its own means, which is said.
+ * Copies a database before it is migrated, so that an operator can return to the previous version. The copy is
+ * `backups/before-<version>-from-<previous version>-<time>.db` in the data folder, and it is verified before the
+ * migration begins. For a database server this logs a reference to the server's own backup tools instead.
  *
  * @returns the file; null where there is none
- * @throws StartupError when there is no room for it, or it is not whole; nothing was migrated then
+ * @throws StartupError when there is no room for the copy, or it is damaged; the database is then unchanged
  */
 export async function backUpBeforeMigration({
   driver,
@@ -94,11 +94,11 @@ export async function findDamage(file: string): Promise<string | null> {
 }
 
 /**
- * Puts a copy in the place of a database that nobody uses. What was there is kept beside the copies.
+ * Replaces a database that no process uses by a copy. The replaced database is kept beside the copies.
  *
  * @param database the file that the platform uses
- * @returns where that is now; null when there was none
- * @throws StartupError when the copy is not whole
+ * @returns the new path of the replaced database; null when there was none
+ * @throws StartupError when the copy is damaged
  */
 export async function restoreDatabaseCopy(
   copy: string,

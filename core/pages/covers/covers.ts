@@ -15,8 +15,8 @@ const palettes: Palette[] = [
 ]
 
 /**
- * Draws a game's cover (4:3) from its title: what the words suggest, or what chance gives, in one of the palettes.
- * The same id and title always give the same picture. Decoration: hidden from screen readers.
+ * Draws a game's cover (4:3): a motif that the words of the title suggest, else a random one, in one of the palettes.
+ * The same id and title always give the same picture. The cover is decoration and hidden from screen readers.
  */
 export function coverFor(id: string, title: string): View {
   const chance = chanceFrom(id)
@@ -31,8 +31,8 @@ const drawn = new Map<string, string>()
 const keptDrawings = 1000
 
 /**
- * The same cover as text: a file of its own (`image/svg+xml`), or markup for a page. The drawings of the last thousand
- * games are kept, since a catalog shows them again and again.
+ * Returns the same cover as text: a file of its own (`image/svg+xml`), or markup for a page. The covers of the last
+ * thousand games are cached, since a catalog shows them repeatedly.
  */
 export function coverSvg(id: string, title: string): string {
   const key = `${id} ${title}`

@@ -7,8 +7,9 @@ interface Shape {
 }
 
 /**
- * Paints one of our own drawings (a cover, the mark) on a canvas of CanvasKit, in the units of its `viewBox`: rectangles,
- * circles, paths and groups, with fill, stroke, opacity and transforms. Not a renderer of other people's SVG.
+ * Paints one of the platform's own drawings (a cover, the mark) on a canvas of CanvasKit, in the units of its
+ * `viewBox`. It supports rectangles, circles, paths and groups, with fill, stroke, opacity and transforms. It is not a
+ * general SVG renderer.
  */
 export function drawSvg(kit: CanvasKit, canvas: Canvas, svg: string): void {
   for (const shape of parse(svg)) draw(kit, canvas, shape)

@@ -1,6 +1,6 @@
 /**
- * Keeps marked parts of a page as they are on the server: `data-events` names a stream whose event `parts` carries the
- * HTML of each `data-part` by name. Without this the page is reloaded by hand.
+ * Updates marked parts of a page when they change on the server: `data-events` names a stream whose event `parts`
+ * carries the HTML of each `data-part` by name. Without this script the viewer reloads the page.
  */
 export function followEvents(): void {
   const address = document.querySelector<HTMLElement>('[data-events]')?.dataset.events

@@ -1,6 +1,7 @@
 /**
- * Forms whose outcome is certain and can be undone (`data-optimistic`): the page shows it when they are sent, and goes back,
- * saying why, when the server refuses. What counts is the page that the server answers with; without this it is loaded.
+ * Forms whose outcome is predictable and reversible (`data-optimistic`): the page shows the new state when the form is
+ * sent, and reverts with the reason when the server refuses. The page in the server's response is authoritative;
+ * without this script the browser loads it.
  */
 import { change } from './live-parts.ts'
 import { showToast } from './toast.ts'

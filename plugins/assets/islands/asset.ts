@@ -23,8 +23,8 @@ async function show(stage: HTMLElement): Promise<void> {
   }))
     viewer.setAttribute(name, value)
   viewer.setAttribute('interaction-prompt', 'none')
-  // The library's own buttons for augmented reality, which is not offered, can be reached by keyboard all the same; what
-  // it says of its progress stands below.
+  // The library's own buttons for augmented reality, which the platform does not offer, would still be reachable by
+  // keyboard. The library's progress messages are shown below instead.
   for (const slot of ['ar-button', 'exit-webxr-ar-button', 'progress-bar']) {
     const nothing = document.createElement('span')
     nothing.slot = slot

@@ -37,8 +37,8 @@ const LISTS = [
 const WIDTHS: Record<string, number> = { SCALAR: 1, VEC2: 2, VEC3: 3, VEC4: 4, MAT2: 4, MAT3: 9, MAT4: 16 }
 
 /**
- * Extensions that we can read again, so that what is served can be measured, simplified and animated. A model that
- * requires another one is refused: whoever hot-links it would find out in the browser.
+ * Extensions that the platform can decode, so that it can measure, simplify and animate what it serves. A model that
+ * requires another extension is refused, because its users would otherwise find out in the browser.
  */
 const REQUIRABLE = new Set([
   'EXT_mesh_gpu_instancing',
@@ -55,8 +55,8 @@ const REQUIRABLE = new Set([
 ])
 
 /**
- * Reads the JSON of a glTF binary and checks what could make a library that reads the rest run out of memory or stack:
- * lengths, depths and counts. No address in it is ever followed.
+ * Reads the JSON of a glTF binary and checks everything that could exhaust memory or stack of the library that reads
+ * the rest: lengths, depths and counts. Addresses in it are never followed.
  *
  * @throws ModelRefusal
  */

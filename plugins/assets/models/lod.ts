@@ -16,10 +16,10 @@ const WORTH = 0.9
 export type Simplified = { bytes: Uint8Array; triangles: number } | { reason: LodReason }
 
 /**
- * Makes a model lighter: a quarter of the triangles where that does not show, textures of 1024 pixels at most. A part
- * whose shape would change stays as it is. Clips, skins, names and empty nodes stay, since games look for them.
+ * Simplifies a model: a quarter of the triangles where that is not visible, and textures of at most 1024 pixels. A part
+ * whose shape would change stays as it is. Clips, skins, names and empty nodes are kept, since games look them up.
  *
- * @returns the reason when nothing is won
+ * @returns the reason when the result is not smaller
  */
 export async function simplifyModel(source: Uint8Array): Promise<Simplified> {
   const { document, io } = await readModel(source)

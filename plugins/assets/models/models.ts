@@ -9,8 +9,7 @@ const LONGEST_MS = 120_000
 const HEAP_MB = 1536
 
 /**
- * Everything that reads models, in worker threads. Strangers made these files; what one of them costs or breaks stays
- * in its thread.
+ * Runs all code that reads models in worker threads. Models are untrusted: their cost, or a crash, stays in the thread.
  */
 export class Models {
   readonly #pool: WorkerPool<ModelTask, ModelAnswer>
@@ -21,7 +20,7 @@ export class Models {
   }
 
   /**
-   * @throws InvalidModel when the file is at fault
+   * @throws InvalidModel when the file is invalid
    * @throws when the signal is aborted or the process stops
    */
   async run<Task extends ModelTask>(task: Task, signal?: AbortSignal): Promise<ModelResults[Task['task']]> {

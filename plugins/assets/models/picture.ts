@@ -27,10 +27,10 @@ interface Surface {
 }
 
 /**
- * Draws a model as its maker would recognise it: form, colours and textures under one light, without a graphics card.
- * It stands in until there is a rendered picture.
+ * Draws a recognisable picture of a model: shape, colours and textures under one light, without a graphics card. It is
+ * shown until a rendered picture exists.
  *
- * @returns a PNG with a transparent ground; null for a model without surfaces
+ * @returns a PNG with a transparent background; null for a model without surfaces
  */
 export function drawModel(document: Document): Buffer | null {
   const surfaces = surfacesOf(document)

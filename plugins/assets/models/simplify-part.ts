@@ -14,8 +14,8 @@ const TRIANGLES = 4
 const QUANTIZED = /^(?:POSITION|NORMAL|TANGENT)$/
 
 /**
- * Simplifies a part of a mesh, or leaves it as it is, bytes and all: where that makes it no lighter, and where its box
- * would move.
+ * Simplifies a part of a mesh, or leaves its bytes unchanged when the result would be no smaller or its bounding box
+ * would change.
  */
 export function simplifyPart(
   document: Document,

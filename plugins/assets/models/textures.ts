@@ -18,8 +18,8 @@ export interface Pixels {
 }
 
 /**
- * Makes PNG and JPEG textures with a side over 1024 pixels smaller, where that saves bytes. WebP and KTX2 stay as they
- * are: they are small, and nothing that lives in a single binary writes them.
+ * Shrinks PNG and JPEG textures with a side over 1024 pixels, where that saves bytes. WebP and KTX2 stay as they are:
+ * they are small, and no encoder for them works in a single binary.
  *
  * @returns whether any became smaller
  */
@@ -46,9 +46,9 @@ export function decodeTexture(texture: Texture): Pixels | null {
 }
 
 /**
- * A picture of somebody's that fits into a thumbnail, as PNG.
+ * Shrinks an uploaded picture to the size of a thumbnail, as PNG.
  *
- * @returns null for what is no PNG or JPEG, and for what can't be read
+ * @returns null when the bytes are no readable PNG or JPEG
  */
 export function shrinkPicture(bytes: Uint8Array): Buffer | null {
   const pixels = decode(bytes)

@@ -4,7 +4,7 @@ import { ModelRefusal } from './refusal.ts'
 const MOST_ISSUES = 20
 
 /**
- * Checks a glTF binary by the Khronos validator. Warnings and hints pass.
+ * Validates a glTF binary with the Khronos validator. Warnings and hints pass.
  *
  * @throws ModelRefusal with the validator's errors, as JSON pointers and messages
  */

@@ -29,9 +29,9 @@ export interface PackContents {
 }
 
 /**
- * Unpacks an archive, file by file: each is looked at as if it had been uploaded alone, and stored.
+ * Unpacks an archive, file by file. Each file is checked as if it had been uploaded alone, and stored.
  *
- * @throws InvalidRequest, InvalidModel, PayloadTooLarge, StorageFull; something may have been stored by then
+ * @throws InvalidRequest, InvalidModel, PayloadTooLarge, StorageFull; some files may have been stored by then
  */
 export async function unpack(parts: Parts, assetId: string, path: string): Promise<PackContents> {
   const archive = await Archive.open(path)

@@ -22,8 +22,8 @@ const UTF8 = 0x0800
 const DATE = 0x0021
 
 /**
- * Lays a ZIP archive out (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16): files stored as they are, in their order,
- * with a fixed date. Checksums and sizes are known, so nothing follows the files but the directory.
+ * Computes the layout of a ZIP archive (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16): uncompressed files in the
+ * given order, with a fixed date. Checksums and sizes are known in advance, so no data descriptors are needed.
  *
  * @param files together under 4 GiB and at most 65,535, so that no ZIP64 is needed
  */

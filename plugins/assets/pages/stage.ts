@@ -5,8 +5,8 @@ import { html, type View } from '../../../core/pages/index.ts'
 export const STAGE_SCRIPT = 'asset.js'
 
 /**
- * What those pages add to their Content-Security-Policy: the viewer makes its textures from blobs, and decoders are
- * WebAssembly; everything else is as on every page.
+ * Additions of these pages to the Content-Security-Policy: the viewer creates textures from blobs, and decoders are
+ * WebAssembly. The rest is as on every page.
  */
 export const VIEWER_POLICY = {
   'script-src': ["'wasm-unsafe-eval'"],
@@ -21,9 +21,10 @@ export const VIEWER_POLICY = {
 const DECODERS = ['draco_wasm_wrapper.js', 'draco_decoder.wasm', 'basis_transcoder.js', 'basis_transcoder.wasm']
 
 /**
- * A model to look at from all sides, in place of its picture once the viewer is there.
+ * A rotatable model, which replaces its picture once the viewer has loaded.
  *
- * @param shown `src` of a GLB of the page's own origin, `alt` for who can't see it, `picture` for until then
+ * @param shown `src` of a GLB of the page's own origin, `alt` as text alternative, `picture` until the viewer has
+ *   loaded
  */
 export const modelStage = (
   { browserFiles }: Pick<FastifyInstance, 'browserFiles'>,

@@ -11,8 +11,8 @@ const ADDRESSES = {
 const PREFIXES = { studio: '/api/assets/', proxy: '/__service/assets/' }
 
 /**
- * The short cut of the routes of files (core/http/fast-path.ts): a public asset that is one file, in memory. It is answered
- * alike whoever asks, so only those who show a token go to the route, which tells them when that is a wrong one.
+ * The fast path of the file routes (core/http/fast-path.ts), for a public asset that is one file and in memory. The
+ * response does not depend on the caller. Only requests with a token go to the route, which reports an invalid token.
  */
 export function fastPathHandler(
   { origins, assets }: Pick<FastifyInstance, 'origins' | 'assets'>,

@@ -1,8 +1,8 @@
 import type { AssetRecord } from '../record.ts'
 
 /**
- * From where an asset is asked for: hot-linked from the Studio's origin, through a game's own origin, or by a page of
- * the portal.
+ * Where the request for an asset arrives: hot-linked from the Studio's origin, through a game's own origin, or from a
+ * page of the portal.
  */
 export type Surface = 'studio' | 'proxy' | 'page'
 
@@ -34,8 +34,8 @@ export function cachingOf(asset: Pick<AssetRecord, 'visibility' | 'curated' | 'k
 }
 
 /**
- * Headers of an asset's bytes, as pairs for `writeHead`; the entity tag, length and range come on top. People made
- * these files: whatever a browser takes them for, nothing in them runs (contracts, section 2).
+ * Headers of an asset's bytes, as pairs for `writeHead`; the entity tag, length and range are added. The files are
+ * untrusted: whatever type a browser assumes, nothing in them runs (contracts, section 2).
  *
  * @param shared whether scripts of other origins may read it: public ones, and private ones whose owner sent a token
  */

@@ -47,8 +47,8 @@ async function seen(
 }
 
 /**
- * Files of assets: hot-linked from the Studio's origin by anybody, and asked for by the portal's own pages, where the
- * browser session of an owner counts. A private asset is no asset to everyone else.
+ * Files of assets: hot-linked from the Studio's origin by anybody, or requested by the portal's own pages with the
+ * owner's browser session. To other callers a private asset does not exist.
  */
 export const fileRoutes: Routes = async (app) => {
   const file = (door: Surface) => async (request: FastifyRequest, reply: FastifyReply) => {

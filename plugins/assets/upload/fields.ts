@@ -5,8 +5,8 @@ import { UploadFields } from '../schemas.ts'
 let check: ReturnType<Ajv['compile']> | undefined
 
 /**
- * The text fields of an upload form, checked. Tags are one text, separated by commas or spaces, or several; a field
- * that is left empty is not there.
+ * Checks the text fields of an upload form. Tags are one text, separated by commas or spaces, or several fields. An
+ * empty field counts as missing.
  *
  * @throws InvalidRequest naming the field
  */

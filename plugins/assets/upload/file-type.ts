@@ -20,8 +20,8 @@ export const GLB = type('model', 'model/gltf-binary', 'glb')
 export const HEAD_BYTES = 32
 
 /**
- * Recognises a file by its first bytes: names and announced types are ignored. Only what browsers show or play and
- * never run is known.
+ * Detects a file's type by its first bytes; names and announced types are ignored. Only types that browsers show or
+ * play and never execute are known.
  */
 export function sniff(head: Buffer): FileType | null {
   const text = (from: number, to: number) => head.toString('latin1', from, to)

@@ -37,9 +37,9 @@ interface Parts extends Pick<FastifyInstance, 'storage'> {
 }
 
 /**
- * Looks at an uploaded file, and stores it under an asset's id.
+ * Inspects an uploaded file, and stores it under an asset's id.
  *
- * @throws AssetRefused, InvalidModel, PayloadTooLarge, StorageFull; something may have been stored by then
+ * @throws AssetRefused, InvalidModel, PayloadTooLarge, StorageFull; some bytes may have been stored by then
  */
 export async function ingest(parts: Parts, assetId: string, file: LocalFile): Promise<IngestedFile> {
   const { storage, models, limits } = parts

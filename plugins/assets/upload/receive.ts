@@ -21,9 +21,9 @@ export async function checkLength(request: FastifyRequest, limits: Limits): Prom
 }
 
 /**
- * Reads an upload form: fields in any order, and one file, which is written to the disk as it comes.
+ * Reads an upload form: fields in any order, and one file, which is streamed to the disk.
  *
- * @param work is given the fields and the file, which is removed afterwards, whatever happens
+ * @param work receives the fields and the file, which is always removed afterwards
  * @throws InvalidRequest, PayloadTooLarge, UploadCut, StorageFull
  */
 export async function receive<Result>(

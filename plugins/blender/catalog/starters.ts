@@ -29,8 +29,8 @@ interface CatalogRecord {
 }
 
 /**
- * Ready-made parts that a job may begin with. Each is a program of ours (harness/starters), run in the job that asks for
- * it: what is published, checked and licensed is the program, and every Blender makes the same part of it.
+ * Ready-made parts that a job may begin with. Each is a program of the platform (harness/starters) that runs in the
+ * job. The program is what is published, checked and licensed, and every Blender creates the same part from it.
  */
 export class Library {
   readonly #studio: string

@@ -21,7 +21,8 @@ export class Templates {
   }
 
   /**
-   * A template's parameters with its defaults filled in.
+   * Fills in a template's parameters with its defaults.
+   *
    * @throws InvalidRequest naming the parameter
    */
   complete(template: Template, given: Record<string, unknown>): Record<string, unknown> {

@@ -39,10 +39,11 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'jobs' | 'log' | 'assets' | 
 }
 
 /**
- * Assets made by Blender: a request becomes a job, and the job's model an asset. With a prompt a language model writes
- * the job's script from the template's guidance, and is shown the error when it fails.
+ * Assets generated with Blender: a request becomes a job, and the job's model becomes an asset. With a prompt, a
+ * language model writes the job's script from the template's guidance, and receives the error when the script fails.
  *
- * Each step ends with a row that says how far it is, and is taken by a background job: whatever dies, another goes on.
+ * Each step ends by recording the progress in a row, and runs in a background job: when a process dies, another one
+ * continues.
  */
 export class GeneratedAssets {
   readonly #parts: Parts

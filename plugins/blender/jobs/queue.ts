@@ -41,11 +41,11 @@ export type Outcome =
   | { status: 'failed'; code: FailureCode; message?: string | undefined; log: string }
 
 /**
- * The order of jobs, and who runs which, in the database: it outlives everything.
+ * The order of jobs and their workers, stored in the database.
  *
- * Fair queuing: a job gets a turn when it is submitted, one after the turn that is served now or after its owner's last
- * waiting job, whichever is later; jobs run by turn, then by age. So each owner has one job a turn, however many wait,
- * and who comes new is served in the next turn. Finished jobs have no place in the index that claims read.
+ * Fair queuing: a submitted job gets a turn, which is one after the turn served now or after its owner's last waiting
+ * job, whichever is later. Jobs run by turn, then by age. Each owner therefore has one job a turn, however many wait,
+ * and a new owner is served in the next turn. Finished jobs are not in the index that claims read.
  *
  * A running job is held under a lease, and every change by its worker names that lease: a worker that was too slow
  * finds that it has lost the job, and changes nothing.
@@ -188,8 +188,9 @@ export class Queue {
   }
 
   /**
-   * Gives the jobs of dead workers to others, or fails those that have lost two.
-   * @returns what changed
+   * Returns the jobs of dead workers to the queue, or fails those that have lost two workers.
+   *
+   * @returns the changed jobs
    */
   async recover(): Promise<JobRow[]> {
     const now = this.#clock.now()

@@ -32,7 +32,7 @@ export interface RunSubject {
 }
 
 /**
- * Runs a job in Blender and stores what it made.
+ * Runs a job in Blender and stores its artifacts.
  *
  * @param signal ends it; the outcome is then null
  * @throws ExecutorUnavailable, StorageUnavailable: the job may be run again

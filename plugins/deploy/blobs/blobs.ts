@@ -6,8 +6,8 @@ import { BlobBusy } from '../errors.ts'
 export const blobKey = (sha256: string): string => `blobs/${sha256.slice(0, 2)}/${sha256}`
 
 /**
- * Where bytes wait that a client sent straight to the storage: apart from the blobs, so that a digest somebody else's
- * bytes answer to is not taken for an upload.
+ * The key of bytes that a client sent straight to the storage. It differs from the key of the blob, so that an existing
+ * blob of another owner is not taken for an upload.
  */
 export const uploadKey = (deployId: string, sha256: string): string => `uploads/${deployId}/${sha256}`
 
@@ -29,7 +29,7 @@ export const PLACEHOLDERS = Array(CHUNK).fill('?').join(', ')
 const OWNED = `select sha256 from owner_blobs where owner_id = ? and sha256 in (${PLACEHOLDERS})`
 
 /**
- * Which of these an owner has shown to have, by deploys finalized earlier.
+ * Lists the digests that an owner has proved to have by finalized deploys.
  *
  * @param digests distinct
  */
@@ -56,7 +56,7 @@ export async function ownedOfReserved(
 }
 
 /**
- * Keeps garbage collection away from these for a day, whether their bytes are there yet or not.
+ * Protects blobs from garbage collection for a day, whether or not their bytes exist yet.
  *
  * @throws BlobBusy when one of them is being removed right now
  */

@@ -71,9 +71,9 @@ export class GarbageCollector {
   }
 
   /**
-   * Removes unreferenced blobs. A blob is condemned by one statement that holds only while no deploy of the last day
-   * has named it, and every deploy names its blobs (`reserve`) before anything counts on them; so it does not matter
-   * what is uploaded meanwhile, nor where this is interrupted: what is condemned is removed by the next run.
+   * Removes unreferenced blobs. One statement marks a blob for deletion only while no deploy of the last day has named
+   * it, and every deploy names its blobs (`reserve`) before it depends on them. Concurrent uploads and interruptions
+   * are therefore safe: the next run removes the marked blobs.
    */
   async collect(signal: AbortSignal): Promise<void> {
     const { db, clock, log } = this.#parts

@@ -27,8 +27,8 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'worker
 }
 
 /**
- * Makes brotli and gzip forms of what a game serves, after it is live. A blob is compressed once, whichever deploys
- * hold it; what is done stays done, so it does not matter where this is interrupted.
+ * Creates brotli and gzip forms of a game's files after it is live. A blob is compressed once for all deploys that
+ * contain it. Completed work is kept, so an interruption is safe.
  */
 export class Compression {
   readonly #parts: Parts

@@ -9,7 +9,7 @@ import { problemOf } from './paths.ts'
 const SHOWN = 20
 
 /**
- * Checks what a deploy announces (contracts, section 6).
+ * Checks the announced files of a deploy (contracts, section 6).
  *
  * @throws PayloadTooLarge over a limit
  * @throws InvalidRequest naming the paths that are not allowed

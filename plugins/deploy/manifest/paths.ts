@@ -4,8 +4,8 @@ import { pathProblem } from '../../../core/data/file-path.ts'
 const RESERVED = ['auth/service', 'mp', '__service']
 
 /**
- * What is wrong with the path of a file in a deploy, or null when nothing is (contracts, section 6): beyond what holds
- * for every path, secrets and version histories are kept from being published by mistake.
+ * Describes what is wrong with the path of a file in a deploy, or returns null when it is valid (contracts, section 6).
+ * Beyond the rules for every path, it refuses secrets and version histories, which nobody publishes on purpose.
  */
 export function problemOf(path: string): string | null {
   const fault = pathProblem(path)

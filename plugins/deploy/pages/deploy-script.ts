@@ -1,6 +1,6 @@
 /**
- * A program that deploys a folder, for people to copy: Node and nothing else. It is the plain HTTP API, so it also says
- * how to write one in another language.
+ * A program for Node without dependencies that deploys a folder, for people to copy. It uses the plain HTTP API, so it
+ * also serves as a model for other languages.
  */
 export const deployScript = (portal: string, gameId: string): string => `import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'

@@ -8,10 +8,10 @@ import { LengthRequired, SizeMismatch, UploadRefused } from '../errors.ts'
 import type { DeployLimits } from '../schemas.ts'
 
 /**
- * The relay: takes the bytes of a presigned upload for storages that have no server of their own. The address is the
- * credential; nothing of the body is read before it has proved right.
+ * The upload relay: receives the bytes of a presigned upload for storages without a server of their own. The address is
+ * the credential; it is verified before any of the body is read.
  *
- * @param url path and query as they came
+ * @param url path and query of the request, unchanged
  * @throws UploadRefused, LengthRequired, SizeMismatch, DigestMismatch (nothing is kept), UploadCut, DeployExpired
  */
 export async function receive(

@@ -10,8 +10,8 @@ interface Entry {
 const SIZES = [1, 8, 64]
 
 /**
- * Notes which bytes of which deploy have come. Each note is durable before it is acknowledged, which costs a wait for
- * the disk; what comes while one transaction is being written shares the next.
+ * Records which files of which deploys have arrived. Each record is durable before it is acknowledged, which costs a
+ * wait for the disk; records that arrive during one transaction share the next.
  */
 export class UploadLog {
   readonly #db: Database

@@ -21,9 +21,9 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'origins'> & { storage: Stor
 export type ExpectedFile = Pick<NewFile, 'sha256' | 'size'>
 
 /**
- * The bytes of deploys that are begun: where they are sent, that they came, and that they are the announced ones. A file
- * reaches the storage in one of two ways: through this server, which hashes it as it streams, or straight from the
- * client, in which case `verify` hashes it.
+ * The uploads of open deploys: their addresses, their arrival, and their verification. A file reaches the storage in
+ * one of two ways: through this server, which hashes it as it streams, or straight from the client, in which case
+ * `verify` hashes it.
  */
 export class Uploads {
   readonly #parts: Parts
@@ -45,7 +45,7 @@ export class Uploads {
   }
 
   /**
-   * Stores a file of a deploy, and records that it came.
+   * Stores a file of a deploy, and records that it arrived.
    *
    * @throws DigestMismatch, StorageFull: nothing is kept
    * @throws NotFound, DeployClosed, DeployExpired
@@ -77,8 +77,8 @@ export class Uploads {
   }
 
   /**
-   * Verifies the files that this deploy brought. Those of earlier deploys were verified then, and the bytes that an open
-   * deploy names are never removed.
+   * Verifies the files that were uploaded for this deploy. Files of earlier deploys were verified then, and blobs that
+   * an open deploy names are never removed.
    *
    * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not the announced ones
    */

@@ -1,5 +1,5 @@
-// The program of a worker thread that compresses: each message is the bytes of one file, each answer its variants; null
-// ends it.
+// The worker thread program that compresses files: each message is the bytes of one file, each answer its variants;
+// null ends it.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readlinkSync } from 'node:fs'
@@ -17,8 +17,8 @@ import {
 import type { Variant } from '../compression/compressor.ts'
 
 /**
- * What is larger goes in pieces: a thread can't be ended within one call, and a stop must not wait for a minute's
- * work.
+ * Larger files are compressed in pieces: a thread can't be terminated within one call, and a stop must not wait for a
+ * minute of work.
  */
 const AT_ONCE = 512 * 1024
 const PIECE = 64 * 1024

@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * How many archives are unpacked at a time: each keeps a processor busy. An archive waits for its turn once it is here
- * whole, so that a slow upload takes nobody's.
+ * Limits how many archives are unpacked at a time, since each occupies a processor. An archive waits for its turn only
+ * after it was uploaded completely, so that a slow upload blocks nobody.
  */
 export class ConcurrencyLimit {
   readonly #most: number
@@ -27,10 +27,11 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Waits for a turn, first come, first served among those whose player has not as many as one may have.
+   * Waits for a turn: first come, first served among players who have not reached the limit of one player.
    *
-   * @param gone ends the waiting of a client that has left
-   * @returns what ends the turn  @throws RateLimited when it took too long
+   * @param gone ends the wait when the client has disconnected
+   * @returns a function that ends the turn
+   * @throws RateLimited when the wait took too long
    */
   async take(playerId: string, gone: AbortSignal): Promise<() => void> {
     if (this.#isFreeFor(playerId)) this.#begin(playerId)

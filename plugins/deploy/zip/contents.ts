@@ -16,9 +16,9 @@ const SLICE_FILES = 200
 const SLICE_MS = 250
 
 /**
- * The files of an archive to publish, relative to the folder with the `index.html`, and how many were left out. Secrets
- * and the platform's own prefixes are looked at when the deploy is announced, now that it is known which folder is the
- * root.
+ * Lists the files of an archive to publish, relative to the folder with the `index.html`, and counts the skipped ones.
+ * Secrets and the platform's reserved prefixes are checked when the deploy is announced, because only then the root
+ * folder is known.
  *
  * @throws InvalidRequest, PayloadTooLarge saying what is wrong with the archive
  */

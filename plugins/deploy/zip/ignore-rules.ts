@@ -8,8 +8,8 @@ const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.i
 const NEVER = /(?:^|\/)(?:\.git|node_modules)(?:\/|$)|(?:^|\/)\.env[^/]*(?:\/|$)/i
 
 /**
- * Which paths of a folder are not published (contracts, section 6): secrets, histories, dependencies, litter, and what
- * its `.gameyardignore` lists.
+ * Returns a filter for the paths of a folder that are not published (contracts, section 6): secrets, histories,
+ * dependencies, junk files, and the paths in its `.gameyardignore`.
  *
  * @param rules the text of that file
  */

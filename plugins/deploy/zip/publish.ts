@@ -16,7 +16,7 @@ export interface Published {
 }
 
 /**
- * Deploys a zip archive: looks at every file once to know its digest, then unpacks those that are not there yet.
+ * Deploys a zip archive: hashes every file, then unpacks those that are missing.
  *
  * @param file path of the archive on disk, which stays the caller's
  * @throws InvalidRequest, PayloadTooLarge saying what is wrong with it, in words for people

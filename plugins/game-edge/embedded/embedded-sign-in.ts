@@ -12,8 +12,8 @@ export interface PortalPlayer {
 }
 
 /**
- * How a game in a frame learns who plays: by a ticket of the page around it, which knows. No cookie of another site takes
- * part, since most browsers send none in a frame (contracts, section 7).
+ * Signs a player in to a game in a frame, with a ticket issued by the page around the frame. It needs no third-party
+ * cookie, since most browsers send none in a frame (contracts, section 7).
  */
 export class EmbeddedSignIn {
   readonly tickets: Tickets
@@ -25,7 +25,7 @@ export class EmbeddedSignIn {
   }
 
   /**
-   * A ticket for a player who is signed in at the portal, good at the game's main address.
+   * Issues a ticket for a player who is signed in at the portal, valid at the game's main address.
    *
    * @returns null when the game has no sign-in, or has to ask the player for consent first
    */
@@ -43,9 +43,9 @@ export class EmbeddedSignIn {
   }
 
   /**
-   * Lets a frame of the same browser have the session of a window of its own in which the player signed in.
+   * Gives a frame the session of a separate window of the same browser in which the player signed in.
    *
-   * @param ticket made by the window, which has handed it to the frame (clients/browser/frame-page.ts)
+   * @param ticket made by the window, which has sent it to the frame (clients/browser/frame-page.ts)
    */
   async handOver(ticket: string, session: GameSession, { game, host }: { game: Game; host: string }): Promise<void> {
     const { player, sessionId, consentId } = session

@@ -83,8 +83,9 @@ export const embeddedRoutes: Routes = async (app) => {
   })
 
   /**
-   * A page of somebody else can't post its own ticket and so sign its visitor in as itself. Browsers say what a request
-   * is for on https and at `localhost`; elsewhere (plain http on a LAN) the origin has to do.
+   * Whether a request comes from the play page. Otherwise a foreign page could post its own ticket and so sign its
+   * visitor in as itself (login CSRF). Browsers send the purpose of a request (Fetch metadata) on https and at
+   * `localhost`; elsewhere (plain http on a LAN) the origin is checked.
    */
   function comesFromPlayPage(request: FastifyRequest): boolean {
     const { origin, 'sec-fetch-dest': destination } = request.headers

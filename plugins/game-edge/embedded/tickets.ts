@@ -25,10 +25,10 @@ export class Tickets {
   }
 
   /**
-   * Makes a ticket.
+   * Issues a ticket.
    *
-   * @param ticket chosen by a page that already holds it, of 43 characters (`isTicket`); by default a fresh one
-   * @returns the ticket, which is not kept
+   * @param ticket chosen by a page that already holds it, of 43 characters (`isTicket`); by default a new one
+   * @returns the ticket, which is not stored
    */
   async issue(binding: TicketBinding, ticket: string = randomText(32)): Promise<string> {
     const expiresAt = new Date(this.#clock.now().getTime() + TICKET_SECONDS * 1000)

@@ -7,11 +7,11 @@ export function cacheControlOf(path: string, contentType: string): string {
 }
 
 /**
- * Whether a file's name carries a digest of its content, as bundlers write it: `index-BsX9_a1b.js`,
+ * Whether a file's name contains a digest of its content, as bundlers write it: `index-BsX9_a1b.js`,
  * `main.3f2a9c1b.chunk.css`, `chunk-K7QX2M5A.js`.
  *
- * A wrong yes would leave players with an old file for a year, a wrong no costs a 304. So in doubt no: words, numbers,
- * dates and names such as `Player2D` are none.
+ * A false positive would leave players with an old file for a year; a false negative costs a 304. In doubt the result
+ * is false: words, numbers, dates and names such as `Player2D` do not count.
  */
 export function hasContentHash(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1).replace(/\.(?:br|gz)$/, '')

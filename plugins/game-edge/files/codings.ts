@@ -16,11 +16,11 @@ interface Choices {
 const choices = new Map<string, Choices>()
 
 /**
- * The coding to send a file in: brotli before gzip, as the client ranks them; null for the plain form.
+ * Chooses the coding of a file: brotli before gzip, as the client ranks them; null for the identity coding.
  *
- * Browsers send a handful of different headers, so what they come to is remembered.
+ * Browsers send only a few different headers, so the results are cached.
  *
- * @param codings what the file can be had in
+ * @param codings available for the file
  */
 export function chooseCoding(accepted: string | undefined, codings: readonly Coding[]): Coding | null {
   if (codings.length === 0 || !accepted) return null

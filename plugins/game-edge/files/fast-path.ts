@@ -5,8 +5,8 @@ import { countPlay, opensGame } from './plays.ts'
 import type { Sites } from './sites.ts'
 
 /**
- * The short cut of the static files' route (core/http/fast-path.ts): a public game whose site and file are in memory. What
- * needs any thought (an escape in the address, a session, a body) is left to the route.
+ * The fast path of the static files' route (core/http/fast-path.ts), for a public game whose site and file are in
+ * memory. Other requests (an escape in the address, a session, a body) go to the route.
  */
 export function fastPathHandler(app: FastifyInstance, sites: Sites, files: Files): FastPathHandler {
   const { origins } = app

@@ -26,10 +26,10 @@ interface Slot {
 }
 
 /**
- * The small files that were asked for lately, in memory, up to a number of bytes.
+ * Caches small, recently requested files in memory, up to a number of bytes.
  *
- * Which go first is decided by second chance: whoever is asked for is marked, which costs nothing, and who is marked
- * when room is needed loses the mark and goes to the end of the line.
+ * Eviction is second chance (CLOCK): a request marks its file, which costs nothing, and when room is needed a marked
+ * file loses its mark and moves to the end of the queue.
  */
 export class HotFiles {
   readonly #maxBytes: number
@@ -47,9 +47,9 @@ export class HotFiles {
   }
 
   /**
-   * Loads a form of a file and keeps it in its table. Those who ask for it meanwhile wait for the same load.
+   * Loads a form of a file and caches it in its table. Concurrent callers share one load.
    *
-   * @param codings the codings that the file can be had in
+   * @param codings available for the file
    */
   load(
     table: HotTable,

@@ -10,9 +10,9 @@ export interface Tags {
 export const WIDGET_TAG = '<script type="module" src="/__service/auth-widget.js"></script>'
 
 /**
- * Puts tags into an HTML document. Anything that is no document (a template, a fragment) stays as it is.
+ * Inserts tags into an HTML document. A file that is no document (a template, a fragment) stays as it is.
  *
- * Skips comments and scripts. Works on bytes, in one pass: it runs on any uploaded file.
+ * It skips comments and scripts, and works on bytes in one pass, because it runs on any uploaded file.
  */
 export function injectTags(html: Buffer, { first, last }: Tags): Buffer {
   const places = placesIn(html)

@@ -1,9 +1,9 @@
 import { InvalidRequest } from '../../../core/errors.ts'
 
 /**
- * The path of a request as a manifest writes paths: decoded, without the leading slash and the query.
+ * Converts the path of a request to a path of a manifest: decoded, without the leading slash and the query.
  *
- * It is looked up in a table and never becomes a path on disk; what a manifest can't hold is simply not found.
+ * It is looked up in a table and never becomes a path on disk. A path that no manifest can contain is simply not found.
  *
  * @throws InvalidRequest when the percent-encoding is malformed
  */

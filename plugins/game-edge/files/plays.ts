@@ -12,8 +12,8 @@ export function opensGame({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Counts plays, after the answer: a signed-in player by the account, others by address and browser, which the counter
- * turns into a hash and forgets (plugins/games/analytics).
+ * Counts a play after the response: a signed-in player by account, another visitor by address and browser, which the
+ * counter hashes and does not store (plugins/games/analytics).
  *
  * @param address of the client
  */

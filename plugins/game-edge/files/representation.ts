@@ -16,11 +16,11 @@ export interface Representation {
 const ENCODINGS = { br: 'br', gz: 'gzip' } as const
 
 /**
- * How a file is sent, by its name and type.
+ * Determines the headers of a file from its name and type.
  *
- * Unity and Godot upload `game.wasm.br` and have the page ask for exactly that: it is sent as what it holds
- * (`application/wasm`) under `Content-Encoding: br`. An archive (`.tar.gz`) and a name that says nothing of its inside
- * stay what they are.
+ * Unity and Godot upload `game.wasm.br` and have the page request that name. It is sent with the type of its content
+ * (`application/wasm`) and `Content-Encoding: br`. An archive (`.tar.gz`), and a name that does not tell the inner
+ * type, keep their own type.
  */
 export function representationOf(path: string, declaredType: string): Representation {
   const [, inner, suffix] = /^(.+\.[a-z0-9]+)\.(br|gz)$/i.exec(path) ?? []
@@ -43,10 +43,10 @@ const isTransparent = (name: string) =>
 const innerType = (name: string) => (OPAQUE.test(name) ? 'application/octet-stream' : mediaTypeOf(name))
 
 /**
- * Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range come on top.
+ * Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range are added.
  *
- * @param coding the form of the file that is sent; `varies`: there are others;
- * `framing`: in a frame it is another
+ * @param coding the form of the file that is sent; `varies`: there are others; `framing`: the response differs in a
+ *   frame
  */
 export function headersOf(
   representation: Representation,

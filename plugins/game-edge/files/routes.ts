@@ -16,9 +16,10 @@ import { clearFormerData } from './site-owners.ts'
 import { type LiveSite, Sites } from './sites.ts'
 
 /**
- * Every path of a game's origin that is not the platform's own: the game's static files.
+ * The game's static files: every path of a game's origin that is not reserved for the platform.
  *
- * @param blobs where their bytes are read; @param cacheBytes memory for those that are asked for often
+ * @param blobs the source of their bytes
+ * @param cacheBytes memory for frequently requested files
  */
 export const fileRoutes =
   (blobs: Blobs, cacheBytes: number): Routes =>

@@ -14,8 +14,8 @@ interface Known {
 }
 
 /**
- * Which addresses, slugs and domains of games' own, had another game before: read once a start, for domains also when
- * any has changed, and written when the game changes.
+ * Records which addresses, slugs and custom domains had another game before. It is read once a start, for domains also
+ * when any has changed, and written when the game changes.
  */
 export class SiteOwners {
   readonly #app: Pick<FastifyInstance, 'db' | 'origins'>
@@ -72,11 +72,11 @@ const MARKER = 'service_site'
 const MARKER_SECONDS = 400 * 24 * 3600
 
 /**
- * At an address that had another game before: has the browser throw away what that one may have left, its service
- * worker above all, which would stand before everything here. Once a browser, which is marked by a cookie.
+ * Clears browser data at an address that had another game before, above all that game's service worker, which would
+ * intercept every request here. It runs once a browser, which is recorded in a cookie.
  *
- * Cookies are expired one by one: `Clear-Site-Data: "cookies"` takes those of the whole registered domain, where the
- * owner of a domain may have other sites and every other game has its players signed in.
+ * Cookies are expired one by one. `Clear-Site-Data: "cookies"` would clear those of the whole registered domain, which
+ * may include other sites of the domain's owner and the sessions of all other games.
  */
 export function clearFormerData(
   request: IncomingMessage,

@@ -25,8 +25,8 @@ type GameOrigin = Extract<Site, { kind: 'game' }>
 const MOST_TABLES = 10_000
 
 /**
- * How long a game's files are served while the database is away. Nobody can have changed the game there meanwhile,
- * unless this node alone lost its database. Whoever needs a session (private games) waits.
+ * How long a game's files are served while the database is away. The game cannot change meanwhile, unless only this
+ * node lost its database. Requests that need a session (private games) fail until the database is back.
  */
 const OUTAGE_MS = 3_600_000
 
@@ -69,7 +69,7 @@ export class Sites {
   }
 
   /**
-   * The game at a slug with what it is served from; null when there is none, or nothing has been deployed.
+   * Returns the game at a slug with its live files; null when there is none, or nothing has been deployed.
    *
    * @param preview of `<slug>--<preview>.<domain>`
    */

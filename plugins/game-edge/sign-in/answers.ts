@@ -13,8 +13,8 @@ export const shared = { config: { auth: 'none' }, constraints: { origin: 'game' 
 const SESSION = '/auth/service/session'
 
 /**
- * How sign-in routes answer: nobody keeps an answer or tells an address on, and what goes wrong is said in the form that
- * the asker reads. A frame shows the game, signed out; a window shows a page; programs read JSON.
+ * Sets the responses of sign-in routes: they are not cached and send no referrer, and errors have the form that the
+ * client reads. A frame shows the game, signed out; a window shows a page; programs read JSON.
  */
 export function installAnswers(app: Parameters<Routes>[0]): void {
   app.addHook('onRequest', refuseServiceWorker)
@@ -22,8 +22,8 @@ export function installAnswers(app: Parameters<Routes>[0]): void {
     reply.headers({
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
-      // An isolated play page frames the start of a sign-in: without CORP every hop, refusals too, would be an error page,
-      // in WebKit also without COEP.
+      // An isolated play page frames the start of a sign-in. Without CORP every redirect and every refusal would be an
+      // error page there, in WebKit also without COEP.
       'cross-origin-resource-policy': 'cross-origin',
       'cross-origin-embedder-policy': 'require-corp',
     })

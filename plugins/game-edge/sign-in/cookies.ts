@@ -25,8 +25,8 @@ export function isFramed({ headers }: IncomingMessage): boolean {
 const INTO_FRAMES: ReadonlySet<unknown> = new Set(['iframe', 'frame', 'embed', 'object', 'empty'])
 
 /**
- * Whether a document may go into a frame. Service workers ask for all documents alike, as scripts do (`empty`), and may
- * keep what they got for later.
+ * Whether a document may be shown in a frame. Service workers request all documents alike, as scripts do (`empty`), and
+ * may cache them.
  *
  * @param secure reached over https
  */
@@ -55,10 +55,10 @@ export const setCookie = (site: CookieSite, name: string, value: string, maxAgeS
   `${cookieName(name, site.secure)}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; ${attributesFor(site)}`
 
 /**
- * `Set-Cookie` headers that remove a cookie in every form it may have been set in.
+ * Returns the `Set-Cookie` headers that remove a cookie in every form in which it may have been set.
  *
- * On loopback a plain and a partitioned cookie of one name can live side by side, and two session cookies mean signed
- * out; so whoever sets one form removes the other (`except` is the form just set).
+ * On loopback a plain and a partitioned cookie of one name can coexist, and two session cookies count as signed out.
+ * Setting one form therefore removes the other (`except` is the form just set).
  */
 export function clearCookie(site: CookieSite, name: string, except?: 'current'): string[] {
   const forms = site.secure ? [PARTITIONED] : site.loopback ? [PLAIN, PARTITIONED] : [PLAIN]
@@ -73,8 +73,8 @@ const OWN = /^(?:__Host-)?service_/
 const EXPIRING_BYTES = 2048
 
 /**
- * `Set-Cookie` headers that remove cookies which scripts of a game have set for its host, at the path `/`; as many as
- * fit. The platform's own are left: a stranger's are worth nothing to it.
+ * Returns `Set-Cookie` headers that remove cookies which scripts of a game have set for its host, at the path `/`; as
+ * many as fit. The platform's own cookies stay: a forged one fails verification.
  *
  * @param host with or without a port
  */

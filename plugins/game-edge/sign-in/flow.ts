@@ -37,11 +37,11 @@ export interface Step {
 }
 
 /**
- * A game's sign-in against our own portal: the authorization code flow with PKCE (RFC 6749, 7636), as any other game
- * would do it, but for the code's redemption, which stays in the process.
+ * The sign-in of a game at this platform's portal: the authorization code flow with PKCE (RFC 6749, 7636), as any other
+ * game would do it, except that the code is redeemed inside the process.
  *
- * Each flow has a state cookie of its own, named by the state, so that two tabs may sign in at once. It is sealed, so
- * the server remembers nothing.
+ * Each flow has its own state cookie, named by the state, so that two tabs may sign in at once. The cookie is sealed,
+ * so the server stores nothing.
  */
 export class SignInFlow {
   readonly #app: FastifyInstance
@@ -56,10 +56,10 @@ export class SignInFlow {
   }
 
   /**
-   * Begins: to the portal's authorization endpoint.
+   * Begins a sign-in with a redirect to the portal's authorization endpoint.
    *
-   * @param query `embedded`: the game stands in a frame, nothing may be shown there, so the portal answers at once;
-   * `window`: in a window that signs a frame in, which it comes back to
+   * @param query `embedded`: the game is in a frame, where no page may be shown, so the portal answers at once;
+   *   `window`: a window that signs a frame in, and to which the flow returns
    * @throws SignInFailed when the game has no OAuth application
    */
   async start(
@@ -97,9 +97,9 @@ export class SignInFlow {
   }
 
   /**
-   * Ends: redeems the code and signs the player in.
+   * Ends a sign-in: redeems the code and signs the player in.
    *
-   * @throws SignInFailed (400) when the state is not this browser's, or the code is not good
+   * @throws SignInFailed (400) when the state is not this browser's, or the code is invalid
    * @throws NotFound when the game is private and this player may not see it
    */
   async finish(

@@ -1,8 +1,8 @@
 const LONGEST = 2048
 
 /**
- * Where to go after signing in or out: a path of the game itself, whatever was asked for. Anything that a browser could
- * read as another origin (`//host`, `/\host`, control characters that URL parsers skip) becomes `/`.
+ * Returns the path of the game to go to after signing in or out. A value that a browser could read as another origin
+ * (`//host`, `/\host`, control characters that URL parsers skip) becomes `/`.
  */
 export function returnPath(wanted: unknown, origin: string): string {
   if (typeof wanted !== 'string' || wanted.length > LONGEST || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(wanted)) return '/'

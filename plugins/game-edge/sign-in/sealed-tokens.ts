@@ -3,9 +3,9 @@ import type { KeyRing } from '../../../core/data/key-rings.ts'
 import { isId } from '../../../core/ids.ts'
 
 /**
- * Tokens that the browser keeps for us: encrypted and authenticated (JWE, `dir` with A256GCM), bound to one use and
- * one exact host, so that a sibling game's token is worth nothing here. Each names the key that sealed it (`kid`), but
- * for those of the first key.
+ * Tokens that the browser stores for the platform: encrypted and authenticated (JWE, `dir` with A256GCM), bound to one
+ * use and one exact host, so that a sibling game's token is invalid here. Each names the key that sealed it (`kid`),
+ * except those of the first key.
  */
 export class SealedTokens {
   readonly #keys: KeyRing
@@ -28,7 +28,8 @@ export class SealedTokens {
   }
 
   /**
-   * The claims of a token of ours for this host that has not expired, and the key that sealed it; null for anything else.
+   * Returns the claims of an unexpired token of this platform for this host, and the key that sealed it; null for any
+   * other token.
    *
    * @throws DatabaseUnavailable when the keys can't be read
    */

@@ -48,13 +48,13 @@ const LIFETIME_SECONDS = 7 * 24 * 3600
 const FRAME_TOKEN_SECONDS = 12 * 3600
 
 /**
- * The session of a player with one game, kept in the player's browser alone: in a cookie, or, in a frame whose browser
- * keeps none there, as a token that the platform's script sends along (frame-token.ts).
+ * The session of a player with one game, stored only in the player's browser: in a cookie, or, in a frame whose browser
+ * keeps no cookie, as a token that the platform's script sends (frame-token.ts).
  *
- * It ends after 7 days (the token: 12 hours), and early when the player signs out everywhere or is disabled
+ * It ends after 7 days (the token: 12 hours). It ends early when the player signs out everywhere or is disabled
  * (`identity.players.standing`), disconnects the game (`identity.consents.holds`), or when the game's OAuth application
- * is removed; in a frame of the portal also when the player signs out there (`identity.sessions.holds`). All end when
- * the key that seals them was stolen (`gameyard keys rotate sessions --now`).
+ * is removed; in a frame of the portal also when the player signs out there (`identity.sessions.holds`). All sessions
+ * end when the sealing key is revoked (`gameyard keys rotate sessions --now`).
  */
 export class GameSessions {
   readonly #app: FastifyInstance
@@ -73,9 +73,9 @@ export class GameSessions {
   }
 
   /**
-   * `Set-Cookie` headers that sign a player in.
+   * Returns the `Set-Cookie` headers that sign a player in.
    *
-   * @param framed a script in a frame asks, of which the request's own headers say nothing
+   * @param framed a script in a frame makes the request, which the request's own headers do not show
    */
   async start(
     request: IncomingMessage,
@@ -106,8 +106,8 @@ export class GameSessions {
   }
 
   /**
-   * The session that a request carries: that of its frame token, else of its cookie. Null when there is none, more than
-   * one cookie, or one that has ended.
+   * Returns the session of a request: that of its frame token, else of its cookie. Null when there is none, more than
+   * one cookie, or the session has ended.
    */
   async read(request: IncomingMessage, host: string, game: Game): Promise<GameSession | null> {
     const claims = await this.#claimsIn(request, host, game)

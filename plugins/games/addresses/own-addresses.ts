@@ -5,10 +5,10 @@ import type { GameLookup } from '../game-lookup.ts'
 type Parts = Pick<FastifyInstance, 'db' | 'origins'>
 
 /**
- * Whether an address is served by this platform, and from the game whose application a client is: at the game's own
- * name or port, at a domain that its owner has proved, or as a preview.
+ * Whether this platform serves an address from the game whose application a client is: at the game's own name or port,
+ * at a verified domain, or as a preview.
  *
- * @param address a whole one, such as a redirect URI
+ * @param address a complete one, such as a redirect URI
  */
 export async function isOwnAddress(
   { origins }: Parts,
@@ -53,8 +53,9 @@ export async function originsOf({ db, origins }: Parts, clientIds: readonly stri
 }
 
 /**
- * Puts what versions before kept as text where it belongs: a game whose address elsewhere is one of its own lives here,
- * and of redirect URIs those of the platform are told apart from those of owners. Once the ports and domains are known.
+ * Migrates addresses that earlier versions stored as text: a game whose external address is one of its own becomes
+ * hosted here, and the platform's redirect URIs are separated from those of owners. It runs once the ports and domains
+ * are known.
  */
 export async function adoptAddresses(app: Parts & Pick<FastifyInstance, 'identity'>): Promise<void> {
   const { db, origins, identity } = app

@@ -27,8 +27,8 @@ export async function reopenPort(slug: string, port: number, { origins, gamePort
 }
 
 /**
- * Opens the ports of the games there are. One that was made while games had names, or whose port is the server's own
- * now, gets the next.
+ * Opens the ports of the existing games. A game made while games had names, or whose port is now the server's own, gets
+ * the next port.
  */
 export async function reopenPorts(parts: Parts): Promise<void> {
   const { db, config, origins, gamePorts } = parts

@@ -34,8 +34,8 @@ const RESERVED_SKELETONS = new Set([...RESERVED].map(skeleton))
 export const isReserved = (slug: string): boolean => RESERVED.has(slug) || RESERVED_SKELETONS.has(skeleton(slug))
 
 /**
- * A slug from a title: accents off, `[a-z0-9]` words joined by single `-` (`--` divides slug and preview in a host
- * name). A title without any such letter, or one that makes a reserved name, still gets a slug.
+ * Derives a slug from a title: accents removed, `[a-z0-9]` words joined by single `-` (`--` separates slug and preview
+ * in a host name). A title without any such letter, or one that yields a reserved name, still gets a slug.
  */
 export function slugFrom(title: string): string {
   const slug = slugWords(title)
@@ -48,7 +48,7 @@ export function slugFrom(title: string): string {
 
 /**
  * Takes the first free slug of `base`, `base-2`, `base-3`, … for a game, inside the caller's transaction. The primary
- * key decides between callers, not the look-up before it, which only tells where to begin.
+ * key decides between concurrent callers; the look-up before it only finds where to begin.
  *
  * @throws SlugTaken
  */
@@ -70,10 +70,10 @@ export async function claimSlug(em: SqlEntityManager, base: string, gameId: stri
 }
 
 /**
- * Moves a game to a slug of its owner's choice; the one it had rests, and leads to the new one meanwhile.
+ * Moves a game to a slug that its owner chose. The old slug stays reserved, and meanwhile redirects to the new one.
  *
  * @throws SlugReserved, SlugTaken
- * @throws TooManySlugs since every move keeps an address from others for as long as it rests
+ * @throws TooManySlugs since every move withholds an address from others for the time of the reservation
  */
 export async function moveSlug(
   em: SqlEntityManager,

@@ -9,11 +9,11 @@ import { type Count, writeCounts } from './write.ts'
 const MOST_KNOWN = 200_000
 
 /**
- * Counts what happens in games without a write for each: in memory, written down together every few seconds. What a
- * crash loses is what happened since. Nodes add theirs to the same rows.
+ * Counts events of games in memory and writes them together every few seconds. A crash loses the events of the last few
+ * seconds. All nodes add to the same rows.
  *
- * Nobody can be found in it: a visitor is a hash, keyed by the platform's secret and mixed with day and game, and even
- * that is deleted when the day is over.
+ * The counts identify nobody: a visitor is a hash, keyed by the platform's secret and mixed with day and game, and the
+ * hash is deleted when the day is over.
  */
 export class Counts {
   readonly #db: Database
@@ -36,9 +36,9 @@ export class Counts {
   }
 
   /**
-   * Somebody opened a game.
+   * Counts a visit to a game.
    *
-   * @param visitor what tells them from others for a day: the player's id, else address and browser; it is not kept
+   * @param visitor distinguishes visitors within a day: the player's id, else address and browser; it is not stored
    */
   play(gameId: string, visitor: string): void {
     const count = this.#count(gameId)

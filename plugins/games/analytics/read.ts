@@ -7,7 +7,7 @@ const USUAL_DAYS = 30
 const MOST_DAYS = 366
 
 /**
- * A game's days, oldest first, those without anything included.
+ * Returns the statistics of a game by day, oldest first, including days without events.
  *
  * @param query first and last day (UTC); the last 30 days by default
  * @throws InvalidRequest when they make no span of 1 to 366 days

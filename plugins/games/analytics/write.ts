@@ -20,8 +20,8 @@ export const PRESENT_MS = 30_000
 const ROWS = 1000
 
 /**
- * Adds counts to what stands there, in one transaction of a few statements, however many games. All or nothing: after
- * an error the same counts can be given again.
+ * Adds counts to the stored ones, in one transaction with a few statements for any number of games. After an error
+ * nothing is stored, and the same counts can be passed again.
  */
 export async function writeCounts(
   db: Database,

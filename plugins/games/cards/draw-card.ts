@@ -20,8 +20,8 @@ export interface Studio {
 }
 
 /**
- * Draws a card as PNG: the words at the left, the picture at the right. A title in a script that our typefaces don't have
- * is left to whoever shows the link, who writes it beside the card: then the picture has all of it.
+ * Draws a preview card as PNG: the text on the left, the picture on the right. When the fonts lack the script of a
+ * title, the picture fills the card, because the application that shows the link displays the title beside it.
  */
 export function drawCard(studio: Studio, task: CardTask): Uint8Array {
   const { kit } = studio

@@ -26,9 +26,9 @@ export class Catalog {
   }
 
   /**
-   * One page, newest or most played first.
+   * Returns one page, newest or most played first.
    *
-   * @param ready only those with something to play now
+   * @param ready only games with something to play now
    * @throws InvalidRequest for a cursor of another list
    */
   async page(

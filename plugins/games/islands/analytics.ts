@@ -1,8 +1,8 @@
 import type uPlot from 'uplot'
 
 /**
- * Turns the drawings of the server into charts that tell the exact number under the pointer, all of them at the same
- * day. The library is loaded when the first comes into view; without it the drawings and the table below stay.
+ * Turns the server's drawings into charts that show the exact number under the pointer, all of them at the same day.
+ * The library is loaded when the first chart comes into view; without it the drawings and the table below stay.
  */
 const figures = [...document.querySelectorAll<HTMLElement>('figure.chart[data-values]')]
 const library = document.querySelector<HTMLElement>('[data-chart-library]')?.dataset.chartLibrary

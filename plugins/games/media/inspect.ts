@@ -15,9 +15,9 @@ const MOST_PIXELS = 50_000_000
 const LONGEST_SIDE = 16_384
 
 /**
- * Finds out what an upload is from its bytes alone: names and announced types are ignored. The whole structure of the
- * file is walked: one that is cut off, that goes on after its end, or whose dimensions its content does not bear out
- * is refused. The libraries for this read the head of a file only, which tells nothing of the rest.
+ * Determines the type and dimensions of an upload from its bytes alone; names and announced types are ignored. The
+ * whole structure of the file is parsed. A file that is cut off, continues after its end, or whose content contradicts
+ * its dimensions is refused. Existing libraries read only the head of a file, which proves nothing about the rest.
  *
  * @throws MediaRefused saying what is wrong
  */

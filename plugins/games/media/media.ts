@@ -28,7 +28,7 @@ export class Media {
   }
 
   /**
-   * Takes an upload in: looks at its bytes, stores it and shows it with the game.
+   * Inspects an upload, stores it and shows it with the game.
    *
    * @throws NotFound when the game is not the player's
    * @throws MediaRefused, PayloadTooLarge, UploadCut, TooManyMedia, QuotaExceeded, StorageFull: nothing is kept
@@ -84,7 +84,7 @@ export class Media {
   }
 
   /**
-   * The medium at an address, for viewers who may see the game.
+   * Finds a medium for viewers who may see the game.
    *
    * @throws NotFound
    */

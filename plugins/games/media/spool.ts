@@ -17,7 +17,7 @@ export interface Spooled extends Bytes {
 }
 
 /**
- * Writes a stream to a file that has no name: it disappears with the process, however that ends. Memory stays flat.
+ * Writes a stream to an unlinked file, which disappears with the process, however that ends. Memory use is constant.
  *
  * @param folder on a disk with room for the largest upload
  * @throws PayloadTooLarge once it is longer than any file may be

@@ -2,8 +2,8 @@ import type { Origins } from '../../../core/origins/origins.ts'
 import type { Game } from '../schemas.ts'
 
 /**
- * Instructions that a developer pastes into a coding assistant: addresses, endpoints and what to write. It is made to
- * be shared, so the client secret is not in it.
+ * Instructions that a developer pastes into a coding assistant: addresses, endpoints and what to write. The text is
+ * meant to be shared, so it does not contain the client secret.
  */
 export function integrationPrompt(game: Game, redirectUri: string, origins: Origins): string {
   return game.hosted ? hosted(game, origins) : elsewhere(game, redirectUri, origins)

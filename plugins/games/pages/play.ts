@@ -34,8 +34,8 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
   const ready = isReady(game)
   const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
-  // A game elsewhere, and a page without scripts, goes through the game's own sign-in, which ends without a click for a
-  // player who is signed in here, where the browser lets the portal's cookie into the frame.
+  // An external game, and a page without scripts, uses the game's own sign-in. It completes without a click for a
+  // player who is signed in here, where the browser sends the portal's cookie in the frame.
   const start = new URLSearchParams({ embed: '1', returnTo: pathname + search })
   const plain = `${origin}/auth/service/start?${start}`
   const signIn = signedIn && game.hosted ? { ticket: `${pathOf(game)}/play-ticket`, plain } : undefined

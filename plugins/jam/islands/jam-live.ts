@@ -1,6 +1,7 @@
 /**
- * Keeps the marked parts of the page fresh, by asking for the page again: what it shows has one source. Without this
- * the page is reloaded by hand. Forms stand outside of these parts, so that nothing half filled in is lost.
+ * Updates the marked parts of the page by fetching the page again, so that the server renders them in one place.
+ * Without this script the viewer reloads the page. Forms are outside of these parts, so that a partly filled form is
+ * not lost.
  */
 const EVERY_MS = 3000
 

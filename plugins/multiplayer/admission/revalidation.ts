@@ -3,9 +3,10 @@ import type { Game } from '../../games/index.ts'
 import type { Connection, Connections } from '../connections.ts'
 
 /**
- * Revalidates the admission of open room sockets when a game or an application changes, and closes those that would not
- * be admitted any more. It checks what `admit` checks of a game: it exists, is not suspended, has rooms, takes guests, is visible to the
- * player, and the application still exists by which the player signed in. (`player.changed` covers the player's account.)
+ * Revalidates the admission of open room sockets when a game or an application changes, and closes those that would no
+ * longer be admitted. It repeats the checks of `admit` on the game: it exists, is not suspended, has rooms, admits
+ * guests, is visible to the player, and the player's OAuth application still exists. (`player.changed` covers the
+ * player's account.)
  */
 export class AdmissionRevalidation {
   readonly #app: Pick<FastifyInstance, 'games' | 'identity' | 'log'>

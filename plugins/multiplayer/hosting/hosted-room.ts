@@ -20,8 +20,8 @@ const RETRY_MS = 100
 const PATIENCE_MS = 5000
 
 /**
- * A room on the node that runs it. With a store, messages wait until the state changes they report are stored. Meanwhile
- * more messages are collected, so one round trip serves many.
+ * A room on the node that runs it. With a store, a message waits until the state change that it reports is stored.
+ * Meanwhile more messages are collected, so that one round trip serves many.
  */
 export class HostedRoom implements CoalescedWriter {
   readonly gameId: string

@@ -46,9 +46,9 @@ export class Rooms {
   }
 
   /**
-   * The room, made when it is not there yet.
+   * Returns the room, and creates it when it does not exist.
    *
-   * @param maxPlayers what the game's settings say; the limit `roomPlayers` stands above it
+   * @param maxPlayers from the game's settings; the limit `roomPlayers` takes precedence
    */
   open(gameId: string, roomId: string, maxPlayers: number, store: RoomStore | null = null): HostedRoom {
     return this.find(gameId, roomId) ?? this.#make(gameId, roomId, maxPlayers, store)

@@ -35,8 +35,8 @@ export interface PeerListener {
 }
 
 /**
- * The nodes that run rooms on one bus: membership of the cluster, and messages between nodes. Messages arrive in order
- * and without gaps, or the listener is told of a disconnection.
+ * The nodes that run rooms on one bus: cluster membership, and messages between nodes. Messages arrive in order and
+ * without gaps, or the listener is told of a disconnection.
  */
 export class Peers {
   readonly id = randomText(9)

@@ -1,6 +1,6 @@
 /**
- * One message ready for the wire, made once whatever the number of its recipients: a whole WebSocket frame as a server
- * sends it (RFC 6455 section 5.2: final, unmasked), so that several of them joined are one write.
+ * One encoded message, made once for all its recipients: a whole WebSocket frame as a server sends it (RFC 6455 section
+ * 5.2: final, unmasked), so that several frames can be joined into one write.
  */
 export type Frame = Buffer
 

@@ -5,10 +5,10 @@ import type { Member } from './member.ts'
 const FIRST_BYTES = 2048
 
 /**
- * The last of what a room has said, to be repeated to players who come back.
+ * The last frames of a room, for replay to players who reconnect.
  *
- * The frames are copied into one ring of bytes. Kept as they are, thousands of small objects a second would live just
- * long enough to be moved about by each collection of young garbage, which stops the whole process meanwhile.
+ * The frames are copied into one ring buffer. As separate objects, thousands of small buffers a second would live just
+ * long enough to be moved by each collection of the young generation, which pauses the whole process.
  */
 export class Journal {
   readonly #most: { frames: number; bytes: number }
@@ -18,8 +18,8 @@ export class Journal {
   /** Numbers of the oldest frame that is kept and of the next one; a frame stands at its number modulo `#most.frames`. */
   #first = 0
   #next = 0
-  // Of each frame: where it begins in the ring, how many bytes it has, and whom it is for: for this player alone, or for
-  // everyone but this one, or but nobody.
+  // For each frame: where it begins in the ring, its length in bytes, and its recipients: only this player, everyone
+  // but this player, or everyone.
   readonly #starts: number[] = []
   readonly #lengths: number[] = []
   readonly #members: (Member | null)[] = []
@@ -48,8 +48,8 @@ export class Journal {
   }
 
   /**
-   * The last frames that were for a player, in order; null when not so many are kept. They are parts of the ring: good
-   * until the next is added.
+   * Returns the last frames that were sent to a player, in order; null when fewer are kept. They are views of the ring,
+   * valid until the next frame is added.
    */
   lastFor(member: Member, count: number): Frame[] | null {
     const frames: Frame[] = []

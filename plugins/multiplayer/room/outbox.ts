@@ -21,10 +21,10 @@ interface Parting {
 }
 
 /**
- * What a room has said and not yet handed over, in order, and the last of what it has, to be repeated.
+ * The messages of a room that are not yet delivered, in order, and the latest delivered ones, for replay.
  *
- * A thing said costs one entry, however many hear it: counts and replays are worked out from the entries when a player
- * comes back, not kept for each player. When it is handed over, all who hear the same get the same bytes.
+ * A message costs one entry, however many players receive it: counts and replays are computed from the entries when a
+ * player reconnects, not stored for each player. On delivery, players with the same messages get the same bytes.
  */
 export class Outbox {
   readonly #members: ReadonlyMap<string, Member>
@@ -39,8 +39,8 @@ export class Outbox {
   #partings: Parting[] = []
 
   /**
-   * @param most frames that are repeated to one player, and bytes that are kept for all of them
-   * @param wake called when there is something to hand over and was nothing before
+   * @param most frames replayed to one player, and bytes kept for all players
+   * @param wake called when the first message is waiting for delivery
    */
   constructor(members: ReadonlyMap<string, Member>, most: { frames: number; bytes: number }, wake: () => void) {
     this.#members = members
@@ -104,8 +104,8 @@ export class Outbox {
   }
 
   /**
-   * The frames of a player after a number, or null when some are gone, or that number was never reached. Valid until
-   * the next thing is said.
+   * Returns the frames of a player after a number, or null when some are gone, or that number was never reached. Valid
+   * until the next message.
    */
   after(member: Member, sequence: number): Frame[] | null {
     const count = this.sequenceOf(member) - sequence

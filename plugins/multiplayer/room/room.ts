@@ -50,11 +50,11 @@ type Fault = Omit<Extract<ServerMessage, { t: 'error' }>, 't'>
 export type Refusal = 'full' | 'locked' | 'kicked'
 
 /**
- * One room, protocol 1: messages in, messages out. It knows no socket and no timer; the time comes from a clock.
- * Its owner calls `sweep` from time to time, and delivers its frames: `seal`, then `deliver`.
+ * One room, protocol 1: messages in, messages out. It has no sockets and no timers; the time comes from a clock. Its
+ * owner calls `sweep` from time to time, and delivers its frames: `seal`, then `deliver`.
  *
- * Everything happens in one order, which is the same for all. A room with members has exactly one host at every moment,
- * connected or away.
+ * All events have one order, which is the same for every player. A room with members has exactly one host at every
+ * moment, connected or away.
  */
 export class Room {
   readonly id: string
@@ -125,8 +125,9 @@ export class Room {
   }
 
   /**
-   * Begins where another node ended. Everyone is away, and may come back within the usual time: to a new beginning, for
-   * what the other node said last is known to nobody. So frames get numbers that it can't have given.
+   * Restores a room from another node. Every player is away, and may return within the usual time, but starts without a
+   * replay, since the other node's last messages are unknown. Frame numbers therefore start above any that the other
+   * node can have used.
    */
   restore({ roster, state, version }: Snapshot): void {
     this.#state.restore(state, version)
@@ -180,8 +181,8 @@ export class Room {
   }
 
   /**
-   * Connects a player again, who keeps id, index and host. What was missed follows in order; when too much was, the
-   * `welcome` is the new beginning (`replay: null`).
+   * Reconnects a player, who keeps id, index and host. Missed frames follow in order. When too many were missed, the
+   * `welcome` starts without a replay (`replay: null`).
    *
    * @param received number of the last frame the client has; null: all that was sent before the socket was lost
    */

@@ -91,16 +91,16 @@ export class Apps {
   }
 
   /**
-   * Whether an answer stays on this platform: with a game that lives here, at one of its own addresses. Its owner may
-   * register others, of a server elsewhere; those are as foreign as anybody's.
+   * Whether an authorization response stays on this platform: it goes to a hosted game, at one of its own addresses.
+   * Its owner may register other addresses, of a server elsewhere, which count as external.
    */
   async staysHere(client: OAuthClient, redirectUri: string): Promise<boolean> {
     return client.hosted && (await this.#hosted.serves(client.clientId, redirectUri))
   }
 
   /**
-   * Whether a redirect URI is a client's: one that its owner registered, or the callback of an origin at which its game
-   * is served now.
+   * Whether a redirect URI belongs to a client: its owner registered it, or it is the callback of an origin that now
+   * serves the client's game.
    */
   async accepts(client: OAuthClient, redirectUri: string): Promise<boolean> {
     if (isRegistered(redirectUri, client.redirectUris)) return true
@@ -123,10 +123,10 @@ export class Apps {
   }
 
   /**
-   * Makes an application in the caller's transaction.
+   * Creates an application in the caller's transaction.
    *
-   * @param em the transaction; the game, if any, is the caller's affair
-   * @returns the application with its secret, which is not kept; a public one has none
+   * @param em the transaction; the caller is responsible for the game, if any
+   * @returns the application with its secret, which is not stored; a public application has none
    */
   create(em: SqlEntityManager, app: NewApp & { publicClient?: false }): Promise<App & { clientSecret: string }>
   create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret>
@@ -183,8 +183,8 @@ export class Apps {
   }
 
   /**
-   * Changes some fields. A game that lives here has its own address as its home page and, whether they are named or not,
-   * the redirect URIs of its own addresses; those named beside them are what its owner registers.
+   * Changes some fields. A hosted game has its own address as its home page and, whether or not they are listed, the
+   * redirect URIs of its own addresses; the others that are listed are registered by its owner.
    *
    * @throws InvalidRequest, NotFound
    */
@@ -212,12 +212,13 @@ export class Apps {
   }
 
   /**
-   * The application of a game follows it elsewhere, or home, and keeps what else its owner has registered; in the
-   * caller's transaction, which then tells `app.changed`.
+   * Updates the application of a game that moves to or from an external address, and keeps the other addresses that its
+   * owner registered. It runs in the caller's transaction; the caller then emits `app.changed`.
    *
-   * @param from the address that it had elsewhere, @param to the one that it has there now; null while it lives here
-   * @param origins those at which it is served here
-   * @throws InvalidRequest for an address elsewhere that can't be taken
+   * @param from the external address that it had; null while it was hosted here
+   * @param to the external address that it has now; null while it is hosted here
+   * @param origins the origins at which it is served here
+   * @throws InvalidRequest for an external address that is not allowed
    */
   async moveApp(
     em: SqlEntityManager,
@@ -238,8 +239,8 @@ export class Apps {
   }
 
   /**
-   * Tells apart, in what versions before stored as one list, the addresses that were the platform's own from those that
-   * owners registered: for as long as the configuration is still the one that they were written under.
+   * Separates the platform's own addresses from those that owners registered, which earlier versions stored in one
+   * list. This works only while the configuration is the one under which they were written.
    */
   async tellServedApart(): Promise<void> {
     const { db } = this.#context
@@ -279,7 +280,7 @@ export class Apps {
   /**
    * Removes every application of a player whose account ends, in that transaction.
    *
-   * @returns what to `announce` once it is committed
+   * @returns the values to pass to `announce` after the commit
    */
   async deleteAllOf(em: SqlEntityManager, ownerId: string): Promise<ChangedApp[]> {
     const rows = await em.find(OAuthAppRow, { ownerId })
@@ -288,11 +289,11 @@ export class Apps {
   }
 
   /**
-   * Ends for good, in the caller's transaction, what a game has here: its own application goes. Others that were linked
-   * to it stand alone from now on, unless their owner's account has ended.
+   * Removes the application of a permanently deleted game, in the caller's transaction. Other applications that were
+   * linked to the game are unlinked, and removed if the account of the game's owner has ended.
    *
    * @param game `clientId` of its own application
-   * @returns what to `announce` once it is committed
+   * @returns the values to pass to `announce` after the commit
    */
   async endGame(em: SqlEntityManager, game: { id: string; clientId: string; ownerId: string }): Promise<ChangedApp[]> {
     const rows = await em.find(OAuthAppRow, { $or: [{ clientId: game.clientId }, { gameId: game.id }] })
@@ -303,10 +304,10 @@ export class Apps {
   }
 
   /**
-   * Gives an application a new secret. Codes and tokens given under the old one end with it.
+   * Gives an application a new secret. Codes and tokens issued under the old one end with it.
    *
-   * @param graceSeconds how long the old secret still counts; with 0 it ends now
-   * @returns the new secret, which is not kept; null for a public application, which has none
+   * @param graceSeconds how long the old secret stays valid; with 0 it ends now
+   * @returns the new secret, which is not stored; null for a public application, which has none
    * @throws NotFound
    */
   async rotateSecret(ownerId: string, id: string, graceSeconds = 0): Promise<AppWithSecret> {

@@ -14,8 +14,8 @@ const OAuthAppSchema = defineEntity({
     /** Of a game that lives here: what its owner registered elsewhere, beside `servedUris`. */
     redirectUris: p.json<string[]>(),
     /**
-     * Those of `redirectUris` that were the platform's own when they were written. They follow from the configuration
-     * and are not read; the version before asks for them, and the next one can leave them out. Null: not yet told apart.
+     * The `redirectUris` that were the platform's own when they were written. They follow from the configuration and
+     * are not read. The previous version requires the column; a later one can drop it. Null: not yet separated.
      */
     servedUris: p.json<string[]>().nullable(),
     /** Belongs to a game that lives here, whose server is this one. */

@@ -6,7 +6,7 @@ import type { OAuthClient } from './client.ts'
 import { OAuthAppRow } from './entities.ts'
 
 /**
- * From which origins pages may call the endpoints of clients (Fetch standard, CORS): those of a public client's redirect
+ * The origins whose pages may call the endpoints of clients (Fetch standard, CORS): those of a public client's redirect
  * URIs, for that client alone. A client with a secret has a server, and calls from there.
  */
 export class PageOrigins {
@@ -41,8 +41,8 @@ export class PageOrigins {
 const ALL = 'all'
 
 /**
- * The origin of an address, without the port where it is a loopback one: as for redirect URIs, a native application
- * learns its port only when it starts (RFC 8252 section 7.3). Null when it has none, such as the origin `null`.
+ * The origin of an address, without the port of a loopback address: as for redirect URIs, a native application learns
+ * its port only when it starts (RFC 8252 section 7.3). Null when it has none, such as the origin `null`.
  */
 function comparable(address: string): string | null {
   if (!/^https?:\/\//.test(address) || !URL.canParse(address)) return null

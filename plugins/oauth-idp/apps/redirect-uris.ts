@@ -4,11 +4,11 @@ import { fieldError } from '../players/profile.ts'
 const MOST = 20
 
 /**
- * Checks the redirect URIs of an application (RFC 6749 section 3.1.2, RFC 9700 section 4.1): whole https addresses; http
- * only where no certificate can be had.
+ * Checks the redirect URIs of an application (RFC 6749 section 3.1.2, RFC 9700 section 4.1): absolute https addresses;
+ * http only where no certificate is available.
  *
- * @param lan whether the platform itself is reached over plain http, so that its neighbours may be
- * @throws InvalidRequest naming the one that can't be taken, and why
+ * @param lan whether the platform itself is reached over plain http, which other machines of the LAN may then use too
+ * @throws InvalidRequest naming the refused one, and why
  */
 export function checkRedirectUris(uris: string[], { lan }: { lan: boolean }): void {
   if (uris.length > MOST) throw fieldError('redirectUris', `An application has at most ${MOST} redirect URIs.`)
@@ -45,8 +45,8 @@ function isNeighbour(host: string): boolean {
 export const redirectUriOf = (url: string): string => `${new URL(url).origin}/auth/service/callback`
 
 /**
- * What the owner of an application registered, as it is stored: without the addresses that were the platform's own when
- * they were written, which follow from the configuration of this moment.
+ * Returns the redirect URIs that the owner registered, as stored: without the addresses that were the platform's own
+ * when they were written, which follow from the current configuration.
  */
 export function registeredUris({
   hosted,
@@ -66,8 +66,8 @@ export function registeredUris({
 }
 
 /**
- * Whether a redirect URI of a request is one of the registered ones: character for character (RFC 9700 section 4.1.3),
- * but for the port of a loopback address, which a native application learns only when it starts (RFC 8252 section 7.3).
+ * Whether a redirect URI of a request is registered. The comparison is exact (RFC 9700 section 4.1.3), except for the
+ * port of a loopback address, which a native application learns only when it starts (RFC 8252 section 7.3).
  */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
   if (registered.includes(uri)) return true

@@ -30,8 +30,8 @@ interface SignInCount {
 const keyOf = ({ clientId, date, playerId }: Omit<SignInCount, 'count'>) => `${clientId}/${date}/${playerId}`
 
 /**
- * How often players signed in to applications. Counted in memory and written together every two seconds, so that no
- * sign-in waits for it; a process that is killed loses what it counted since.
+ * Counts players' sign-ins to applications, in memory, and writes them together every two seconds, so that no sign-in
+ * waits for it. A killed process loses the counts since the last write.
  */
 export class SignIns {
   readonly #db: Database

@@ -1,6 +1,6 @@
 /**
- * A photograph from a phone is larger than what the server takes, so it is cut and reduced here before it is sent.
- * Without a script the form sends it as it is, and the server says what it takes.
+ * Crops and shrinks a photograph before the upload, because photographs from phones exceed the server's limit. Without
+ * this script the form sends the file unchanged, and the server reports its limits.
  */
 const SIDE = 512
 

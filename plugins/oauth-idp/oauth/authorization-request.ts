@@ -28,8 +28,8 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Steps 1 and 2 of the authorization endpoint: the client and its redirect URI. Whatever is wrong with them is shown to
- * the player and never redirected (RFC 6749 section 4.1.2.1), and nothing of the request is repeated.
+ * Steps 1 and 2 of the authorization endpoint: the client and its redirect URI. An error in either is shown to the
+ * player and never redirected (RFC 6749 section 4.1.2.1), and the error page repeats no part of the request.
  *
  * @throws InvalidRequest
  */

@@ -15,7 +15,7 @@ import { OAuthError } from './errors.ts'
 
 /**
  * The authorization endpoint (RFC 6749 section 4.1.1, with PKCE, RFC 9207 and OpenID Connect Core section 3.1.2), and
- * the answer to its one question.
+ * the route that receives the player's consent.
  */
 export const authorizeRoutes: Routes = async (app) => {
   const { identity } = app
@@ -157,8 +157,8 @@ export const authorizeRoutes: Routes = async (app) => {
 const signedIn = ({ principal }: FastifyRequest) => (principal?.kind === 'session' ? principal : null)
 
 /**
- * A hop of a sign-in that may run in the frame of a play page: a cross-origin isolated page lets it through only with
- * this header (security.md section 4). There is nothing to read in a redirect.
+ * A redirect of a sign-in that may run in the frame of a play page. A cross-origin isolated page accepts it only with
+ * this header (security.md section 4). A redirect has no content to protect.
  */
 function redirect(reply: FastifyReply, to: string): FastifyReply {
   return (

@@ -10,7 +10,7 @@ export interface ClientCredentials {
 }
 
 /**
- * The credentials of a client: by Basic header or by form, never by both (RFC 6749 section 2.3).
+ * Reads the credentials of a client: by Basic header or by form, never by both (RFC 6749 section 2.3).
  *
  * @throws OAuthError
  */
@@ -31,7 +31,7 @@ export function readClientCredentials(authorization: string | undefined, form: P
 }
 
 /**
- * The client that was named, once it has proven to be it.
+ * Authenticates the named client.
  *
  * @throws OAuthError `invalid_client`, the same for an unknown client and a wrong secret
  */

@@ -32,8 +32,8 @@ interface ClientEndpoint {
 }
 
 /**
- * An endpoint that applications call with a form and their credentials (RFC 6749 section 3.2, and those of other RFCs
- * that follow it): the steps that are the same for all, then `handle`.
+ * An endpoint that applications call with a form and their credentials (RFC 6749 section 3.2, and other RFCs that
+ * follow it): the common steps, then `handle`.
  */
 export function clientEndpoint(app: FastifyInstance, endpoint: ClientEndpoint) {
   const { url, summary, parameters, response, fromPages = false, handle } = endpoint

@@ -103,8 +103,8 @@ export class Codes {
   }
 
   /**
-   * Redeems a code within this process: for games that live here, whose server is this one. The same way as the token
-   * endpoint, without a client secret and without an access token.
+   * Redeems a code within this process, for hosted games, whose server is this one. It works like the token endpoint,
+   * without a client secret and without an access token.
    *
    * @throws InvalidGrant
    */

@@ -19,8 +19,8 @@ export class ConsentRules {
   }
 
   /**
-   * Whether the player must be asked. Hosted games learn, at their own addresses here, what every player sees anyway
-   * without a question; all others ask once a scope.
+   * Whether the player must be asked. A hosted game receives, at its own addresses here, without a question the data
+   * that every player can see anyway. All other applications ask once for each scope.
    */
   async mustAsk(playerId: string, client: OAuthClient, redirectUri: string, scope: string[]): Promise<boolean> {
     const { apps, consents, oauth } = this.#context
@@ -30,8 +30,8 @@ export class ConsentRules {
   }
 
   /**
-   * The consent by which an application may know a player without a question, remembered so that players see it in
-   * their settings and end it there.
+   * Returns the consent under which an application may know a player without a question. It is stored, so that players
+   * see it in their settings and can end it there.
    *
    * @returns its id, for `Consents.holds`; null when there is no such application, or the player must be asked
    */

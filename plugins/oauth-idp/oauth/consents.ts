@@ -52,7 +52,8 @@ export class Consents {
   }
 
   /**
-   * Remembers a yes, beside earlier ones; or, with `asked: false`, that a hosted game was told what needs no asking.
+   * Stores a consent beside earlier ones; or, with `asked: false`, records that a hosted game received data that needs
+   * no consent.
    *
    * @returns the id of the consent, for `holds`
    */

@@ -3,8 +3,8 @@ import type { OAuthClient } from '../apps/client.ts'
 import type { PageOrigins } from '../apps/page-origins.ts'
 
 /**
- * Lets a page read the answer to its call, errors too, where it is one of the client that it names: a public one, from an
- * origin of its redirect URIs. The route says `Vary: Origin` whatever comes of this.
+ * Allows a page to read the response to its call, errors included, when the page's origin is one of the redirect URIs
+ * of the public client that the call names. The route sends `Vary: Origin` in every case.
  */
 export function allowPageOf(
   client: OAuthClient,
@@ -20,8 +20,8 @@ export function allowPageOf(
 }
 
 /**
- * Answers preflights (Fetch standard): they name no client yet, so an origin of any public client is let through, and
- * the answer to the call itself decides.
+ * Answers preflights (Fetch standard). They name no client yet, so an origin of any public client is allowed, and the
+ * response to the call itself decides.
  */
 export function answerPreflights(app: FastifyInstance, url: string): void {
   app.options(

@@ -90,7 +90,7 @@ export class DeviceCodes {
   }
 
   /**
-   * The token endpoint's answer to a polling device.
+   * Answers a polling device at the token endpoint.
    *
    * @param give makes the tokens in the transaction that uses the code up
    * @throws OAuthError `authorization_pending`, `slow_down`, `expired_token`, `access_denied`, `invalid_grant`

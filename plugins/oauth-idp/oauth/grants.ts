@@ -52,9 +52,9 @@ export class Grants {
   }
 
   /**
-   * Makes the tokens of a grant in the caller's transaction.
+   * Creates the tokens of a grant in the caller's transaction.
    *
-   * @param scope of the access token, where a client asks for less than it was granted
+   * @param scope of the access token, where a client requests less than it was granted
    */
   async issue(statements: Statements, grant: Grant, scope: string[] = grant.scope): Promise<IssuedTokens> {
     const { grantId, clientId, playerId, consentId, authTime } = grant
@@ -79,8 +79,8 @@ export class Grants {
   }
 
   /**
-   * Ends a grant with all its tokens. A rotation that runs at the same time may add one while this waits for it, so it
-   * goes on until nothing is left.
+   * Ends a grant with all its tokens. A concurrent rotation may add a token while this waits for it, so the deletion
+   * repeats until no token is left.
    */
   async end(grantId: string): Promise<void> {
     let rows: number

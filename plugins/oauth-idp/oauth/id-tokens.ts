@@ -48,8 +48,8 @@ export class IdTokens {
   }
 
   /**
-   * Reads an id token that comes back as a hint (RP-Initiated Logout section 2): one of ours for one client, of late or
-   * long expired. Null for anything else.
+   * Reads an id token that is passed as a hint (RP-Initiated Logout section 2): one that this platform issued for one
+   * client, expired or not. Null for any other token.
    */
   async readHint(token: string): Promise<{ playerId: string; clientId: string } | null> {
     const keys = (await this.#keys.published()).map(({ publicJwk }) => publicJwk)

@@ -5,8 +5,8 @@ export type RawParameters = Record<string, string | string[] | undefined>
 export type Parameters = Record<string, string | undefined>
 
 /**
- * Parameters as the protocol sees them: without a value is the same as not sent; each at most once (RFC 6749 section
- * 3.1 and 3.2).
+ * Parses request parameters by the rules of OAuth: a parameter without a value counts as not sent, and each may occur
+ * once (RFC 6749 section 3.1 and 3.2).
  *
  * @throws OAuthError `invalid_request` for one that was sent twice
  */

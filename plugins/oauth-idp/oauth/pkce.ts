@@ -3,10 +3,10 @@ import { OAuthError } from './errors.ts'
 import type { Parameters } from './parameters.ts'
 
 /**
- * The code challenge of an authorization request (RFC 7636 section 4.3), or null where there is none.
+ * Reads the code challenge of an authorization request (RFC 7636 section 4.3); null where there is none.
  *
- * @throws OAuthError `invalid_request`: `plain`, also by leaving the method out, protects nothing; a public client needs
- *   a challenge
+ * @throws OAuthError `invalid_request` for `plain`, which is also the default method and protects nothing, and for a
+ *   public client without a challenge
  */
 export function readCodeChallenge(parameters: Parameters, { required }: { required: boolean }): string | null {
   const { code_challenge: challenge, code_challenge_method: method } = parameters

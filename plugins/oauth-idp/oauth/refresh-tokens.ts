@@ -29,8 +29,9 @@ interface Refreshed extends IssuedTokens {
 }
 
 /**
- * Refresh tokens (RFC 6749 section 6), each good once: it gives its successor (RFC 9700 section 4.14.2). Whoever presents
- * a used one shares it with a thief, and nobody can tell which of the two they are: the family ends.
+ * Refresh tokens (RFC 6749 section 6). Each is valid once and yields its successor (RFC 9700 section 4.14.2). A used
+ * token that is presented again was stolen from or by the caller, which cannot be distinguished, so the whole family
+ * ends.
  */
 export class RefreshTokens {
   readonly #db: Database

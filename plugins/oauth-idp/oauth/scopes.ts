@@ -13,7 +13,7 @@ export const SCOPES: Record<string, { title: string; description: string }> = {
 export const BASIC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile'])
 
 /**
- * The scopes of a request (RFC 6749 section 3.3), each once. A request that names none means `profile`.
+ * Parses the scopes of a request (RFC 6749 section 3.3), each once. A request without scopes means `profile`.
  *
  * @throws OAuthError `invalid_scope`
  */

@@ -27,10 +27,11 @@ interface Row {
 }
 
 /**
- * The keys that sign id tokens, shared by all nodes through the database. Each signs for thirty days. The next one is
- * published from the start, so that a client which keeps the set for days knows it before it is used; the last one stays
- * for a day. A rotation (`KeyRings`) has the next one sign from then on; one that ends keys at once goes on to a key that
- * was not there yet, and publishes none of those before. Private keys are encrypted (AES-256-GCM) under a key that the database does not hold.
+ * The keys that sign id tokens, shared by all nodes through the database. Each key signs for thirty days. The next key
+ * is published from the start, so that a client which caches the key set for days has it before its first use; the
+ * previous key stays for a day. A rotation (`KeyRings`) makes the next key sign at once; an immediate rotation uses a
+ * new key, and publishes none of the earlier ones. Private keys are encrypted (AES-256-GCM) under a key that the
+ * database does not hold.
  */
 export class SigningKeys {
   readonly #db: Database

@@ -78,10 +78,10 @@ export class AccountDeletion {
   }
 
   /**
-   * Deletes the account and what belongs to it, at once and for good; games keep the results that they stored under its
-   * id. What plugins keep goes in the same transaction (`cleanups`); `player.deleted` is for what they remember.
+   * Deletes the account and its data, at once and permanently; games keep the results that they stored under its id.
+   * Data of plugins is deleted in the same transaction (`cleanups`); `player.deleted` is for their caches.
    *
-   * @param condition looked at in that transaction; where it does not hold, the account stays
+   * @param condition checked in that transaction; when it does not hold, the account stays
    * @throws NotFound, LastAdmin
    */
   async remove(playerId: string, condition?: (em: SqlEntityManager) => Promise<boolean>): Promise<void> {

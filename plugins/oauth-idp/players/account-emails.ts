@@ -35,8 +35,8 @@ const JOB = 'oauth-idp/letter'
 export const LINK_MS = 3_600_000
 
 /**
- * The messages with a link. They are written by a background job: whether there is an account of an address is looked
- * up there, so that neither the answer nor its time tells, and a mail server that is away for a while loses nothing.
+ * Mails with a link. A background job writes them and looks up the account, so that neither the response nor its timing
+ * reveals whether an address has an account, and mail is not lost while the mail server is away.
  */
 export class AccountEmails {
   readonly #context: AccountEmailsContext

@@ -36,8 +36,9 @@ export interface AddressChangeRequest {
 }
 
 /**
- * Another email address for an account. It is the key to everything (a lost password is mended through it), so it takes
- * the password or a fresh sign-in, the new address is proven by a link, and the old one is told.
+ * Changes the email address of an account. The address gives access to everything (it resets a lost password), so a
+ * change requires the password or a recent sign-in, the new address is verified by a link, and the old address is
+ * notified.
  */
 export class AddressChange {
   readonly #context: AddressChangeContext
@@ -47,8 +48,8 @@ export class AddressChange {
   }
 
   /**
-   * Sends a link to the new address. Whether that has an account already is found out by the letter, so that nobody can
-   * tell from here.
+   * Sends a link to the new address. Whether that address has an account is checked when the mail is written, so that
+   * the caller can't tell.
    *
    * @throws InvalidRequest, InvalidCredentials, RateLimited; Forbidden when the last sign-in is too long ago
    */
@@ -77,10 +78,11 @@ export class AddressChange {
   }
 
   /**
-   * The new address is the account's from now on, and proven; links that were sent to the old one lead nowhere. Only for
-   * the signed-in player who asked, as with `Recovery.verify`.
+   * Makes the new address the verified address of the account, and invalidates links that were sent to the old one.
+   * Only for the signed-in player who requested it, as with `Recovery.verify`.
    *
-   * @throws LinkUsed; Forbidden when somebody else is signed in; EmailTaken when another account was faster
+   * @throws LinkUsed; Forbidden when another player is signed in; EmailTaken when another account has taken the address
+   *   meanwhile
    */
   async confirm(token: string, playerId: string): Promise<void> {
     const { db, events, players, tokens, emails } = this.#context

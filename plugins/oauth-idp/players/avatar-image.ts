@@ -14,8 +14,8 @@ interface Pixels {
 }
 
 /**
- * Makes a player's picture of what was uploaded: decoded, cut to a square, reduced to 256 × 256, encoded anew. Nothing
- * of the uploaded bytes remains: no place where a photograph was taken, nothing that pretends to be a picture.
+ * Makes an avatar from an upload: decoded, cropped to a square, reduced to 256 × 256, encoded anew. No uploaded byte
+ * remains, so neither the location of a photograph nor a disguised file does.
  *
  * @param bytes PNG or JPEG, by content and not by name
  * @throws InvalidRequest

@@ -1,6 +1,6 @@
 /**
- * The commonest passwords, as a rule rather than a long list: nearly every one of ten characters or more that heads the
- * lists of leaked passwords is a common word or keyboard run, perhaps twice, with digits and signs around it.
+ * Detects the most common passwords by a rule rather than a long list. Nearly every password of ten characters or more
+ * at the top of leaked lists is a common word or keyboard run, perhaps twice, with digits and signs around it.
  */
 const WORDS = new Set(
   `password passwort motdepasse contrasena senha parola wachtwoord passphrase passcode secret secure security letmein

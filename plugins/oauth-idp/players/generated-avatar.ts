@@ -21,8 +21,8 @@ const TOPS = ['M80 36V20m0-4a5 5 0 1 0 .1 0', 'M58 46 48 24m54 22 10-22', 'M64 3
 const MOUTHS = ['M68 84q12 12 24 0', 'M70 86h20', 'M70 82q10 16 20 0z', 'M74 88q6-8 12 0']
 
 /**
- * A picture for who has not chosen one: somebody who looks over the fence, drawn from the player's id. The same id
- * always gives the same picture, and the id can't be read from it.
+ * Draws the default avatar from the player's id: a face above a fence. The same id always gives the same picture, and
+ * the id can't be read from it.
  */
 export function drawnAvatar(playerId: string): string {
   const bytes = createHash('sha256').update(playerId).digest()

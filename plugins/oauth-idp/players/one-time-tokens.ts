@@ -19,9 +19,9 @@ export interface NewToken {
 }
 
 /**
- * What works once and not for long. The token is derived from a nonce and a key outside of the database, which holds
- * only the token's hash; so a job that sends the link can wait in the database with the nonce, and neither gives the
- * token away.
+ * Short-lived, single-use tokens. A token is derived from a nonce and a key outside of the database, which holds only
+ * the token's hash. A job that sends the link can therefore wait in the database with the nonce, and neither reveals
+ * the token.
  */
 export class OneTimeTokens {
   readonly #db: Database

@@ -43,11 +43,11 @@ export class PasswordAuthentication {
   }
 
   /**
-   * Finds the account of an email address and password. The answer, and the time it takes, are the same whether there is
-   * no such account, the password is wrong or the account is disabled.
+   * Finds the account of an email address and password. The answer, and the time it takes, are the same whether there
+   * is no such account, the password is wrong or the account is disabled.
    *
    * @param address of the caller: attempts are counted by account and address
-   * @returns with the `epoch` that was read with the password: what is begun by it counts only while that holds
+   * @returns the player, with the `epoch` read together with the password: later steps are valid only for that epoch
    * @throws InvalidCredentials, RateLimited
    */
   async authenticate({ email, password }: { email: string; password: string }, address: string): Promise<Known> {
@@ -78,12 +78,12 @@ export class PasswordAuthentication {
   }
 
   /**
-   * Changes the password of a player who is signed in. It takes the password so far; an account without one takes a
+   * Changes the password of a signed-in player. It requires the current password; an account without one requires a
    * recent sign-in instead.
    *
-   * @returns the epoch that it begins
-   * @throws Forbidden when that takes a fresh sign-in; InvalidCredentials when `current` is wrong, or no longer right by
-   * the time it would be replaced; RateLimited; InvalidRequest when `next` can't be taken
+   * @returns the new epoch
+   * @throws Forbidden when a recent sign-in is required; InvalidCredentials when `current` is wrong, or was changed
+   *   concurrently; RateLimited; InvalidRequest when `next` is not acceptable
    */
   async change({ playerId, sessionId, current, next, address }: PasswordChange): Promise<number> {
     const { db, players } = this.#context
@@ -96,7 +96,7 @@ export class PasswordAuthentication {
   }
 
   /**
-   * Confirms something that can't be undone: by the password, or by the name where an account has no password.
+   * Confirms an irreversible action: by the password, or by the name where an account has no password.
    *
    * @throws InvalidCredentials, InvalidRequest, RateLimited, NotFound
    */
@@ -137,7 +137,8 @@ export class PasswordAuthentication {
   /**
    * Replaces a password in the caller's transaction; the caller then emits `player.changed`.
    *
-   * @param epoch where the old password allows it: of a change and a reset at once, the second does not undo the first
+   * @param epoch the epoch at which the old password was checked: of a concurrent change and reset, the second does not
+   *   undo the first
    * @throws InvalidCredentials when the account has another epoch by now
    */
   async replace(em: SqlEntityManager, playerId: string, passwordHash: string, epoch?: number): Promise<void> {

@@ -137,9 +137,9 @@ export class Players {
   }
 
   /**
-   * Makes an account.
+   * Creates an account.
    *
-   * @throws InvalidRequest when a field can't be taken, with `details` naming it
+   * @throws InvalidRequest when a field is refused, with `details` naming it
    * @throws EmailTaken
    */
   async create(fields: NewPlayer & { isAdmin?: boolean }): Promise<Player> {
@@ -189,7 +189,7 @@ export class Players {
   }
 
   /**
-   * Changes a row, its email address too; where `condition` does not hold there is no such player.
+   * Changes a row, including its email address. When `condition` does not hold, the player counts as not found.
    *
    * @throws EmailTaken, NotFound
    */
@@ -215,8 +215,8 @@ export class Players {
   }
 
   /**
-   * Ends whatever was given out for a player: sessions, authorization codes, tokens of games; by the epoch also what
-   * other plugins signed. Within the caller's transaction, who then tells of `player.changed`.
+   * Revokes everything that was issued for a player: sessions, authorization codes, tokens of games, and by the epoch
+   * also what other plugins signed. It runs in the caller's transaction; the caller then emits `player.changed`.
    */
   async endAccess(em: SqlEntityManager, id: string): Promise<void> {
     await em.nativeUpdate(PlayerRow, { id }, { epoch: raw<number>('epoch + 1') })

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url'
 import { InvalidRequest, isPlatformError, type PlatformError } from '../../../core/errors.ts'
 
 /**
- * One spelling for an email address, so that an account is found again and can't be taken twice.
+ * Normalises an email address, so that an account is found again and an address can't be taken twice.
  *
  * @throws InvalidRequest when it can't be an address
  */
@@ -28,7 +28,8 @@ const EMAIL =
   /^[^\s@"(),:;<>[\]\\\p{C}]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/u
 
 /**
- * A name as others see it: single spaces, no control characters, nothing that turns the direction of text around it.
+ * Normalises a name for display: single spaces, no control characters, and no characters that change the direction of
+ * the text around it.
  *
  * @throws InvalidRequest when nothing is left or it is over 60 characters
  */
@@ -46,9 +47,9 @@ export const fieldError = (path: string, message: string) =>
   new InvalidRequest(message).with({ details: [{ path, message }] })
 
 /**
- * Reads the fields of a form one after another, so that all that is wrong with them is said at once.
+ * Reads the fields of a form one after another, so that all errors are reported together.
  *
- * @param reads each may look at what the ones before it have read
+ * @param reads each may use the fields that the ones before it have read
  * @throws InvalidRequest with a detail for each field that is refused
  */
 export function readFields<Fields extends object>(

@@ -18,8 +18,8 @@ const uses = { config: { auth: 'none', sameOrigin: true, page: true, secretPath:
 const owner = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
 
 /**
- * The pages that links in messages lead to. Opening one changes nothing (mail scanners open links, too): it takes the
- * button.
+ * The target pages of links in mails. Opening one changes nothing, since mail scanners open links too; the player must
+ * press the button.
  */
 export const recoveryPages: Routes = async (app) => {
   const { recovery, addressChange, signUp, sessions, config } = app.identity

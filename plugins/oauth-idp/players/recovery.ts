@@ -33,8 +33,8 @@ export class Recovery {
   }
 
   /**
-   * Sends a link to set a new password, if there is an account: that is found out later, by the job, so that nobody
-   * can tell from here.
+   * Sends a link to set a new password, if the address has an account. The job looks that up later, so that the caller
+   * can't tell.
    *
    * @throws InvalidRequest when it is no address; RateLimited
    */
@@ -50,8 +50,8 @@ export class Recovery {
   }
 
   /**
-   * Sets the password and uses the link up; a password that can't be taken leaves it as it is. All that was signed in
-   * is out. If the address had not been verified, other ways into the account may be a stranger's: they go too.
+   * Sets the password and uses the link up; a refused password leaves the link valid. All sessions end. If the address
+   * had not been verified, other sign-in methods of the account may be a stranger's and are removed too.
    *
    * @throws LinkUsed, InvalidRequest
    */
@@ -87,10 +87,10 @@ export class Recovery {
   }
 
   /**
-   * Verifies the address. Only for the signed-in player who asked: whoever gets the message must not lend their address
-   * to an account that a stranger made with it.
+   * Verifies the address. Only for the signed-in player who requested it: otherwise the recipient could verify their
+   * address for an account that a stranger made with it.
    *
-   * @throws LinkUsed; Forbidden when somebody else is signed in
+   * @throws LinkUsed; Forbidden when another player is signed in
    */
   async verify(token: string, playerId: string): Promise<void> {
     const { db, events, tokens } = this.#context

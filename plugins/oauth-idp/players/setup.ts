@@ -12,9 +12,9 @@ const ID = 'first-admin'
 const WORKING_ADMIN = { isAdmin: true, disabled: false }
 
 /**
- * The first administrator's account: while there is none, whoever opens the one-time link makes it. The token is
- * derived from a stored nonce and a key outside of the database, so the link can be printed at every start while the
- * database alone does not give it away.
+ * The first administrator's account. While there is none, the one-time link creates it. The token is derived from a
+ * stored nonce and a key outside of the database, so the link can be printed at every start while the database alone
+ * does not reveal it.
  */
 export class Setup {
   readonly #db: Database
@@ -56,7 +56,7 @@ export class Setup {
   }
 
   /**
-   * Makes the account and uses the link up. A refused field leaves the link as it is.
+   * Creates the account and uses the link up. A refused field leaves the link valid.
    *
    * @throws SetupLinkUsed, and what `Players.create` throws
    */

@@ -61,8 +61,8 @@ export const SignInPage = (props: SignInProps): View => {
 }
 
 /**
- * Passkeys show themselves where the browser has them, in the place that is kept for them; a provider is a link, so that
- * it works without a script.
+ * Passkeys appear in a reserved place where the browser supports them. A provider is a link, so that it works without a
+ * script.
  */
 const OtherWays = ({ providers, passkeys, passkeyHosts, returnTo }: SignInProps): View => html`
   <div class="other-ways">

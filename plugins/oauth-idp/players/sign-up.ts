@@ -68,9 +68,10 @@ export class SignUp {
   }
 
   /**
-   * Makes an account, or, with `auth.verifyEmail`, sends a link that does; whether the address is known or not.
+   * Creates an account, or, with `auth.verifyEmail`, sends a link that does. The result is the same for known and
+   * unknown addresses.
    *
-   * @returns the player, or null when a message is on its way
+   * @returns the player, or null when a mail is being sent
    * @throws SignUpClosed; LinkUsed for a bad invitation; RateLimited; EmailTaken and what `Players.prepare` throws
    */
   async begin(fields: NewPlayer, { address, invitation, guestId }: SignUpOptions): Promise<Player | null> {
@@ -105,8 +106,8 @@ export class SignUp {
   }
 
   /**
-   * Makes the account whose address the link confirms. It asks for the password again: whoever gets the message may
-   * not be who chose it, and must not confirm an account that a stranger made in their name.
+   * Creates the account whose address the link confirms. It requires the password again: the recipient of the mail may
+   * not be the person who chose it, and must not confirm an account that a stranger made in their name.
    *
    * @throws LinkUsed, InvalidCredentials, RateLimited, EmailTaken
    */
@@ -197,7 +198,8 @@ export class SignUp {
 }
 
 /**
- * A message may not become a means to pester people. The same for known and unknown addresses.
+ * Limits mail to an address, so that nobody can use it for harassment. The limit is the same for known and unknown
+ * addresses.
  *
  * @throws RateLimited
  */

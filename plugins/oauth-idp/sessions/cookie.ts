@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 const MOST_COOKIES = 10
 
 /**
- * The session cookie. On https it is `__Host-session`, which no other host and no sub-path can plant. On plain http that
- * prefix can't be had, so a sibling site may plant a second one: more than one in a request means signed out.
+ * The session cookie. On https it is `__Host-session`, which no other host and no sub-path can set. On plain http that
+ * prefix is not available, so a sibling site may set a second cookie: a request with more than one counts as signed
+ * out.
  */
 export class SessionCookie {
   readonly #name: string

@@ -7,7 +7,8 @@ import { Session } from './entities.ts'
 const FRESH_MS = 600_000
 
 /**
- * For who has no password to show before what gives an account away: a session that somebody left open is not enough.
+ * Requires a recent sign-in of a player without a password before an action that could hand over the account, since
+ * somebody may have left the session open.
  *
  * @throws Forbidden when the session began more than ten minutes ago
  */

@@ -60,8 +60,8 @@ interface StandingRow {
 }
 
 /**
- * Browsers that are signed in. The cookie holds 32 random bytes, the database their hash. A session lives 30 days from
- * the last visit, which is noted to the hour; its value changes at every sign-in.
+ * Sessions of signed-in browsers. The cookie holds 32 random bytes, the database their hash. A session lasts 30 days
+ * from the last visit, which is recorded to the hour; its value changes at every sign-in.
  */
 export class Sessions {
   readonly #db: Database
@@ -90,10 +90,10 @@ export class Sessions {
   }
 
   /**
-   * Signs a browser in, under a new value whatever it brought; a session that it brought ends.
+   * Signs a browser in with a new session value; a session in the request ends.
    *
-   * @param epoch that the account had when the player showed who they are; a password that was replaced since then lets
-   * nobody in. Not for an account that was made just now
+   * @param epoch of the account when the player authenticated; a password replaced since then makes the sign-in fail.
+   *   Omitted for an account that was just created
    * @throws InvalidCredentials when the account has another epoch by now, is disabled, or gone
    */
   async start(reply: FastifyReply, playerId: string, epoch?: number): Promise<void> {

@@ -32,8 +32,8 @@ const LABELS: Record<string, string> = { github: 'GitHub', google: 'Google', dis
 const ANSWER_MS = 10_000
 
 /**
- * Makes a provider of its part of the configuration: `github`, `google` and `discord` by name, any other by its OpenID
- * Connect issuer.
+ * Creates a provider from its section of the configuration: `github`, `google` and `discord` by name, any other by its
+ * OpenID Connect issuer.
  *
  * @throws StartupError
  */

@@ -30,8 +30,8 @@ export interface Question {
 const QUESTION_MS = 900_000
 
 /**
- * Accounts elsewhere that sign players in. One is connected only by the player's own yes, given while signed in: that
- * two addresses are the same is a reason to ask, never to connect.
+ * External accounts that sign players in. One is connected only when the signed-in player confirms it: equal email
+ * addresses are a reason to ask, never to connect.
  */
 export class Upstream {
   readonly #context: UpstreamContext
@@ -53,10 +53,10 @@ export class Upstream {
   }
 
   /**
-   * Whom a provider's answer signs in.
+   * Resolves a provider's response to the player it signs in.
    *
-   * @param currentId the player who is signed in already, for whom it is a wish to connect
-   * @throws Forbidden for a disabled player; SignUpClosed when it would make an account and may not
+   * @param currentId the player who is signed in already and wants to connect the account
+   * @throws Forbidden for a disabled player; SignUpClosed when it would create an account and may not
    */
   async arrive({ name: provider }: Provider, profile: UpstreamProfile, currentId: string | null): Promise<Outcome> {
     const { db, clock, players } = this.#context

@@ -21,7 +21,8 @@ t.teardown(() => rm(dataDir, { recursive: true }))
 
 let count = 0
 const nextPath = () => `blobs${count++}`
-const create = (path = nextPath(), overrides = {}) => local.create({ path }, driverContext({ dataDir, ...overrides }))
+const create = (path = nextPath(), overrides = {}) =>
+  local.create({ path, reserveBytes: 0 }, driverContext({ dataDir, ...overrides }))
 const expectedOf = (bytes: Buffer) => ({ sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length })
 const errorOf = (promise: Promise<unknown>) =>
   promise.then(

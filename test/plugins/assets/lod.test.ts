@@ -142,7 +142,7 @@ t.test('models that others made are served as they are, and lighter', async (t) 
     return
   }
   const paths = globSync('**/*.glb', { cwd: folder }).sort()
-  const step = Math.max(1, Math.floor(paths.length / Number(process.env.GAMEYARD_MODELS_COUNT ?? amount(2, 8))))
+  const step = Math.max(1, Math.floor(paths.length / Number(process.env.GAMEYARD_MODELS_COUNT ?? amount(1, 8))))
   const io = await decoders()
   const { ask, upload, platform } = await startAssets(t)
   let refused = 0

@@ -77,7 +77,7 @@ t.test('a game with threads, on http://localhost', { timeout: 120_000 }, async (
   await playIsolated(t, browser, await startPlatform(t, { listen: true }))
 })
 
-t.test('a game with threads, on https behind a proxy', { timeout: 120_000 }, async (t) => {
+inFull(t)?.test('a game with threads, on https behind a proxy', { timeout: 120_000 }, async (t) => {
   const platform = await startPlatform(t, { listen: true, config: BEHIND_PROXY })
   const proxy = await startTlsProxy(t, platform.app.server.address() as { port: number })
   const browser = proxy && (await openBrowser(t, proxy.chromiumFlags))

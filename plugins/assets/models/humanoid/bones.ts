@@ -65,12 +65,12 @@ export function readName(name: string): { side: Side | null; base: string } {
 const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, '')
 
 /**
- * Finds the bones of a humanoid by their names and by who hangs on whom: the hips are where the legs meet, the chest is
- * where the arms meet. Knows the names of Mixamo, VRM, Rigify, Unreal and Ready Player Me, and others like them.
+ * Finds the bones of a humanoid by their names and by the hierarchy: the hips are where the legs meet, the chest is
+ * where the arms meet. It knows the names of Mixamo, VRM, Rigify, Unreal and Ready Player Me, and similar ones.
  *
- * Where the trunk is one bone, it is both. Hands, feet, forearms and shins may be missing.
+ * Where the trunk is one bone, that bone is both hips and chest. Hands, feet, forearms and shins may be missing.
  *
- * @returns null when a leg or an arm is missing, or bones that belong together don't hang together
+ * @returns null when a leg or an arm is missing, or related bones are not connected
  */
 export function findHumanoid(document: Document): Humanoid | null {
   const joints = jointsOf(document)

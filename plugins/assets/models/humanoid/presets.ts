@@ -1,8 +1,8 @@
 import type { Side } from './bones.ts'
 
 /**
- * A pose of a humanoid, in angles (radians) of its own frame, the same for every rig whatever its rest pose.
- * Turns of the trunk: `lean` forwards, `turn` to its left, `tilt` to its right side.
+ * A pose of a humanoid, in angles (radians) of its own frame, the same for every rig whatever its rest pose. Rotations
+ * of the trunk: `lean` forwards, `turn` to its left, `tilt` to its right side.
  */
 export interface Pose {
   /** The whole body about the hips, as in falling. */

@@ -31,8 +31,8 @@ const ENOUGH = 0.5
 export type Applied = 'applied' | 'no_clip' | 'does_not_fit' | 'too_long'
 
 /**
- * Puts a clip of one file on the rig of another, in place of the clips that it has: between humanoids whatever their
- * bones are called and however they rest, else by the names of the bones.
+ * Applies a clip of one file to the rig of another, replacing the rig's clips. Humanoid rigs are matched whatever their
+ * bone names and rest poses; other rigs by bone names.
  */
 export function applyClip(document: Document, library: Document, name: string): Applied {
   const animation = findClip(library, name)
@@ -60,8 +60,9 @@ interface Pair {
 }
 
 /**
- * Each bone of the model makes the turn that the bone of its role makes, away from its rest in the world. Limbs are first
- * brought into the rest pose of the library, so that arms that hang and arms that are spread end alike.
+ * Each bone of the model makes the rotation that the bone of its role makes, relative to its rest pose in world space.
+ * Limbs are first brought into the rest pose of the library, so that arms that hang and arms that are spread end in the
+ * same pose.
  */
 function retarget(
   frames: Frames,
@@ -160,8 +161,8 @@ function collarOf({ hips, spine }: Humanoid, { upper }: Limb): Node | null {
 }
 
 /**
- * Where the hips go: as far as in the clip, in lengths of a leg. While it is the feet that carry the body, the lower one
- * is as high above the ground as it is there, though these legs bend otherwise.
+ * The translation of the hips: the same as in the clip, in units of leg length. While the feet carry the body, the
+ * lower foot is as high above the ground as in the clip, although these legs bend differently.
  */
 function hipsShift(
   pose: ClipPose,

@@ -17,9 +17,9 @@ import type { ArmPose, LegPose, Pose, Turn } from './presets.ts'
 import type { Posed, Skeleton, Turns } from './skeleton.ts'
 
 /**
- * Puts a humanoid rig into poses. Everything is worked out in the world, from the rest pose: a bone's turn there is put
- * before its rest rotation and then brought into its parent's frame. So it does not matter how a rig's bones are rolled
- * or which pose it rests in; and since only rotations change, but for the place of the hips, bones keep their lengths.
+ * Poses a humanoid rig. All rotations are computed in world space from the rest pose: a bone's rotation is applied
+ * before its rest rotation and then converted to its parent's frame. The roll of bones and the rest pose therefore do
+ * not matter. Only rotations change, apart from the position of the hips, so bones keep their lengths.
  */
 export class Rig {
   readonly #rest: Skeleton

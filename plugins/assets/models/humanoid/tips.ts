@@ -8,11 +8,11 @@ const OWN = 0.5
 const NEAR = 0.3
 
 /**
- * Where the last bone of a limb without foot or hand ends, at rest, in the world: where the skin that it moves ends, else
- * at the farthest joint that hangs on it, else as far away as it is from the bone before it.
+ * The end of the last bone of a limb without foot or hand, at rest, in world space: where its skin ends, else its
+ * farthest child joint, else as far away as it is from the bone before it.
  *
- * @param at where a node is at rest
- * @returns null when nothing shows it
+ * @param at position of a node at rest
+ * @returns null when none of these is known
  */
 export function tipOf({ upper, lower }: Limb, at: (node: Node) => Vector): Vector | null {
   const bone = lower ?? upper

@@ -4,13 +4,13 @@ interface Ticket {
 }
 
 /**
- * Opens the frame of a game for a player who is signed in here: a form posts a ticket into it, in a body and never in an
- * address, and the game's origin answers with a session of its own. Where the browser keeps no cookie in a frame, or
- * something stood between, the game's page asks for another ticket by message (clients/browser/frame/play-page.ts).
+ * Opens the frame of a game for a player who is signed in here. A form posts a ticket into it, in a body and never in
+ * an address, and the game's origin answers with its own session. Where the browser keeps no cookie in a frame, or the
+ * form did not reach the game, the game's page asks for another ticket by message (clients/browser/frame/play-page.ts).
  *
- * The ticket is fetched when it is needed: it is good for a minute, and a page may be brought back after hours.
+ * The ticket is fetched when it is needed: it is valid for a minute, and a page may be restored after hours.
  *
- * @param place `data-ticket`: the path that gives tickets; `data-src`: the game; `data-title` and `data-allow`
+ * @param place `data-ticket`: the path that issues tickets; `data-src`: the game; `data-title` and `data-allow`
  */
 export function openSignedIn(place: HTMLElement): HTMLIFrameElement {
   const { ticket: path = '', src = '', title = '', allow = '' } = place.dataset

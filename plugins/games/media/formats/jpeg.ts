@@ -6,8 +6,8 @@ const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf &&
 const isRestart = (marker: number): boolean => marker >= 0xd0 && marker <= 0xd7
 
 /**
- * Walks all segments and scans up to the end of the image. The pixels are not decoded, but every block of 8 × 8 takes
- * one bit of the scans at least, so that a small file can't say that it is a huge picture.
+ * Parses all segments and scans up to the end of the image. The pixels are not decoded, but every block of 8 × 8 takes
+ * at least one bit of the scans, so a small file can't claim huge dimensions.
  */
 export async function inspectJpeg(file: Buffer): Promise<Dimensions> {
   let frame: (Dimensions & { components: number }) | null = null
