@@ -102,10 +102,10 @@ async function mend(
   { ownerId, kind }: { ownerId: string; kind: string },
   counted: Counted,
 ): Promise<Difference[]> {
-  const noted = await em.findOne(StoredBytes, { ownerId, kind })
+  const noted = (await em.findOne(StoredBytes, { ownerId, kind }))?.bytes ?? 0
   const rows = await em.find(SharedBlob, { ownerId, kind }, { disableIdentityMap: true })
   const missing = new Map(counted.blobs)
-  let wrong = (noted?.bytes ?? 0) !== counted.bytes
+  let wrong = noted !== counted.bytes
   for (const { sha256, bytes, refs } of rows) {
     const right = missing.get(keyOf({ sha256, bytes }))
     missing.delete(keyOf({ sha256, bytes }))
@@ -122,5 +122,5 @@ async function mend(
   }
   if (!wrong && lacking.length === 0) return []
   await em.upsert(StoredBytes, { ownerId, kind, bytes: counted.bytes })
-  return [{ ownerId, kind, noted: noted?.bytes ?? 0, counted: counted.bytes }]
+  return [{ ownerId, kind, noted, counted: counted.bytes }]
 }
