@@ -79,7 +79,10 @@ export default definePlugin(
     app.jobs.handle<{ jobIds: string[] }>(REMOVE_FILES, ({ payload, signal }) =>
       retention.removeFiles(payload.jobIds, signal),
     )
-    app.quotas.kinds.set(STORED_KIND, storedJobs(app, retention))
+    app.quotas.kinds.set(
+      STORED_KIND,
+      storedJobs(app, (ownerId, id) => retention.remove(ownerId, id)),
+    )
     app.jobs.every(SWEEP, 24 * 3600, ({ signal }) => retention.sweep(signal))
     app.identity.deletion.cleanups.push(async (em, ownerId) => {
       await retention.clearOwner(em, ownerId)

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { StoredKind } from '../../quotas/index.ts'
 import type { Artifact } from '../schemas.ts'
-import type { Retention } from './retention.ts'
 
 /** The kind under which the files of Blender jobs count for their owners. */
 export const STORED_KIND = 'jobs'
@@ -13,8 +12,8 @@ interface Row {
   artifacts: string
 }
 
-/** What players keep as files of Blender jobs. */
-export function storedJobs(app: FastifyInstance, retention: Retention): StoredKind {
+/** What players keep as files of Blender jobs. @param remove removes one job of a player */
+export function storedJobs(app: FastifyInstance, remove: StoredKind['remove']): StoredKind {
   const read = async (ownerId: string) => {
     const jobs = await app.db.query<Row>(
       `select id, name, queued_at as "queuedAt", artifacts from blender_jobs
@@ -43,7 +42,7 @@ export function storedJobs(app: FastifyInstance, retention: Retention): StoredKi
           url: `${app.origins.studio}/blender/jobs/${id}`,
         }))
     },
-    remove: (ownerId, id) => retention.remove(ownerId, id),
+    remove,
   }
 }
 
