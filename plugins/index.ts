@@ -11,6 +11,7 @@ import games from './games/index.ts'
 import host from './host/index.ts'
 import jam from './jam/index.ts'
 import lan from './lan/index.ts'
+import moderation from './moderation/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
 import quotas from './quotas/index.ts'
@@ -31,6 +32,7 @@ export const plugins: Plugin[] = [
   ai,
   blender,
   host,
+  moderation,
   docs,
   lan,
   jam,

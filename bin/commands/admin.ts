@@ -1,20 +1,33 @@
-import type { Command } from 'commander'
+import { userInfo } from 'node:os'
+import { type Command, Option } from 'commander'
 import { systemClock } from '../../core/clock.ts'
+import type { Actor } from '../../core/data/audit.ts'
+import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import type { Role } from '../../core/http/auth.ts'
 import { configOf } from '../../core/plugin.ts'
-import type { AuthConfig, PasswordAuthentication, Players } from '../../plugins/oauth-idp/index.ts'
+import type { Suspensions } from '../../plugins/games/index.ts'
+import type { Administration, AuthConfig, PasswordAuthentication, Players } from '../../plugins/oauth-idp/index.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
 
 type CreateOptions = ConfigOptions & { email: string; name: string }
 type ResetOptions = ConfigOptions & { email: string }
+type RoleOptions = ConfigOptions & { email: string; role: Role }
+type SuspendOptions = ConfigOptions & { reason: string }
+type AuditOptions = ConfigOptions & { search?: string }
 
 export function configure(admin: Command, installation: Installation): void {
-  admin.description('Creates administrators and sets passwords, in a shell on the server.').addHelpText(
+  admin.description('Looks after accounts and games, in a shell on the server.').addHelpText(
     'after',
     `
 Examples:
   gameyard admin create --email ada@example.org --name Ada
-  gameyard admin reset-password --email ada@example.org`,
+  gameyard admin reset-password --email ada@example.org
+  gameyard admin role --email bob@example.org --role moderator
+  gameyard admin suspend pong --reason "Uses pictures of somebody else."
+  gameyard admin audit --search game.suspend
+
+Each of them leaves a row in the audit.`,
   )
   withConfigOptions(admin.command('create'))
     .summary('make an administrator')
@@ -35,12 +48,40 @@ Examples:
     .requiredOption('--email <address>', 'the email address of the account')
     .addHelpText('after', '\nExample:\n  gameyard admin reset-password --email ada@example.org')
     .action((options: ResetOptions) => resetPassword(options, installation))
+  withConfigOptions(admin.command('role'))
+    .summary('make somebody a moderator, an administrator or a player')
+    .description('Says what the owner of an account may do. A running server without a bus sees it within seconds.')
+    .requiredOption('--email <address>', 'the email address of the account')
+    .addOption(
+      new Option('--role <role>', 'the new role').choices(['player', 'moderator', 'admin']).makeOptionMandatory(),
+    )
+    .addHelpText('after', '\nExample:\n  gameyard admin role --email bob@example.org --role moderator')
+    .action((options: RoleOptions) => setRole(options, installation))
+  withConfigOptions(admin.command('suspend'))
+    .summary('suspend a game')
+    .description('Suspends a game: nobody can play it. A running server without a bus sees it within seconds.')
+    .argument('<game>', 'slug or id')
+    .requiredOption('--reason <text>', 'what its maker reads')
+    .addHelpText('after', '\nExample:\n  gameyard admin suspend pong --reason "Uses pictures of somebody else."')
+    .action((game: string, options: SuspendOptions) => suspend(game, options, installation))
+  withConfigOptions(admin.command('lift'))
+    .summary('lift the suspension of a game')
+    .description('Lets players into a suspended game again. A running server without a bus sees it within seconds.')
+    .argument('<game>', 'slug or id')
+    .addHelpText('after', '\nExample:\n  gameyard admin lift pong')
+    .action((game: string, options: ConfigOptions) => lift(game, options, installation))
+  withConfigOptions(admin.command('audit'))
+    .summary('print what the staff did')
+    .description('Prints every action of administrators, moderators and this command as JSON lines, newest first.')
+    .option('--search <text>', 'an id, an action such as game.suspend, or part of a reason')
+    .addHelpText('after', '\nExample:\n  gameyard admin audit --search game.suspend > audit.jsonl')
+    .action((options: AuditOptions) => printAudit(options, installation))
 }
 
 async function create({ email, name, ...options }: CreateOptions, installation: Installation): Promise<void> {
   await withAccounts(options, installation, async ({ players }) => {
     const password = await newPassword()
-    const player = await players.createAdmin({ email, name, password })
+    const player = await players.createAdmin({ email, name, password }, commandActor())
     console.log(`${player.name} (${player.email}) is an administrator now.`)
   })
 }
@@ -48,21 +89,86 @@ async function create({ email, name, ...options }: CreateOptions, installation: 
 async function resetPassword({ email, ...options }: ResetOptions, installation: Installation): Promise<void> {
   await withAccounts(options, installation, async ({ passwords }) => {
     const password = await newPassword()
-    const player = await passwords.reset(email, password)
+    const player = await passwords.reset(email, password, commandActor())
     console.log(`${player.name} (${player.email}) has a new password and is signed out everywhere.`)
   })
 }
+
+async function setRole({ email, role, ...options }: RoleOptions, installation: Installation): Promise<void> {
+  await withAccounts(options, installation, async ({ players, administration }) => {
+    const player = await players.findByEmail(email)
+    if (!player) throw new NotFound('player')
+    await administration.setRole(player.id, role, commandActor())
+    console.log(`${player.name} (${player.email}) has the role ${role} now.`)
+  })
+}
+
+async function suspend(
+  game: string,
+  { reason, ...options }: SuspendOptions,
+  installation: Installation,
+): Promise<void> {
+  if (reason.trim() === '') throw new InvalidRequest('Say why with --reason: the maker of the game reads it.')
+  await withSuspensions(options, installation, async (suspensions) => {
+    const { title, url } = await suspensions.suspend(game, reason, commandActor())
+    console.log(`${title} (${url}) is suspended.`)
+  })
+}
+
+async function lift(game: string, options: ConfigOptions, installation: Installation): Promise<void> {
+  await withSuspensions(options, installation, async (suspensions) => {
+    const { title, url } = await suspensions.lift(game, commandActor())
+    console.log(`${title} (${url}) can be played again.`)
+  })
+}
+
+async function printAudit({ search, ...options }: AuditOptions, { version }: Installation): Promise<void> {
+  const [{ withDatabase }, { exportAudit }] = await Promise.all([
+    import('../open-database.ts'),
+    import('../../core/data/audit.ts'),
+  ])
+  const loaded = await loadProgramConfig(options)
+  await withDatabase(loaded, { name: 'admin', version }, async ({ db }) => {
+    for await (const lines of exportAudit(db, search)) process.stdout.write(lines)
+  })
+}
+
+/** Who types the command, as the audit names them. */
+const commandActor = (): Actor => ({ id: userInfo().username, role: 'command' })
 
 async function newPassword(): Promise<string> {
   const { readPassword } = await import('../password.ts')
   return readPassword()
 }
 
+/** What suspends the games of the configured database. */
+async function withSuspensions(
+  options: ConfigOptions,
+  { version }: Installation,
+  work: (suspensions: Suspensions) => Promise<void>,
+): Promise<void> {
+  const [{ withDatabase }, { GameLookup, Suspensions }, { Origins }] = await Promise.all([
+    import('../open-database.ts'),
+    import('../../plugins/games/index.ts'),
+    import('../../core/origins/origins.ts'),
+  ])
+  const loaded = await loadProgramConfig(options)
+  const clock = systemClock
+  await withDatabase(loaded, { name: 'admin', version }, async ({ db, events }) => {
+    const games = new GameLookup({ db, clock, events, origins: new Origins(loaded.config) })
+    await work(new Suspensions({ db, clock }, games))
+  })
+}
+
 /** The accounts of the configured database, without the platform around them: it may run meanwhile or not. */
 async function withAccounts(
   options: ConfigOptions,
   { version }: Installation,
-  work: (accounts: { players: Players; passwords: PasswordAuthentication }) => Promise<void>,
+  work: (accounts: {
+    players: Players
+    passwords: PasswordAuthentication
+    administration: Administration
+  }) => Promise<void>,
 ): Promise<void> {
   const [{ withDatabase }, oauthIdp, { RateLimiter }, { createLog }] = await Promise.all([
     import('../open-database.ts'),
@@ -80,6 +186,7 @@ async function withAccounts(
     const around = { ...context, ...auth, db, events, rateLimiter, hasher, portalUrl }
     const players = new oauthIdp.Players(around)
     const passwords = new oauthIdp.PasswordAuthentication({ ...around, players, signInAttemptsPerMinute: 1 })
-    await work({ players, passwords })
+    const administration = new oauthIdp.Administration({ ...around, players })
+    await work({ players, passwords, administration })
   })
 }

@@ -1,3 +1,4 @@
+import { AuditRow, auditMigrations } from '../data/audit.ts'
 import { Database, type DatabaseDriver, type DatabaseOptions } from '../data/database.ts'
 import { keyRingMigrations } from '../data/key-rings.ts'
 import type { Migration } from '../data/migrations.ts'
@@ -17,12 +18,13 @@ export const connectDatabase = (driver: DatabaseDriver, plugins: Plugin[], conte
   Database.connect(driver, { ...schemaOf(plugins), ...context })
 
 const schemaOf = (plugins: Plugin[]) => ({
-  entities: [BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],
+  entities: [AuditRow, BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],
   migrations: migrationsOf(plugins),
 })
 
 /** The migrations of the kernel and all plugins, in no order. */
 export const migrationsOf = (plugins: Plugin[]): Migration[] => [
+  ...auditMigrations,
   ...jobMigrations,
   ...idempotencyMigrations,
   ...keyRingMigrations,

@@ -1,9 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import type { Actor } from '../data/audit.ts'
 import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
 import type { Origins } from '../origins/origins.ts'
 
 /** The kinds of credential; a token of one kind is never taken for another. */
 export type PrincipalKind = 'session' | 'api-token' | 'cli-token' | 'oauth-token'
+
+/** What a player may do on this server beyond their own things. A moderator is less than an administrator. */
+export type Role = 'player' | 'moderator' | 'admin'
+/** Whoever looks after this server. */
+export type StaffRole = Exclude<Role, 'player'>
 
 /** The player as pages show them. */
 export interface Viewer {
@@ -11,6 +17,7 @@ export interface Viewer {
   name: string
   imageUrl: string | null
   isAdmin: boolean
+  role: Role
 }
 
 /** The caller, and the one credential of the request. */
@@ -64,6 +71,11 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     auth?: AuthRule
+    /**
+     * The least role that the caller's session must have. It is asked before the body is read and anew each time: who
+     * is no administrator any more is out at once. Every such route that changes something leaves a row in the audit.
+     */
+    role?: StaffRole
     /** Refuses requests from other origins although no session is needed: sign-in forms and the like. */
     sameOrigin?: boolean
     /** Answers are pages: errors too are shown as pages, and whoever is not signed in is sent to sign in. */
@@ -118,21 +130,22 @@ export function callerOf(request: FastifyRequest): Principal {
   return request.principal
 }
 
-/**
- * An `onRequest` hook of pages for administrators. It runs before the body is read, and checks the role at every
- * request, so that a revoked role takes effect at once.
- *
- * @throws Forbidden
- */
-export async function requireAdmin(request: FastifyRequest): Promise<void> {
-  if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This page is for administrators.')
+/** The caller of a route that needs a role, as the audit names them. */
+export function actorOf(request: FastifyRequest): Actor {
+  const { playerId, viewer } = callerOf(request)
+  return { id: playerId, role: viewer?.role === 'admin' ? 'admin' : 'moderator' }
 }
 
-/** The options of a page for administrators: the session is checked before the body is read. */
+/** The options of a page for administrators. */
 export const adminPage = {
-  config: { auth: 'session', page: true },
+  config: { auth: 'session', page: true, role: 'admin' },
   constraints: { origin: 'portal' },
-  onRequest: requireAdmin,
+} as const
+
+/** The options of a page for moderators and administrators. */
+export const staffPage = {
+  config: { auth: 'session', page: true, role: 'moderator' },
+  constraints: { origin: 'portal' },
 } as const
 
 /** Turns each route's `auth` into a check that runs before the body is parsed. */
@@ -169,6 +182,8 @@ export class Auth {
     const demand = authRequirementOf(rule)
     const guards: onRequestHookHandler[] = []
     if (demand.kinds.length) guards.push(asHook((request) => this.#identify(request, demand)))
+    const role = route.config?.role
+    if (role) guards.push(asHook((request) => mustHaveRole(request, role)))
     if (route.config?.sameOrigin) guards.push(asHook((request) => this.#mustBeSameOrigin(request)))
     if (guards.length) route.onRequest = [...guards, ...[route.onRequest ?? []].flat()]
   }
@@ -245,6 +260,13 @@ function accepted(bearer: Principal | null, { kinds }: AuthRequirement): Princip
       ? 'This address takes a browser session, not a token.'
       : 'This address does not take this kind of token.',
   )
+}
+
+/** @throws Forbidden */
+function mustHaveRole(request: FastifyRequest, role: StaffRole): void {
+  const has = callerOf(request).viewer?.role
+  if (has === 'admin' || (has === 'moderator' && role === 'moderator')) return
+  throw new Forbidden(`This is for ${role === 'admin' ? '' : 'moderators and '}administrators.`)
 }
 
 /** A check as a hook that goes on at once unless the check has to wait: most know their answer already. */

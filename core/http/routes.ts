@@ -3,7 +3,7 @@ import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastif
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { StartupError } from '../errors.ts'
 import type { Origin } from '../origins/origins.ts'
-import { type AuthRule, authRequirementOf, type PrincipalKind } from './auth.ts'
+import { type AuthRule, authRequirementOf, type PrincipalKind, type StaffRole } from './auth.ts'
 import type { UploadRule } from './uploads.ts'
 
 /** A group of routes: parameters, query and body are typed by the schemas. */
@@ -18,6 +18,8 @@ export interface RouteEntry {
   /** The kinds of principal it accepts; empty for `none`. */
   accepts: readonly PrincipalKind[]
   page: boolean
+  /** The least role of its caller; null where none is needed. */
+  role: StaffRole | null
   /** Of a long body; null for a route whose body is short, and has its time by core/http/request-rules.ts. */
   upload: UploadRule | null
 }
@@ -64,8 +66,8 @@ export class RouteTable {
       }
       router.on(method as HTTPMethod, route.url, () => {}, { serves: route.config?.serves })
       const { kinds } = authRequirementOf(auth)
-      const { page = false, upload = null } = route.config ?? {}
-      this.entries.push({ method, url: route.url, origin, auth, accepts: kinds, page, upload })
+      const { page = false, upload = null, role = null } = route.config ?? {}
+      this.entries.push({ method, url: route.url, origin, auth, accepts: kinds, page, role, upload })
     }
   }
 

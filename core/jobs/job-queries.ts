@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { PROGRAM, recordAction } from '../data/audit.ts'
 import type { Database } from '../data/database.ts'
 import { type JobState, PERIODIC_KEY } from './job-entities.ts'
 
@@ -56,12 +57,15 @@ export async function readJobs(db: Database): Promise<QueuedJob[]> {
 }
 
 /** Tries a job that failed for good once more. @returns whether there was one */
-export async function retryJob(db: Database, clock: Clock, id: string): Promise<boolean> {
-  const rows = await db.execute(
-    "update background_jobs set state = 'queued', due_at = ?, attempts = 0 where id = ? and state = 'failed'",
-    [clock.now(), id],
-  )
-  return rows > 0
+export function retryJob(db: Database, clock: Clock, id: string, by = PROGRAM): Promise<boolean> {
+  return db.groupCommit(async (statements) => {
+    const rows = await statements.execute(
+      "update background_jobs set state = 'queued', due_at = ?, attempts = 0 where id = ? and state = 'failed'",
+      [clock.now(), id],
+    )
+    if (rows > 0) await recordAction(statements, clock, { by, action: 'job.retry', target: { kind: 'job', id } })
+    return rows > 0
+  })
 }
 
 /** Whether a job is periodic. */

@@ -11,7 +11,7 @@ export type LogMixin = (fields: object, level: number, logger: Logger) => object
  *
  * Without a destination the log goes to standard output, several lines a write: a system call for each line would cost
  * more than everything else that a small request needs. Waiting lines are written after `FLUSH_MS` at the latest, and
- * at exit.
+ * at exit. Writes are synchronous: one that a thread has under way at exit would come after the last lines, or never.
  *
  * @param tail keeps the last lines
  */
@@ -36,7 +36,7 @@ export function createLog(
       res: (reply: { statusCode?: number }) => ({ status: reply.statusCode }),
     },
   }
-  const sink = destination ?? gathering(pino.destination({ sync: false }))
+  const sink = destination ?? gathering(pino.destination({ sync: true }))
   return pino(options, tail?.through(sink) ?? sink)
 }
 

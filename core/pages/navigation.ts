@@ -1,3 +1,4 @@
+import type { Role, StaffRole } from '../http/auth.ts'
 import { Avatar } from './collections.ts'
 import { type Content, html, type View } from './html.ts'
 import { Icon, Mark } from './icons.ts'
@@ -17,6 +18,8 @@ export interface NavigationEntry {
   order: number
   /** The step changes something (sign out): a form with one button instead of a link. */
   method?: 'post'
+  /** Of the place `host`: the least role that the page takes; default `admin`. */
+  role?: StaffRole
   /** A key that leads there after `g`, for those who use the keyboard; one of a kind. */
   key?: string
 }
@@ -41,7 +44,7 @@ interface NavigationProps {
   entries: readonly NavigationEntry[]
   /** `href` of the entry that the page belongs to. */
   current: string | undefined
-  user: { name: string; imageUrl: string | null; isAdmin: boolean } | null | undefined
+  user: { name: string; imageUrl: string | null; role: Role } | null | undefined
   /** Makes a path an address that also works from another origin. */
   address: (href: string) => string
 }
@@ -50,8 +53,13 @@ interface NavigationProps {
 export function Navigation({ siteName, entries, current, user, address }: NavigationProps): View {
   const at = (place: NavigationEntry['place']) =>
     entries.filter((entry) => entry.place === place).sort((a, b) => a.order - b.order)
-  const areas = AREAS.filter(({ place }) => place !== 'host' || user?.isAdmin)
-    .map((area) => ({ ...area, entries: at(area.place) }))
+  const moderates = user?.role === 'moderator'
+  const areas = AREAS.filter(({ place }) => place !== 'host' || user?.role === 'admin' || moderates)
+    .map((area) => ({
+      ...area,
+      label: area.place === 'host' && moderates ? 'Moderate' : area.label,
+      entries: at(area.place).filter(({ role }) => area.place !== 'host' || !moderates || role === 'moderator'),
+    }))
     .filter((area) => area.entries.length > 0)
   const area = areas.find((candidate) => candidate.entries.some(({ href }) => href === current))
   const bar = [

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
+import type { Role } from '../http/auth.ts'
 import type { BrowserFiles } from './browser-files.ts'
 import { type Content, classes, html, type Tone, type View } from './html.ts'
 import { Icon } from './icons.ts'
@@ -12,6 +13,7 @@ export interface Viewer {
   name: string
   imageUrl: string | null
   isAdmin: boolean
+  role: Role
 }
 
 /** The data of the site that every page shows. The kernel decorates the app with it, as `app.site`. */
@@ -133,7 +135,7 @@ function aroundFor(
   user: Viewer | null | undefined,
   current: string | undefined,
 ): Around {
-  const who = user && [user.name, user.imageUrl, user.isAdmin]
+  const who = user && [user.name, user.imageUrl, user.role]
   const key = JSON.stringify([base, current, site.navigation.length, who])
   const known = around.get(key)
   if (known) return known

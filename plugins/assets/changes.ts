@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
+import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
 import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
@@ -53,10 +54,14 @@ export class Changes {
   }
 
   /** @param curated an administrator vouches for it: it stays as it is, and public  @throws NotFound, Conflict */
-  async curate(idOrSlug: string, curated: boolean): Promise<AssetRecord> {
+  async curate(idOrSlug: string, curated: boolean, by = PROGRAM): Promise<AssetRecord> {
     const { id } = await this.#assets.get(idOrSlug)
-    await this.#change(id, async (_em, row) => {
+    await this.#change(id, async (em, row) => {
       if (curated && row.visibility === 'private') throw new Conflict('Only a public asset can be curated.')
+      await recordAction(em, this.#parts.clock, {
+        ...{ by, action: curated ? 'asset.curate' : 'asset.release', target: { kind: 'asset', id } },
+        ...{ before: { curated: row.curated }, after: { curated } },
+      })
       row.curated = curated
     })
     return this.#assets.get(id)

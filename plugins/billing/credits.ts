@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { type Actor, recordAction } from '../../core/data/audit.ts'
 import type { Parameter, Statements } from '../../core/data/database.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId } from '../../core/ids.ts'
@@ -101,14 +102,14 @@ export class Credits {
   /**
    * Adds credits, or with a negative amount removes them.
    *
-   * @param options `key` names the cause: a second grant with the same key changes nothing
+   * @param options `by`: the acting member of staff; `key` names the cause: a second grant with the same key changes nothing
    * @returns the new balance
    * @throws InsufficientCredits when more would be removed than is available
    */
   async grant(
     playerId: string,
     amount: number,
-    options: { kind: EntryKind; description: string; key: string },
+    { by, ...options }: { kind: EntryKind; description: string; key: string; by?: Actor },
   ): Promise<Balance> {
     const { db, clock } = this.#parts
     return db.groupCommit(async (statements) => {
@@ -117,7 +118,15 @@ export class Credits {
       if (available + amount < 0)
         throw new InsufficientCredits(-amount, available).with({ body: { balance: available, required: -amount } })
       await ledger.enter(statements, { playerId, amount, ...options }, clock.now())
-      return plain(await ledger.read(statements, playerId))
+      const balance = plain(await ledger.read(statements, playerId))
+      // Sent twice it grants once, and says so once.
+      if (by && balance.available !== available) {
+        await recordAction(statements, clock, {
+          ...{ by, action: 'credits.grant', target: { kind: 'player', id: playerId }, reason: options.description },
+          ...{ before: { available }, after: { available: balance.available } },
+        })
+      }
+      return balance
     })
   }
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { isPlatformError } from '../../core/errors.ts'
-import { callerOf, requireAdmin } from '../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { randomText } from '../../core/ids.ts'
 import { renderPage } from '../../core/pages/index.ts'
@@ -53,18 +53,16 @@ export const pages: Routes = async (app) => {
     return reply.redirect(url, 303)
   })
 
-  const admin = { ...own, onRequest: requireAdmin }
-
   app.get(
     '/admin/credits',
-    { ...admin, schema: { querystring: Type.Object({ done: Type.Optional(Type.String()) }) } },
+    { ...adminPage, schema: { querystring: Type.Object({ done: Type.Optional(Type.String()) }) } },
     async (request, reply) =>
       grantPage(request, reply, BLANK, request.query.done === undefined ? null : 'The credits are on the account.'),
   )
 
   app.post(
     '/admin/credits',
-    { ...admin, schema: { body: Type.Object({ player: Text, amount: Text, description: Text, key: Text }) } },
+    { ...adminPage, schema: { body: Type.Object({ player: Text, amount: Text, description: Text, key: Text }) } },
     async (request, reply) => {
       const { player, amount, description, key } = request.body
       const found = (await app.identity.administration.list({ q: player, limit: 100 })).players.find(
@@ -82,7 +80,12 @@ export const pages: Routes = async (app) => {
         // Sent twice, the form grants once.
         const once = `grant/${callerOf(request).playerId}/${key.slice(0, 40)}`
         const kind = credits > 0 ? 'grant' : 'adjustment'
-        await app.credits.grant(found.id, credits, { kind, description: description.trim(), key: once })
+        await app.credits.grant(found.id, credits, {
+          kind,
+          description: description.trim(),
+          key: once,
+          by: actorOf(request),
+        })
       } catch (error) {
         if (!isPlatformError(error) || error.statusCode !== 402) throw error
         return grantPage(request, reply, { ...form, problems: { amount: 'The player does not have that many.' } })

@@ -1,4 +1,5 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Game } from '../games/index.ts'
 import { type AddressFound, DomainDns } from './dns.ts'
@@ -98,8 +99,11 @@ export class DnsChecks {
   }
 
   /** Takes a domain from its game. */
-  async remove({ id, gameId, provedName }: GameDomain): Promise<void> {
-    await this.#parts.db.em().nativeDelete(GameDomain, { id })
+  async remove({ id, gameId, provedName }: GameDomain, also?: (em: SqlEntityManager) => Promise<void>): Promise<void> {
+    await this.#parts.db.transaction(async (em) => {
+      await em.nativeDelete(GameDomain, { id })
+      await also?.(em)
+    })
     if (provedName != null) await this.announce(gameId)
   }
 

@@ -1,4 +1,5 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core'
+import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId, randomText } from '../../core/ids.ts'
@@ -144,10 +145,13 @@ export class Domains {
   }
 
   /** Takes any domain away. @throws NotFound */
-  async removeById(id: string): Promise<string> {
+  async removeById(id: string, by = PROGRAM): Promise<string> {
     const row = await this.#parts.db.em().findOne(GameDomain, { id })
     if (!row) throw new NotFound('domain')
-    await this.checks.remove(row)
+    await this.checks.remove(row, async (em) => {
+      const before = { name: row.name, game: row.gameId }
+      await recordAction(em, this.#parts.clock, { by, action: 'domain.remove', target: { kind: 'domain', id }, before })
+    })
     return row.name
   }
 

@@ -34,14 +34,17 @@ export type GamesParts = Pick<
   | 'site'
 >
 
+/** What finding needs: a command of the shell has no more. */
+export type LookupParts = Pick<GamesParts, 'db' | 'clock' | 'events' | 'origins'>
+
 /** Finds games, and announces their changes. */
 export class GameLookup {
   /** Whether a deploy of a game is served as a preview; the plugin that owns deploys says so, and until then none is. */
   hasPreview: (gameId: string, short: string) => Promise<boolean> = async () => false
-  readonly #parts: GamesParts
+  readonly #parts: LookupParts
   readonly #bySlug: TtlCache<Game>
 
-  constructor(parts: GamesParts) {
+  constructor(parts: LookupParts) {
     this.#parts = parts
     this.#bySlug = new TtlCache(parts.clock)
     parts.events.on('game.changed', ({ slug, previousSlug }) => {

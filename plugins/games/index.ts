@@ -24,9 +24,11 @@ import { registerScheduledTasks } from './scheduled-tasks.ts'
 export { portsOfGames } from './addresses/ports.ts'
 export type { GameColumn, GameTab, OwnerStat, SettingsPage } from './dashboard.ts'
 export { Suspended } from './errors.ts'
+export { GameLookup } from './game-lookup.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export type { Game } from './schemas.ts'
+export { REASON_LENGTH, Suspensions } from './suspension.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -74,7 +76,7 @@ export default definePlugin(
     app.site.navigation.push(
       { label: 'Play', href: '/catalog', place: 'main', order: 10, key: 'p' },
       { label: 'My games', href: '/games', place: 'make', order: 10, key: 'm' },
-      { label: 'Games', href: '/admin/games', place: 'host', order: 20 },
+      { label: 'Games', href: '/admin/games', place: 'host', order: 20, role: 'moderator' },
       { label: 'My page', href: '/players/me', place: 'account', order: 5 },
     )
     contributeCounts(app)

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../core/clock.ts'
+import { type Actor, PROGRAM, recordAction } from '../../core/data/audit.ts'
 import type { Database } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
 import { GameRow } from './entities.ts'
@@ -19,6 +20,11 @@ interface FoundGames {
   mustOwn(playerId: string, idOrSlug: string): Promise<Game>
   announce(game: Pick<Game, 'id' | 'slug'>): Promise<void>
 }
+
+type State = Pick<GameRow, 'suspendedAt' | 'suspensionReason' | 'appeal'>
+const STATE = ['suspendedAt', 'suspensionReason', 'appeal'] as const
+/** Tells every node of a change that is committed. */
+type Announce = () => Promise<void>
 
 interface SuspensionParts {
   db: Database
@@ -45,19 +51,28 @@ export class Suspensions {
    * @param reason what its owner reads
    * @throws NotFound
    */
-  suspend(idOrSlug: string, reason: string): Promise<Game> {
-    return this.#set(idOrSlug, {
-      ...{
-        suspendedAt: this.#parts.clock.now(),
-        suspensionReason: reason.trim().slice(0, REASON_LENGTH),
-        appeal: null,
-      },
-    })
+  async suspend(idOrSlug: string, reason: string, by = PROGRAM): Promise<Game> {
+    const { id } = await this.#games.get(idOrSlug)
+    await (await this.#parts.db.transaction((em) => this.suspendIn(em, id, { reason, by })))()
+    return this.#games.get(id)
+  }
+
+  /** The same within the caller's transaction. @returns tells every node; to be called after the transaction */
+  suspendIn(em: SqlEntityManager, id: string, { reason, by }: { reason: string; by: Actor }): Promise<Announce> {
+    const suspensionReason = reason.trim().slice(0, REASON_LENGTH)
+    return this.#set(em, id, { suspendedAt: this.#parts.clock.now(), suspensionReason, appeal: null }, by)
   }
 
   /** Lets players in again. A game that is not suspended stays as it is. @throws NotFound */
-  lift(idOrSlug: string): Promise<Game> {
-    return this.#set(idOrSlug, { suspendedAt: null, suspensionReason: null, appeal: null })
+  async lift(idOrSlug: string, by = PROGRAM): Promise<Game> {
+    const { id } = await this.#games.get(idOrSlug)
+    await (await this.#parts.db.transaction((em) => this.liftIn(em, id, by)))()
+    return this.#games.get(id)
+  }
+
+  /** The same within the caller's transaction. @returns tells every node; to be called after the transaction */
+  liftIn(em: SqlEntityManager, id: string, by: Actor): Promise<Announce> {
+    return this.#set(em, id, { suspendedAt: null, suspensionReason: null, appeal: null }, by)
   }
 
   /**
@@ -93,11 +108,19 @@ export class Suspensions {
     }
   }
 
-  async #set(idOrSlug: string, changes: Pick<GameRow, 'suspendedAt' | 'suspensionReason' | 'appeal'>): Promise<Game> {
-    const { id } = await this.#games.get(idOrSlug)
-    const rows = await this.#parts.db.em().nativeUpdate(GameRow, { id, deletedAt: null }, changes)
-    if (rows === 0) throw new NotFound('game')
-    return this.#announced(id)
+  async #set(em: SqlEntityManager, id: string, changes: State, by: Actor): Promise<Announce> {
+    const before = await em.findOne(GameRow, { id, deletedAt: null }, { fields: ['slug', ...STATE] })
+    if (!before) throw new NotFound('game')
+    await em.nativeUpdate(GameRow, { id }, changes)
+    await recordAction(em, this.#parts.clock, {
+      by,
+      action: changes.suspendedAt ? 'game.suspend' : 'game.lift',
+      target: { kind: 'game', id },
+      reason: changes.suspensionReason ?? null,
+      before: { suspended: before.suspensionReason ?? null, appeal: before.appeal ?? null },
+      after: { suspended: changes.suspensionReason ?? null },
+    })
+    return () => this.#games.announce({ id, slug: before.slug })
   }
 
   async #announced(id: string): Promise<Game> {

@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
@@ -31,6 +32,14 @@ const CATEGORIES = ['Overall', 'Fun', 'Looks']
 /** Room lists are asked of other nodes too; many look at the page, and a moment's age is fine. */
 const ROOMS_MS = 2000
 
+type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOpen' | 'revealed'
+
+/** What the audit says of a jam. */
+const stateOf = ({ title, theme, categories, submissionsOpen, votingOpen, revealed }: Pick<JamRow, StateKey>) => ({
+  ...{ title, theme, submissionsOpen, votingOpen, revealed },
+  categories: JSON.stringify(categories),
+})
+
 /** The jam: games that take part, votes, results. There is one at a time; a new one takes the place of the last. */
 export class Jams {
   readonly #parts: Parts
@@ -48,7 +57,7 @@ export class Jams {
   }
 
   /** Begins a jam, with submissions open. The one before is over. */
-  async create({ title, theme = '', categories = CATEGORIES }: NewJam): Promise<Jam> {
+  async create({ title, theme = '', categories = CATEGORIES }: NewJam, by = PROGRAM): Promise<Jam> {
     const { db, clock } = this.#parts
     const createdAt = clock.now()
     const row = {
@@ -62,7 +71,11 @@ export class Jams {
       createdAt,
       updatedAt: createdAt,
     }
-    await db.em().insert(JamRow, row)
+    await db.transaction(async (em) => {
+      await em.insert(JamRow, row)
+      const target = { kind: 'jam', id: row.id } as const
+      await recordAction(em, clock, { by, action: 'jam.begin', target, after: stateOf(row) })
+    })
     return toJam(row)
   }
 
@@ -73,11 +86,12 @@ export class Jams {
    * @throws StillVoting, ResultsShown: voting and results exclude each other
    * @throws CategoriesFixed once somebody has voted
    */
-  async change(changes: JamChanges): Promise<Jam> {
+  async change(changes: JamChanges, by = PROGRAM): Promise<Jam> {
     const { db, clock } = this.#parts
     const steps = changes.revealed ? await this.#steps() : 0
     return db.transaction(async (em) => {
       const row = await mustBeOn(em, LockMode.PESSIMISTIC_WRITE)
+      const before = stateOf(row)
       const { title, theme, categories, submissionsOpen, votingOpen, revealed } = changes
       if (title !== undefined) row.title = title.trim()
       if (theme !== undefined) row.theme = theme.trim()
@@ -88,6 +102,8 @@ export class Jams {
       if (row.votingOpen && row.revealed > 0) throw revealed ? new StillVoting() : new ResultsShown()
       row.updatedAt = clock.now()
       await em.flush()
+      const target = { kind: 'jam', id: row.id } as const
+      await recordAction(em, clock, { by, action: 'jam.change', target, before, after: stateOf(row) })
       return toJam(row)
     })
   }
@@ -123,7 +139,7 @@ export class Jams {
    * @throws NotFound when it does not take part, or is another's; SubmissionsClosed
    */
   async withdraw(playerId: string, gameIdOrSlug: string, { organiser }: { organiser: boolean }): Promise<void> {
-    const { db, games } = this.#parts
+    const { db, clock, games } = this.#parts
     const game = await games.get(gameIdOrSlug)
     if (!organiser && game.ownerId !== playerId) throw new NotFound('entry')
     await db.transaction(async (em) => {
@@ -132,6 +148,9 @@ export class Jams {
       const entry = { jamId: jam.id, gameId: game.id }
       if ((await em.nativeDelete(JamEntryRow, entry)) === 0) throw new NotFound('entry')
       await em.nativeDelete(JamVoteRow, entry)
+      if (game.ownerId === playerId) return
+      const by = { id: playerId, role: 'admin' } as const
+      await recordAction(em, clock, { by, action: 'jam.withdraw', target: { kind: 'game', id: game.id } })
     })
   }
 

@@ -1,17 +1,16 @@
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
 import { isPlatformError } from '../../core/errors.ts'
-import { callerOf } from '../../core/http/auth.ts'
+import { actorOf, callerOf } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { renderPage } from '../../core/pages/index.ts'
 import { JamPage, NoJamPage } from './jam-page.ts'
 import { ResultsPage } from './results-page.ts'
-import { requireOrganiser } from './routes.ts'
 
 const constraints = { origin: 'portal' } as const
 const open = { config: { auth: 'optional', page: true }, constraints } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
-const organises = { ...own, onRequest: requireOrganiser } as const
+const organises = { ...own, config: { ...own.config, role: 'admin' } } as const
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }))
 const Query = Type.Object({ done: Text, trouble: Text })
@@ -75,13 +74,13 @@ export const pages: Routes = async (app) => {
 
   app.post('/jam', { ...organises, schema: { body: Settings } }, async (request, reply) =>
     act(reply, 'begun', async () => {
-      await app.jams.create(settingsOf(request.body))
+      await app.jams.create(settingsOf(request.body), actorOf(request))
     }),
   )
 
   app.post('/jam/settings', { ...organises, schema: { body: Settings } }, async (request, reply) =>
     act(reply, 'saved', async () => {
-      await app.jams.change(settingsOf(request.body))
+      await app.jams.change(settingsOf(request.body), actorOf(request))
     }),
   )
 
@@ -91,7 +90,7 @@ export const pages: Routes = async (app) => {
     const { what, to } = request.body
     const on = to === 'open'
     return act(reply, `${what}-${on ? 'open' : 'closed'}`, async () => {
-      await app.jams.change(what === 'submissions' ? { submissionsOpen: on } : { votingOpen: on })
+      await app.jams.change(what === 'submissions' ? { submissionsOpen: on } : { votingOpen: on }, actorOf(request))
     })
   })
 
@@ -99,7 +98,7 @@ export const pages: Routes = async (app) => {
     '/jam/results',
     { ...organises, schema: { body: Type.Object({ revealed: Type.String({ pattern: '^\\d{1,4}$' }) }) } },
     async (request, reply) => {
-      await app.jams.change({ revealed: Number(request.body.revealed) })
+      await app.jams.change({ revealed: Number(request.body.revealed) }, actorOf(request))
       return reply.redirect('/jam/results', 303)
     },
   )

@@ -1,7 +1,6 @@
-import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { Forbidden, NotFound } from '../../core/errors.ts'
-import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import { NotFound } from '../../core/errors.ts'
+import { actorOf, callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { GameChoice, Jam, JamAnswer, JamChanges, NewJam, Results, Votes } from './schemas.ts'
 
@@ -9,12 +8,8 @@ const constraints = { origin: 'portal' } as const
 const accepts = TOKENS_AND_SESSION
 const submits = { auth: { scope: 'games:write', accepts } } as const
 const player = { auth: 'session' } as const
+const organiser = { auth: 'session', role: 'admin' } as const
 const tags = ['jam']
-
-/** Before the body is read: who organises is an administrator. */
-export async function requireOrganiser(request: FastifyRequest): Promise<void> {
-  if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('Only an administrator organises the jam.')
-}
 
 const GameParams = Type.Object({ gameId: Type.String({ maxLength: 63, description: 'Id or slug of the game.' }) })
 const CategoryParams = Type.Object({ categoryId: Type.String({ maxLength: 40 }) })
@@ -49,9 +44,8 @@ export const routes: Routes = async (app) => {
   app.post(
     '/api/jam',
     {
-      config: player,
+      config: organiser,
       constraints,
-      onRequest: requireOrganiser,
       schema: {
         summary: 'Begin a jam, in place of the last one (administrators)',
         tags,
@@ -61,16 +55,15 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) => {
       reply.code(201)
-      return app.jams.create(request.body)
+      return app.jams.create(request.body, actorOf(request))
     },
   )
 
   app.patch(
     '/api/jam',
     {
-      config: player,
+      config: organiser,
       constraints,
-      onRequest: requireOrganiser,
       schema: {
         summary: 'Open and close submissions and voting, reveal results (administrators)',
         tags,
@@ -78,7 +71,7 @@ export const routes: Routes = async (app) => {
         response: { 200: Jam },
       },
     },
-    async (request) => app.jams.change(request.body),
+    async (request) => app.jams.change(request.body, actorOf(request)),
   )
 
   app.post(

@@ -125,7 +125,7 @@ export class Identity {
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
     this.upstream = new Upstream({ ...around, players, tokens, providers })
     this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })
-    this.administration = new Administration({ ...around, players, tokens })
+    this.administration = new Administration({ ...around, players, tokens, deletion: this.deletion })
   }
 
   /** The one-time link that makes the first administrator, or null once there is one. */

@@ -8,6 +8,7 @@ import { AuthConfig, authLimits, OAuthConfig } from './config.ts'
 import { Identity } from './identity.ts'
 import { migration as identityTables } from './migrations/2026_11_21_identity.ts'
 import { migration as addresses } from './migrations/2026_11_23_addresses.ts'
+import { migration as moderators } from './migrations/2026_11_23_moderators.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected-apps-routes.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
@@ -33,6 +34,7 @@ import { securityPages } from './settings/security-routes.ts'
 import { UpstreamAccount } from './upstream/entities.ts'
 import { upstreamPages } from './upstream/pages.ts'
 
+export { Administration } from './admin/administration.ts'
 export type { HostedOrigins } from './apps/record.ts'
 export { redirectUriOf } from './apps/redirect-uris.ts'
 export type { App as OAuthApp, AppWithSecret } from './apps/schemas.ts'
@@ -75,7 +77,7 @@ export default definePlugin(
       SigningKey,
       SignInCount,
     ],
-    migrations: [identityTables, addresses],
+    migrations: [identityTables, addresses, moderators],
   },
   async (app, config, limits, { oauth }) => {
     const identity = new Identity(app, config, limits, oauth)
@@ -103,7 +105,7 @@ export default definePlugin(
         ? [{ label: 'Sign up', href: '/sign-up', place: 'guest', order: 20 } as const]
         : []),
       { label: 'Profile and settings', href: '/settings', place: 'account', order: 10, key: 's' },
-      { label: 'Players', href: '/admin/players', place: 'host', order: 10 },
+      { label: 'Players', href: '/admin/players', place: 'host', order: 10, role: 'moderator' },
       { label: 'Sign out', href: '/sign-out', place: 'account', order: 90, method: 'post' },
     )
     app.hostDashboard.stats.push({ label: 'players', order: 10, value: () => identity.administration.count() })

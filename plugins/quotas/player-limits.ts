@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../core/clock.ts'
+import { type Actor, recordAction } from '../../core/data/audit.ts'
 import type { Database } from '../../core/data/database.ts'
 import { QuotaOverride } from './entities.ts'
 import { type LimitChanges, type LimitOverrides, type PlayerLimits, QUOTA_NAMES, type QuotaLimits } from './schemas.ts'
@@ -30,10 +31,10 @@ export class PlayerLimitsStore {
   /**
    * Sets numbers for a player. What they have already stays, whatever the numbers.
    *
-   * @returns what was set before, and what is now
+   * @param by whom the audit names
    */
-  async change(ownerId: string, changes: LimitChanges): Promise<{ before: LimitOverrides; after: LimitOverrides }> {
-    return this.#db.transaction(async (em) => {
+  async change(ownerId: string, changes: LimitChanges, by: Actor): Promise<void> {
+    await this.#db.transaction(async (em) => {
       // Whoever changes first makes the row, so that two changes at once are both kept.
       await em.execute(
         'insert into quota_overrides (owner_id, limits, updated_at) values (?, ?, ?) on conflict (owner_id) do update set updated_at = excluded.updated_at',
@@ -50,7 +51,9 @@ export class PlayerLimitsStore {
       }
       if (Object.keys(after).length === 0) await em.nativeDelete(QuotaOverride, { ownerId })
       else await em.nativeUpdate(QuotaOverride, { ownerId }, { limits: after })
-      return { before, after }
+      await recordAction(em, this.#clock, {
+        ...{ action: 'player.quotas', target: { kind: 'player', id: ownerId }, by, before, after },
+      })
     })
   }
 }

@@ -1,18 +1,11 @@
-import type { FastifyRequest } from 'fastify'
-import { Forbidden } from '../../core/errors.ts'
-import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import { actorOf, callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { LimitChanges, PlayerParams, PlayerQuotas, Usage } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
 
-/** Before the body is read. */
-async function requireAdmin(request: FastifyRequest): Promise<void> {
-  if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('Only an administrator sees and sets quotas of players.')
-}
-
 export const routes: Routes = async (app) => {
-  const admin = { config: { auth: 'session' }, constraints, onRequest: requireAdmin } as const
+  const admin = { config: { auth: 'session', role: 'admin' }, constraints } as const
   const quotasOf = async (playerId: string) => ({
     playerId,
     quotas: await app.quotas.quotasOf(playerId),
@@ -67,11 +60,8 @@ export const routes: Routes = async (app) => {
     },
     async (request) => {
       const { id } = await app.identity.administration.find(request.params.playerId)
-      const { before, after } = await app.quotas.limits.change(id, request.body)
-      request.log.info({ subject: id, by: callerOf(request).playerId, before, after }, CHANGED)
+      await app.quotas.limits.change(id, request.body, actorOf(request))
       return quotasOf(id)
     },
   )
 }
-
-const CHANGED = 'an administrator set the quotas of a player'

@@ -42,6 +42,36 @@ t.test('an administrator is made from a shell, and gets another password there',
   )
   t.equal((await signIn('correct yard battery')).status, 401)
   t.equal((await signIn('another yard battery')).status, 200)
+
+  t.match(await command('', 'role', ...account.slice(0, 2), '--role', 'king'), { code: 2, stderr: /moderator/ })
+  t.match(await command('', 'role', ...account.slice(0, 2), '--role', 'player'), {
+    code: 1,
+    stderr: /only administrator/,
+  })
+  t.match(await command('', 'suspend', 'pong', '--reason', 'Stolen.'), { code: 1, stderr: /no such game/ })
+  const cookie = (await signIn('another yard battery')).headers.get('set-cookie')?.split(';')[0] ?? ''
+  const headers = { 'content-type': 'application/json', origin: portal, cookie }
+  const body = JSON.stringify({ title: 'Pong', description: 'A game.' })
+  const made = await fetch(`${portal}/api/games`, { method: 'POST', headers, body })
+  t.equal(made.status, 201, await made.text())
+  t.match(await command('', 'suspend', 'pong', '--reason', ' '), { code: 1, stderr: /Say why/ })
+  t.match(await command('', 'suspend', 'pong', '--reason', 'Stolen.'), { code: 0, stdout: /Pong .*is suspended/ })
+  const game = async () => (await (await fetch(`${portal}/api/games/pong`, { headers })).json()).suspended
+  t.match(await game(), { reason: 'Stolen.' })
+  t.match(await command('', 'lift', 'pong'), { code: 0, stdout: /can be played again/ })
+  t.equal(await game(), null)
+  const rows = (await command('', 'audit')).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const actions = ['game.lift', 'game.suspend', 'player.password', 'player.create']
+  t.same(
+    rows.map(({ action }) => action),
+    actions,
+    'each command leaves a row, and one that failed leaves none',
+  )
+  for (const { by } of rows) t.match(by, { role: 'command', id: /./ })
+  t.match((await command('', 'audit', '--search', 'Stolen')).stdout, /^[^\n]*game.suspend[^\n]*\n$/)
   server.process.kill('SIGTERM')
   await once(server.process, 'close')
 })

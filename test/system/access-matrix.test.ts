@@ -30,8 +30,8 @@ t.test(
       const self = ENDS.test(named) ? await world.bystander(path) : method === 'GET' ? world.owner : changing
       const statuses = [(await ask(self, self)).status]
       for (const caller of CALLERS) {
-        // What administrators do to somebody is done, to somebody else.
-        const acts = caller === 'administrator' && path.startsWith('/admin')
+        // What administrators and moderators do to somebody is done, to somebody else.
+        const acts = (caller === 'administrator' || caller === 'moderator') && path.startsWith('/admin')
         const answer = await ask(
           await world.as(caller),
           acts && path.includes(':') ? await world.bystander(path) : world.owner,

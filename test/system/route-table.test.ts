@@ -107,6 +107,8 @@ GET    /admin/storage                            portal  session page
 POST   /admin/storage/count                      portal  session page
 POST   /admin/backup                             portal  session page
 GET    /admin/log                                portal  session page
+GET    /admin/audit                              portal  session page
+GET    /admin/audit.jsonl                        portal  session page
 GET    /admin/config                             portal  session page
 GET    /admin/games                              portal  session page
 GET    /admin/games/:id/suspend                  portal  session page
@@ -119,8 +121,7 @@ GET    /admin/players                            portal  session page
 GET    /admin/players/:id                        portal  session page
 POST   /admin/players/:id/disable                portal  session page
 POST   /admin/players/:id/enable                 portal  session page
-POST   /admin/players/:id/promote                portal  session page
-POST   /admin/players/:id/demote                 portal  session page
+POST   /admin/players/:id/role                   portal  session page
 POST   /admin/players/:id/sign-out               portal  session page
 POST   /admin/players/:id/delete                 portal  session page
 GET    /admin/invitations                        portal  session page
@@ -145,8 +146,8 @@ PATCH  /api/deploy/:deployId                     portal  deployments:write api-t
 POST   /games/:slug/deploys/:deployId/pin        portal  session page
 POST   /games/:slug/deploys/:deployId/unpin      portal  session page
 GET    /api/usage                                portal  games:read api-token cli-token session
-GET    /api/admin/players/:playerId/quotas             portal  session
-PATCH  /api/admin/players/:playerId/quotas             portal  session
+GET    /api/admin/players/:playerId/quotas       portal  session
+PATCH  /api/admin/players/:playerId/quotas       portal  session
 DELETE /api/deploy/:deployId                     portal  deployments:write api-token cli-token session
 POST   /games/:slug/deploys/:deployId/delete     portal  session page
 POST   /games/:slug/deploys                      portal  session page

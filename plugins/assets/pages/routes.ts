@@ -2,8 +2,8 @@ import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Spool } from '../../../core/data/spool.ts'
-import { Forbidden, isPlatformError, NotFound } from '../../../core/errors.ts'
-import { callerOf } from '../../../core/http/auth.ts'
+import { isPlatformError, NotFound } from '../../../core/errors.ts'
+import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import { drainBody } from '../../../core/http/drain-body.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { extendPolicy } from '../../../core/http/security-headers.ts'
@@ -182,17 +182,10 @@ export const pages =
       await assets.changes.remove(callerOf(request).playerId, request.params.slug)
       return reply.redirect('/assets/mine', 303)
     })
-    const admin = async (request: FastifyRequest) => {
-      if (!callerOf(request).viewer?.isAdmin) throw new Forbidden('This is for administrators.')
-    }
     for (const verb of ['curate', 'release'] as const) {
-      app.post(
-        `/admin/assets/:slug/${verb}`,
-        { ...own, onRequest: admin, schema: { params: Slug } },
-        async (request, reply) => {
-          const asset = await assets.changes.curate(request.params.slug, verb === 'curate')
-          return reply.redirect(pathOf(asset), 303)
-        },
-      )
+      app.post(`/admin/assets/:slug/${verb}`, { ...adminPage, schema: { params: Slug } }, async (request, reply) => {
+        const asset = await assets.changes.curate(request.params.slug, verb === 'curate', actorOf(request))
+        return reply.redirect(pathOf(asset), 303)
+      })
     }
   }

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Chip,
@@ -80,7 +80,7 @@ export const hostPages: Routes = async (app) => {
     '/admin/domains/:id/remove',
     { ...adminPage, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
     async (request, reply) => {
-      const name = await app.domains.removeById(request.params.id)
+      const name = await app.domains.removeById(request.params.id, actorOf(request))
       request.log.info({ domain: name, by: callerOf(request).playerId }, 'an administrator removed a domain')
       return reply.redirect(`/admin/domains?removed=${encodeURIComponent(name)}`, 303)
     },

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
@@ -34,7 +34,7 @@ export const hostPages: Routes = async (app) => {
     game: Type.Optional(Type.String({ maxLength: 40 })),
   })
 
-  app.get('/admin/games', { ...adminPage, schema: { querystring: Query } }, async (request, reply) => {
+  app.get('/admin/games', { ...staffPage, schema: { querystring: Query } }, async (request, reply) => {
     const { q, cursor, done, game: id } = request.query
     const [{ games, nextCursor }, changed] = await Promise.all([
       administration.list({ q, limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
@@ -66,27 +66,27 @@ export const hostPages: Routes = async (app) => {
     })
   }
 
-  app.get('/admin/games/:id/suspend', { ...adminPage, schema: { params: Params } }, (request, reply) =>
+  app.get('/admin/games/:id/suspend', { ...staffPage, schema: { params: Params } }, (request, reply) =>
     suspensionPage(request, reply, request.params.id),
   )
 
   app.post(
     '/admin/games/:id/suspend',
     {
-      ...adminPage,
+      ...staffPage,
       schema: { params: Params, body: Type.Object({ reason: Type.Optional(Type.String({ maxLength: 4096 })) }) },
     },
     async (request, reply) => {
       const reason = request.body.reason?.trim()
       if (!reason) return suspensionPage(request, reply, request.params.id, 'Say why: its maker reads it.')
-      const game = await app.games.suspensions.suspend(request.params.id, reason)
+      const game = await app.games.suspensions.suspend(request.params.id, reason, actorOf(request))
       request.log.info({ step: 'suspend', game: game.id, reason, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/games?done=suspend&game=${game.id}`, 303)
     },
   )
 
-  app.post('/admin/games/:id/lift', { ...adminPage, schema: { params: Params } }, async (request, reply) => {
-    const game = await app.games.suspensions.lift(request.params.id)
+  app.post('/admin/games/:id/lift', { ...staffPage, schema: { params: Params } }, async (request, reply) => {
+    const game = await app.games.suspensions.lift(request.params.id, actorOf(request))
     request.log.info({ step: 'lift', game: game.id, by: callerOf(request).playerId }, CHANGED)
     return reply.redirect(`/admin/games?done=lift&game=${game.id}`, 303)
   })

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { countJobs, isPeriodic, type QueuedJob, readJobs, retryJob } from '../../../core/jobs/job-queries.ts'
 import {
@@ -44,7 +44,7 @@ export const jobPages: Routes = async (app) => {
     { ...adminPage, schema: { params: Type.Object({ id: Type.String({ maxLength: 40 }) }) } },
     async (request, reply) => {
       const { id } = request.params
-      const found = await retryJob(app.db, app.clock, id)
+      const found = await retryJob(app.db, app.clock, id, actorOf(request))
       request.log.info({ job: id, by: callerOf(request).playerId }, 'an administrator retried a job')
       return reply.redirect(found ? '/admin/jobs?retried' : '/admin/jobs', 303)
     },

@@ -2,10 +2,11 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { recordAction } from '../../../core/data/audit.ts'
 import { BackupError } from '../../../core/data/backups/archive.ts'
 import { writeBackup } from '../../../core/data/backups/backup.ts'
 import { BackupUnsupported } from '../../../core/data/database.ts'
-import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
@@ -28,7 +29,8 @@ import type { BlobUse, Counted } from '../storage-usage.ts'
 export const storagePages: Routes = async (app) => {
   app.get('/admin/storage', adminPage, async (request, reply) => show(request, reply))
 
-  app.post('/admin/storage/count', adminPage, async (_request, reply) => {
+  app.post('/admin/storage/count', adminPage, async (request, reply) => {
+    await note(request, 'storage.count')
     await app.storageUse.count()
     return reply.redirect('/admin/storage', 303)
   })
@@ -41,6 +43,7 @@ export const storagePages: Routes = async (app) => {
       const file = join(folder, 'backup.tar')
       await writeBackup({ driver: db, storage, dataDir: config.dataDir, config }, file)
       const { size } = await stat(file)
+      await note(request, 'backup.take')
       request.log.info({ bytes: size, by: callerOf(request).playerId }, 'an administrator took a backup')
       const content = createReadStream(file)
       content.once('close', forget)
@@ -57,6 +60,12 @@ export const storagePages: Routes = async (app) => {
       return show(request, reply, error.message)
     }
   })
+
+  /** What changes nothing in the database. */
+  const note = (request: FastifyRequest, action: string) =>
+    app.db.transaction((em) =>
+      recordAction(em, app.clock, { by: actorOf(request), action, target: { kind: 'server', id: '' } }),
+    )
 
   async function show(request: FastifyRequest, reply: FastifyReply, problem?: string) {
     const [database, disk] = await Promise.all([app.storageUse.databaseBytes(), app.storageUse.disk()])

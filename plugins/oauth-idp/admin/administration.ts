@@ -1,14 +1,18 @@
 import { LockMode, raw } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
+import { type Action, type Actor, type AuditState, PROGRAM, recordAction } from '../../../core/data/audit.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
+import type { Role } from '../../../core/http/auth.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { LastAdmin } from '../errors.ts'
+import type { AccountDeletion } from '../players/account-deletion.ts'
 import { PlayerRow } from '../players/entities.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { Players } from '../players/players.ts'
+import { roleOf } from '../players/profile.ts'
 import type { Player } from '../players/schemas.ts'
 
 interface AdministrationContext {
@@ -16,8 +20,13 @@ interface AdministrationContext {
   clock: Clock
   events: Events
   players: Players
-  tokens: OneTimeTokens
   portalUrl: string
+}
+
+/** What accounts and invitations need beside that; a command of the shell has neither. */
+interface AdministrationParts {
+  tokens: OneTimeTokens
+  deletion: AccountDeletion
 }
 
 export type ManagedPlayer = Player & { disabled: boolean }
@@ -35,14 +44,29 @@ export interface Invitation {
 type Following = (em: SqlEntityManager, playerId: string, disabled: boolean) => Promise<() => Promise<void>>
 
 const INVITATION_DAYS = 14
+const SERVER = { kind: 'server', id: '' } as const
+
+type Changes = Partial<Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator'>>
+
+interface Disabling {
+  withContent?: boolean
+  by?: Actor
+  reason?: string | undefined
+}
+
+/** What the audit says of a player before or after a change. */
+function stateOf(row: Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator'>, changes: Changes): AuditState | null {
+  if (changes.disabled !== undefined) return { disabled: row.disabled }
+  return changes.isAdmin === undefined ? null : { role: roleOf(row) }
+}
 
 /** Actions of administrators on players. Every change holds at once, on every node (`player.changed`). */
 export class Administration {
-  readonly #context: AdministrationContext
+  readonly #context: AdministrationContext & AdministrationParts
   readonly #followers: Following[] = []
 
-  constructor(context: AdministrationContext) {
-    this.#context = context
+  constructor(context: AdministrationContext & Partial<AdministrationParts>) {
+    this.#context = context as AdministrationContext & AdministrationParts
   }
 
   /** Players, the newest first. @param q part of a name, address or id */
@@ -91,31 +115,51 @@ export class Administration {
    * @param withContent whether what they made goes and comes back with them
    * @throws NotFound, LastAdmin
    */
-  async setDisabled(id: string, disabled: boolean, { withContent = true } = {}): Promise<void> {
+  async setDisabled(id: string, disabled: boolean, options: Disabling = {}): Promise<void> {
+    const announce = await this.#context.db.transaction((em) => this.setDisabledIn(em, id, disabled, options))
+    await announce()
+  }
+
+  /** The same within the caller's transaction. @returns tells every node; to be called after the transaction */
+  async setDisabledIn(
+    em: SqlEntityManager,
+    id: string,
+    disabled: boolean,
+    { withContent = true, by = PROGRAM, reason }: Disabling = {},
+  ): Promise<() => Promise<void>> {
     const announcements: Awaited<ReturnType<Following>>[] = []
-    await this.#change(id, { disabled }, async (em) => {
-      if (disabled) await this.#context.players.endAccess(em, id)
-      if (withContent) for (const follow of this.#followers) announcements.push(await follow(em, id, disabled))
-    })
-    for (const announce of announcements) await announce()
+    const action = disabled ? 'player.disable' : 'player.enable'
+    await this.#changeIn(em, id, { disabled }, { by, action, reason: reason ?? null })
+    if (disabled) await this.#context.players.endAccess(em, id)
+    if (withContent) for (const follow of this.#followers) announcements.push(await follow(em, id, disabled))
+    return async () => {
+      await this.#context.events.emit('player.changed', { playerId: id })
+      for (const announce of announcements) await announce()
+    }
   }
 
-  /** @throws NotFound, LastAdmin, Conflict for a guest */
-  async setAdmin(id: string, isAdmin: boolean): Promise<void> {
+  /** Says what a player may do from now on. @throws NotFound, LastAdmin, Conflict for a guest */
+  async setRole(id: string, role: Role, by = PROGRAM): Promise<void> {
     const player = await this.find(id)
-    if (isAdmin && player.isGuest) throw new Conflict('A guest has no account to be an administrator with.')
-    return this.#change(id, { isAdmin })
+    if (role !== 'player' && player.isGuest)
+      throw new Conflict('A guest has no account to look after this server with.')
+    const changes = { isAdmin: role === 'admin', moderator: role === 'moderator' }
+    return this.#change(id, changes, { by, action: 'player.role' })
   }
 
-  signOutEverywhere(id: string): Promise<void> {
-    return this.#change(id, {}, (em) => this.#context.players.endAccess(em, id))
+  signOutEverywhere(id: string, by = PROGRAM): Promise<void> {
+    return this.#change(id, {}, { by, action: 'player.sign-out' }, (em) => this.#context.players.endAccess(em, id))
   }
 
   /** Makes a link by which one account can be made. @returns the link: it is shown once */
-  async invite(note: string): Promise<string> {
-    const { db, tokens, portalUrl } = this.#context
+  async invite(note: string, by = PROGRAM): Promise<string> {
+    const { db, clock, tokens, portalUrl } = this.#context
     const lifeMs = INVITATION_DAYS * 86_400_000
-    const token = await tokens.issue(db.em(), 'invite', { data: { note: note.trim().slice(0, 100) }, lifeMs })
+    const data = { note: note.trim().slice(0, 100) }
+    const token = await db.transaction(async (em) => {
+      await recordAction(em, clock, { by, action: 'invitation.make', target: SERVER, after: data })
+      return tokens.issue(em, 'invite', { data, lifeMs })
+    })
     return `${portalUrl}/invite/${token}`
   }
 
@@ -130,32 +174,52 @@ export class Administration {
   }
 
   /** @throws NotFound */
-  async withdraw(id: string): Promise<void> {
-    if (!(await this.#context.tokens.revoke('invite', id))) throw new NotFound('invitation')
+  async withdraw(id: string, by = PROGRAM): Promise<void> {
+    const { db, clock, tokens } = this.#context
+    await db.transaction(async (em) => {
+      if (!(await tokens.revoke('invite', id, em))) throw new NotFound('invitation')
+      await recordAction(em, clock, { by, action: 'invitation.withdraw', target: { kind: 'invitation', id } })
+    })
+  }
+
+  /** Deletes an account for good. @throws NotFound, LastAdmin */
+  async remove(id: string, by = PROGRAM): Promise<void> {
+    const { clock, deletion } = this.#context
+    await deletion.remove(id, async (em) => {
+      await recordAction(em, clock, { by, action: 'player.delete', target: { kind: 'player', id } })
+      return true
+    })
   }
 
   async #change(
     id: string,
-    changes: Partial<Pick<PlayerRow, 'disabled' | 'isAdmin'>>,
+    changes: Changes,
+    action: Omit<Action, 'target'>,
     also?: (em: SqlEntityManager) => Promise<void>,
   ): Promise<void> {
     const { db, events } = this.#context
     await db.transaction(async (em) => {
-      // Locked together, so that two administrators who shut each other out at once do not both succeed.
-      const admins = await em.find(
-        PlayerRow,
-        { isAdmin: true, disabled: false },
-        { lockMode: LockMode.PESSIMISTIC_WRITE },
-      )
-      const leaves = changes.disabled === true || changes.isAdmin === false
-      if (leaves && admins.length === 1 && admins[0]?.id === id) throw new LastAdmin()
-      if (Object.keys(changes).length > 0) {
-        const rows = await em.nativeUpdate(PlayerRow, { id }, changes)
-        if (rows === 0) throw new NotFound('player')
-      }
+      await this.#changeIn(em, id, changes, action)
       await also?.(em)
     })
     await events.emit('player.changed', { playerId: id })
+  }
+
+  async #changeIn(em: SqlEntityManager, id: string, changes: Changes, action: Omit<Action, 'target'>): Promise<void> {
+    // Locked together, so that two administrators who shut each other out at once do not both succeed.
+    const admins = await em.find(
+      PlayerRow,
+      { isAdmin: true, disabled: false },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    )
+    const leaves = changes.disabled === true || changes.isAdmin === false
+    if (leaves && admins.length === 1 && admins[0]?.id === id) throw new LastAdmin()
+    const row = await em.findOne(PlayerRow, { id })
+    if (!row) throw new NotFound('player')
+    const target = { kind: 'player' as const, id }
+    const states = { before: stateOf(row, changes), after: stateOf({ ...row, ...changes }, changes) }
+    await recordAction(em, this.#context.clock, { ...action, target, ...states })
+    if (Object.keys(changes).length > 0) await em.nativeUpdate(PlayerRow, { id }, changes)
   }
 
   #describe(row: PlayerRow): ManagedPlayer {

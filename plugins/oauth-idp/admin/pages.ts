@@ -1,9 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { Conflict } from '../../../core/errors.ts'
-import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import type { Actor } from '../../../core/data/audit.ts'
+import { Conflict, Forbidden } from '../../../core/errors.ts'
+import { actorOf, adminPage, callerOf, type Role, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
+import type { ManagedPlayer } from './administration.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
@@ -15,8 +17,7 @@ const Done = Type.Object({ done: Type.Optional(Type.String()) })
 const DONE: Record<string, string> = {
   disable: 'Shut out: every session and token has ended.',
   enable: 'Let in again.',
-  promote: 'An administrator from now on.',
-  demote: 'No administrator any more.',
+  role: 'The role has changed. It holds at once.',
   'sign-out': 'Signed out everywhere.',
   delete: 'The player is deleted.',
   withdraw: 'The invitation is withdrawn.',
@@ -30,14 +31,22 @@ function mustBeAnother(request: FastifyRequest, id: string): void {
     throw new Conflict('This is your own account; ask another administrator, or use your settings.')
 }
 
-/** For whoever runs the server: players and invitations. */
+const roleOf = (request: FastifyRequest): Role => callerOf(request).viewer?.role ?? 'player'
+
+/** Moderators act on players; on each other and on administrators only an administrator does. @throws Forbidden */
+function mustBeBelow(request: FastifyRequest, player: ManagedPlayer): void {
+  if (roleOf(request) !== 'admin' && player.role !== 'player')
+    throw new Forbidden('Only an administrator acts on a moderator or an administrator.')
+}
+
+/** For whoever runs the server, and its moderators: players and invitations. */
 export const adminPages: Routes = async (app) => {
-  const { administration, deletion, config } = app.identity
+  const { administration, config } = app.identity
 
   app.get(
     '/admin/players',
     {
-      ...adminPage,
+      ...staffPage,
       schema: {
         querystring: Type.Object({
           q: Type.Optional(Type.String({ maxLength: 200 })),
@@ -52,18 +61,28 @@ export const adminPages: Routes = async (app) => {
       return page(request, reply, {
         title: 'Players',
         current: '/admin/players',
-        body: PlayersPage({ players, nextCursor, q, paged: cursor !== undefined, invites: config.signUp !== 'closed' }),
+        body: PlayersPage({
+          players,
+          nextCursor,
+          q,
+          paged: cursor !== undefined,
+          invites: config.signUp !== 'closed' && roleOf(request) === 'admin',
+        }),
       })
     },
   )
 
   app.get(
     '/admin/players/:id',
-    { ...adminPage, schema: { params: Params, querystring: Done } },
+    { ...staffPage, schema: { params: Params, querystring: Done } },
     async (request, reply) => {
       const player = await administration.find(request.params.id)
       const isMe = player.id === callerOf(request).playerId
-      return page(request, reply, { title: player.name, current: '/admin/players', body: PlayerPage({ player, isMe }) })
+      return page(request, reply, {
+        title: player.name,
+        current: '/admin/players',
+        body: PlayerPage({ player, isMe, viewerRole: roleOf(request) }),
+      })
     },
   )
 
@@ -83,34 +102,51 @@ export const adminPages: Routes = async (app) => {
           title: player.name,
           current: '/admin/players',
           status: 400,
-          body: PlayerPage({ player, isMe: false, problem }),
+          body: PlayerPage({ player, isMe: false, viewerRole: 'admin', problem }),
         })
       }
-      await deletion.remove(id)
+      await administration.remove(id, actorOf(request))
       request.log.info({ step: 'delete', subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect('/admin/players?done=delete', 303)
     },
   )
 
-  const steps: Record<string, (id: string, withContent: boolean) => Promise<void>> = {
-    disable: (id, withContent) => administration.setDisabled(id, true, { withContent }),
-    enable: (id) => administration.setDisabled(id, false),
-    promote: (id) => administration.setAdmin(id, true),
-    demote: (id) => administration.setAdmin(id, false),
-    'sign-out': (id) => administration.signOutEverywhere(id),
+  const steps: Record<string, (id: string, by: Actor, withContent: boolean) => Promise<void>> = {
+    disable: (id, by, withContent) => administration.setDisabled(id, true, { by, withContent }),
+    enable: (id, by) => administration.setDisabled(id, false, { by }),
+    'sign-out': (id, by) => administration.signOutEverywhere(id, by),
   }
   for (const [step, take] of Object.entries(steps)) {
-    app.post(`/admin/players/:id/${step}`, { ...adminPage, schema: { params: Params } }, async (request, reply) => {
+    // One type for both, which differ in the role only.
+    const config: FastifyContextConfig = (step === 'sign-out' ? adminPage : staffPage).config
+    const route = { ...staffPage, config, schema: { params: Params } }
+    app.post(`/admin/players/:id/${step}`, route, async (request, reply) => {
       const { id } = request.params
       if (step !== 'sign-out') mustBeAnother(request, id)
-      await administration.find(id)
+      mustBeBelow(request, await administration.find(id))
       // A checkbox of the form to disable: the other steps have no body at all.
       const { withContent } = (request.body ?? {}) as { withContent?: unknown }
-      await take(id, withContent === 'on')
+      await take(id, actorOf(request), withContent === 'on')
       request.log.info({ step, subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/players/${id}?done=${step}`, 303)
     })
   }
+
+  const RoleBody = Type.Object({
+    role: Type.Union([Type.Literal('player'), Type.Literal('moderator'), Type.Literal('admin')]),
+  })
+
+  app.post(
+    '/admin/players/:id/role',
+    { ...adminPage, schema: { params: Params, body: RoleBody } },
+    async (request, reply) => {
+      const { id } = request.params
+      mustBeAnother(request, id)
+      await administration.setRole(id, request.body.role, actorOf(request))
+      request.log.info({ step: 'role', role: request.body.role, subject: id, by: callerOf(request).playerId }, CHANGED)
+      return reply.redirect(`/admin/players/${id}?done=role`, 303)
+    },
+  )
 
   app.get('/admin/invitations', { ...adminPage, schema: { querystring: Done } }, async (request, reply) =>
     invitationsPage(request, reply),
@@ -120,14 +156,14 @@ export const adminPages: Routes = async (app) => {
     '/admin/invitations',
     { ...adminPage, schema: { body: Type.Object({ note: Type.Optional(Type.String({ maxLength: 4096 })) }) } },
     async (request, reply) => {
-      const link = await administration.invite(request.body.note ?? '')
+      const link = await administration.invite(request.body.note ?? '', actorOf(request))
       reply.code(201)
       return invitationsPage(request, reply, link)
     },
   )
 
   app.post('/admin/invitations/:id/withdraw', { ...adminPage, schema: { params: Params } }, async (request, reply) => {
-    await administration.withdraw(request.params.id)
+    await administration.withdraw(request.params.id, actorOf(request))
     return reply.redirect('/admin/invitations?done=withdraw', 303)
   })
 

@@ -1,3 +1,4 @@
+import type { Role } from '../../../core/http/auth.ts'
 import {
   Avatar,
   Button,
@@ -19,12 +20,21 @@ import { pathOf, State } from './players-page.ts'
 interface PlayerPageProps {
   player: ManagedPlayer
   isMe: boolean
+  /** Of whoever looks. */
+  viewerRole: Role
   /** Why nothing was deleted. */
   problem?: string | undefined
 }
 
-export function PlayerPage({ player, isMe, problem }: PlayerPageProps): View {
-  const { id, name, email, emailVerified, imageUrl, createdAt, disabled, isAdmin, isGuest } = player
+const ROLES = [
+  { value: 'player', label: 'Player' },
+  { value: 'moderator', label: 'Moderator' },
+  { value: 'admin', label: 'Administrator' },
+]
+
+export function PlayerPage({ player, isMe, viewerRole, problem }: PlayerPageProps): View {
+  const { id, name, email, emailVerified, imageUrl, createdAt, disabled, role, isGuest } = player
+  const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
   return html`
     <${PageHeader} title=${name} crumbs=${[{ label: 'Players', href: '/admin/players' }]}
@@ -40,11 +50,13 @@ export function PlayerPage({ player, isMe, problem }: PlayerPageProps): View {
       <//>
     <//>
     ${
-      isMe
-        ? html`<${Section} layout="side" title="This is you" description="Your own account is in the settings.">
+      !administers && (isMe || role !== 'player')
+        ? html`<${Notice} tone="info">Only an administrator acts on a moderator or an administrator.<//>`
+        : isMe
+          ? html`<${Section} layout="side" title="This is you" description="Your own account is in the settings.">
             <${Card}><div class="row"><${Button} href="/settings">Settings<//></div><//>
           <//>`
-        : html`
+          : html`
             <${Section} layout="side" title="Access" description="Takes effect at once, in games too.">
               <${Card}>
                 <div class="row">
@@ -52,22 +64,26 @@ export function PlayerPage({ player, isMe, problem }: PlayerPageProps): View {
                     <${Button}>${disabled ? 'Let in again' : 'Disable'}<//>
                     ${!disabled && html`<${Checkbox} name="withContent" label="Suspend their games, too" checked />`}
                   </form>
-                  <form action=${post('sign-out')} method="post"><${Button}>Sign out everywhere<//></form>
+                  ${administers && html`<form action=${post('sign-out')} method="post"><${Button}>Sign out everywhere<//></form>`}
                 </div>
               <//>
             <//>
             ${
+              administers &&
               !isGuest &&
-              html`<${Section} layout="side" title="Rights" description="Administrators see every player and look after this server.">
-                <${Card}><form class="row" action=${post(isAdmin ? 'demote' : 'promote')} method="post">
-                  <${Button}>${isAdmin ? 'Take the rights back' : 'Make an administrator'}<//></form><//>
+              html`<${Section} layout="side" title="Role" description="A moderator works the queue of reports, suspends games and assets, and disables players. An administrator also sees the configuration, and looks after this server.">
+                <${Card}><form class="stack" action=${post('role')} method="post">
+                  <${Field} type="select" label="Role" name="role" value=${role} options=${ROLES} /><${Button}>Change the role<//></form><//>
               <//>`
             }
-            <${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
+            ${
+              administers &&
+              html`<${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
                 <p>This can't be undone. To lock a player out and keep the account, disable it.</p>
                 <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono error=${problem} />
               <//><//>
             <//>`
+            }`
     }`
 }

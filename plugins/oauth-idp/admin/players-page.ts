@@ -53,9 +53,9 @@ const Person = ({ player }: { player: ManagedPlayer }): View => html`
 export const State = ({ player }: { player: ManagedPlayer }): View => html`
   <span class="row">
     ${player.disabled && html`<${Chip} tone="error">disabled<//>`}
-    ${player.isAdmin && html`<${Chip} tone="success">admin<//>`}
+    ${player.role !== 'player' && html`<${Chip} tone="success">${player.role}<//>`}
     ${player.isGuest && html`<${Chip}>guest<//>`}
-    ${!player.disabled && !player.isAdmin && !player.isGuest && html`<${Chip}>player<//>`}
+    ${!player.disabled && player.role === 'player' && !player.isGuest && html`<${Chip}>player<//>`}
   </span>`
 
 /** A picture's address on the portal itself: what follows `?` tells a new picture from a kept one. */

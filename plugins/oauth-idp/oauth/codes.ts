@@ -55,8 +55,8 @@ interface CodesContext {
 
 /** A code with its player: all that its redemption reads, in one statement. */
 const LOOK_UP = `select c.client_id, c.player_id, c.consent_id, c.redirect_uri, c.scope, c.code_challenge, c.nonce,
-  c.auth_time, c.expires_at, c.redeemed_at, p.email, p.email_verified, p.name, p.avatar, p.guest, p.is_admin, p.disabled,
-  p.epoch, p.created_at
+  c.auth_time, c.expires_at, c.redeemed_at, p.email, p.email_verified, p.name, p.avatar, p.guest, p.is_admin, p.moderator,
+  p.disabled,  p.epoch, p.created_at
   from authorization_codes c join players p on p.id = c.player_id where c.code_hash = ?`
 
 interface LookUpRow {
@@ -76,6 +76,7 @@ interface LookUpRow {
   avatar: string | null
   guest: number
   is_admin: number
+  moderator: number
   disabled: number
   epoch: number
   created_at: number
@@ -164,6 +165,7 @@ export class Codes {
       passwordHash: null,
       guest: Boolean(row.guest),
       isAdmin: Boolean(row.is_admin),
+      moderator: Boolean(row.moderator),
       disabled: Boolean(row.disabled),
       epoch: row.epoch,
       createdAt: new Date(row.created_at),

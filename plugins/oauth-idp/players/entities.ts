@@ -17,6 +17,8 @@ const PlayerSchema = defineEntity({
     /** A name and nothing else: lives as long as the browser session. */
     guest: p.boolean(),
     isAdmin: p.boolean(),
+    /** Means nothing beside `isAdmin`. */
+    moderator: p.boolean().default(false),
     disabled: p.boolean(),
     /** Grows when the player is signed out everywhere; what was signed before that is void. */
     epoch: p.integer(),

@@ -80,8 +80,8 @@ export class OneTimeTokens {
   }
 
   /** Takes one back. @returns whether it was there */
-  async revoke(purpose: Purpose, id: string): Promise<boolean> {
-    return (await this.#db.em().nativeDelete(OneTimeToken, { id, purpose })) > 0
+  async revoke(purpose: Purpose, id: string, em = this.#db.em()): Promise<boolean> {
+    return (await em.nativeDelete(OneTimeToken, { id, purpose })) > 0
   }
 
   async sweep(signal?: AbortSignal): Promise<void> {

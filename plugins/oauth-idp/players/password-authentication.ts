@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
+import { PROGRAM, recordAction } from '../../../core/data/audit.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
@@ -111,20 +112,32 @@ export class PasswordAuthentication {
   }
 
   /** Sets a password without the old one, for the administrator of the server. @throws NotFound, InvalidRequest */
-  async reset(email: string, password: string): Promise<Player> {
+  async reset(email: string, password: string, by = PROGRAM): Promise<Player> {
     const { db, players } = this.#context
     const row = await db.em().findOne(PlayerRow, { email: normaliseEmail(email) })
     if (!row) throw new NotFound('player')
     const player = players.describe(row)
-    await this.#set(player, password)
+    const { clock } = this.#context
+    const target = { kind: 'player', id: player.id } as const
+    await this.#set(player, password, undefined, (em) =>
+      recordAction(em, clock, { by, action: 'player.password', target }),
+    )
     return player
   }
 
   /** Sessions, authorization codes and access tokens end with the old password. */
-  async #set(player: Player, password: string, epoch?: number): Promise<void> {
+  async #set(
+    player: Player,
+    password: string,
+    epoch?: number,
+    also?: (em: SqlEntityManager) => Promise<void>,
+  ): Promise<void> {
     const { db, events } = this.#context
     const passwordHash = await this.hash(password, player)
-    await db.transaction((em) => this.replace(em, player.id, passwordHash, epoch))
+    await db.transaction(async (em) => {
+      await this.replace(em, player.id, passwordHash, epoch)
+      await also?.(em)
+    })
     await events.emit('player.changed', { playerId: player.id })
   }
 

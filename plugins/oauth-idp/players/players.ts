@@ -1,6 +1,7 @@
 import { raw, UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
+import { PROGRAM, recordAction } from '../../../core/data/audit.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
@@ -11,7 +12,7 @@ import { endGrants } from '../oauth/grants.ts'
 import { Session } from '../sessions/entities.ts'
 import { PlayerRow } from './entities.ts'
 import { acceptedPassword, type PasswordHasher } from './passwords.ts'
-import { addressOrNothing, avatarPath, normaliseEmail, normaliseName, readFields } from './profile.ts'
+import { addressOrNothing, avatarPath, normaliseEmail, normaliseName, readFields, roleOf } from './profile.ts'
 import type { Player } from './schemas.ts'
 
 declare module '../../../core/events.ts' {
@@ -56,7 +57,8 @@ export type NewRow = Pick<
   | 'disabled'
   | 'epoch'
   | 'createdAt'
->
+> &
+  Partial<Pick<PlayerRow, 'moderator'>>
 
 interface PlayersContext {
   db: Database
@@ -116,6 +118,7 @@ export class Players {
       imageUrl: this.#context.portalUrl + avatarPath(row.id, row.avatar ?? null),
       isGuest: row.guest,
       isAdmin: row.isAdmin,
+      role: roleOf(row),
       createdAt: row.createdAt.toISOString(),
     }
   }
@@ -148,8 +151,15 @@ export class Players {
   }
 
   /** The same for an administrator, whether or not sign-up is open. */
-  createAdmin(fields: NewPlayer): Promise<Player> {
-    return this.create({ ...fields, isAdmin: true })
+  async createAdmin(fields: NewPlayer, by = PROGRAM): Promise<Player> {
+    const { db, clock } = this.#context
+    const row = await this.prepare({ ...fields, isAdmin: true })
+    return db.transaction(async (em) => {
+      const player = await this.insert(em, row)
+      const target = { kind: 'player', id: row.id } as const
+      await recordAction(em, clock, { by, action: 'player.create', target, after: { role: 'admin' } })
+      return player
+    })
   }
 
   /** Checks the fields of a new account and hashes its password; slow, so that it happens outside of transactions. */

@@ -1,5 +1,10 @@
 import { domainToASCII } from 'node:url'
 import { InvalidRequest, isPlatformError, type PlatformError } from '../../../core/errors.ts'
+import type { Role } from '../../../core/http/auth.ts'
+
+/** What a player may do; `moderator` means nothing beside `isAdmin`. */
+export const roleOf = ({ isAdmin, moderator = false }: { isAdmin: boolean; moderator?: boolean }): Role =>
+  isAdmin ? 'admin' : moderator ? 'moderator' : 'player'
 
 /**
  * Normalises an email address, so that an account is found again and an address can't be taken twice.

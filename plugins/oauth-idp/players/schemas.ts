@@ -9,6 +9,9 @@ export const Player = Type.Object({
   imageUrl: Type.String({ description: 'Always a picture: the uploaded one, or one that is drawn.' }),
   isGuest: Type.Boolean(),
   isAdmin: Type.Boolean(),
+  role: Type.Union([Type.Literal('player'), Type.Literal('moderator'), Type.Literal('admin')], {
+    description: 'A moderator works the queue of reports; an administrator looks after the server.',
+  }),
   createdAt: Type.String({ format: 'date-time' }),
 })
 export type Player = Static<typeof Player>

@@ -10,7 +10,7 @@ import type { Principal, Viewer } from '../../../core/http/auth.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { InvalidCredentials } from '../errors.ts'
 import { PlayerRow } from '../players/entities.ts'
-import { avatarPath } from '../players/profile.ts'
+import { avatarPath, roleOf } from '../players/profile.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { SessionCookie } from './cookie.ts'
 import { Session } from './entities.ts'
@@ -41,7 +41,7 @@ interface Known {
 }
 
 /** The query of each signed-in request; on both dialects. */
-const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin
+const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin, p.moderator
   from sessions s join players p on p.id = s.player_id where s.token_hash = ? and not p.disabled`
 
 interface LookUpRow {
@@ -52,6 +52,7 @@ interface LookUpRow {
   name: string
   avatar: string | null
   is_admin: number
+  moderator: number
 }
 
 interface StandingRow {
@@ -223,6 +224,7 @@ export class Sessions {
       name: row.name,
       imageUrl: avatarPath(row.player_id, row.avatar),
       isAdmin: Boolean(row.is_admin),
+      role: roleOf({ isAdmin: Boolean(row.is_admin), moderator: Boolean(row.moderator) }),
     }
     return {
       principal: { kind: 'session', playerId: row.player_id, scopes: 'all', credentialId: row.id, viewer },

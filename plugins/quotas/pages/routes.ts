@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest } from '../../../core/errors.ts'
-import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
 import { type LimitChanges, PlayerParams, QUOTA_NAMES, type QuotaName } from '../schemas.ts'
@@ -104,9 +104,7 @@ export const pages: Routes = async (app) => {
           }),
         })
       }
-      const { before, after } = await quotas.limits.change(player.id, changes)
-      const by = callerOf(request).playerId
-      request.log.info({ subject: player.id, by, before, after }, 'an administrator set the quotas of a player')
+      await quotas.limits.change(player.id, changes, actorOf(request))
       return reply.redirect(`/admin/quotas/${player.id}?done=saved`, 303)
     },
   )

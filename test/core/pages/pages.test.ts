@@ -37,7 +37,7 @@ const navigation: NavigationEntry[] = [
   { label: 'Sign up', href: '/sign-up', place: 'guest', order: 20 },
 ]
 
-const ada = { name: 'Ada Lovelace', imageUrl: null, isAdmin: true }
+const ada = { name: 'Ada Lovelace', imageUrl: null, isAdmin: true, role: 'admin' as const }
 
 const csp =
   "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'"

@@ -14,7 +14,7 @@ t.test('the pages are for administrators alone', async (t) => {
     t.equal((await player.get(path)).status, 403, path)
     t.equal((await platform.stranger.get(path)).status, 303, path)
   }
-  for (const step of ['disable', 'enable', 'promote', 'demote', 'sign-out', 'delete']) {
+  for (const step of ['disable', 'enable', 'role', 'sign-out', 'delete']) {
     const path = `/admin/players/${player.id}/${step}`
     t.equal((await player.submit(path, {})).status, 403, step)
     const foreign = await admin.submit(path, {}, { headers: { origin: 'http://pong.localhost:8080' } })
@@ -82,17 +82,18 @@ t.test('rights hold at once, and the last administrator stays one', async (t) =>
   const platform = await startPlatform(t, { only })
   const admin = await platform.admin()
   const player = await platform.signUp()
-  const step = (who: Client, id: string, name: string) => who.submit(`/admin/players/${id}/${name}`, {})
+  const step = (who: Client, id: string, name: string, role?: string) =>
+    who.submit(`/admin/players/${id}/${name}`, role === undefined ? {} : { role })
   t.equal((await player.get('/admin/players')).status, 403)
-  t.equal((await step(admin, player.id, 'promote')).status, 303)
+  t.equal((await step(admin, player.id, 'role', 'admin')).status, 303)
   t.equal((await player.get('/admin/players')).status, 200)
-  t.equal((await step(admin, admin.id, 'demote')).status, 409, 'nobody takes their own rights by mistake')
-  t.equal((await step(player, admin.id, 'demote')).status, 303)
+  t.equal((await step(admin, admin.id, 'role', 'player')).status, 409, 'nobody takes their own rights by mistake')
+  t.equal((await step(player, admin.id, 'role', 'player')).status, 303)
   t.equal((await admin.get('/admin/players')).status, 403)
   const alone = await player.submit('/settings/delete', { password: PASSWORD })
   t.match(alone, { status: 409, text: /only administrator/ })
 
-  await step(player, admin.id, 'promote')
+  await step(player, admin.id, 'role', 'admin')
   const both = await Promise.all([step(player, admin.id, 'disable'), step(admin, player.id, 'disable')])
   t.ok(
     both.some(({ status }) => status !== 303),
@@ -102,6 +103,33 @@ t.test('rights hold at once, and the last administrator stays one', async (t) =>
   const left = (await admin.get('/settings')).status === 200 ? admin : player
   const last = await left.submit('/settings/delete', { password: PASSWORD })
   t.match(last, { status: 409, text: /only administrator/ }, 'one who is disabled is no other')
+})
+
+t.test('a moderator disables players who are no staff, and sees no more than that of the server', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const admin = await platform.admin()
+  const moderator = await platform.signUp({ name: 'Mo' })
+  const player = await platform.signUp()
+  t.match(await admin.submit(`/admin/players/${moderator.id}/role`, { role: 'king' }), { status: 400 })
+  t.match(await admin.submit(`/admin/players/${moderator.id}/role`, { role: 'moderator' }), { status: 303 })
+  t.match((await moderator.get('/api/auth/session')).body.user, { role: 'moderator', isAdmin: false })
+  t.match((await moderator.get('/settings')).text, />Moderate</, 'the bar leads to their pages')
+  const page = await moderator.get(`/admin/players/${player.id}`)
+  t.match(page, { status: 200, text: /Disable/ })
+  t.notMatch(page.text, /Delete player|Sign out everywhere|name="role"/)
+  t.notMatch((await moderator.get(`/admin/players/${admin.id}`)).text, /<form[^>]*disable/)
+
+  t.equal((await moderator.submit(`/admin/players/${player.id}/disable`, {})).status, 303)
+  t.equal((await player.get('/settings')).status, 303, 'out at once')
+  t.equal((await moderator.submit(`/admin/players/${player.id}/enable`, {})).status, 303)
+  t.equal((await moderator.submit(`/admin/players/${admin.id}/disable`, {})).status, 403)
+  for (const step of ['role', 'sign-out', 'delete'])
+    t.equal((await moderator.submit(`/admin/players/${player.id}/${step}`, { role: 'admin' })).status, 403, step)
+  t.equal((await moderator.submit(`/admin/players/${moderator.id}/role`, { role: 'admin' })).status, 403, 'nor rises')
+  t.equal((await moderator.get('/admin/invitations')).status, 403)
+
+  t.equal((await admin.submit(`/admin/players/${moderator.id}/role`, { role: 'player' })).status, 303)
+  t.equal((await moderator.get('/admin/players')).status, 403, 'a role that was taken is gone at once')
 })
 
 t.test('signed out everywhere means everywhere', async (t) => {

@@ -13,7 +13,7 @@ import { Client, type Platform, type PlayerClient, startPlatform } from '../../k
 import { sheet } from '../../plugins/assets/models.ts'
 
 /** Whoever asks beside the owner, in the order of the table's columns. A further role is a word here, a column there. */
-export const CALLERS = ['nobody', 'guest', 'player', 'other owner', 'administrator'] as const
+export const CALLERS = ['nobody', 'guest', 'player', 'other owner', 'moderator', 'administrator'] as const
 export type Caller = (typeof CALLERS)[number]
 
 /** Stands in everything private that the owner wrote, and in nothing that anybody else may read. */
@@ -89,6 +89,8 @@ export class World {
     }
     const player = await platform.signUp()
     if (caller === 'other owner') await this.#settle(player)
+    if (caller === 'moderator')
+      await platform.app.db.execute('update players set moderator = ? where id = ?', [true, player.id])
     if (caller === 'administrator')
       await platform.app.db.execute('update players set is_admin = ? where id = ?', [true, player.id])
     return player
