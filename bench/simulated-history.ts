@@ -52,7 +52,7 @@ export interface SimulatedHistory {
  * Creates such a platform in a folder for `gameyard serve`. The simulated clock ends at the current time. Rows that
  * retention would have deleted long before are not written at all (`GONE_AFTER_DAYS`).
  */
-export async function makeAgedYard(
+export async function simulateHistory(
   folder: string,
   size: Size,
   tell: (line: string) => void,
@@ -68,16 +68,17 @@ export async function makeAgedYard(
   const log = createLog('warn')
   const app = await createKernel(config, { plugins: chosen, drivers, browserFiles, version: 'bench', log, clock })
   await app.ready()
-  const account = { email: 'ada@example.org', password: 'correct yard battery fence' }
+  const account = { email: 'ada@example.org', password: 'correct horse battery fence' }
   const { id: admin } = await app.identity.players.createAdmin({ ...account, name: 'Ada' })
   const rows = new Rows(app)
   const players = await makePlayers(rows, size, clock)
   const games = await makeGames(app, size, admin)
+  await publish(rows, games, clock)
   const watch = watchHolds()
   for (let month = 1; month <= size.months; month++) {
     const began = performance.now()
     watch.pause()
-    await liveAMonth(rows, { size, players, games, clock, month })
+    await writeMonth(rows, { size, players, games, clock, month })
     const written = performance.now()
     watch.resume()
     clock.advance(DAYS_A_MONTH * DAY_MS)
@@ -86,6 +87,9 @@ export async function makeAgedYard(
     if (month % 6 === 0 || month === size.months)
       tell(`month ${month}: written in ${took(began, written)}, periodic jobs took ${took(written, performance.now())}`)
   }
+  await app.db.execute(`update games set
+    plays = (select coalesce(sum(d.plays), 0) from game_days d where d.game_id = games.id),
+    sign_ins = (select coalesce(sum(d.sign_ins), 0) from game_days d where d.game_id = games.id)`)
   return { app, account, written: rows.written, holds: watch.end() }
 }
 
@@ -150,6 +154,13 @@ class Rows {
     }
     this.written += rows.length
   }
+
+  async setLiveDeploys(games: readonly { id: string; deployId: string }[]): Promise<void> {
+    await this.#app.db.groupCommit(async ({ execute }) => {
+      for (const { id, deployId } of games)
+        await execute('update games set live_deploy_id = ? where id = ?', [deployId, id])
+    })
+  }
 }
 
 const digest = (bytes = 32): string => randomBytes(bytes).toString('base64url')
@@ -185,7 +196,7 @@ async function makeGames(app: FastifyInstance, { games }: Size, ownerId: string)
   const made: Made[] = []
   for (let number = 0; number < games; number++) {
     const game = await app.games.create(ownerId, {
-      title: `Game ${number} of the yard`,
+      title: `Game ${number} of the platform`,
       description: 'A game that is played for years.',
       tags: [`tag-${number % 40}`],
     })
@@ -198,6 +209,32 @@ async function makeGames(app: FastifyInstance, { games }: Size, ownerId: string)
   )
   return made
 }
+
+/** Nine of ten games have had something to play from the beginning. */
+async function publish(rows: Rows, games: readonly Made[], clock: Clock): Promise<void> {
+  const at = clock.now().getTime()
+  const published = games
+    .filter((_, index) => index % 10 < 9)
+    .map(({ id, ownerId }) => ({ id, ownerId, deployId: newId('dep', new Date(at)) }))
+  await rows.add(
+    'deploys',
+    published.map(({ id, ownerId, deployId }) => ({
+      ...{ id: deployId, game_id: id, owner_id: ownerId, state: 'live', file_count: 3, total_bytes: 300_000 },
+      ...{ created_at: at, expires_at: at + DAY_MS, live_at: at },
+    })),
+  )
+  await rows.add(
+    'deploy_manifests',
+    published.map(({ deployId }) => ({
+      deploy_id: deployId,
+      files: manifestOf(times(3, () => randomBytes(32).toString('hex'))),
+    })),
+  )
+  await rows.setLiveDeploys(published)
+}
+
+const manifestOf = (digests: readonly string[]): string =>
+  JSON.stringify(digests.map((sha256, index) => [`assets/file-${index}.js`, sha256, 100_000, 'text/javascript']))
 
 interface Month {
   size: Size
@@ -212,14 +249,14 @@ interface Day extends Month {
 }
 
 /** One of thirty days after the other, as the tables see it. */
-async function liveAMonth(rows: Rows, month: Month): Promise<void> {
+async function writeMonth(rows: Rows, month: Month): Promise<void> {
   const from = month.clock.now().getTime()
   const end = (month.size.months - month.month + 1) * DAYS_A_MONTH
   for (let day = 0; day < DAYS_A_MONTH; day++)
-    await liveADay(rows, { ...month, daysLeft: end - day }, from + day * DAY_MS)
+    await writeDay(rows, { ...month, daysLeft: end - day }, from + day * DAY_MS)
 }
 
-async function liveADay(rows: Rows, { size, players, games, daysLeft }: Day, from: number): Promise<void> {
+async function writeDay(rows: Rows, { size, players, games, daysLeft }: Day, from: number): Promise<void> {
   const days = size.months * DAYS_A_MONTH
   const date = dateOf(from)
   const somewhen = () => from + Math.floor(Math.random() * DAY_MS)
@@ -406,7 +443,7 @@ async function liveADay(rows: Rows, { size, players, games, daysLeft }: Day, fro
     })),
     daysLeft,
   )
-  await deployADay(rows, { size, games, daysLeft }, from)
+  await writeDeploys(rows, { size, games, daysLeft }, from)
   await rows.add(
     'blender_jobs',
     times(Math.ceil(size.blenderJobs / days), () => {
@@ -442,7 +479,7 @@ async function liveADay(rows: Rows, { size, players, games, daysLeft }: Day, fro
 }
 
 /** Each replaces two of three files; now and then one fails. */
-async function deployADay(
+async function writeDeploys(
   rows: Rows,
   { size, games, daysLeft }: Pick<Day, 'size' | 'games' | 'daysLeft'>,
   from: number,
@@ -473,9 +510,7 @@ async function deployADay(
     'deploy_manifests',
     deploys.map(({ id, digests }) => ({
       deploy_id: id,
-      files: JSON.stringify(
-        digests.map((sha256, index) => [`assets/file-${index}.js`, sha256, 100_000, 'text/javascript']),
-      ),
+      files: manifestOf(digests),
     })),
     daysLeft,
   )

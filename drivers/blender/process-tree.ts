@@ -1,4 +1,18 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { setPriority } from 'node:os'
+
+/** Of `nice`: players come before jobs wherever processors are short. */
+const PRIORITY = 10
+
+/**
+ * Gives way to everything else on this machine, with all that the process starts from now on: call it at once after the
+ * start. One that has ended, or a system that refuses, changes nothing.
+ */
+export function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, PRIORITY)
+  } catch {}
+}
 
 /**
  * Returns the memory in bytes of a process and all its descendants, from /proc; 0 once they have ended.

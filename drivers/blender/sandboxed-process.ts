@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { packFiles, RefusedArtifact, unpackArtifacts } from './archive.ts'
 import { type BlenderRun, ExecutorUnavailable, type RunEnd } from './interface.ts'
-import { memoryOf } from './process-tree.ts'
+import { lowerPriority, memoryOf } from './process-tree.ts'
 import { blenderArguments, watchLines, whenAborted } from './run.ts'
 import { limitCommand, type SandboxOptions, sandboxCommand } from './sandbox.ts'
 import { STREAMING } from './supervisor.ts'
@@ -32,6 +32,7 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
     env: {},
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
+  lowerPriority(child.pid)
   const [input, , , output, info] = child.stdio as [Writable, unknown, unknown, Readable, Readable]
   const kill = killerOf(child, info)
   const ended = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>

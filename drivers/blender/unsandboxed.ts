@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { copyFile, lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type BlenderRun, ExecutorUnavailable, type RunEnd } from './interface.ts'
+import { lowerPriority } from './process-tree.ts'
 import { blenderArguments, watchLines, whenAborted } from './run.ts'
 
 const folderOf = (dataDir: string) => join(dataDir, 'blender', 'unsafe')
@@ -29,6 +30,7 @@ export async function runUnsandboxed(
     }
     const args = [...blenderArguments(threads), join(input, run.main), '--', input, output]
     const child = spawn(blender, args, { cwd: output, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    lowerPriority(child.pid)
     const closed = once(child, 'close') as Promise<[number | null]>
     closed.catch(() => {})
     await once(child, 'spawn')

@@ -10,6 +10,7 @@ import { mediaRoutes } from './media/routes.ts'
 import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
+import { playableListsMigration } from './migrations/2026_11_23_playable_lists.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -45,7 +46,7 @@ export default definePlugin(
     name: 'games',
     dependencies: ['oauth-idp', 'tokens', 'quotas'],
     entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence],
-    migrations: [migration, listsMigration, suspensionMigration],
+    migrations: [migration, listsMigration, suspensionMigration, playableListsMigration],
   },
   async (app) => {
     app.decorate('games', new Games(app))

@@ -12,15 +12,22 @@ export interface GameReader {
 /**
  * Reads games that are not deleted.
  *
- * @param where on the table `games g`, values as `?`
+ * @param query `where` on the table `games g`, values as `?`; `from` where other tables come before it
  */
 export async function readGames(
   { db, origins }: GameReader,
-  query: { where: string; order: string; values: readonly Parameter[]; limit: number; deleted?: boolean },
+  query: {
+    from?: string
+    where: string
+    order: string
+    values: readonly Parameter[]
+    limit: number
+    deleted?: boolean
+  },
 ): Promise<Game[]> {
-  const { where, order, values, limit, deleted = false } = query
+  const { from = 'games g', where, order, values, limit, deleted = false } = query
   const rows = await db.query<PlainGame>(
-    `select ${COLUMNS} from games g where ${where} and g.deleted_at is ${deleted ? 'not null' : 'null'}
+    `select ${COLUMNS} from ${from} where ${where} and g.deleted_at is ${deleted ? 'not null' : 'null'}
      order by ${order} limit ?`,
     [...values, limit],
   )

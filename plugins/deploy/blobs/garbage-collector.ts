@@ -81,9 +81,11 @@ export class GarbageCollector {
     // Candidates first, references second: a deploy begun in between has named its blobs, and saves them below.
     const candidates = new Set<string>()
     for (let after = ''; ; ) {
-      const sql = 'select sha256 from blobs where sha256 > ? and used_at < ? order by sha256 limit ?'
-      const rows = await db.query<{ sha256: string }>(sql, [after, before, PAGE])
-      for (const { sha256 } of rows) candidates.add(sha256)
+      // Without a condition on the time, so that a statement reads a page of rows and not all that are in use, too.
+      const sql =
+        'select sha256, case when used_at < ? then 1 else 0 end as unused from blobs where sha256 > ? order by sha256 limit ?'
+      const rows = await db.query<{ sha256: string; unused: number }>(sql, [before, after, PAGE])
+      for (const { sha256, unused } of rows) if (unused) candidates.add(sha256)
       const last = rows.at(-1)
       if (rows.length < PAGE || !last || signal.aborted) break
       after = last.sha256

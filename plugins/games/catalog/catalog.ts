@@ -6,10 +6,9 @@ import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
 
-const FOUND_BY = 'g.id in (select t.game_id from game_terms t where t.term = ?)'
-/** With something to play now. */
-const READY =
-  'g.playable = ? and g.suspended_at is null and (g.live_deploy_id is not null or g.external_url is not null)'
+const FOUND_BY = 'exists (select 1 from game_terms o where o.term = ? and o.game_id = g.id)'
+/** With something to play now: the condition of the catalog's indexes (`PLAYABLE` of the entities). */
+const READY = 'g.playable and g.suspended_at is null and (g.live_deploy_id is not null or g.external_url is not null)'
 
 const SHOWN = `g.visibility = 'public' and ${READY}`
 
@@ -35,25 +34,33 @@ export class Catalog {
     { q, tag, sort, limit, cursor }: CatalogQuery,
     { ready = false } = {},
   ): Promise<{ games: Game[]; nextCursor: string | null }> {
-    const terms = [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tag)] : [])]
-    const where = ["g.visibility = 'public' and g.suspended_at is null", ...terms.map(() => FOUND_BY)]
+    // The longest is the rarest, mostly: the games that have it are read, and the other terms looked up for each.
+    const words = (q ? termsOfQuery(q) : []).sort((a, b) => b.length - a.length)
+    const terms = [...words, ...(tag ? [termOfTag(tag)] : [])]
+    const id = terms.length > 0 ? 't.game_id' : 'g.id'
+    const where = ["g.visibility = 'public' and g.suspended_at is null"]
+    if (terms.length > 0) where.unshift('t.term = ? and g.id = t.game_id', ...terms.slice(1).map(() => FOUND_BY))
     const values: Parameter[] = [...terms]
-    if (ready) {
-      where.push(READY)
-      values.push(true)
-    }
+    if (ready) where.push(READY)
     if (cursor && sort === 'new') {
-      where.push('g.id < ?')
+      where.push(`${id} < ?`)
       values.push(cursor)
     }
     if (cursor && sort === 'popular') {
-      const [, plays, id] = /^(\d{1,10})\.(gam_\w{26})$/.exec(cursor) ?? []
-      if (!plays || !id) throw new InvalidRequest('The cursor is not one of this list.')
+      const [, plays, last] = /^(\d{1,10})\.(gam_\w{26})$/.exec(cursor) ?? []
+      if (!plays || !last) throw new InvalidRequest('The cursor is not one of this list.')
       where.push('(g.plays < ? or (g.plays = ? and g.id < ?))')
-      values.push(Number(plays), Number(plays), id)
+      values.push(Number(plays), Number(plays), last)
     }
-    const order = sort === 'popular' ? 'g.plays desc, g.id desc' : 'g.id desc'
-    const found = await readGames(this.#parts, { where: where.join(' and '), order, values, limit: limit + 1 })
+    const found = await readGames(this.#parts, {
+      // SQLite takes the tables of a cross join in this order, and so the games of a term from the newest on: it can
+      // stop once the page is full.
+      ...(terms.length > 0 ? { from: 'game_terms t cross join games g' } : {}),
+      where: where.join(' and '),
+      order: sort === 'popular' ? 'g.plays desc, g.id desc' : `${id} desc`,
+      values,
+      limit: limit + 1,
+    })
     const games = found.slice(0, limit)
     const last = found.length > limit ? games.at(-1) : undefined
     const nextCursor = last ? (sort === 'popular' ? `${last.stats.plays}.${last.id}` : last.id) : null
@@ -64,14 +71,14 @@ export class Catalog {
   async among(ids: readonly string[]): Promise<Game[]> {
     if (ids.length === 0) return []
     const where = `${SHOWN} and g.id in (${ids.map(() => '?').join(', ')})`
-    const games = await readGames(this.#parts, { where, order: 'g.id', values: [true, ...ids], limit: ids.length })
+    const games = await readGames(this.#parts, { where, order: 'g.id', values: [...ids], limit: ids.length })
     return games.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
   }
 
   /** The games of somebody that anybody may play now, the newest first. */
   async ofOwner(ownerId: string, { limit, cursor }: PageQuery): Promise<{ shown: Game[]; nextCursor: string | null }> {
     const where = `g.owner_id = ? and ${SHOWN}${cursor ? ' and g.id < ?' : ''}`
-    const values = [ownerId, true, ...(cursor ? [cursor] : [])]
+    const values = [ownerId, ...(cursor ? [cursor] : [])]
     const found = await readGames(this.#parts, { where, order: 'g.id desc', values, limit: limit + 1 })
     const { page, nextCursor } = cutPage(found, limit)
     return { shown: page, nextCursor }
@@ -82,7 +89,7 @@ export class Catalog {
     const [row] = await this.#parts.db.query<{ games: number; plays: number | null }>(
       `select count(*) as games, sum(g.plays) as plays from games g
        where g.owner_id = ? and ${SHOWN} and g.deleted_at is null`,
-      [ownerId, true],
+      [ownerId],
     )
     return { games: Number(row?.games ?? 0), plays: Number(row?.plays ?? 0) }
   }
@@ -104,9 +111,9 @@ export class Catalog {
   async #readTags(): Promise<TagCount[]> {
     const rows = await this.#parts.db.query<{ term: string; games: number }>(
       `select t.term, count(*) as games from game_terms t join games g on g.id = t.game_id
-       where t.is_tag = ? and g.visibility = 'public' and g.deleted_at is null and ${READY}
+       where t.is_tag = ? and g.deleted_at is null and ${SHOWN}
        group by t.term order by games desc, t.term limit 24`,
-      [true, true],
+      [true],
     )
     return rows.map(({ term, games }) => ({ tag: tagOfTerm(term), games: Number(games) }))
   }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -63,6 +63,9 @@ t.test('with unsafe: true it runs without a sandbox, in so many words', async (t
     code: 0,
     artifacts: ['a.txt'],
   })
+  const niceness = "import os, sys; open(sys.argv[-1] + '/a.txt', 'w').write(str(os.nice(0)))"
+  t.match(await run(niceness), { ending: 'exited', code: 0 })
+  t.equal(readFileSync(join(output, 'a.txt'), 'utf8'), '10', 'it gives way to everything else')
   t.match(await run('import time; time.sleep(100)', 4), { ending: 'timeout' })
   t.same(readdirSync(join(dataDir, 'blender', 'unsafe')), [], 'its folders go')
 })

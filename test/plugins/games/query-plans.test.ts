@@ -1,0 +1,53 @@
+import t from 'tap'
+import { startPlatform } from '../../kit/platform.ts'
+
+// A platform of years has thousands of games, most of them on no list: what a page shows must be found without passing
+// over the others. SQLite says how it finds it, so nothing here depends on time.
+t.test('lists of games read just the rows of a page, in the order of an index', async (t) => {
+  const platform = await startPlatform(t)
+  const { app, clock } = platform
+  const { id: owner } = await platform.signUp()
+  for (const title of ['First game', 'Second game', 'Third game']) {
+    await app.games.create(owner, { title, description: '', tags: ['puzzle'] })
+    clock.advance(1)
+  }
+  /** The statements on `games` that `work` made, each with how SQLite finds its rows. */
+  const plansOf = async (work: () => Promise<unknown>) => {
+    const { query } = app.db
+    const captured = t.capture(app.db, 'query', query)
+    await work()
+    const calls = captured().map(({ args }) => args as unknown as Parameters<typeof query>)
+    captured.restore()
+    const plans: string[] = []
+    for (const [sql, values] of calls.filter(([sql]) => /\bgames g\b/.test(sql))) {
+      const steps = await app.db.query<{ detail: string }>(`explain query plan ${sql}`, values)
+      plans.push(steps.map(({ detail }) => detail).join('; '))
+    }
+    t.ok(plans.length > 0, 'it asks for games')
+    return plans
+  }
+  const page = (query: object) => () =>
+    app.games.catalog.page({ sort: 'new', limit: 24, ...query } as never, { ready: true })
+  const indexed: [string, () => Promise<unknown>, RegExp][] = [
+    ['the newest', page({}), /^SEARCH g USING INDEX games_listed_id_index/],
+    [
+      'the newest, further on',
+      page({ cursor: `gam_${'0'.repeat(26)}` }),
+      /^SEARCH g USING INDEX games_listed_id_index/,
+    ],
+    ['the most played', page({ sort: 'popular' }), /^SEARCH g USING INDEX games_listed_plays_index/],
+    [
+      'a search',
+      page({ q: 'game' }),
+      /^SEARCH t USING (COVERING )?INDEX \S*game_terms\S* \(term=\?\); SEARCH g .*id=\?/,
+    ],
+    ['a search for two words and a tag', page({ q: 'sec game', tag: 'puzzle' }), /^SEARCH t .*\(term=\?\); SEARCH g/],
+    ['a game by its slug', () => app.games.get('second-game'), /^SEARCH g USING INDEX games_slug_deleted_at_id_index/],
+  ]
+  for (const [name, work, plan] of indexed) {
+    for (const found of await plansOf(work)) {
+      t.match(found, plan, name)
+      t.notMatch(found, /TEMP B-TREE|SCAN g\b/, `${name} is not sorted`)
+    }
+  }
+})
