@@ -7,6 +7,7 @@ import { NotFound } from '../../core/errors.ts'
 import { isId } from '../../core/ids.ts'
 import { BlobNotFound, type Range } from '../../drivers/storage/interface.ts'
 import type { AssetBlob } from './blobs.ts'
+import { Suspended } from './errors.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './models/models.ts'
 import { readAssets } from './read-assets.ts'
@@ -53,6 +54,7 @@ export class AssetStore {
   async find(idOrSlug: string, viewerId: string | null): Promise<AssetRecord | null> {
     const asset = await this.#records.get(idOrSlug, () => this.#read(idOrSlug))
     if (!asset || (asset.visibility === 'private' && asset.ownerId !== viewerId)) return null
+    if (asset.suspended && asset.ownerId !== viewerId) throw new Suspended()
     return asset
   }
 

@@ -16,6 +16,7 @@ import { indexAsset } from './search-index.ts'
 import { Delivery } from './serving/delivery.ts'
 import { freeSlug, slugFrom } from './slugs.ts'
 import { STORED_KIND } from './stored-bytes.ts'
+import { Suspensions } from './suspension.ts'
 import { type IngestedFile, ingest, type LocalFile } from './upload/ingest.ts'
 
 declare module '../../core/events.ts' {
@@ -39,6 +40,7 @@ export class Assets extends AssetStore {
   readonly clips: Clips
   readonly delivery: Delivery
   readonly preparation: Preparation
+  readonly suspensions: Suspensions
   readonly #parts: AssetsParts
 
   constructor(parts: AssetsParts) {
@@ -49,6 +51,7 @@ export class Assets extends AssetStore {
     this.clips = new Clips(parts, this)
     this.delivery = new Delivery(parts)
     this.preparation = new Preparation(parts, this)
+    this.suspensions = new Suspensions(parts, this)
   }
 
   /**

@@ -102,6 +102,8 @@ export class Clips {
 
   /** The model with a clip that was put on it. @param from the id or slug of the other asset  @throws NotFound */
   async applied(asset: AssetRecord, from: string, clip: string): Promise<AssetBlobRef> {
+    // Whose clip it is may be suspended; the asset is in memory. One that is gone or private stays applied.
+    await this.#assets.find(from, null)
     const row = await this.#parts.db.em().findOne(AppliedClip, await this.#keyOf(asset, from, clip))
     if (!row) throw new NotFound('animation')
     return pieceOf(asset, clip, row)

@@ -38,6 +38,10 @@ const AssetRowSchema = defineEntity({
     sourceKind: p.string().length(10).$type<AssetSource['kind']>(),
     /** The job whose output it is: that is taken in once. */
     sourceJobId: p.string().length(30).nullable().unique(),
+    /** Set and lifted by moderators and administrators only; its owner may answer once. */
+    suspendedAt: p.datetime(3).nullable(),
+    suspensionReason: p.string().length(1000).nullable(),
+    appeal: p.string().length(2000).nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
   },

@@ -6,8 +6,10 @@ import { blobsOf } from './blobs.ts'
 import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
 import { migration } from './migrations/2026_11_21_assets.ts'
 import { migration as appliedClips } from './migrations/2026_11_23_applied_clips.ts'
+import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { Models } from './models/models.ts'
 import { pages } from './pages/routes.ts'
+import { suspensionPages } from './pages/suspension.ts'
 import { routes } from './routes.ts'
 import { registerScheduledTasks } from './scheduled-tasks.ts'
 import { AssetLimits, AssetsConfig } from './schemas.ts'
@@ -34,7 +36,7 @@ export default definePlugin(
     config: AssetsConfig,
     limits: AssetLimits,
     entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip, AppliedClip],
-    migrations: [migration, appliedClips],
+    migrations: [migration, appliedClips, suspensionMigration],
   },
   async (app, config, limits) => {
     const models = new Models(app.workerPrograms)
@@ -52,6 +54,10 @@ export default definePlugin(
     app.quotas.counts.set('assetsPerPlayer', 'select count(*) as things from assets where owner_id = ?')
     app.quotas.kinds.set(STORED_KIND, storedAssets(app))
     registerScheduledTasks(app)
+    app.identity.administration.onDisabling((em, playerId, disabled) =>
+      app.assets.suspensions.followAccount(em, playerId, disabled),
+    )
+    await app.register(suspensionPages)
     await app.register(routes({ spool, limits }))
     await app.register(fileRoutes)
     await app.register(pages({ spool, limits }))

@@ -25,7 +25,7 @@ export class Library {
     ownerId: string | null = null,
   ): Promise<{ assets: AssetRecord[]; nextCursor: string | null }> {
     const { q, tag, kind, curated, rigged, limit, cursor } = query
-    const where = [ownerId === null ? "a.visibility = 'public'" : 'a.owner_id = ?']
+    const where = [ownerId === null ? "a.visibility = 'public' and a.suspended_at is null" : 'a.owner_id = ?']
     const values: Parameter[] = ownerId === null ? [] : [ownerId]
     const narrow = (condition: string, value: Parameter | undefined) => {
       if (value === undefined) return
@@ -45,17 +45,19 @@ export class Library {
   /** The export of a player's assets: their metadata, and the addresses of their files. */
   async export(ownerId: string): Promise<unknown[]> {
     const assets = await readAssets(this.#parts, { where: 'a.owner_id = ?', values: [ownerId], limit: 1_000_000 })
-    return assets.map(({ lodSha256: _, thumbnailSha256: __, humanoid: ____, preparedBy: _____, files, ...asset }) => ({
-      ...asset,
-      files: files.map(({ crc32: ___, ...file }) => file),
-    }))
+    return assets.map(
+      ({ lodSha256: _, thumbnailSha256: __, humanoid: ____, preparedBy: _____, appeal: ______, files, ...asset }) => ({
+        ...asset,
+        files: files.map(({ crc32: ___, ...file }) => file),
+      }),
+    )
   }
 
   /** The tags that most public assets have, with how many. */
   async tags(): Promise<{ tag: string; assets: number }[]> {
     const rows = await this.#parts.db.query<{ term: string; assets: number }>(
       `select t.term, count(*) as assets from asset_terms t join assets a on a.id = t.asset_id
-       where t.is_tag = ? and a.visibility = 'public' group by t.term order by assets desc, t.term limit 16`,
+       where t.is_tag = ? and a.visibility = 'public' and a.suspended_at is null group by t.term order by assets desc, t.term limit 16`,
       [true],
     )
     return rows.map(({ term, assets }) => ({ tag: tagOfTerm(term), assets: Number(assets) }))

@@ -14,7 +14,8 @@ export interface StoredFile {
 /** The columns that make an asset, for `app.db.query`. */
 export const COLUMNS = `a.id, a.owner_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
   a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
-  a.lod_triangles, a.lod_reason, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id, a.created_at, a.updated_at`
+  a.lod_triangles, a.lod_reason, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id,
+  a.suspended_at, a.suspension_reason, a.appeal, a.created_at, a.updated_at`
 
 /** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainAsset {
@@ -42,6 +43,9 @@ export interface PlainAsset {
   thumbnail_sha256: string | null
   source_kind: AssetSource['kind']
   source_job_id: string | null
+  suspended_at: number | null
+  suspension_reason: string | null
+  appeal: string | null
   created_at: number
   updated_at: number
 }
@@ -53,6 +57,8 @@ export interface AssetRecord extends Omit<Asset, 'files'> {
   lodSha256: string | null
   preparedBy: number | null
   thumbnailSha256: string | null
+  /** The owner's answer to a suspension. */
+  appeal: string | null
 }
 
 export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
@@ -79,6 +85,11 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
     thumbnailUrl: `${origins.studio}/api/assets/${row.id}/thumbnail`,
     fileUrl: `${origins.studio}/api/assets/${row.slug}/file`,
     source: { kind: row.source_kind, ...(row.source_job_id === null ? {} : { jobId: row.source_job_id }) },
+    suspended:
+      row.suspended_at === null
+        ? null
+        : { reason: row.suspension_reason ?? '', at: new Date(row.suspended_at).toISOString() },
+    appeal: row.appeal,
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),
     humanoid: Boolean(row.humanoid),

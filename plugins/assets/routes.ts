@@ -22,6 +22,7 @@ import {
 } from './schemas.ts'
 import { CORS } from './serving/headers.ts'
 import { viewerOf } from './serving/routes.ts'
+import { APPEAL_LENGTH } from './suspension.ts'
 import { uploadForms, uploadRule } from './upload/limits.ts'
 import { checkLength, receive } from './upload/receive.ts'
 import { titleOf } from './upload/title.ts'
@@ -177,6 +178,24 @@ export const routes =
         async (request) => app.assets.changes.update(callerOf(request).playerId, request.params.id, { visibility }),
       )
     }
+
+    app.post(
+      '/api/assets/:id/appeal',
+      {
+        config: writes,
+        constraints,
+        onRequest: owned,
+        schema: {
+          summary: 'Answer the suspension of an asset, once',
+          tags: ['assets'],
+          params: AssetParams,
+          body: Type.Object({ text: Type.String({ minLength: 1, maxLength: APPEAL_LENGTH }) }),
+          response: { 200: Asset },
+        },
+      },
+      async (request) =>
+        app.assets.suspensions.appeal(callerOf(request).playerId, request.params.id, request.body.text),
+    )
 
     app.post(
       '/api/assets/:id/animations',

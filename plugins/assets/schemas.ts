@@ -63,6 +63,12 @@ export const Asset = Type.Object({
   license: Nullable(Type.String()),
   tags: Type.Array(Type.String()),
   ownerId: Type.String(),
+  suspended: Type.Union(
+    [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
+    {
+      description: 'Since when its files answer 451, by decision of this platform, and why. Its owner may answer once.',
+    },
+  ),
   files: Type.Array(AssetFile),
   variants: Type.Object({ source: VariantSize, lod: Type.Optional(VariantSize) }),
   lodReason: Type.Union([Type.Enum(LOD_REASONS), Type.Null()], {

@@ -3,7 +3,7 @@ export const ORDER: { title: string; names: string[] }[] = [
   { title: 'Begin', names: ['quick-start', 'deploys', 'sign-in', 'rooms'] },
   { title: 'Make', names: ['ai', 'assets', 'blender'] },
   { title: 'Tools', names: ['cli', 'sdk', 'adapter'] },
-  { title: 'Host', names: ['self-hosting', 'lan-jam', 'scaling', 'security-model'] },
+  { title: 'Host', names: ['self-hosting', 'lan-jam', 'scaling', 'moderation', 'security-model'] },
   { title: 'Extend', names: ['writing-a-plugin', 'writing-a-driver'] },
 ]
 

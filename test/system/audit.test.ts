@@ -9,6 +9,11 @@ type Call = [path: string, body?: Record<string, string>]
 const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call> = {
   'POST /admin/assets/:slug/curate': ({ owner }) => [`/admin/assets/${owner.published?.assetId}/curate`],
   'POST /admin/assets/:slug/release': ({ owner }) => [`/admin/assets/${owner.published?.assetId}/release`],
+  'POST /admin/assets/:slug/suspend': ({ owner }) => [
+    `/admin/assets/${owner.published?.assetId}/suspend`,
+    { reason: 'Stolen.' },
+  ],
+  'POST /admin/assets/:slug/lift': ({ owner }) => [`/admin/assets/${owner.published?.assetId}/lift`],
   'POST /admin/backup': () => ['/admin/backup'],
   'POST /admin/credits': ({ owner }) => [
     '/admin/credits',

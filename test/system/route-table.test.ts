@@ -291,6 +291,7 @@ OPTIONS /api/assets/:id                          studio  optional
 PATCH  /api/assets/:id                           studio  assets:write api-token cli-token session
 DELETE /api/assets/:id                           studio  assets:write api-token cli-token session
 POST   /api/assets/:id/publish                   studio  assets:write api-token cli-token session
+POST   /api/assets/:id/appeal                    studio  assets:write api-token cli-token session
 POST   /api/assets/:id/unpublish                 studio  assets:write api-token cli-token session
 GET    /api/assets/:id/manifest                  studio  optional
 OPTIONS /api/assets/:id/manifest                 studio  optional
@@ -313,7 +314,11 @@ POST   /assets/:slug/edit                        portal  session page
 POST   /assets/:slug/publish                     portal  session page
 POST   /assets/:slug/unpublish                   portal  session page
 POST   /assets/:slug/delete                      portal  session page
+POST   /assets/:slug/appeal                      portal  session page
 POST   /admin/assets/:slug/curate                portal  session page
+POST   /admin/assets/:slug/suspend               portal  session page
+POST   /admin/assets/:slug/lift                  portal  session page
+GET    /admin/assets/:slug/suspend               portal  session page
 POST   /admin/assets/:slug/release               portal  session page
 GET    /assets/:id/file                          portal  optional
 GET    /assets/:id/thumbnail                     portal  optional

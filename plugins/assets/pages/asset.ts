@@ -24,6 +24,7 @@ import { clipPath } from '../manifest.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import type { LodReason } from '../schemas.ts'
 import { modelStage } from './stage.ts'
+import { suspensionOf } from './suspension.ts'
 
 /** Rows of a table of files. */
 const LISTED = 200
@@ -38,12 +39,14 @@ export interface AssetPageProps {
   ownerName: string | null
   owned: boolean
   isAdmin: boolean
+  /** Whether the viewer may suspend it. */
+  moderates: boolean
 }
 
 /** One asset: to look at, to move, to link to; and, for its owner, to look after. */
 export function assetPage(
   app: Pick<FastifyInstance, 'browserFiles'>,
-  { asset, applied, ownerName, owned, isAdmin }: AssetPageProps,
+  { asset, applied, ownerName, owned, isAdmin, moderates }: AssetPageProps,
 ): View {
   const path = pathOf(asset)
   const { source, lod } = asset.variants
@@ -51,6 +54,7 @@ export function assetPage(
   const chips = html`
     ${visibility(asset, (shown) => shown.visibility === 'private' && html`<${Chip} tone="warn">private<//>`)}
     ${curated(asset, (shown) => shown.curated && html`<${Chip} tone="success">curated<//>`)}
+    ${asset.suspended && html`<${Chip} tone="error">suspended<//>`}
     ${asset.rigged && html`<${Chip}>rigged<//>`}`
   const rows = [
     { name: 'As uploaded', variant: 'source', ...source },
@@ -69,12 +73,14 @@ export function assetPage(
   const aside = html`<${Stack}>
     <${DescriptionList} items=${facts} />
     ${isAdmin && curated(asset, curation)}
+    ${moderates && html`<${Button} small href=${`/admin/assets/${asset.slug}/suspend`}>Suspend<//>`}
   <//>`
   return html`
     <${PageHeader} title=${asset.title} crumbs=${[{ label: 'Assets', href: '/assets' }]} chips=${chips}
       lede=${asset.description || undefined} actions=${html`${owned && ownerActions(asset)}<${Button} kind="act" href=${`${path}/file?variant=source`}>Download<//>`} />
     <${Split} aside=${aside}>
-      ${stage(app, asset, isModel)}
+      ${owned && suspensionOf(asset)}
+      ${!asset.suspended && stage(app, asset, isModel)}
       ${isModel && clips(asset, applied)}
       <${Section} title="Use it in a game" description="The address never changes. Any page may load it.">
         <${DescriptionList} items=${[

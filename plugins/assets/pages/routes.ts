@@ -127,6 +127,7 @@ export const pages =
           ownerName: owner?.name ?? null,
           owned,
           isAdmin: viewer?.isAdmin ?? false,
+          moderates: viewer !== undefined && viewer.role !== 'player',
         }),
       })
     })

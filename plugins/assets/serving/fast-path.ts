@@ -31,7 +31,7 @@ export function fastPathHandler(
     if (headers['service-worker'] !== undefined) return false
     const [, name = '', variant = 'auto'] = address.exec(url) ?? []
     const asset = name === '' ? undefined : assets.peek(name)
-    if (asset?.visibility !== 'public' || asset.kind === 'pack') return false
+    if (asset?.visibility !== 'public' || asset.suspended || asset.kind === 'pack') return false
     if (door === 'proxy' && asset.kind !== 'model' && asset.kind !== 'animation') return false
     const ready = assets.delivery.ready(asset, assets.choose(asset, variant as Variant), audience)
     if (!ready) return false

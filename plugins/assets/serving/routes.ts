@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import type { Routes } from '../../../core/http/routes.ts'
+import { Suspended } from '../errors.ts'
 import type { AssetRecord } from '../record.ts'
 import { AssetParams, ClipParams, ClipQuery, Variant } from '../schemas.ts'
 import { drawnThumbnail } from '../thumbnail.ts'
@@ -43,6 +44,8 @@ async function seen(
   const shared = asset.visibility === 'public' || (request.principal !== null && request.principal.kind !== 'session')
   // For the refusals too, such as of a path that a pack does not have.
   if (shared) reply.headers(CORS)
+  // Its owner sees the page of it, and nobody its files.
+  if (asset.suspended) throw new Suspended()
   return { asset, audience: { door, shared } }
 }
 

@@ -137,6 +137,7 @@ GET    /api/assets/:id                                 200  404  404  404  404  
 PATCH  /api/assets/:id                                 400  401  404  404  404  404  404
 DELETE /api/assets/:id                                 204  401  404  404  404  404  404
 GET    /api/assets/:id/animation/:preset               422  404  404  404  404  404  404
+POST   /api/assets/:id/appeal                          400  401  404  404  404  404  404
 POST   /api/assets/:id/animations                      400  401  404  404  404  404  404
 DELETE /api/assets/:id/animations                      400  401  404  404  404  404  404
 GET    /api/assets/:id/file                            200  404  404  404  404  404  404
@@ -267,6 +268,7 @@ GET    /assets/:id/animation/:preset                   422  404  404  404  404  
 GET    /assets/:id/file                                200  404  404  404  404  404  404
 GET    /assets/:id/thumbnail                           200  404  404  404  404  404  404
 GET    /assets/:slug                                   200  404  404  404  404  404  404
+POST   /assets/:slug/appeal                            400  303  404  404  404  404  404
 POST   /assets/:slug/delete                            303  303  404  404  404  404  404
 GET    /assets/:slug/edit                              200  303  404  404  404  404  404
 POST   /assets/:slug/edit                              400  303  404  404  404  404  404
@@ -299,6 +301,9 @@ POST   /playground                                     400  303  400  400  400  
 
 # Pages: administration
 GET    /admin                                          403  303  403  403  403  403  200
+GET    /admin/assets/:slug/suspend                     403  303  403  403  403  200  200
+POST   /admin/assets/:slug/lift                        403  303  403  403  403  303  303
+POST   /admin/assets/:slug/suspend                     403  303  403  403  403  400  400
 POST   /admin/assets/:slug/curate                      403  303  403  403  403  403  409
 POST   /admin/assets/:slug/release                     403  303  403  403  403  403  303
 POST   /admin/backup                                   403  303  403  403  403  403  200

@@ -1,0 +1,89 @@
+import t from 'tap'
+import { startAssets } from './kit.ts'
+import { sheet } from './models.ts'
+
+t.test('a suspended asset answers 451 everywhere, whatever its owner sets, until it is lifted', async (t) => {
+  const { ask, upload, owner, other, platform } = await startAssets(t)
+  const admin = await platform.admin()
+  const { body: asset } = await upload(await sheet(4), { title: 'Rock', tags: 'stone', visibility: 'public' })
+  const game = await platform.game(owner, { title: 'Pong' })
+  const host = platform.gameHost(game.slug)
+  const about = ['', '/file', '/file?variant=source', '/manifest', '/thumbnail', '/animation/walk']
+  const statuses = (as?: 'owner' | 'other') =>
+    Promise.all(about.map(async (path) => (await ask(`/api/assets/rock${path}`, as ? { as } : {})).status))
+  const proxied = async () => (await ask('/__service/assets/rock.glb', { headers: { host } })).status
+  // Warm: from here on the fast path answers.
+  for (let times = 0; times < 3; times++) t.equal((await ask('/api/assets/rock/file')).status, 200)
+  t.equal(await proxied(), 200)
+
+  t.equal((await admin.submit('/admin/assets/rock/suspend', { reason: ' ' })).status, 400)
+  t.equal((await admin.submit('/admin/assets/rock/suspend', { reason: 'Stolen.' })).status, 303)
+  t.same(
+    await statuses(),
+    about.map(() => 451),
+    'at once',
+  )
+  t.same(
+    await statuses('other'),
+    about.map(() => 451),
+  )
+  t.same(await statuses('owner'), [200, 451, 451, 200, 451, 451], 'its owner reads of it, and has none of its files')
+  t.equal(await proxied(), 451)
+  const refused = await ask('/api/assets/rock/file')
+  t.match(refused.json(), { error: { code: 'suspended' } })
+  t.match(refused.headers, { 'cache-control': /no-store/ })
+  t.match((await ask('/api/assets')).json(), { assets: [] })
+  t.equal((await other.get('/assets/rock')).status, 451)
+  t.notMatch((await other.get('/assets')).text, /Rock/)
+
+  t.match((await owner.get('/assets/rock')).text, /Stolen\./)
+  const program = await platform.program(owner)
+  t.match((await program.get(`/api/assets/${asset.id}`)).body, { suspended: { reason: 'Stolen.', at: /Z$/ } })
+  for (const verb of ['unpublish', 'publish']) t.equal((await program.post(`/api/assets/rock/${verb}`)).status, 200)
+  t.equal((await ask('/api/assets/rock/file')).status, 451, 'its owner has no say in it')
+
+  const appeal = (text: string) => program.post('/api/assets/rock/appeal', { text })
+  t.equal((await appeal('')).status, 400)
+  t.match(await appeal('I made it.'), { status: 200, body: { suspended: { reason: 'Stolen.' } } })
+  t.match(await appeal('Really.'), { status: 409, body: { error: { code: 'appealed_already' } } })
+  t.match((await admin.get('/admin/assets/rock/suspend')).text, /I made it\./)
+
+  t.equal((await admin.submit('/admin/assets/rock/lift', {})).status, 303)
+  t.equal((await ask('/api/assets/rock/file')).status, 200)
+  t.equal(await proxied(), 200)
+  t.match(await appeal('Thanks'), { status: 409, body: { error: { code: 'not_suspended' } } })
+})
+
+t.test(
+  'what a disabled player made goes and comes back with them, and what was suspended for itself stays',
+  async (t) => {
+    const { ask, upload, owner, platform } = await startAssets(t)
+    const { administration } = platform.app.identity
+    await upload(await sheet(4), { title: 'Rock', visibility: 'public' })
+    await upload(await sheet(4), { title: 'Tree', visibility: 'public' })
+    await platform.app.assets.suspensions.suspend('tree', 'Stolen.')
+    const statuses = async () => [
+      (await ask('/api/assets/rock/file')).status,
+      (await ask('/api/assets/tree/file')).status,
+    ]
+    t.same(await statuses(), [200, 451])
+    await administration.setDisabled(owner.id, true)
+    t.same(await statuses(), [451, 451])
+    await administration.setDisabled(owner.id, false)
+    t.same(await statuses(), [200, 451])
+  },
+)
+
+t.test('moderators suspend assets, and nobody else', async (t) => {
+  const { upload, owner, other, platform } = await startAssets(t)
+  const admin = await platform.admin()
+  await upload(await sheet(4), { title: 'Rock', visibility: 'public' })
+  for (const player of [owner, other])
+    t.equal((await player.submit('/admin/assets/rock/suspend', { reason: 'x' })).status, 403)
+  t.equal((await admin.submit(`/admin/players/${other.id}/role`, { role: 'moderator' })).status, 303)
+  t.match((await other.get('/assets/rock')).text, /\/admin\/assets\/rock\/suspend/)
+  t.equal((await other.submit('/admin/assets/rock/suspend', { reason: 'Stolen.' })).status, 303)
+  t.match(await platform.app.db.query('select actor_id, action from audit order by id desc limit 1'), [
+    { actor_id: other.id, action: 'asset.suspend' },
+  ])
+})
