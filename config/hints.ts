@@ -5,7 +5,7 @@ const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, '')
 
 const letters = (word: string) => [...plain(word)].sort().join('')
 
-/** AccountEmails to change; letters in another order count as one, since that is how fingers slip: `hots`. */
+/** The edit distance; letters in another order count as one edit, since that is a common typing error: `hots`. */
 const distance = (word: string, candidate: string) =>
   letters(word) === letters(candidate) ? Number(plain(word) !== plain(candidate)) : leven(plain(word), plain(candidate))
 

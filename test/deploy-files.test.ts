@@ -1,4 +1,4 @@
-// What operators copy beside the files that proxies and systemd are tried with: compose.yaml, deploy/kubernetes, the
+// The files that operators copy, other than those tested with proxies and systemd: compose.yaml, deploy/kubernetes, the
 // image. Every name in them is checked against the program.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

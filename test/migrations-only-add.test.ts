@@ -15,13 +15,13 @@ const DROP_INDEX = new RegExp(`^drop index ${NAME};?$`, 'i')
 const INSERT = new RegExp(`^insert into ${NAME}`, 'i')
 
 /**
- * What of a migration the version before could not live with. It inserts rows without the new columns, reads all that
- * it knew, and relies on no rule that it does not know being enforced: so tables, indexes and columns that may be empty
- * may be added, and texts may be longer than before; nothing may be renamed, dropped, narrowed, made unique or
- * rewritten. Tables of the migration itself are nobody else's yet.
+ * Lists the parts of a migration that break the previous version. That version inserts rows without the new columns,
+ * reads everything that it knew, and assumes that no unknown rule is enforced. A migration may therefore add tables,
+ * indexes and nullable columns, and lengthen texts. It may not rename, drop, narrow, make unique or rewrite anything.
+ * The migration's own new tables are exempt.
  *
- * @param plain names of indexes that only make look-ups fast: they may go
- * @param lengths of texts, by `table.column`, as they were made
+ * @param plain names of indexes that only make look-ups fast: they may be dropped
+ * @param lengths of texts, by `table.column`, as they were created
  */
 function breaking(
   statements: readonly string[],

@@ -24,7 +24,7 @@ export function configure(command: Command): void {
       `
 Examples:
   gameyard restore /backups/gameyard-2026-11-21.tar --data ./data
-  gameyard restore gameyard.tar --url https://yard.example.org --games example-games.net
+  gameyard restore gameyard.tar --url https://source.example.org --games example-games.net
   gameyard restore --database ./data/backups/before-0.2.0-from-0.1.0-20261121T120000Z.db --data ./data`,
     )
     .action((file: string | undefined, options: Options) => {
@@ -57,11 +57,11 @@ async function restore(file: string, { url, games, json, ...options }: Options):
     openStorage: (folder) => openDriver<Storage>(loaded, 'storage', folder),
     databaseFile: databaseFileOf(loaded),
     secret: config.secret,
-    ready: async (yard) => {
-      if (url !== undefined) notes.push(await moveTo(loaded, { url, games, yard }))
-      else if (yard && yard.portal !== config.portal.url)
+    ready: async (source) => {
+      if (url !== undefined) notes.push(await moveTo(loaded, { url, games, source }))
+      else if (source && source.portal !== config.portal.url)
         notes.push(
-          `It was at ${yard.portal}, and is at ${config.portal.url} now: list what it was under portal.formerUrls, and ${yard.gamesDomain} under games.formerDomains.`,
+          `It was at ${source.portal}, and is at ${config.portal.url} now: list what it was under portal.formerUrls, and ${source.gamesDomain} under games.formerDomains.`,
         )
     },
   })
@@ -87,20 +87,20 @@ function addressesOf(url: string | undefined, games: string | undefined): Overri
 /** Writes the new addresses into the configuration, and those of before as former ones. @returns what was done */
 async function moveTo(
   { config, file, configDir }: LoadedConfig,
-  { url, games, yard }: { url: string; games: string | undefined; yard: SourcePlatform | null },
+  { url, games, source }: { url: string; games: string | undefined; source: SourcePlatform | null },
 ): Promise<string> {
   const { editConfig } = await import('../../config/edit.ts')
   const others = (former: string[], now: string[]) => [...new Set(former)].filter((one) => !now.includes(one))
   // A Studio that was the portal still is, whatever address of it stands there; one of its own stays where it is.
-  const studioMoves = yard !== null && yard.studio === yard.portal && config.studio.url === yard.studio
+  const studioMoves = source !== null && source.studio === source.portal && config.studio.url === source.studio
   const studio = studioMoves ? url : config.studio.url
   const present = [url, studio]
   const formerUrls = others(
-    [...config.portal.formerUrls, ...(yard ? [...yard.formerUrls, yard.portal, yard.studio] : [])],
+    [...config.portal.formerUrls, ...(source ? [...source.formerUrls, source.portal, source.studio] : [])],
     present,
   )
   const formerDomains = others(
-    [...config.games.formerDomains, ...(yard ? [...yard.formerDomains, yard.gamesDomain] : [])],
+    [...config.games.formerDomains, ...(source ? [...source.formerDomains, source.gamesDomain] : [])],
     [config.games.domain],
   )
   const target = resolve(configDir, file === null ? 'gameyard.yaml' : basename(file))

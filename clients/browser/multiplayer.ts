@@ -75,7 +75,7 @@ export class Room {
   /** What `presence` said last, to be said again where a room begins anew. */
   #presence: unknown
   #ended = false
-  #heardAt = 0
+  #lastMessageAt = 0
   readonly #stop = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
   #wake: (() => void) | null = null
@@ -192,9 +192,9 @@ export class Room {
         clearTimeout(timeout)
         if (this.#ended) return socket.close(1000)
         this.#socket = socket
-        socket.onmessage = (event) => this.#hear(event.data)
+        socket.onmessage = (event) => this.#receive(event.data)
         socket.onclose = (event) => this.#lost(socket, event.code)
-        this.#hear(data)
+        this.#receive(data)
         resolve(true)
       }
     })
@@ -238,7 +238,7 @@ export class Room {
   #watch(): void {
     const socket = this.#socket
     if (socket?.readyState !== 1) return
-    const quiet = performance.now() - this.#heardAt
+    const quiet = performance.now() - this.#lastMessageAt
     if (quiet > SILENCE_MS) {
       // Without waiting for the closing handshake, which would not come either.
       socket.onclose = null
@@ -266,8 +266,8 @@ export class Room {
     else if (this.#queue.push(frame) > MOST_QUEUED) this.#queue.shift()
   }
 
-  #hear(data: string | ArrayBuffer): void {
-    this.#heardAt = performance.now()
+  #receive(data: string | ArrayBuffer): void {
+    this.#lastMessageAt = performance.now()
     if (typeof data !== 'string') {
       this.#sequence++
       const index = new DataView(data).getUint16(0, true)
@@ -313,7 +313,7 @@ export class Room {
       player.data = data
       this.#emit('presence', player, data)
     },
-    pong: ({ id, now }) => this.#clock.heard(id, now),
+    pong: ({ id, now }) => this.#clock.addPing(id, now),
     error: ({ code, message, version }) => this.#emit('error', { code, message, version }),
   }
 

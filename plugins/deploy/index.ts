@@ -41,7 +41,7 @@ export default definePlugin(
     app.decorate('deploys', new Deploys(app, limits))
     app.games.hasPreview = async (gameId, short) => (await app.deploys.byPreview(gameId, short)) !== null
     const collector = new GarbageCollector(app)
-    app.jobs.every('deploy/tidy', 60, ({ signal }) => collector.tidy(signal))
+    app.jobs.every('deploy/tidy', 60, ({ signal }) => collector.run(signal))
     const retention = new Retention(app, limits.deploysKept)
     app.jobs.every('deploy/forget', 24 * 3600, ({ signal }) => retention.sweep(signal))
     const compression = new Compression(app)

@@ -4,7 +4,7 @@ import { deleteInBatches } from '../../core/data/database.ts'
 /** How often what was counted is written down. */
 const FLUSH_MS = 5000
 /** The disk of every node has cards of its own. */
-const TIDY_MS = 3_600_000
+const EVICT_MS = 3_600_000
 /** A node that is late still writes yesterday's visitors down. */
 const LATE_MS = 10 * 60_000
 
@@ -25,9 +25,9 @@ export function registerScheduledTasks(app: FastifyInstance): void {
   })
   app.jobs.every('games/purge', 3600, ({ signal }) => deletion.purge(signal))
   app.jobs.every('games/sweep-media', 24 * 3600, ({ signal }) => media.sweep(signal))
-  const tidy = setInterval(() => void cards.tidy(), TIDY_MS).unref()
+  const eviction = setInterval(() => void cards.evict(), EVICT_MS).unref()
   app.addHook('onClose', () => {
-    clearInterval(tidy)
+    clearInterval(eviction)
     return cards.close()
   })
 }

@@ -1,5 +1,5 @@
-// Games with servers of their own, as developers build them: Express and Next.js from packed packages, played at their
-// own address and on the portal's play page, on http-localhost and on https.
+// Games with servers of their own, as developers build them: Express and Next.js from packed packages, at their own
+// address and on the portal's play page, on http-localhost and on https.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

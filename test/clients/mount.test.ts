@@ -1,5 +1,5 @@
-// The sign-in button that a game mounts, the hosted widget of games with code of their own, and scripts under addresses
-// that never change, checked by the browser.
+// The sign-in button that a game mounts, the hosted widget of games with code of their own, and scripts at immutable
+// addresses with `integrity`.
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

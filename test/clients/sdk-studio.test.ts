@@ -17,7 +17,7 @@ import { inFull } from '../kit/extent.ts'
 import { type PlatformOptions, startPlatform } from '../kit/platform.ts'
 import { sheet } from '../plugins/assets/models.ts'
 
-async function yard(t: Test, config: PlatformOptions['config'] = {}) {
+async function openPlatform(t: Test, config: PlatformOptions['config'] = {}) {
   const platform = await startPlatform(t, { listen: true, config: { blender: { driver: 'subprocess' }, ...config } })
   const owner = await platform.signUp({ name: 'Ada' })
   const { token } = await platform.program(owner)
@@ -26,7 +26,7 @@ async function yard(t: Test, config: PlatformOptions['config'] = {}) {
 }
 
 t.test('assets: uploaded, listed, read, linked to, taken away', async (t) => {
-  const { client, stranger } = await yard(t)
+  const { client, stranger } = await openPlatform(t)
   const file = new Blob([new Uint8Array(await sheet(6))])
   const sheetOf = (title: string, visibility: 'public' | 'private') =>
     client.uploadAsset({ file, fileName: 'sheet.glb', title, visibility, tags: ['test', 'sheet'], license: 'CC0-1.0' })
@@ -65,7 +65,7 @@ t.test('assets: uploaded, listed, read, linked to, taken away', async (t) => {
 
 t.test('generation: text, an object typed by its schema, a picture, and what it costs', async (t) => {
   const server = await startAiServer(t)
-  const { client } = await yard(t, { ai: aiConfig(server) })
+  const { client } = await openPlatform(t, { ai: aiConfig(server) })
   t.match(await client.credits(), { balance: 100, ledger: [{ kind: 'signup' }] })
   server.answer = openai('Hello, player!')
   t.match(await client.generateText({ prompt: 'Greet.', system: 'Kindly.' }), {
@@ -103,7 +103,7 @@ inFull(t)?.test(
   { timeout: 240_000 },
   async (t) => {
     if (!hasPrograms(t, 'blender', 'bwrap')) return
-    const { client } = await yard(t)
+    const { client } = await openPlatform(t)
     t.match(await client.blender.health(), { executor: 'subprocess', capacity: 1 })
     t.ok((await client.blender.capabilities()).actions.includes('create'))
     t.ok((await client.blender.templates()).some(({ id }) => id === 'prop'))

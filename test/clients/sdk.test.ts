@@ -22,7 +22,7 @@ import {
 import { openBrowser, openPage } from '../kit/browser.ts'
 import { startPlatform } from '../kit/platform.ts'
 
-async function yard(t: Test, scopes?: string[]) {
+async function openPlatform(t: Test, scopes?: string[]) {
   const platform = await startPlatform(t, { listen: true })
   const owner = await platform.signUp({ name: 'Ada' })
   const token = (await platform.program(owner, scopes)).token as string
@@ -61,7 +61,7 @@ async function troubled(t: Test, portal: string, trouble: (path: string) => Resp
 }
 
 t.test('games: made, read, listed page by page, changed, taken away', async (t) => {
-  const { client, owner } = await yard(t)
+  const { client, owner } = await openPlatform(t)
   t.match(await client.whoami(), { user: { id: owner.id, name: 'Ada' }, tokenLabel: 'test' })
   const game = await client.games.create({ title: 'Pong', description: 'Two paddles.', tags: ['co-op'] })
   t.match(game, { slug: 'pong', oauth: { clientSecret: /\S{20,}/ } })
@@ -80,7 +80,7 @@ t.test('games: made, read, listed page by page, changed, taken away', async (t) 
 })
 
 t.test('deploys: published with progress, unchanged files not again, rolled back', async (t) => {
-  const { client, platform } = await yard(t)
+  const { client, platform } = await openPlatform(t)
   const game = await client.games.create({ title: 'Pong', description: '' })
   const page = { path: 'index.html', content: '<!doctype html><title>Pong</title>' }
   const data = { path: 'data/level.bin', content: new Uint8Array([1, 2, 3]) }
@@ -104,7 +104,7 @@ t.test('deploys: published with progress, unchanged files not again, rolled back
 })
 
 t.test('files go to their presigned addresses without the token: those may be another service', async (t) => {
-  const { platform, token } = await yard(t)
+  const { platform, token } = await openPlatform(t)
   const sent: [method: string | undefined, authorization: string | null][] = []
   const recording: typeof fetch = (input, init) => {
     sent.push([init?.method, new Headers(init?.headers).get('authorization')])
@@ -122,7 +122,7 @@ t.test('files go to their presigned addresses without the token: those may be an
 })
 
 t.test('what can not be done says why', async (t) => {
-  const { client, platform, token } = await yard(t, ['games:read'])
+  const { client, platform, token } = await openPlatform(t, ['games:read'])
   const missing = await client.games.create({ title: 'x', description: '' }).catch((error) => error)
   t.type(missing, MissingScopeError)
   t.match(missing, { status: 403, code: 'missing_scope', scope: 'games:write' })
@@ -151,7 +151,7 @@ t.test('what can not be done says why', async (t) => {
 })
 
 t.test('trouble that passes is waited for', async (t) => {
-  const { platform, token } = await yard(t)
+  const { platform, token } = await openPlatform(t)
   const json = (status: number, code: string, headers = {}) =>
     Response.json({ error: { message: code, code } }, { status, headers })
   let queue: (Response | 'cut')[] = []
@@ -200,7 +200,7 @@ t.test('trouble that passes is waited for', async (t) => {
 })
 
 t.test('a signal ends a call, also while it waits', async (t) => {
-  const { platform, token } = await yard(t)
+  const { platform, token } = await openPlatform(t)
   const limited = () =>
     Response.json({ error: { message: 'x', code: 'rate_limited' } }, { status: 429, headers: { 'retry-after': '30' } })
   const { baseUrl, seen } = await troubled(t, platform.portal, limited)
@@ -226,7 +226,7 @@ t.test('a signal ends a call, also while it waits', async (t) => {
 t.test('in Chromium, bundled', { timeout: 60_000 }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
-  const { platform, token } = await yard(t)
+  const { platform, token } = await openPlatform(t)
   const bundled = await build({
     entryPoints: [join(import.meta.dirname, '../../clients/sdk/index.ts')],
     bundle: true,

@@ -5,8 +5,8 @@ import { NOT_GUIDES } from '../../plugins/docs/guide-order.ts'
 const folder = join(import.meta.dirname, '../../docs')
 
 /**
- * A fenced block of a guide. The words after the fence say what becomes of it, and each block has exactly one of `run`,
- * `by-hand` and `shown` among them: so that none is left out by forgetting.
+ * A fenced block of a guide. The words after the fence say how it is tested, and each block has exactly one of `run`,
+ * `by-hand` and `shown`, so that no block is forgotten.
  */
 export interface Block {
   language: string
@@ -14,8 +14,8 @@ export interface Block {
   /** Line of the fence, from 1. */
   line: number
   /**
-   * `run`: the test does what it says, by its language and the words below. `by-hand`: asks a person or changes the
-   * machine; the reason must be plain from the text. `shown`: says nothing to do.
+   * `run`: the test does what it says, by its language and the words below. `by-hand`: the block needs a person or
+   * changes the machine; the reason must be plain from the text. `shown`: the block contains nothing to run.
    */
   mark: 'run' | 'by-hand' | 'shown'
   /** `file=main.js`: written into the reader's folder. */

@@ -1,12 +1,11 @@
-// Everything that the guides tell a reader to do is done here, in their order, on a running platform.
-// GUIDES=sdk,cli runs only those.
+// Runs every instruction of the guides in their order, on a running platform. GUIDES=sdk,cli runs only those.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { ORDER } from '../../plugins/docs/guide-order.ts'
 import { run, temporaryFolder } from '../bin/program.ts'
-import { PASSWORD, startYard, type Yard } from '../clients/cli/kit.ts'
+import { PASSWORD, startTestServer, type TestServer } from '../clients/cli/kit.ts'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { openBrowser } from '../kit/browser.ts'
 import { hasPrograms } from '../kit/components.ts'
@@ -45,9 +44,9 @@ provider.answer = (request, response) =>
     request,
     response,
   )
-const yard = await startYard(t, { config: { ai: aiConfig(provider), limits: { rateLimits: false } } })
-const { portal, port } = yard.server
-const env = { SERVICE_BASE_URL: portal, SERVICE_API_TOKEN: await yard.token(SCOPES) }
+const platform = await startTestServer(t, { config: { ai: aiConfig(provider), limits: { rateLimits: false } } })
+const { portal, port } = platform.server
+const env = { SERVICE_BASE_URL: portal, SERVICE_API_TOKEN: await platform.token(SCOPES) }
 
 // The game that all guides speak of. The quick start makes it itself.
 if (names[0] !== 'quick-start') await makeGame(t)
@@ -83,7 +82,7 @@ function placeFor(clientId: string): Place {
     ...{ port, clientId, packages, env },
     async openPage() {
       if (!browser) return null
-      signedIn ??= signIn(browser, yard)
+      signedIn ??= signIn(browser, platform)
       const page = await (await signedIn).newPage()
       await page.goto(`http://my-game.localhost:${port}/auth/service/start?returnTo=/`)
       return page
@@ -91,7 +90,7 @@ function placeFor(clientId: string): Place {
   }
 }
 
-async function signIn(browser: Browser, { email }: Yard): Promise<BrowserContext> {
+async function signIn(browser: Browser, { email }: TestServer): Promise<BrowserContext> {
   const context = await browser.newContext()
   const page = await context.newPage()
   await page.goto(`${portal}/sign-in`)

@@ -24,8 +24,8 @@ export async function openFirstStart(t: Pick<Test, 'teardown'>): Promise<Arrival
 }
 
 /**
- * A platform with nothing in it yet, which sends mail, sells credits and takes accounts from elsewhere: what its host
- * finds, and where the links lead by which people come in, come back and prove an address.
+ * An empty platform that sends mail, sells credits and accepts accounts of other providers. It shows the host's first
+ * pages, and the targets of the links for sign-up, password reset and address verification.
  */
 export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals> {
   const { inbox, url } = await startSmtp(t as Test)

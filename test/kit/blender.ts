@@ -6,8 +6,8 @@ import { hasPrograms } from './components.ts'
 import type { Answer, Client, Platform } from './platform.ts'
 
 /**
- * A program that is the real Blender in a view of this machine without numpy, as `apt install --no-install-recommends
- * blender` leaves it. It is a sandbox itself, so it goes with `unsafe: true`.
+ * Returns a program that runs the real Blender without numpy, as `apt install --no-install-recommends blender` installs
+ * it. It is a sandbox itself, so it needs `unsafe: true`.
  *
  * @returns its path, or null, after marking the test as skipped
  */

@@ -9,8 +9,8 @@ import { atProcessEnd } from './process-end.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /**
- * The browser without its window draws and runs pages by the same code, for half of the processor time; only cookies of
- * third parties, which windows refuse, it takes. The long form has the one that people have.
+ * The headless shell renders and runs pages by the same code, for half of the processor time. It differs in one way: it
+ * accepts third-party cookies, which the full browser refuses. The long form uses the full browser.
  */
 const SHELL = '/usr/bin/chromium-headless-shell'
 const shellPath = ALL || process.env.CHROMIUM || !existsSync(SHELL) ? executablePath : SHELL
@@ -34,11 +34,11 @@ export const SOFTWARE_GRAPHICS = '--enable-unsafe-swiftshader'
 const running = new Map<string, Promise<Browser>>()
 
 /**
- * A Chromium for a test, shared unless it wants flags of its own, whose contexts are closed at the test's end. Answers null, after marking the test as skipped,
- * where there is no Chromium; under CI=true that is a failure.
+ * Opens a Chromium for a test, shared unless the test needs flags of its own; its contexts are closed at the test's
+ * end. Returns null, after marking the test as skipped, where there is no Chromium; under CI=true that is a failure.
  *
  * @param extra further flags
- * @param whole the browser that people have, for what is about cookies in frames
+ * @param whole the full browser, for tests about cookies in frames
  */
 export async function openBrowser(
   t: Test,
@@ -122,9 +122,9 @@ interface Violation {
 }
 
 /**
- * Runs axe-core over the page as it stands and fails the test with what it finds.
+ * Runs axe-core on the current page and fails the test with its violations.
  *
- * @param rules those that are asked; all by default
+ * @param rules the rules to run; all by default
  */
 export async function expectNoAxeViolations(
   t: Test,

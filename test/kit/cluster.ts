@@ -31,8 +31,8 @@ export interface Cluster {
 }
 
 /**
- * Starts a cluster; ends with the test. nginx asks the nodes in turn: of two requests, one goes to each. Every node has
- * a folder of its own which is empty at each start, so that what must last can't be there.
+ * Starts a cluster, which ends with the test. nginx distributes requests in turn: of two requests, one goes to each
+ * node. Every node has its own folder, which is empty at each start, so that no durable state can be in it.
  *
  * @param config sections of the configuration that all nodes have
  * @param program what the first nodes run, with its first arguments; this build by default

@@ -11,8 +11,8 @@ const SERVFAIL = 2
 const NXDOMAIN = 3
 
 /**
- * A real DNS server over UDP on a free port of 127.0.0.1, authoritative for whatever stands in its zone. Ends with the
- * test.
+ * Starts a real DNS server over UDP on a free port of 127.0.0.1, authoritative for the names in its zone. It ends with
+ * the test.
  */
 export async function startDns(t: Test) {
   const zone = new Map<string, string[]>()

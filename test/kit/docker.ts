@@ -36,13 +36,13 @@ export interface DockerEngine {
 const OF_THIS_MACHINE = ['/usr', '/etc/alternatives']
 
 /**
- * Has the engine mount in private, where what it is lent of this machine can't be written to: an engine that leaves a
- * mount behind and then removes the folder around it would empty what is mounted there.
+ * Makes the engine use private mounts, and mounts the folders of this machine read-only: an engine that leaves a mount
+ * behind and then removes the folder around it would empty the mounted folder.
  */
 const IN_PRIVATE = `${OF_THIS_MACHINE.map((path) => `mount --bind ${path} ${path} && mount -o remount,bind,ro ${path} && `).join('')}exec dockerd "$@"`
 
 /**
- * Starts an engine with its data in a folder of its own; ends with the test. Nothing is pulled: the image is an empty
+ * Starts an engine with its data in its own folder; it ends with the test. Nothing is pulled: the image is an empty
  * tree, and this machine's programs are mounted into it.
  */
 export async function startDocker(t: Test): Promise<DockerEngine> {
@@ -89,8 +89,8 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
 }
 
 /**
- * Makes an image of a few of this machine's programs and what they are linked to: it stands for a slim Debian, which
- * can't be pulled where there is no registry.
+ * Makes an image of a few of this machine's programs and their libraries. It stands for a slim Debian, which can't be
+ * pulled without a registry.
  *
  * @param files absolute paths of programs and libraries
  */

@@ -5,8 +5,8 @@ export interface Fault {
   /** Number of the operation that fails, from 1; Infinity for none. */
   failOn: number
   /**
-   * `before`: nothing was done. `after`: it was done, and the answer got lost. `mid-stream`: the bytes of a put or a
-   * get, or a list, break off after the first piece; other operations fail as by `before`. Default: `before`.
+   * `before`: nothing was done. `after`: it was done, and the answer was lost. `mid-stream`: the bytes of a put or a
+   * get, or a list, end after the first piece; other operations fail as by `before`. Default: `before`.
    */
   mode?: 'before' | 'after' | 'mid-stream'
   error?: Error
@@ -19,8 +19,8 @@ export interface FaultyStorage extends Storage {
 }
 
 /**
- * Wraps a storage so that one of its operations fails, to see what those above it make of that. Run a scenario with
- * `failOn` from 1 until it comes to its end with fewer operations than that.
+ * Wraps a storage so that one of its operations fails, to test its callers. Repeat a scenario with `failOn` from 1
+ * until it completes with fewer operations than that.
  */
 export function faultyStorage(inner: Storage, fault: Fault): FaultyStorage {
   const { failOn, mode = 'before', error = new StorageUnavailable() } = fault

@@ -18,8 +18,8 @@ const ENTRIES = ['Two in a Boat', 'Fence Hopper', 'Rain', 'Bürgersteigkantenste
 const CATEGORIES = ['Overall', 'Fun', 'Looks']
 
 /**
- * A game jam on one laptop, in the LAN mode: it has just begun, people vote, or the results stand on the projector. The
- * last speaks https with a certificate of its own, which browsers have to be told to trust.
+ * A game jam on one laptop, in the LAN mode: it has just begun, people vote, or the projector shows the results. The
+ * last stage uses https with its own certificate, which browsers have to be told to trust.
  */
 export async function openJamShowcase(t: Pick<Test, 'teardown'>, stage: Stage): Promise<JamShowcase> {
   const lan = { enabled: true, address: '127.0.0.1', name: 'yard', https: stage === 'results' }

@@ -23,9 +23,9 @@ export interface Machine {
 const ip = (...words: string[]) => execFileSync('ip', words, { stdio: ['ignore', 'pipe', 'pipe'] }).toString()
 
 /**
- * Machines on one cable: network namespaces on a bridge, with nothing but their own network and no name server. Gone
- * with the test. Answers null, after marking the test as skipped, where that is not permitted; under CI=true that is a
- * failure.
+ * Simulates machines on one cable: network namespaces on a bridge, without other networks or a name server. They are
+ * removed with the test. Returns null, after marking the test as skipped, where that is not permitted; under CI=true
+ * that is a failure.
  */
 export function openNetwork(t: Test, names: readonly string[]): Machine[] | null {
   const mark = `gy${process.pid}`

@@ -10,8 +10,8 @@ export interface UpstreamPerson {
 }
 
 /**
- * A real OpenID Connect provider (oidc-provider) on a free port of 127.0.0.1, whose sign-in and consent are answered for
- * whoever is `person.current`. Ends with the test.
+ * A real OpenID Connect provider (oidc-provider) on a free port of 127.0.0.1, which signs in `person.current` without a
+ * page. It ends with the test.
  */
 export async function startOidc(t: Test, redirectUri: string) {
   const person: { current: UpstreamPerson } = { current: { sub: 'u1', name: 'Ada Upstream' } }

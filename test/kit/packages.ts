@@ -39,8 +39,8 @@ export interface FreshProject {
 }
 
 /**
- * A project of its own outside the repository, with packed packages installed by npm as a developer would. Other
- * packages are copied, with what they depend on, from those of the repository: nothing comes over the network.
+ * Creates a project outside the repository, with packed packages installed by npm as a developer would. Other packages
+ * are copied, with their dependencies, from those of the repository, so nothing is downloaded.
  */
 export function freshProject(t: Test, packed: Packed[], others: string[] = []): FreshProject {
   const folder = temporaryFolder(t)

@@ -15,7 +15,7 @@ interface Shift {
   of: string[]
 }
 
-export interface Look {
+export interface PageCheck {
   platform: Platform
   /** Whose browser it is; nobody's when null. */
   player: Client | null
@@ -32,11 +32,11 @@ export interface Look {
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
 
 /**
- * Opens pages one after another as somebody sees them, and expects each to be sound: axe-core, one title, nothing that
- * sticks out or moves, little script, no complaint of the browser's; on a phone also with longer labels.
+ * Opens pages one after another as one viewer, and checks each: axe-core, one title, no overflow or layout shift,
+ * little script, no browser error; on a phone also with longer labels.
  */
-export async function lookAt(t: Test, browser: Browser, look: Look): Promise<void> {
-  const { platform, player, viewer, targets, width, colorScheme, bothSchemes = false } = look
+export async function checkPages(t: Test, browser: Browser, check: PageCheck): Promise<void> {
+  const { platform, player, viewer, targets, width, colorScheme, bothSchemes = false } = check
   const other = colorScheme === 'dark' ? 'light' : 'dark'
   const { page, context, complaints } = await signedIn(browser, platform.portal, player, {
     ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } },

@@ -21,7 +21,7 @@ export const proxyMissing = (command: string): string | false => {
 }
 
 /**
- * nginx around a site's file, with everything that it writes in a folder of the test's own.
+ * The command for nginx with a site's file. Everything that it writes is in the test's own folder.
  *
  * @param http further lines of the block `http`
  */

@@ -86,8 +86,8 @@ async function ready(port: number, exited: Promise<unknown>, output: () => strin
 const given = new Set<number>()
 
 /**
- * A port that was free a moment ago, each time another. Of those that the system gives nobody by itself (Linux: from
- * 32768 on), so that it is still free when whoever is started with it comes to listen, seconds later.
+ * Returns a port that was free a moment ago, a different one each time. It is below the range that the system assigns
+ * by itself (Linux: from 32768 on), so that it is still free when the program listens on it, seconds later.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,4 +1,4 @@
-// What lies in the yard of the showcase beside its games: assets, Blender jobs, domains, applications, invitations.
+// What lies on the platform of the showcase beside its games: assets, Blender jobs, domains, applications, invitations.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

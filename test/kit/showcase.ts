@@ -37,9 +37,9 @@ const GAMES = [
 ]
 
 /**
- * A platform as it is after a few months, listening, for looking at its pages: players, games with builds, plays,
- * credits, tokens, rooms, assets, Blender jobs, domains, a background job that failed. Beside it `newcomer`, for whom
- * everything is empty.
+ * A platform as it is after a few months, listening, for checks of its pages: players, games with builds, plays,
+ * credits, tokens, rooms, assets, Blender jobs, domains, a failed background job. `newcomer` is a player without any
+ * data.
  */
 export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<string, unknown> = {}): Promise<Showcase> {
   const logTail = new LogTail()

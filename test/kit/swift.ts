@@ -40,8 +40,8 @@ export interface Swift {
 /**
  * Starts OpenStack Swift with its S3 interface on free loopback ports: one process each for accounts, containers,
  * objects and the proxy, and memcached. Data, rings and settings are in a temporary folder; of the machine's own
- * settings only `/etc/swift/swift.conf`, as the package installs it, is read. Lists come in pages of seven, so that
- * whoever forgets the next page is found out.
+ * settings only `/etc/swift/swift.conf`, as the package installs it, is read. Lists come in pages of seven, so that a
+ * client that ignores further pages fails.
  */
 export async function startSwift(): Promise<Swift> {
   const folder = await mkdtemp(join(tmpdir(), 'gameyard-swift-'))

@@ -32,8 +32,8 @@ export interface Terminal {
 }
 
 /**
- * Opens a terminal for a test and closes it at its end. Answers null, after marking the test as skipped, where there
- * is no tmux; under CI=true that is a failure.
+ * Opens a terminal for a test and closes it at its end. Returns null, after marking the test as skipped, where there is
+ * no tmux; under CI=true that is a failure.
  */
 export async function openTerminal(
   t: Test,

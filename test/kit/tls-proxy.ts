@@ -27,7 +27,7 @@ export const BEHIND_PROXY = {
 }
 
 /**
- * Starts a proxy with a certificate made for it, which passes requests on as they came. Null without `openssl`.
+ * Starts a proxy with its own certificate, which forwards requests unchanged. Null without `openssl`.
  *
  * @param others ports that further names are served at, such as `{ 'relay.arcade.test': 3000 }`
  */

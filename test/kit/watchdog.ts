@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 type Signal = 'KILL' | 'TERM' | 'QUIT'
 
 /**
- * Reads which processes there are, and ends those that are left once nobody writes any more: when the process that
- * holds the other end of the pipe is gone, however it went.
+ * Reads process ids from a pipe, and ends the remaining processes when the pipe closes, which happens when the process
+ * at its other end is gone, however it ended.
  */
 const PROGRAM = `
 trap '' HUP INT TERM
@@ -32,11 +32,11 @@ function tell(line: string): void {
 }
 
 /**
- * Has a process end when this one does, also by a signal that can't be caught: a test that runs out of time leaves
- * nothing behind.
+ * Ends a process together with this one, also after a signal that can't be caught, so that a test that times out leaves
+ * no process behind.
  *
  * @param pid negative for a whole process group
- * @returns to be called when the process has ended: its number may soon be another's
+ * @returns a function to call when the process has ended: its number may soon be another's
  */
 export function endWithThisProcess(pid: number, signal: Signal = 'KILL'): () => void {
   const one = `${signal}:${pid}`

@@ -1,5 +1,5 @@
-// Two nodes that share a PostgreSQL, an S3 and a Redis, behind nginx, which asks them in turn: each story's steps fall
-// on one node and the other.
+// Two nodes that share a PostgreSQL, an S3 and a Redis, behind nginx, which distributes requests in turn: the steps of
+// each test run on both nodes.
 
 import { once } from 'node:events'
 import t, { type Test } from 'tap'

@@ -63,8 +63,8 @@ t.test('the same story from the single binary, alone in an empty folder', async 
   t.same(readdirSync(folder).sort(), ['data', 'gameyard', 'gameyard.yaml'], 'and leaves nothing but its data')
 })
 
-// Nothing can be pulled in a test: the binary is built here, and the base has this machine's own Debian in it. All that
-// the last stage of the Dockerfile says is done by the engine as it stands there.
+// Nothing can be pulled in a test: the binary is built here, and the base image is this machine's own Debian. The
+// engine runs all instructions of the Dockerfile's last stage unchanged.
 t.test('as an image on a Docker engine: ordinary user, read-only root, data in a volume', async (t) => {
   if (!hasPrograms(t, 'dockerd', 'docker', 'ldd')) return
   const binary = builtBinary()

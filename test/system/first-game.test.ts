@@ -3,7 +3,7 @@ import { openBrowser } from '../kit/browser.ts'
 import { openEngine } from '../kit/engines/engine.ts'
 import { inFull } from '../kit/extent.ts'
 import { startServer } from '../kit/server.ts'
-import { lookAtPages, playFirstGame } from './first-game-steps.ts'
+import { checkPages, playFirstGame } from './first-game-steps.ts'
 
 t.test('a newcomer publishes a real game and plays it with a friend', async (t) => {
   const engine = await openEngine(t, 'chromium')
@@ -14,8 +14,8 @@ t.test('a newcomer publishes a real game and plays it with a friend', async (t) 
 
   // portal.test.ts has the short form.
   await inFull(t)?.test('every page reads well, light and dark, on a phone and on a desk', async (t) => {
-    await lookAtPages(t, browser, server, ['/', '/sign-in', '/sign-up', '/games/2048', '/docs/api', '/nowhere'], '')
-    await lookAtPages(
+    await checkPages(t, browser, server, ['/', '/sign-in', '/sign-up', '/games/2048', '/docs/api', '/nowhere'], '')
+    await checkPages(
       t,
       browser,
       server,

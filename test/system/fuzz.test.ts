@@ -1,7 +1,8 @@
-// Every operation of the OpenAPI document, asked in made-up ways by nobody, by a player and by a program. Whatever is
-// sent is answered by the contract: never a server error, always the one error shape, and what the document promises.
+// Sends random requests to every operation of the OpenAPI document as nobody, a player and a program. Every response
+// follows the contract: never a server error, always the one error shape, and the documented schema.
 //
-// GAMEYARD_FUZZ=300 makes 300 requests for each operation and caller; GAMEYARD_FUZZ_SEED repeats a run that failed; GAMEYARD_FUZZ_POSTGRES=1 takes another database.
+// GAMEYARD_FUZZ=300 makes 300 requests for each operation and caller; GAMEYARD_FUZZ_SEED repeats a run that failed;
+// GAMEYARD_FUZZ_POSTGRES=1 uses another database.
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'

@@ -197,9 +197,9 @@ const mayLink = (path: string): boolean => path.startsWith('/docs')
 const MOST_PAGES = 150
 
 /**
- * Goes through every page that links lead to from the start page, as whoever is signed in there.
+ * Follows every link from the start page, as the page's signed-in player.
  *
- * @returns how many it saw, and each address outside of the portal's machine, with where it stands
+ * @returns how many pages it saw, and each address outside of the portal's machine, with the page that contains it
  */
 async function crawl(page: Page, portal: string): Promise<{ pages: number; outside: string[] }> {
   const { hostname } = new URL(portal)

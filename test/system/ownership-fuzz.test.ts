@@ -1,5 +1,5 @@
-// Every route, asked by everybody but the owner, with requests that are well-formed and hold the owner's ids wherever an
-// id, a slug or an address goes: nothing of the owner's is read, and nothing of it has changed.
+// Sends well-formed requests with the owner's ids, slugs and addresses to every route as everybody but the owner. None
+// of them reads the owner's data, and none changes it.
 //
 // GAMEYARD_FUZZ=100 makes 100 requests for each route and caller; GAMEYARD_FUZZ_SEED repeats a run that failed.
 

@@ -1,5 +1,5 @@
-// The portal as a whole, in a real browser: every page for everyone, within its budgets, in any language; and the three
-// stories that matter, counted in clicks. The long form looks at every page at three widths, light and dark.
+// The portal as a whole, in a real browser: every page for every viewer, within its budgets, in any language; and the
+// three main tasks, counted in clicks. The long form checks every page at three widths, light and dark.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { expectNoAxeViolations, openBrowser, openPage, SOFTWARE_GRAPHICS } from 
 import { ALL, inFull } from '../kit/extent.ts'
 import { jamPagesOf, openJamShowcase } from '../kit/jam-showcase.ts'
 import { PASSWORD, startPlatform } from '../kit/platform.ts'
-import { lookAt, signedIn } from '../kit/portal-pages.ts'
+import { checkPages, signedIn } from '../kit/portal-pages.ts'
 import { DESIGN_PAGES, openShowcase, pagesOf } from '../kit/showcase.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
@@ -36,7 +36,7 @@ inFull(t)?.test(
     pages.host.push(...DESIGN_PAGES)
     for (const [viewer, paths] of Object.entries(pages) as [keyof typeof viewers, string[]][]) {
       for (const view of VIEWS)
-        await lookAt(t, browser, {
+        await checkPages(t, browser, {
           ...view,
           platform: showcase.platform,
           player: viewers[viewer],
@@ -47,13 +47,13 @@ inFull(t)?.test(
   },
 )
 
-inFull(t)?.test('so is every page that people come in by, and those of a yard that is still empty', async (t) => {
+inFull(t)?.test('so is every page that people come in by, and those of an empty platform', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   for (const { platform, viewers, pages } of [await openFirstStart(t), await openArrivals(t)])
     for (const [viewer, targets] of Object.entries(pages))
       for (const view of VIEWS)
-        await lookAt(t, browser, { ...view, platform, player: viewers[viewer] ?? null, viewer, targets })
+        await checkPages(t, browser, { ...view, platform, player: viewers[viewer] ?? null, viewer, targets })
 })
 
 inFull(t)?.test('so is every page of a game jam on a laptop: before, while and after people vote', async (t) => {
@@ -64,7 +64,13 @@ inFull(t)?.test('so is every page of a game jam on a laptop: before, while and a
     const viewers = { stranger: null, ...people }
     for (const [viewer, targets] of Object.entries(jamPagesOf(stage)) as [keyof typeof viewers, string[]][])
       for (const view of VIEWS)
-        await lookAt(t, browser, { ...view, platform, player: viewers[viewer], viewer: `${stage}: ${viewer}`, targets })
+        await checkPages(t, browser, {
+          ...view,
+          platform,
+          player: viewers[viewer],
+          viewer: `${stage}: ${viewer}`,
+          targets,
+        })
   }
 })
 
@@ -222,7 +228,7 @@ t.test('what is certain shows at once, and goes back when the server refuses', a
   t.equal(await choice.inputValue(), game.id, 'what counts is chosen again')
 })
 
-t.test('the stories, in clicks', async (t) => {
+t.test('the main tasks, in clicks', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-portal-'))
@@ -231,13 +237,13 @@ t.test('the stories, in clicks', async (t) => {
   writeFileSync(archive, zipOf({ 'index.html': '<!doctype html><title>Sonar</title><h1>ping</h1>' }))
   const platform = await startPlatform(t, { listen: true })
   const wide = { viewport: { width: 1280, height: 900 } }
-  const stories: Record<string, number> = {}
+  const clicks: Record<string, number> = {}
 
   // The host, from the first start.
   const link = (await platform.app.identity.setupUrl()) as string
   const hosts = await openPage(browser, { baseURL: platform.portal, ...wide })
-  const click = async (story: string, target: ReturnType<Page['locator']>) => {
-    stories[story] = (stories[story] ?? 0) + 1
+  const click = async (task: string, target: ReturnType<Page['locator']>) => {
+    clicks[task] = (clicks[task] ?? 0) + 1
     await target.click()
   }
   await hosts.page.goto(link)
@@ -252,7 +258,7 @@ t.test('the stories, in clicks', async (t) => {
   await click('host', hosts.page.getByRole('button', { name: 'Disable' }))
   await hosts.page.getByText('Shut out').waitFor()
   t.match((await rude.get('/api/auth/session')).body, { signedIn: false }, 'the player is out')
-  t.ok((stories.host ?? 0) <= 10, `host: ${stories.host} clicks`)
+  t.ok((clicks.host ?? 0) <= 10, `host: ${clicks.host} clicks`)
 
   // A maker, from an empty account to a link that plays.
   const maker = await platform.signUp({ name: 'Mo' })
@@ -261,19 +267,19 @@ t.test('the stories, in clicks', async (t) => {
   await click('maker', makers.page.getByRole('link', { name: 'Publish a game' }))
   await makers.page.getByLabel('Title').fill('Sonar')
   await click('maker', makers.page.getByRole('button', { name: 'Make it' }))
-  stories.maker = (stories.maker ?? 0) + 1 // choosing the file
+  clicks.maker = (clicks.maker ?? 0) + 1 // choosing the file
   await makers.page.getByLabel('Zip archive').setInputFiles(archive)
   await click('maker', makers.page.getByRole('button', { name: 'Publish', exact: true }))
   await makers.page.getByText('Your build is live').waitFor()
   await click('maker', makers.page.locator('a.address'))
   await makers.page.getByRole('heading', { name: 'ping' }).waitFor()
-  t.ok((stories.maker ?? 0) <= 8, `maker: ${stories.maker} clicks`)
+  t.ok((clicks.maker ?? 0) <= 8, `maker: ${clicks.maker} clicks`)
 
   // A newcomer, who has no account.
   const newcomers = await openPage(browser, { baseURL: platform.portal, ...wide })
   await newcomers.page.goto('/')
   await click('newcomer', newcomers.page.getByRole('link', { name: /Sonar/ }).first())
   await newcomers.page.frameLocator('.play iframe').getByRole('heading', { name: 'ping' }).waitFor()
-  t.ok((stories.newcomer ?? 0) <= 2, `newcomer: ${stories.newcomer} clicks`)
+  t.ok((clicks.newcomer ?? 0) <= 2, `newcomer: ${clicks.newcomer} clicks`)
   t.same([...hosts.complaints, ...newcomers.complaints], [])
 })

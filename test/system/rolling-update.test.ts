@@ -1,5 +1,5 @@
-// Nodes of an older build are replaced by this one, one at a time, while people work.
-// GAMEYARD_BEFORE is the older program, such as "/usr/local/bin/gameyard-0.1" or "node /src/before/bin/gameyard.js".
+// Nodes of an older build are replaced by this one, one at a time, under load. GAMEYARD_BEFORE is the older program,
+// such as "/usr/local/bin/gameyard-0.1" or "node /src/before/bin/gameyard.js".
 import t from 'tap'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { clusterMissing, startCluster } from '../kit/cluster.ts'

@@ -8,8 +8,8 @@ import { ALL } from '../kit/extent.ts'
 import { PASSWORD, PlayerClient, startPlatform } from '../kit/platform.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const yards = join(root, 'test/fixtures/upgrades')
-const names = readdirSync(yards).sort()
+const fixtures = join(root, 'test/fixtures/upgrades')
+const names = readdirSync(fixtures).sort()
 const MAKER = { name: 'Maker', email: 'maker@example.org', password: PASSWORD }
 
 /** A data folder as that version left it. */
@@ -18,10 +18,10 @@ function dataFolder(t: Test, name: string): string {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const dataDir = join(folder, 'data')
   mkdirSync(dataDir)
-  cpSync(join(yards, name, 'blobs'), join(dataDir, 'blobs'), { recursive: true })
+  cpSync(join(fixtures, name, 'blobs'), join(dataDir, 'blobs'), { recursive: true })
   const database = new DatabaseSync(join(dataDir, 'gameyard.db'))
   database.exec('pragma foreign_keys = off')
-  database.exec(readFileSync(join(yards, name, 'yard.sql'), 'utf8'))
+  database.exec(readFileSync(join(fixtures, name, 'yard.sql'), 'utf8'))
   t.same(database.prepare('pragma foreign_key_check').all(), [])
   database.close()
   return dataDir
@@ -48,7 +48,7 @@ const pathOf = (url: string | undefined) => {
   return pathname + search
 }
 
-t.test('every release has its yard', async (t) => {
+t.test('every release has a fixture', async (t) => {
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   for (const [, version] of changelog.matchAll(/^## v?(\d+\.\d+\.\d+\S*)/gm))
     t.ok(names.includes(version as string), `npm run upgrade-fixture -- ${version}`)
@@ -56,7 +56,7 @@ t.test('every release has its yard', async (t) => {
 })
 
 for (const name of ALL ? names : names.slice(0, 1)) {
-  t.test(`the yard of ${name} goes on`, async (t) => {
+  t.test(`the platform of ${name} goes on`, async (t) => {
     const dataDir = dataFolder(t, name)
     const config = { dataDir, database: { driver: 'sqlite' } }
     const fresh = mkdtempSync(join(tmpdir(), 'gameyard-yard-'))
@@ -73,7 +73,7 @@ for (const name of ALL ? names : names.slice(0, 1)) {
     const copies = existsSync(join(dataDir, 'backups')) ? readdirSync(join(dataDir, 'backups')) : []
     for (const copy of copies) t.ok(schemaOf(join(dataDir, 'backups', copy)).length < before, `${copy} is as it was`)
 
-    // The clock of a test begins before the yard did.
+    // The clock of a test begins before the platform did.
     platform.clock.advance(60 * 86_400_000)
     const maker = new PlayerClient(platform.app, MAKER)
     const { email, password } = MAKER

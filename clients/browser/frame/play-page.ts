@@ -27,15 +27,15 @@ export class PlayPage {
     return new Promise((resolve) => {
       const end = (ticket: string | null) => {
         clearTimeout(timeout)
-        removeEventListener('message', hear)
+        removeEventListener('message', onMessage)
         resolve(ticket)
       }
-      const hear = ({ source, origin, data }: MessageEvent) => {
+      const onMessage = ({ source, origin, data }: MessageEvent) => {
         if (source !== window.parent || origin !== this.#portal || data?.type !== 'service:ticket') return
         end(typeof data.ticket === 'string' ? data.ticket : null)
       }
       const timeout = setTimeout(() => end(null), ANSWER_MS)
-      addEventListener('message', hear)
+      addEventListener('message', onMessage)
       this.#say({ type: 'service:ticket', pressed })
     })
   }

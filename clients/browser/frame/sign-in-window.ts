@@ -17,15 +17,15 @@ export function signInByWindow(redeem: (ticket: string) => Promise<boolean>): Pr
   return new Promise((resolve) => {
     let ticket: string | null = null
     const started = Date.now()
-    const hear = ({ source, origin, data }: MessageEvent) => {
+    const onMessage = ({ source, origin, data }: MessageEvent) => {
       if (source !== opened || origin !== location.origin || data?.type !== 'service:hand-over') return
       ticket = String(data.ticket)
     }
-    addEventListener('message', hear)
+    addEventListener('message', onMessage)
     const look = async () => {
       const good = ticket !== null && (await redeem(ticket))
       if (!good && opened && Date.now() - started < GIVE_UP_MS) return void setTimeout(look, LOOK_MS)
-      removeEventListener('message', hear)
+      removeEventListener('message', onMessage)
       resolve(good)
     }
     void look()

@@ -15,7 +15,7 @@ export class ServerClock {
   }
 
   /** A ping has come back. Of the last ones the quickest knows best. @param sentAt of `performance.now()` */
-  heard(sentAt: number, serverNow: number): void {
+  addPing(sentAt: number, serverNow: number): void {
     const took = performance.now() - sentAt
     this.latency = took
     this.#pings = [...this.#pings.slice(1 - KEPT), { took, offset: serverNow + took / 2 - Date.now() }]

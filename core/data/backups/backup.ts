@@ -105,7 +105,7 @@ export interface RestoreTarget {
   /** Of the configuration, if that has one. */
   secret?: string | undefined
   /** Called with what the backup says of its platform, if it does, once all is there, before the data folder appears. */
-  ready?: (yard: SourcePlatform | null) => Promise<void>
+  ready?: (source: SourcePlatform | null) => Promise<void>
 }
 
 /**
@@ -123,7 +123,7 @@ export async function restoreBackup(
   const present = await readdir(target).catch(() => null)
   if (present?.length) throw new BackupError(`${target} is not empty; restore into a new folder, or move it away.`)
   const { members, about } = await verifiedMembers(file, isOurs)
-  const yard = readSourcePlatform(about)
+  const source = readSourcePlatform(about)
 
   await mkdir(dirname(target), { recursive: true })
   const work = await mkdtemp(join(dirname(target), `.${basename(target)}-restore-`))
@@ -138,8 +138,8 @@ export async function restoreBackup(
     } finally {
       await storage.close()
     }
-    if (yard) await refuseOtherSecret(yard, { dataDir: work, secret })
-    await ready?.(yard)
+    if (source) await refuseOtherSecret(source, { dataDir: work, secret })
+    await ready?.(source)
     await syncFolder(work)
     if (present) await rmdir(target)
     await rename(work, target)

@@ -24,6 +24,6 @@ export function sdkOf(portal: string, request: GenerateRequest): string {
   const options = JSON.stringify(body, null, 2).replace(/^(\s+)"(\w+)":/gm, '$1$2:')
   return `import { createClient } from '@gameyard/sdk'
 
-const yard = createClient({ baseUrl: '${portal}', token: process.env.SERVICE_API_TOKEN })
-const { result, creditsUsed, balance } = await yard.${FUNCTIONS[type]}(${options})`
+const client = createClient({ baseUrl: '${portal}', token: process.env.SERVICE_API_TOKEN })
+const { result, creditsUsed, balance } = await client.${FUNCTIONS[type]}(${options})`
 }

@@ -172,7 +172,7 @@ export class BlenderJobs {
       try {
         return await this.#parts.storage.get(artifactKey(id, artifact), range)
       } catch (error) {
-        // The job was tidied away since it was read.
+        // The job was deleted since it was read.
         if (error instanceof BlobNotFound) throw new NotFound('artifact')
         throw error
       }

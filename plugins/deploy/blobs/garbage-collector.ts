@@ -30,7 +30,7 @@ export class GarbageCollector {
   }
 
   /** The periodic job of every minute: what is cheap each time, what is not every few hours. */
-  async tidy(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     await this.expire()
     await this.#finishRemovals()
     const now = this.#parts.clock.now().getTime()

@@ -75,7 +75,7 @@ export class Cards {
   }
 
   /** Throws away what has not been asked for longest. */
-  async tidy(): Promise<void> {
+  async evict(): Promise<void> {
     const names = await readdir(this.#folder).catch(() => [])
     if (names.length <= KEPT) return
     const ages = await Promise.all(

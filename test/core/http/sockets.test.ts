@@ -35,7 +35,7 @@ async function listening(
 /**
  * Opens a connection, writes, and collects the answer until the connection is closed.
  *
- * @param allowHalfOpen as with curl and browsers, the other side's end is no reason to stop sending
+ * @param allowHalfOpen the client keeps sending after the server has closed its side, like curl and browsers
  */
 async function talk(
   port: number,

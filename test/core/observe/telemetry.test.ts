@@ -1,7 +1,7 @@
 // A real collector's endpoint, and the platform as a process of its own, as its host runs it.
 import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
-import { startYard } from '../../clients/cli/kit.ts'
+import { startTestServer } from '../../clients/cli/kit.ts'
 import { startOtlp } from '../../kit/otlp.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import type { ServerOptions } from '../../kit/server.ts'
@@ -23,7 +23,7 @@ t.test('nothing of OpenTelemetry is loaded unless it is wanted', async (t) => {
 /** What a traced platform sends, whichever way it was started. */
 async function tracedPlatform(t: Test, options: ServerOptions = {}) {
   const otlp = await startOtlp(t)
-  const yard = await startYard(t, {
+  const platform = await startTestServer(t, {
     ...options,
     config: {
       blender: { driver: 'none' },
@@ -32,13 +32,13 @@ async function tracedPlatform(t: Test, options: ServerOptions = {}) {
       telemetry: { endpoint: otlp.endpoint, headers: 'x-team=yard, authorization=Bearer a=b', serviceName: 'yard' },
     },
   })
-  return { otlp, yard }
+  return { otlp, platform }
 }
 
 t.test('requests, errors, jobs, database and AI calls are traced, and the log names the trace', async (t) => {
-  const { otlp, yard } = await tracedPlatform(t)
-  const { portal } = yard.server
-  const token = await yard.token(['games:read', 'ai:generate'])
+  const { otlp, platform } = await tracedPlatform(t)
+  const { portal } = platform.server
+  const token = await platform.token(['games:read', 'ai:generate'])
   const headers = { authorization: `Bearer ${token}` }
 
   const traced = { ...headers, traceparent: `00-${TRACE}-${PARENT}-01` }
@@ -55,7 +55,7 @@ t.test('requests, errors, jobs, database and AI calls are traced, and the log na
   t.match(query.attributes, { 'db.system.name': 'sqlite', 'db.query.text': /^select / })
   t.match(otlp.headers[0], { 'x-team': 'yard', authorization: 'Bearer a=b' })
   const logged = () =>
-    yard.server
+    platform.server
       .output()
       .split('\n')
       .filter((line) => line.includes(TRACE))
@@ -82,9 +82,9 @@ t.test('requests, errors, jobs, database and AI calls are traced, and the log na
   await ask('GET', `${portal}/docs`, {})
   await otlp.span(({ name }) => name === 'GET /docs')
   const everything = JSON.stringify(otlp.spans)
-  for (const secret of ['sesame', 'a-secret-of-the-path', token, 'Hello', yard.email])
+  for (const secret of ['sesame', 'a-secret-of-the-path', token, 'Hello', platform.email])
     t.notMatch(everything, secret, `nowhere: ${secret.slice(0, 12)}`)
   t.match(setup.attributes['url.path'], /^\/setup\/:/)
   t.notOk(otlp.spans.some(({ name }) => name.includes('healthz')))
-  t.equal(await yard.server.stop(), 0)
+  t.equal(await platform.server.stop(), 0)
 })

@@ -128,8 +128,8 @@ t.test('what is no certificate stops the start, and doctor says when one ends', 
   const doctor = async (pair: { cert: string; key: string }, look = 'Certificate files', tls: object = {}) => {
     put(pair)
     const listen = { tls: { ...config.listen.tls, ...tls } }
-    const yard = { ...config, listen, blender: { driver: 'none' }, dataDir: './yard' }
-    writeFileSync(join(folder, 'yard.yaml'), stringify(yard))
+    const settings = { ...config, listen, blender: { driver: 'none' }, dataDir: './yard' }
+    writeFileSync(join(folder, 'yard.yaml'), stringify(settings))
     const { stdout } = await run(t, ['doctor', '--config', 'yard.yaml', '--json'], { cwd: folder })
     const { checks } = JSON.parse(stdout) as { checks: { name: string }[] }
     return checks.find(({ name }) => name === look)

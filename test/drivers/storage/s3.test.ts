@@ -43,8 +43,8 @@ const errorOf = (promise: Promise<unknown>) =>
 await testStorageDriver({
   name: 's3 (s3rver)',
   create: () => s3.create(config(), driverContext()),
-  // s3rver lets any signature pass, removes the target of a copy before it reads the source, sorts `/` before `-`, and
-  // takes a range that ends at byte 0 for the whole.
+  // s3rver accepts any signature, removes the target of a copy before it reads the source, sorts `/` before `-`, and
+  // treats a range that ends at byte 0 as the whole.
   supports: { verifiesSignatures: false, copiesAtomically: false, ordersKeys: false },
 })
 

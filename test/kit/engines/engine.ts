@@ -32,9 +32,8 @@ export interface Engine {
 }
 
 /**
- * Starts a browser for a test, and ends it with the test, whatever happens. Answers null, after marking the test as
- * skipped, where the machine does not have it; under CI=true that is a failure. Starting one takes a second or two:
- * once a file is enough.
+ * Starts a browser, which ends with the test. Returns null, after marking the test as skipped, where the machine does
+ * not have it; under CI=true that is a failure. A start takes a second or two, so one for each file is enough.
  */
 export async function openEngine(
   t: Test,

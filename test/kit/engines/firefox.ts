@@ -127,8 +127,9 @@ function pageOf(page: Page): DriverPage {
 }
 
 /**
- * Puppeteer waits not only for the new page, but also for the end of the frames of the one that is left, and begins to
- * once the new one is loaded: for ever, if they ended before. So where there are frames, that it is loaded is enough.
+ * Puppeteer waits for the new page and for the end of the previous page's frames, and begins to wait for the latter
+ * only once the new page is loaded: for ever, if they ended before. On pages with frames this therefore waits only for
+ * the load.
  */
 async function goTo(page: Page, url: string): Promise<void> {
   const framed = page.mainFrame().childFrames().length > 0

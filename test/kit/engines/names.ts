@@ -11,7 +11,7 @@ export class Names {
   route = (domain: string, port: number): void => void this.#routes.set(domain, port)
 
   /**
-   * Starts a proxy. A name that leads nowhere is refused: nothing goes out.
+   * Starts a proxy. It refuses unknown names, so that no request leaves the machine.
    *
    * @param complaints given, plain http is recorded there as well: see `forwardRecording`
    * @returns its port

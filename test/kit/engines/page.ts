@@ -8,8 +8,8 @@ const PATIENCE_MS = 60_000
 const POLL_MS = 40
 
 /**
- * A document in any engine: that of a page, or of a frame in it. A frame is looked up anew each time, so it may go to
- * another address, or come later.
+ * A document in any engine: that of a page, or of a frame in it. A frame is looked up at each call, so it may navigate,
+ * or appear later.
  */
 export class EngineFrame {
   readonly #root: () => Promise<DriverFrame>
@@ -28,8 +28,8 @@ export class EngineFrame {
   }
 
   /**
-   * The value of an expression, or of a function that knows nothing of its surroundings but its argument. A promise is
-   * awaited; what comes back is JSON.
+   * Returns the value of an expression, or of a self-contained function with one argument. A promise is awaited; the
+   * result is JSON.
    */
   async evaluate<Value = unknown, Argument = undefined>(
     code: string | ((argument: Argument) => Value | Promise<Value>),

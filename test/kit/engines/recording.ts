@@ -20,9 +20,9 @@ const COLLECTOR = `(() => {
 const HASH = `'sha256-${createHash('sha256').update(COLLECTOR).digest('base64')}'`
 
 /**
- * Passes a request on to a server of this machine, and writes down what the page complains about: for a browser that
- * tells nobody. A script at the head of each page reports errors, which its policy is made to allow; an answer of 400
- * and above counts as one, and so does a request that leads elsewhere, which is refused.
+ * Forwards a request to a server of this machine, and records the page's errors, for a browser that reports none. A
+ * script at the head of each page reports errors, and the page's policy is changed to allow it. A response of 400 and
+ * above counts as an error, and so does a request to another host, which is refused.
  */
 export function forwardRecording(incoming: IncomingMessage, response: ServerResponse, complaints: string[]): void {
   const { method = 'GET', url = '', headers } = incoming

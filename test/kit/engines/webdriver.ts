@@ -32,7 +32,7 @@ export class WebDriverSession {
   /**
    * Opens a session as soon as the driver answers.
    *
-   * @param complaints those of all its pages, which somebody else writes
+   * @param complaints errors of all its pages, which the proxy records
    */
   static async open(driver: string, complaints: string[], capabilities: object): Promise<WebDriverSession> {
     const deadline = Date.now() + 30_000

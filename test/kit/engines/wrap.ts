@@ -14,9 +14,9 @@ interface LibraryFrame {
 }
 
 /**
- * Turns a library's frames into those of the interface.
+ * Wraps a library's frames as those of the interface.
  *
- * @param chooseFile gives a file to an `<input type="file">`, the one thing for which the libraries' words differ
+ * @param chooseFile gives a file to an `<input type="file">`, the only call that differs between the libraries
  */
 export function wrapFrames<Frame extends LibraryFrame, Element extends LibraryElement<Frame>>(
   chooseFile: (element: Element, path: string) => Promise<void>,

@@ -13,8 +13,8 @@ const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/gameyard/m
 let kept: string | undefined
 
 /**
- * Models made by the real Blender, by their names in blender-models.py. Answers null, after marking the test as skipped,
- * where there is no Blender; under CI=true that is a failure.
+ * Models made by the real Blender, by their names in blender-models.py. Returns null, after marking the test as
+ * skipped, where there is no Blender; under CI=true that is a failure.
  */
 export function blenderModels(t: Test, names: readonly string[]): Map<string, Buffer> | null {
   try {

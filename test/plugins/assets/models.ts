@@ -10,8 +10,8 @@ export async function sheet(n = 10, { name = 'sheet' } = {}): Promise<Buffer> {
 }
 
 /**
- * The same sheet under orange tiles: a KTX2 texture of 64 pixels a side with all its mipmaps, as `uastc` or `etc1s` (made
- * by the encoder of Basis Universal).
+ * The same sheet under orange tiles: a KTX2 texture of 64 pixels a side with all its mipmaps, as `uastc` or `etc1s`
+ * (made by the encoder of Basis Universal).
  */
 export async function tiledSheet(n: number, encoding: 'uastc' | 'etc1s'): Promise<Buffer> {
   const document = sheetDocument(n, encoding)
@@ -27,7 +27,7 @@ export async function tiledSheet(n: number, encoding: 'uastc' | 'etc1s'): Promis
 }
 
 /**
- * A library as makers of animations publish it: the nodes of a rig and clips, without a mesh or a skin.
+ * An animation library as publishers provide it: the nodes of a rig and clips, without a mesh or a skin.
  *
  * @param clips new names by those in the model
  */
@@ -68,8 +68,8 @@ export function surface(n: number, place: (x: number, y: number) => [number, num
 export const wave = (n: number): Part => surface(n, (x, y) => [x, y, 0.1 * Math.sin(6 * x) * Math.cos(5 * y)])
 
 /**
- * Triangles that hang together with nothing; one of them is far away from the others. Small ones vanish when they are
- * simplified, large ones can't be.
+ * Disconnected triangles; one of them is far away from the others. Small ones vanish when they are simplified, large
+ * ones can't be.
  */
 export function confetti(count: number, size = 0.005): Part {
   const [positions, indices]: [number[], number[]] = [[], []]

@@ -1,4 +1,4 @@
-// In a process of its own: ids never go back, and other files have been further in time.
+// In a process of its own: ids never go back, and other files have set a later clock.
 // Jobs on a real Blender in its sandbox, through the API, as a coding agent uses it.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'

@@ -1,5 +1,5 @@
-// `node killable.ts <folder> <port> <hours>`: the platform on a clock that is some hours ahead, collecting garbage
-// without a pause, to be killed at any moment.
+// `node killable.ts <folder> <port> <hours>`: the platform on a clock that is some hours ahead, with garbage collection
+// running all the time, to be killed at any moment.
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../../config/load.ts'
@@ -31,7 +31,7 @@ process.stdin.on('end', () => process.exit()).resume()
 const collector = new GarbageCollector(app)
 const { signal } = new AbortController()
 for (;;) {
-  await collector.tidy(signal)
+  await collector.run(signal)
   await collector.collect(signal)
   await sleep(5)
 }

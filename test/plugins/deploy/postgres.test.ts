@@ -63,7 +63,7 @@ t.test('games and deploys hold on PostgreSQL, in parallel too', needsPostgres, a
   const abandoned = await program.post('/api/deploy', { gameId: game.id, files: filesOf(build('abandoned')) })
   for (const wanted of abandoned.body.uploads) await upload(platform, wanted, build('abandoned'))
   clock.advance(26 * 3_600_000)
-  await new GarbageCollector(app).tidy(new AbortController().signal)
+  await new GarbageCollector(app).run(new AbortController().signal)
   t.match(await app.deploys.get(player.id, abandoned.body.deployId), { state: 'expired' })
   t.same(Object.keys(await liveBuild(platform, game.id)).length, 20)
   await app.games.remove(player.id, game.id)

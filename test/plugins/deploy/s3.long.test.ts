@@ -93,7 +93,7 @@ t.test('deploys whose files go straight to an S3 server that checks signatures',
     const abandoned = await app.deploys.start(player.id, { gameId: game.id, files: filesOf(build('abandoned')) })
     for (const wanted of abandoned.uploads) await put(wanted as Upload, build('abandoned')[wanted.path] as string)
     clock.advance(26 * 3_600_000)
-    await new GarbageCollector(app).tidy(new AbortController().signal)
+    await new GarbageCollector(app).run(new AbortController().signal)
     t.equal(await keys('blobs/'), 16)
     t.same(await liveBuild(platform, game.id), two)
   })

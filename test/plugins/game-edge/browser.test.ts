@@ -1,5 +1,5 @@
-// Real builds, played in Chromium: threads, engines' own compression, many files, large files; and who plays.
-// The long form makes them as large as they get.
+// Real builds, played in Chromium: threads, engines' own compression, many files, large files, and the player's
+// session. The long form uses the largest sizes.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -9,7 +9,7 @@ const ELSEWHERE = 'https://pong.my-server.example/auth/service/callback'
 const callback = (host: string) => `${host}/auth/service/callback`
 
 /** Starts platforms on one data folder, one after the other. */
-function yard(t: Test) {
+function openPlatform(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-moves-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return (config: Record<string, unknown> = {}) =>
@@ -20,7 +20,7 @@ const MOVED = { portal: { url: 'https://yard-portal.org' }, games: { domain: 'ya
 
 t.test('addresses that the version before stored are told apart from those of owners', async (t) => {
   for (const restarted of [true, false]) {
-    const start = yard(t)
+    const start = openPlatform(t)
     const first = await start()
     const owner = await first.signUp({ email: 'ada@example.org' })
     const game = await first.game(owner, { title: 'Pong' })
@@ -61,7 +61,7 @@ t.test('addresses that the version before stored are told apart from those of ow
 })
 
 t.test('a game whose address elsewhere is its own lives here', async (t) => {
-  const start = yard(t)
+  const start = openPlatform(t)
   const first = await start()
   const owner = await first.signUp()
   const program = await first.program(owner)

@@ -7,7 +7,7 @@ const REASON = 'It shows the faces of people who did not agree.'
 const FILES = { 'index.html': '<!doctype html><title>Pong</title>', 'game.js': 'play()' }
 
 /** A live game, an administrator, and a way to ask the game's origin. */
-async function yard(t: Parameters<typeof startPlatform>[0], options: Parameters<typeof startPlatform>[1] = {}) {
+async function openPlatform(t: Parameters<typeof startPlatform>[0], options: Parameters<typeof startPlatform>[1] = {}) {
   const platform = await startPlatform(t, options)
   const [admin, owner] = [await platform.admin(), await platform.signUp({ name: 'Mo' })]
   const program = await platform.program(owner)
@@ -27,7 +27,7 @@ async function statuses(platform: Platform, host: string, paths: string[]): Prom
 }
 
 t.test('a suspended game is 451 at all of its addresses, and comes back as it was', async (t) => {
-  const { platform, owner, program, game, host, suspend, lift } = await yard(t)
+  const { platform, owner, program, game, host, suspend, lift } = await openPlatform(t)
   const paths = ['/', '/game.js']
   const services = ['/auth/service/start', '/auth/service/session', '/__service/auth-widget.js', '/mp/rooms']
   t.same(await statuses(platform, host, paths), [200, 200])
@@ -67,7 +67,7 @@ t.test('a suspended game is 451 at all of its addresses, and comes back as it wa
 })
 
 t.test('it is in no list', async (t) => {
-  const { platform, owner, program, game, suspend, lift } = await yard(t)
+  const { platform, owner, program, game, suspend, lift } = await openPlatform(t)
   await program.patch(`/api/games/${game.id}`, { tags: ['co-op'] })
   const lists = ['/', '/catalog', '/catalog?q=pong', '/catalog?tag=co-op', '/feed.xml', `/players/${owner.id}`]
   const shown = async () => {
@@ -85,7 +85,7 @@ t.test('it is in no list', async (t) => {
 })
 
 t.test('nobody signs in to it, and its rooms end', async (t) => {
-  const { platform, program, game, host, suspend, lift } = await yard(t, { listen: true })
+  const { platform, program, game, host, suspend, lift } = await openPlatform(t, { listen: true })
   const player = await platform.signUp()
   await signInTo(player, host)
   const socket = new RoomSocket(t, platform, '/mp/rooms/lobby', headersOf(player, host))
@@ -113,7 +113,7 @@ t.test('nobody signs in to it, and its rooms end', async (t) => {
 })
 
 t.test('its owner reads the reason and answers once', async (t) => {
-  const { platform, admin, owner, program, game, suspend } = await yard(t)
+  const { platform, admin, owner, program, game, suspend } = await openPlatform(t)
   const path = `/api/games/${game.id}/appeal`
   t.match(await program.post(path, { text: 'Why?' }), { status: 409, body: { error: { code: 'not_suspended' } } })
   await suspend()
@@ -132,7 +132,7 @@ t.test('its owner reads the reason and answers once', async (t) => {
 })
 
 t.test('the games of a disabled player go with the account and come back with it', async (t) => {
-  const { platform, admin, owner, game, host } = await yard(t)
+  const { platform, admin, owner, game, host } = await openPlatform(t)
   const program = await platform.program(owner)
   const other = await platform.game(owner, { title: 'Second' })
   await deploy(platform, program, other.id, FILES)
@@ -156,7 +156,7 @@ t.test('the games of a disabled player go with the account and come back with it
 })
 
 t.test('its owner closes a game for everybody but previews', async (t) => {
-  const { platform, program, game, host } = await yard(t)
+  const { platform, program, game, host } = await openPlatform(t)
   t.same(await statuses(platform, host, ['/', '/game.js']), [200, 200])
   await program.patch(`/api/games/${game.id}`, { playable: false })
   t.same(await statuses(platform, host, ['/', '/game.js']), [404, 404])
@@ -166,7 +166,7 @@ t.test('its owner closes a game for everybody but previews', async (t) => {
 })
 
 t.test('only administrators suspend', async (t) => {
-  const { platform, owner, game } = await yard(t)
+  const { platform, owner, game } = await openPlatform(t)
   const callers: PlayerClient[] = [owner, await platform.signUp()]
   for (const caller of callers)
     for (const step of ['suspend', 'lift'])

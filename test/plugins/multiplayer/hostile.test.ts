@@ -37,7 +37,7 @@ async function heldBytes(): Promise<number> {
   return heapUsed + external
 }
 
-async function yard(t: Parameters<typeof startPlatform>[0], options: PlatformOptions = {}) {
+async function openPlatform(t: Parameters<typeof startPlatform>[0], options: PlatformOptions = {}) {
   const platform = await startPlatform(t, { listen: true, ...options })
   const owner = await platform.signUp()
   const game = await platform.game(owner)
@@ -54,7 +54,7 @@ async function yard(t: Parameters<typeof startPlatform>[0], options: PlatformOpt
 }
 
 t.test('a session that has expired opens no room, and ends in the one it has opened', async (t) => {
-  const { platform, headers, open } = await yard(t, { config: { limits: { roomPingSeconds: 1 } } })
+  const { platform, headers, open } = await openPlatform(t, { config: { limits: { roomPingSeconds: 1 } } })
   const early = open()
   await early.enter()
   platform.clock.advance(8 * 24 * 3600 * 1000)
@@ -63,7 +63,7 @@ t.test('a session that has expired opens no room, and ends in the one it has ope
 })
 
 t.test('what hostile clients send ends as the contract says', async (t) => {
-  const { open, platform } = await yard(t)
+  const { open, platform } = await openPlatform(t)
   const witness = open()
   await witness.enter()
   const deep = '['.repeat(7500) + ']'.repeat(7500)
@@ -127,7 +127,7 @@ function flood(count: number, send: () => void): void {
 }
 
 t.test('a player has so many sockets and no more', async (t) => {
-  const { open, platform, headers } = await yard(t, { config: { limits: { roomSocketsPerPlayer: 3 } } })
+  const { open, platform, headers } = await openPlatform(t, { config: { limits: { roomSocketsPerPlayer: 3 } } })
   const clients = [open(), open('/mp/rooms/other'), open()]
   for (const client of clients) await client.enter()
   t.match(await upgrade(platform, ROOM, headers), { status: 429, body: { error: { code: 'too_many_sockets' } } })
@@ -137,7 +137,7 @@ t.test('a player has so many sockets and no more', async (t) => {
 })
 
 t.test('half a handshake and half a frame hold nothing up', async (t) => {
-  const { platform, headers, open, sockets } = await yard(t, { config: { limits: { roomPingSeconds: 1 } } })
+  const { platform, headers, open, sockets } = await openPlatform(t, { config: { limits: { roomPingSeconds: 1 } } })
   const { port } = platform.app.server.address() as { port: number }
   const half = connect(port, '127.0.0.1')
   half.on('error', () => {})
@@ -236,7 +236,7 @@ async function memoryOf(server: Server): Promise<{ heap: number; resident: numbe
 }
 
 t.test('a wave of upgrades that are refused leaves no socket', async (t) => {
-  const { platform, host } = await yard(t)
+  const { platform, host } = await openPlatform(t)
   const { port } = platform.app.server.address() as { port: number }
   const ends = Array.from({ length: 100 }, async () => {
     const socket = connect(port, '127.0.0.1')

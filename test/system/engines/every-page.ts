@@ -9,8 +9,8 @@ import { DESIGN_PAGES, openShowcase, pagesOf } from '../../kit/showcase.ts'
 import { nameOf, type Target } from '../../kit/targets.ts'
 
 /**
- * Pages that are refused, missing or gone; what a viewer says on a busy machine; and how Firefox finds out that a frame
- * over plain http keeps no cookie.
+ * Expected errors: pages that are refused, missing or gone; messages of the viewer on a busy machine; and Firefox's
+ * check whether a frame over plain http keeps a cookie.
  */
 const EXPECTED = /^status of 4\d\d|rAF timed out|“service_session” has been rejected/
 
@@ -39,7 +39,7 @@ async function openScenes(t: Test): Promise<Scene[]> {
 }
 
 /** Each page is loaded once, wide, and then made narrow. */
-async function lookAt(t: Test, engine: Engine, { name, platform, viewers, pages }: Scene): Promise<void> {
+async function checkScene(t: Test, engine: Engine, { name, platform, viewers, pages }: Scene): Promise<void> {
   for (const [viewer, targets] of Object.entries(pages)) {
     const cookies = cookiesOf(platform, viewers[viewer] ?? null)
     const context = await engine.newContext({ base: platform.portal, cookies })
@@ -60,13 +60,13 @@ async function lookAt(t: Test, engine: Engine, { name, platform, viewers, pages 
 }
 
 /**
- * Every page of the portal in one engine: nothing sticks out on a phone or on a desk, and nothing is wrong with a
- * script. What Chromium says of them is in ../portal.test.ts.
+ * Checks every page of the portal in one engine: no overflow on a phone or on a desktop, and no script error.
+ * ../portal.test.ts does the same in Chromium.
  */
 export function testEveryPage(t: Test, name: 'firefox' | 'webkit'): void {
   t.test(`every page is sound in ${name}`, async (t) => {
     const engine = await openEngine(t, name, { graphics: true })
     if (!engine) return
-    for (const scene of await openScenes(t)) await lookAt(t, engine, scene)
+    for (const scene of await openScenes(t)) await checkScene(t, engine, scene)
   })
 }

@@ -1,5 +1,5 @@
-// What makers do in the portal, in the engines of Firefox and Safari: sign up, publish a zip, upload a model and look at
-// it, write a script for Blender. The tests of the plugins do the same in Chromium.
+// The tasks of makers in the portal, in the engines of Firefox and Safari: sign up, publish a zip, upload a model and
+// view it, write a script for Blender. The tests of the plugins do the same in Chromium.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

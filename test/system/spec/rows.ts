@@ -1,6 +1,6 @@
 /**
- * The rows of the specification's tables, by table. Each has a case of its own under the same name; the test fails for
- * one that has none.
+ * The rows of the specification's tables, by table. Each has a test case of the same name; a row without one fails the
+ * test.
  */
 export const ROWS: Record<string, string[]> = {
   Origins: ['Portal', 'Studio', 'Game domain'],
@@ -112,7 +112,7 @@ export const ROWS: Record<string, string[]> = {
 }
 
 /**
- * Rows whose route the platform does not have yet, by the route: what is only here is a failure once the route is there,
- * until it is taken off this list and its case is run.
+ * Rows whose route the platform does not have yet, by the route. When the route exists, the row must be removed from
+ * this list, so that its case runs.
  */
 export const PENDING: Record<string, string> = {}
