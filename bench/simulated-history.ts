@@ -87,10 +87,11 @@ export async function simulateHistory(
     if (month % 6 === 0 || month === size.months)
       tell(`month ${month}: written in ${took(began, written)}, periodic jobs took ${took(written, performance.now())}`)
   }
+  const holds = watch.end()
   await app.db.execute(`update games set
     plays = (select coalesce(sum(d.plays), 0) from game_days d where d.game_id = games.id),
     sign_ins = (select coalesce(sum(d.sign_ins), 0) from game_days d where d.game_id = games.id)`)
-  return { app, account, written: rows.written, holds: watch.end() }
+  return { app, account, written: rows.written, holds }
 }
 
 class MovableClock implements Clock {
