@@ -1,5 +1,5 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
-import { encodeTime, monotonicFactory } from 'ulid'
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
 
 /** The prefixes of contracts, section 1: an id says what it names. */
 export type IdPrefix = 'ply' | 'gam' | 'app' | 'tok' | 'dep' | 'ast' | 'job' | 'gen' | 'led' | (string & {})
@@ -25,6 +25,9 @@ export const newId = (prefix: IdPrefix, at: Date): string => `${prefix}_${ulid(a
 
 /** What every id sorts below that was made before an instant, and no other: an index by id is one by time of creation. */
 export const firstId = (prefix: IdPrefix, at: Date): string => `${prefix}_${encodeTime(at.getTime())}`
+
+/** When an id was made. */
+export const timeOfId = (id: string): Date => new Date(decodeTime(id.slice(id.indexOf('_') + 1)))
 
 /** Whether a string has the form of such an id: cheap, before any look-up. */
 export const isId = (prefix: IdPrefix, value: string): boolean =>

@@ -14,12 +14,14 @@ import lan from './lan/index.ts'
 import moderation from './moderation/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
+import quotas from './quotas/index.ts'
 import tokens from './tokens/index.ts'
 
 /** Every built-in plugin. The order does not matter: the kernel starts them by their dependencies. */
 export const plugins: Plugin[] = [
   oauthIdp,
   tokens,
+  quotas,
   games,
   deploy,
   assets,

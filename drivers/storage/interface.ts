@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
-import { defineError } from '../../core/errors.ts'
+import { defineError, StorageFull } from '../../core/errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -111,6 +111,11 @@ export interface Storage {
    * @throws DigestMismatch when other bytes were uploaded; they are deleted
    */
   commitPut(key: string, expected: Expected): Promise<void>
+  /**
+   * The room on the disk of this machine, for drivers that keep blobs on it: `free` bytes, of which `reserve` are kept
+   * for everything that is no blob. A blob that would take of those is refused with `StorageFull`.
+   */
+  room?(): Promise<{ free: number; reserve: number }>
   /** Rejects when the storage can't be reached; used by /readyz. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -120,6 +125,17 @@ export const InvalidKey = defineError('invalid_key', 400, 'The storage key %s ha
 export const BlobNotFound = defineError('blob_not_found', 404, 'There is no blob %s.')
 export const DigestMismatch = defineError('digest_mismatch', 422, 'The bytes of %s are not the ones announced.')
 export const StorageUnavailable = defineError('storage_unavailable', 503, 'The storage does not answer.')
+
+/**
+ * Asked before something is taken in, so that it is refused before it has come.
+ *
+ * @param bytes as many as will be stored, where that is known
+ * @throws StorageFull when they would take of what is kept free
+ */
+export async function assertRoom(storage: Pick<Storage, 'room'>, bytes = 0): Promise<void> {
+  const room = await storage.room?.()
+  if (room && room.free - bytes < room.reserve) throw new StorageFull()
+}
 
 /** @throws InvalidKey when a key has a form that `Storage` does not allow */
 export function assertKey(key: string): void {

@@ -1,6 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { constants, createReadStream, open as openWithCallback } from 'node:fs'
-import { access, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, unlink } from 'node:fs/promises'
+import {
+  access,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  statfs,
+  unlink,
+} from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
@@ -10,6 +21,7 @@ import { isPlatformError, StartupError, StorageFull } from '../../core/errors.ts
 import {
   assertKey,
   assertPrefix,
+  assertRoom,
   BlobNotFound,
   DigestMismatch,
   type Expected,
@@ -33,6 +45,12 @@ export default defineDriver({
         pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]*$',
         description: 'Folder for the blobs, inside the data folder.',
       }),
+      reserveBytes: Type.Integer({
+        default: 2 * 1024 ** 3,
+        minimum: 0,
+        description:
+          'Room on the disk that no upload takes, so that sign-in, play and payments go on; at most a twentieth of the disk.',
+      }),
     },
     { additionalProperties: false },
   ),
@@ -41,7 +59,7 @@ export default defineDriver({
     const folder = join(context.dataDir, config.path)
     try {
       await mkdir(folder, { recursive: true })
-      const storage = new LocalStorage(await realpath(folder), context)
+      const storage = new LocalStorage(await realpath(folder), config.reserveBytes, context)
       await storage.prepare()
       return storage
     } catch (cause) {
@@ -60,6 +78,9 @@ const ABANDONED_AFTER = 24 * 60 * 60 * 1000
 
 class LocalStorage implements Storage {
   readonly #root: string
+  readonly #reserveBytes: number
+  /** Announced bytes of blobs that are being written. */
+  #underWay = 0
   readonly #incoming: string
   readonly #clock: DriverContext['clock']
   readonly #signatures: ReturnType<typeof relaySignatures>
@@ -68,8 +89,9 @@ class LocalStorage implements Storage {
   #closed = false
 
   /** @param root real path of the folder, which exists */
-  constructor(root: string, context: DriverContext) {
+  constructor(root: string, reserveBytes: number, context: DriverContext) {
     this.#root = root
+    this.#reserveBytes = reserveBytes
     this.#incoming = join(root, INCOMING)
     this.#clock = context.clock
     this.#signatures = relaySignatures(context.secret('storage/local/presign'), context.clock)
@@ -90,7 +112,10 @@ class LocalStorage implements Storage {
   async put(key: string, body: Readable, expected: Expected): Promise<void> {
     const path = this.#path(key)
     const temporary = join(this.#incoming, randomUUID())
+    // First, so that each of several at once sees the others.
+    this.#underWay += expected.size
     try {
+      await this.#run(key, () => assertRoom(this))
       const file = await this.#run(key, () => open(temporary, 'wx'))
       try {
         for await (const chunk of verified(key, body, expected)) await this.#run(key, () => writeWhole(file, chunk))
@@ -100,6 +125,7 @@ class LocalStorage implements Storage {
       }
       await this.#run(key, () => this.#publish(temporary, path, key, expected))
     } finally {
+      this.#underWay -= expected.size
       await unlink(temporary).catch(() => {})
     }
   }
@@ -231,6 +257,13 @@ class LocalStorage implements Storage {
     const blob = await this.head(key)
     if (!blob) throw new BlobNotFound(key)
     if (blob.size !== expected.size) throw new DigestMismatch(key)
+  }
+
+  async room(): Promise<{ free: number; reserve: number }> {
+    const { bavail, bsize, blocks } = await this.#run('', () => statfs(this.#root))
+    // What is being written is partly on the disk already: counted whole, so that many at once do not pass together.
+    const free = Math.max(0, bavail * bsize - this.#underWay)
+    return { free, reserve: Math.min(this.#reserveBytes, Math.floor((blocks * bsize) / 20)) }
   }
 
   async ping(): Promise<void> {

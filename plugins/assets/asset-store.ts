@@ -15,7 +15,10 @@ import { type AssetRecord, BLOB_PREFIX, blobKey } from './record.ts'
 import type { Variant } from './schemas.ts'
 import type { AssetBlobRef } from './serving/delivery.ts'
 
-export type AssetsParts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'origins' | 'log'> & {
+export type AssetsParts = Pick<
+  FastifyInstance,
+  'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'origins' | 'log' | 'quotas'
+> & {
   models: Models
   limits: Limits
   spool: Spool

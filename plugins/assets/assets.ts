@@ -15,6 +15,7 @@ import type { Asset, AssetSource, NewAsset } from './schemas.ts'
 import { indexAsset } from './search-index.ts'
 import { Delivery } from './serving/delivery.ts'
 import { freeSlug, slugFrom } from './slugs.ts'
+import { STORED_KIND } from './stored-bytes.ts'
 import { Suspensions } from './suspension.ts'
 import { type IngestedFile, ingest, type LocalFile } from './upload/ingest.ts'
 
@@ -58,7 +59,7 @@ export class Assets extends AssetStore {
    * form). A job's output is added once: a second call with the same `source.jobId` returns the existing asset.
    *
    * @param file is copied, and stays the caller's
-   * @throws InvalidModel, AssetRefused, PayloadTooLarge, StorageFull saying what is wrong: nothing is kept
+   * @throws InvalidModel, AssetRefused, PayloadTooLarge, QuotaExceeded, StorageFull saying what is wrong: nothing is kept
    */
   async create(ownerId: string, fields: NewAsset, file: LocalFile): Promise<Asset> {
     const { clock, events } = this.#parts
@@ -67,6 +68,7 @@ export class Assets extends AssetStore {
     if (made) return made
     const now = clock.now()
     const id = newId('ast', now)
+    await this.#parts.quotas.mustHaveRoom(ownerId)
     try {
       const intake = await ingest(this.#parts, id, file)
       if (fields.kind && fields.kind !== intake.kind) {
@@ -118,12 +120,16 @@ export class Assets extends AssetStore {
     fields: NewAsset
     intake: IngestedFile
   }): Promise<void> {
-    const { db, jobs } = this.#parts
+    const { db, jobs, quotas } = this.#parts
     const { id, ownerId, now, fields, intake } = asset
     const source: AssetSource = fields.source ?? { kind: 'upload' }
     const title = fields.title.trim()
     const tags = [...new Set(fields.tags ?? [])]
+    const bytes = intake.files.reduce((sum, { size }) => sum + size, 0)
+    const uploaded = source.kind === 'upload' ? bytes : 0
     const insert = async (em: SqlEntityManager) => {
+      await quotas.admit(em, ownerId, 'assetsPerPlayer')
+      await quotas.add(em, ownerId, { kind: STORED_KIND, bytes }, { uploaded })
       await em.insert(AssetRow, {
         ...{ id, ownerId, title, tags, ...intake },
         slug: await freeSlug(em, slugFrom(title), ownerId),

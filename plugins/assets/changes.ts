@@ -8,6 +8,7 @@ import { type AssetRecord, BLOB_PREFIX } from './record.ts'
 import type { AssetChanges } from './schemas.ts'
 import { indexAsset } from './search-index.ts'
 import { isFree } from './slugs.ts'
+import { releaseAssets } from './stored-bytes.ts'
 
 /** Uploads that are stored and not yet written down are not older than this. */
 const UNDER_WAY_MS = 24 * 3_600_000
@@ -89,6 +90,7 @@ export class Changes {
     for (let at = 0; at < rows.length; at += MANY) {
       const some = rows.slice(at, at + MANY)
       const assetIds = some.map(({ id }) => id)
+      await releaseAssets(em, this.#parts.quotas, assetIds)
       await em.upsertMany(
         FormerAssetSlug,
         some.map(({ id, slug }) => ({ slug, assetId: id, ownerId })),
@@ -164,6 +166,7 @@ export class Changes {
       if (!row) throw new NotFound('asset')
       check(row)
       await rest(em, row)
+      await releaseAssets(em, this.#parts.quotas, [id])
       await em.nativeDelete(AssetTerm, { assetId: id })
       await em.nativeDelete(AssetClip, { assetId: id })
       await em.nativeDelete(AppliedClip, { assetId: id })

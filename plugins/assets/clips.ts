@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { NotFound } from '../../core/errors.ts'
 import { isId } from '../../core/ids.ts'
@@ -9,6 +10,7 @@ import { PRESETS, type PresetName } from './models/humanoid/presets.ts'
 import type { ModelTask } from './models/tasks.ts'
 import { type AssetRecord, blobKey } from './record.ts'
 import type { AssetBlobRef } from './serving/delivery.ts'
+import { STORED_KIND } from './stored-bytes.ts'
 import { digestFile, type FileDigest } from './upload/local-file.ts'
 
 /** Grows when the clips change, so that those made before are made anew. */
@@ -54,8 +56,14 @@ export class Clips {
       'select sha256, size from asset_clips where asset_id = ? and preset = ?',
       [asset.id, version],
     )
-    const keep = (em: SqlEntityManager, made: Made) =>
-      em.upsert(AssetClip, { assetId: asset.id, preset: version, sha256: made.sha256, size: made.size })
+    const keep = async (em: SqlEntityManager, { sha256, size }: Made) => {
+      const key = { assetId: asset.id, preset: version }
+      const before = await em.findOne(AssetClip, key)
+      // Whoever looks at a model may ask for it, so its owner's quota does not stand in the way.
+      const bytes = size - (before?.size ?? 0)
+      await this.#parts.quotas.add(em, asset.ownerId, { kind: STORED_KIND, bytes }, { admitted: true })
+      await em.upsert(AssetClip, { ...key, sha256, size })
+    }
     const made = row ?? (await this.#once(`${asset.id} ${version}`, () => this.#make(asset, { preset }, keep)))
     return pieceOf(asset, preset, made)
   }
@@ -64,7 +72,7 @@ export class Clips {
    * Adds a clip of another asset to a model permanently.
    *
    * @param source an asset that the model's owner may see
-   * @throws NotRigged, ClipDoesNotFit, TooManyClips; NotFound when it has no clip of that name
+   * @throws NotRigged, ClipDoesNotFit, TooManyClips, QuotaExceeded; NotFound when it has no clip of that name
    */
   async apply(asset: AssetRecord, source: AssetRecord, clip: string): Promise<Applied> {
     assertRigged(asset)
@@ -79,7 +87,10 @@ export class Clips {
       try {
         return await this.#make(asset, { from, name: clip }, async (em, { sha256, size }) => {
           const key = { assetId: asset.id, fromId: source.id, clip }
-          await this.#assertRoom(em, asset.id, await em.count(AppliedClip, key))
+          const before = await em.findOne(AppliedClip, key)
+          await this.#assertRoom(em, asset.id, before ? 1 : 0)
+          const bytes = size - (before?.size ?? 0)
+          await this.#parts.quotas.add(em, asset.ownerId, { kind: STORED_KIND, bytes })
           await em.upsert(AppliedClip, { ...key, madeBy: VERSION, sha256, size })
         })
       } finally {
@@ -100,10 +111,15 @@ export class Clips {
 
   /** Takes a clip of another asset off a model. @throws NotFound */
   async remove(asset: AssetRecord, from: string, clip: string): Promise<void> {
-    const { db, storage } = this.#parts
+    const { db, quotas, storage } = this.#parts
     const key = await this.#keyOf(asset, from, clip)
-    const row = await db.em().findOne(AppliedClip, key)
-    if (!row || (await db.em().nativeDelete(AppliedClip, key)) === 0) throw new NotFound('animation')
+    const row = await db.transaction(async (em) => {
+      const row = await em.findOne(AppliedClip, key)
+      if (!row || (await em.nativeDelete(AppliedClip, { ...key, sha256: row.sha256 })) === 0) return null
+      await quotas.remove(em, asset.ownerId, { kind: STORED_KIND, bytes: row.size })
+      return row
+    })
+    if (!row) throw new NotFound('animation')
     await storage.delete(blobKey(asset.id, row.sha256))
   }
 
@@ -149,8 +165,9 @@ export class Clips {
       const body = createReadStream(out)
       await storage.put(blobKey(asset.id, sha256), body, { sha256, size }).finally(() => body.destroy())
       const kept = await db.transaction(async (em) => {
-        // Deleted meanwhile: then nothing would ever remove it.
-        if (!(await em.count(AssetRow, { id: asset.id }))) return false
+        // Held, so that one clip at a time is written down. Deleted meanwhile: then nothing would ever remove it.
+        const held = { lockMode: LockMode.PESSIMISTIC_WRITE, fields: ['id'] as const }
+        if (!(await em.findOne(AssetRow, { id: asset.id }, held))) return false
         await keep(em, { sha256, size })
         return true
       })

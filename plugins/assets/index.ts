@@ -14,6 +14,7 @@ import { routes } from './routes.ts'
 import { registerScheduledTasks } from './scheduled-tasks.ts'
 import { AssetLimits, AssetsConfig } from './schemas.ts'
 import { fileRoutes } from './serving/routes.ts'
+import { STORED_KIND, storedAssets } from './stored-bytes.ts'
 
 export { modelStage, STAGE_SCRIPT, VIEWER_POLICY } from './pages/stage.ts'
 export type { Asset, NewAsset } from './schemas.ts'
@@ -31,7 +32,7 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'assets',
-    dependencies: ['oauth-idp', 'tokens'],
+    dependencies: ['oauth-idp', 'tokens', 'quotas'],
     config: AssetsConfig,
     limits: AssetLimits,
     entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip, AppliedClip],
@@ -46,9 +47,12 @@ export default definePlugin(
       'assets',
       new Assets({
         ...{ db: app.db, clock: app.clock, events: app.events, storage: app.storage, jobs: app.jobs },
+        quotas: app.quotas,
         ...{ origins: app.origins, log: app.log, models, limits, spool, blobs: await blobsOf(app, config) },
       }),
     )
+    app.quotas.counts.set('assetsPerPlayer', 'select count(*) as things from assets where owner_id = ?')
+    app.quotas.kinds.set(STORED_KIND, storedAssets(app))
     registerScheduledTasks(app)
     app.identity.administration.onDisabling((em, playerId, disabled) =>
       app.assets.suspensions.followAccount(em, playerId, disabled),

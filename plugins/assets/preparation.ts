@@ -1,9 +1,11 @@
 import { createReadStream } from 'node:fs'
+import { LockMode } from '@mikro-orm/core'
 import { NotFound } from '../../core/errors.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
 import { AssetRow } from './entities.ts'
 import { InvalidModel } from './errors.ts'
 import { type AssetRecord, blobKey, type StoredFile } from './record.ts'
+import { STORED_KIND } from './stored-bytes.ts'
 import { GLB } from './upload/file-type.ts'
 import { digestFile, type FileDigest } from './upload/local-file.ts'
 
@@ -93,7 +95,7 @@ export class Preparation {
   }
 
   async #simplify({ id }: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
-    const { models, spool, db, events } = this.#parts
+    const { models, spool, db, events, quotas } = this.#parts
     const out = spool.reserve()
     try {
       const task = { task: 'simplify', path, out } as const
@@ -105,8 +107,16 @@ export class Preparation {
       }
       const { sha256, size } = await this.#store(id, out)
       const lod = { lodSha256: sha256, lodSize: size, lodTriangles: made.triangles, lodReason: null }
-      const rows = await db.em().nativeUpdate(AssetRow, { id }, lod)
-      if (rows === 0) await this.#assets.removeBlobs(id)
+      const known = await db.transaction(async (em) => {
+        const row = await em.findOne(AssetRow, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+        if (!row) return false
+        // It follows from the upload, which was let in.
+        const bytes = size - (row.lodSize ?? 0)
+        await quotas.add(em, row.ownerId, { kind: STORED_KIND, bytes }, { admitted: true })
+        await em.nativeUpdate(AssetRow, { id }, lod)
+        return true
+      })
+      if (!known) await this.#assets.removeBlobs(id)
       else await events.emit('asset.changed', { assetId: id })
     } finally {
       await spool.remove(out)

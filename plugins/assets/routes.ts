@@ -88,7 +88,7 @@ export const routes =
       {
         config: { ...writes, upload: uploadRule(limits) },
         constraints,
-        onRequest: async (request) => checkLength(request, limits),
+        onRequest: (request) => checkLength(request, limits),
         schema: {
           summary: 'Upload a file: a glTF binary, a picture, a sound, or a ZIP archive, which becomes a pack',
           description:

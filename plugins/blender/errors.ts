@@ -6,6 +6,8 @@ export const QueueFull = defineError('queue_full', 409, 'You already have %s wai
 export const NotCompleted = defineError('conflict', 409, 'This job has not completed, so it can not be continued.')
 export const NotCancellable = defineError('conflict', 409, 'This job is over: %s.')
 
+export const NotOver = defineError('conflict', 409, 'This job is not over, or another goes on from its scene.')
+
 export const UnsupportedProvider = defineError(
   'unsupported_provider',
   400,

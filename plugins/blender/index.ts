@@ -10,6 +10,7 @@ import { ADVANCE, GeneratedAssets } from './generations/generations.ts'
 import { BlenderJobs } from './jobs/jobs.ts'
 import { Queue } from './jobs/queue.ts'
 import { REMOVE_FILES, Retention, SWEEP } from './jobs/retention.ts'
+import { STORED_KIND, storedJobs } from './jobs/stored-bytes.ts'
 import { migration } from './migrations/2026_11_21_blender_jobs.ts'
 import { noteBlender } from './note.ts'
 import { pages } from './pages/routes.ts'
@@ -29,7 +30,7 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'blender',
-    dependencies: ['oauth-idp', 'tokens', 'assets', 'ai'],
+    dependencies: ['oauth-idp', 'tokens', 'quotas', 'assets', 'ai'],
     limits: BlenderLimits,
     entities: [GenerationRow, JobRow, JobText, Turn, WorkerRow],
     migrations: [migration],
@@ -77,6 +78,10 @@ export default definePlugin(
     const retention = new Retention(app, limits.blenderKeepDays)
     app.jobs.handle<{ jobIds: string[] }>(REMOVE_FILES, ({ payload, signal }) =>
       retention.removeFiles(payload.jobIds, signal),
+    )
+    app.quotas.kinds.set(
+      STORED_KIND,
+      storedJobs(app, (ownerId, id) => retention.remove(ownerId, id)),
     )
     app.jobs.every(SWEEP, 24 * 3600, ({ signal }) => retention.sweep(signal))
     app.identity.deletion.cleanups.push(async (em, ownerId) => {

@@ -2,17 +2,18 @@ import type { FastifyInstance } from 'fastify'
 import { isPlatformError, NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { isId, newId } from '../../core/ids.ts'
-import type { Storage } from '../../drivers/storage/interface.ts'
+import { assertRoom, type Storage } from '../../drivers/storage/interface.ts'
 import type { Game } from '../games/index.ts'
-import { blobKey, ownedBy, reserve } from './blobs/blobs.ts'
+import { blobKey, ownedOfReserved, reserve } from './blobs/blobs.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
-import { DeployIsLive, NoPreviews, NotRestorable } from './errors.ts'
+import { DeployIsLive, DeployIsPinned, NoPreviews, NotPinnable, NotRestorable } from './errors.ts'
 import { finalizePreview, goLive } from './go-live.ts'
 import { checkFiles } from './manifest/check-files.ts'
 import { type Contents, type Manifest, Manifests, serialize } from './manifest/manifests.ts'
 import { previewId, previewUrl } from './previews.ts'
 import { removeDeploy } from './retention.ts'
 import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, NewFile, StartedDeploy } from './schemas.ts'
+import { releaseStorage, STORED_KIND } from './stored-bytes.ts'
 import { isFinalized, Uploads } from './uploads/uploads.ts'
 
 declare module '../../core/events.ts' {
@@ -27,7 +28,9 @@ declare module '../../core/events.ts' {
 /** How long a deploy takes uploads. */
 const UPLOADS_END_MS = 24 * 60 * 60 * 1000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' | 'origins'> & { storage: Storage }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' | 'origins' | 'quotas'> & {
+  storage: Storage
+}
 
 /**
  * Deploys: a build is a manifest (path, digest, size, type), and a game's origin serves one manifest. Blobs are stored
@@ -55,6 +58,8 @@ export class Deploys {
    *
    * @throws NotFound when the game is not the owner's
    * @throws InvalidRequest, PayloadTooLarge for files that can't be published
+   * @throws QuotaExceeded when its files are more than the owner may store, or upload today: nothing is changed
+   * @throws StorageFull when the disk is
    */
   async start(ownerId: string, deploy: NewDeploy): Promise<StartedDeploy> {
     const { deployId, wanted, expiresAt, unchanged } = await this.begin(ownerId, deploy)
@@ -67,16 +72,22 @@ export class Deploys {
     ownerId: string,
     { gameId, files, message }: NewDeploy,
   ): Promise<{ deployId: string; wanted: NewFile[]; expiresAt: Date; unchanged: number }> {
-    const { db, clock, games } = this.#parts
+    const { db, clock, games, quotas } = this.#parts
     const game = await games.mustOwn(ownerId, gameId)
     checkFiles(files, this.#limits)
+    await assertRoom(this.#parts.storage)
     const createdAt = clock.now()
     const expiresAt = new Date(createdAt.getTime() + UPLOADS_END_MS)
     const deployId = newId('dep', createdAt)
     const wanted = new Map(files.map((file) => [file.sha256, file]))
     const digests = [...wanted.keys()].sort()
-    await db.transaction(async (em) => {
+    const blobs = [...wanted.values()].map(({ sha256, size }) => ({ sha256, bytes: size }))
+    const { owned, unchanged } = await db.transaction(async (em) => {
       await reserve(em, digests, createdAt)
+      const owned = await ownedOfReserved(em, ownerId, digests)
+      const unchanged = files.filter((file) => owned.has(file.sha256)).length
+      const uploaded = blobs.reduce((sum, { sha256, bytes }) => sum + (owned.has(sha256) ? 0 : bytes), 0)
+      await quotas.add(em, ownerId, { kind: STORED_KIND, blobs }, { uploaded })
       await em.insert(ManifestRow, { deployId, files: serialize(files) })
       await em.insert(DeployRow, {
         id: deployId,
@@ -86,17 +97,15 @@ export class Deploys {
         message: message?.trim() || null,
         failure: null,
         fileCount: files.length,
-        unchangedCount: 0,
+        unchangedCount: unchanged,
         totalBytes: files.reduce((sum, file) => sum + file.size, 0),
         createdAt,
         expiresAt,
         liveAt: null,
+        pinned: false,
       })
+      return { owned, unchanged }
     })
-    // After they are reserved: what is the owner's now stays so for as long as this deploy may be finalized.
-    const owned = await ownedBy(db, ownerId, digests)
-    const unchanged = files.filter((file) => owned.has(file.sha256)).length
-    if (unchanged > 0) await db.em().nativeUpdate(DeployRow, { id: deployId }, { unchangedCount: unchanged })
     return {
       deployId,
       wanted: [...wanted.values()].filter((file) => !owned.has(file.sha256)),
@@ -167,13 +176,28 @@ export class Deploys {
    * Removes a deploy from the history. Blobs that no other deploy contains are deleted a day later.
    *
    * @throws NotFound when the deploy is not the player's
-   * @throws DeployIsLive
+   * @throws DeployIsLive, DeployIsPinned
    */
   async remove(playerId: string, deployId: string): Promise<void> {
-    const { game } = await this.#mustOwn(playerId, deployId)
+    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    if (deploy.pinned) throw new DeployIsPinned()
     if (await removeDeploy(this.#parts, game.id, deployId)) return
     if (await this.#parts.db.em().findOne(DeployRow, { id: deployId })) throw new DeployIsLive()
     throw new NotFound('deploy')
+  }
+
+  /**
+   * Keeps a deploy, such as one to go back to, however many come after it; or lets it go with the others again.
+   *
+   * @throws NotFound when the deploy is not the player's
+   * @throws NotPinnable while its files are not all there
+   */
+  async pin(playerId: string, deployId: string, pinned: boolean): Promise<Deploy> {
+    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    if (pinned && !isFinalized(deploy)) throw new NotPinnable()
+    const rows = await this.#parts.db.em().nativeUpdate(DeployRow, { id: deployId }, { pinned })
+    if (rows === 0) throw new NotFound('deploy')
+    return this.#toDeploy(Object.assign(deploy, { pinned }), game)
   }
 
   /** Ends a deploy that nobody can go on with, and says why. One that is over already stays as it is. */
@@ -184,7 +208,9 @@ export class Deploys {
         { id: deployId, state: { $in: ['uploading', 'finalizing'] } },
         { state: 'failed', failure: failure.slice(0, 500) },
       )
-      if (failed > 0) await em.nativeDelete(DeployUpload, { deployId })
+      if (failed === 0) return
+      await em.nativeDelete(DeployUpload, { deployId })
+      await releaseStorage(em, this.#parts.quotas, [deployId])
     })
   }
 
@@ -262,6 +288,7 @@ export class Deploys {
       createdAt: row.createdAt.toISOString(),
       expiresAt: row.expiresAt.toISOString(),
       liveAt: row.liveAt?.toISOString() ?? null,
+      pinned: row.pinned,
       previewUrl: isFinalized(row) ? previewUrl(this.#parts.origins, game.slug, row.id) : null,
     }
   }

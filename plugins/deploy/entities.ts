@@ -21,8 +21,14 @@ const DeployRowSchema = defineEntity({
     expiresAt: p.datetime(3),
     /** When it last went live. */
     liveAt: p.datetime(3).nullable(),
+    /** Its owner keeps it: it stays until they unpin it. */
+    pinned: p.boolean().default(false),
   },
-  indexes: [{ properties: ['gameId', 'id'] }, { properties: ['state', 'expiresAt'] }],
+  indexes: [
+    { properties: ['gameId', 'id'] },
+    { properties: ['ownerId', 'id'] },
+    { properties: ['state', 'expiresAt'] },
+  ],
 })
 
 export class DeployRow extends DeployRowSchema.class {}

@@ -21,6 +21,8 @@ export const BlobBusy = defineError(
   503,
   'The server is deleting some of these bytes right now; try again.',
 )
+export const DeployIsPinned = defineError('conflict', 409, 'This deploy is pinned; unpin it before deleting it.')
+export const NotPinnable = defineError('conflict', 409, 'Only a deploy whose files are all there can be pinned.')
 export const DeployIsLive = defineError(
   'conflict',
   409,

@@ -9,11 +9,14 @@ import { BlobRow, BlobVariant, DeployRow, DeployUpload, ManifestRow, OwnerBlob }
 import { COMPRESS } from './go-live.ts'
 import { migration } from './migrations/2026_11_21_deploys.ts'
 import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
+
+import { migration as pinnedMigration } from './migrations/2026_11_23_pinned_deploys.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
 import { Retention } from './retention.ts'
 import { routes } from './routes.ts'
 import { ArchiveLimits, DeployLimits, HistoryLimits } from './schemas.ts'
+import { STORED_KIND, storedDeploys } from './stored-bytes.ts'
 import { zipRoutes } from './zip/routes.ts'
 
 export type { FileEncoding, Manifest, ManifestFile } from './manifest/manifests.ts'
@@ -29,10 +32,10 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'deploy',
-    dependencies: ['oauth-idp', 'games'],
+    dependencies: ['oauth-idp', 'quotas', 'games'],
     limits: { ...DeployLimits, ...HistoryLimits, ...ArchiveLimits },
     entities: [DeployRow, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
-    migrations: [migration, variantsMigration],
+    migrations: [migration, variantsMigration, pinnedMigration],
   },
   async (app, _config, limits) => {
     app.decorate('deploys', new Deploys(app, limits))
@@ -44,7 +47,8 @@ export default definePlugin(
     const compression = new Compression(app)
     app.jobs.handle<{ gameId: string }>(COMPRESS, ({ payload, signal }) => compression.run(payload.gameId, signal))
     app.addHook('onClose', () => compression.close())
-    app.games.deletion.cleanups.push(deleteGameData)
+    app.games.deletion.cleanups.push((em, gameId) => deleteGameData(em, app.quotas, gameId))
+    app.quotas.kinds.set(STORED_KIND, storedDeploys(app))
     app.identity.deletion.cleanups.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))
     app.games.dashboard.tabs.push({ label: 'Deploys', order: 20, href: (game) => `/games/${game.slug}/deploys` })
     app.games.dashboard.columns.push(lastDeploys(app))

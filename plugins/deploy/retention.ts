@@ -3,13 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import { firstId } from '../../core/ids.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
 import type { DeployState } from './schemas.ts'
+import { COUNTED, OVER, releaseStorage } from './stored-bytes.ts'
 
 const DAY_MS = 86_400_000
 /** What never was live is of use for a while only: a preview to look at, a failure to read about. */
 const NEVER_LIVE_KEPT_MS = 30 * DAY_MS
 const GAMES_AT_ONCE = 50
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games'>
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'quotas'>
 
 interface Old {
   id: string
@@ -52,8 +53,8 @@ export class Retention {
     const before = firstId('dep', new Date(clock.now().getTime() - NEVER_LIVE_KEPT_MS))
     const rows = await db.query<Old>(
       `select id, state, case when live_at is null then 0 else 1 end as live from deploys
-       where game_id = ? and state in ('superseded', 'failed', 'expired') order by live_at desc, id desc`,
-      [gameId],
+       where game_id = ? and pinned = ? and state in ('superseded', 'failed', 'expired') order by live_at desc, id desc`,
+      [gameId, false],
     )
     const wereLive = rows.filter(({ live }) => live)
     const neverLive = rows.filter(({ id, live }) => !live && id < before)
@@ -67,12 +68,19 @@ export class Retention {
 
 /** Takes a deploy out of the history, and tells who serves it. @returns whether it was there, and not live */
 export async function removeDeploy(
-  { db, events, games }: Omit<Parts, 'clock'>,
+  { db, events, games, quotas }: Omit<Parts, 'clock'>,
   gameId: string,
   deployId: string,
 ): Promise<boolean> {
   const removed = await db.transaction(async (em) => {
-    const rows = await em.nativeDelete(DeployRow, { id: deployId, gameId, state: { $ne: 'live' } })
+    // What was counted is released by whoever ends it, and only by them.
+    const ended = await em.nativeUpdate(
+      DeployRow,
+      { id: deployId, gameId, state: { $in: COUNTED.filter((state) => state !== 'live') } },
+      { state: 'failed' },
+    )
+    if (ended > 0) await releaseStorage(em, quotas, [deployId])
+    const rows = await em.nativeDelete(DeployRow, { id: deployId, gameId, state: { $in: [...OVER] } })
     if (rows === 0) return false
     await em.nativeDelete(ManifestRow, { deployId })
     await em.nativeDelete(DeployUpload, { deployId })

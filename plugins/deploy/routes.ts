@@ -6,6 +6,7 @@ import type { Routes } from '../../core/http/routes.ts'
 import type { UploadRule } from '../../core/http/uploads.ts'
 import {
   Deploy,
+  DeployChanges,
   type DeployLimits,
   DeployList,
   DeployParams,
@@ -100,6 +101,23 @@ export const routes =
         schema: { summary: 'A deploy', tags: ['deploys'], params: DeployParams, response: { 200: Deploy } },
       },
       async (request) => app.deploys.get(callerOf(request).playerId, request.params.deployId),
+    )
+
+    app.patch(
+      '/api/deploy/:deployId',
+      {
+        config: publishes,
+        constraints,
+        onRequest: owned,
+        schema: {
+          summary: 'Pin a deploy, so that it stays however many come after it, or unpin it',
+          tags: ['deploys'],
+          params: DeployParams,
+          body: DeployChanges,
+          response: { 200: Deploy },
+        },
+      },
+      async (request) => app.deploys.pin(callerOf(request).playerId, request.params.deployId, request.body.pinned),
     )
 
     app.delete(

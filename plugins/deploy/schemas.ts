@@ -103,6 +103,7 @@ export const Deploy = Type.Object({
   createdAt: Type.String({ format: 'date-time' }),
   expiresAt: Type.String({ format: 'date-time', description: 'When uploads end.' }),
   liveAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  pinned: Type.Boolean({ description: 'Kept however many deploys come after it.' }),
   previewUrl: Type.Union([Type.String(), Type.Null()], {
     description:
       'Where it is played whether it is live or not; null before it is whole, and where games have no names.',
@@ -110,6 +111,10 @@ export const Deploy = Type.Object({
 })
 export type Deploy = Static<typeof Deploy>
 
+export const DeployChanges = Type.Object(
+  { pinned: Type.Boolean({ description: 'Keep it however many deploys come after it.' }) },
+  { additionalProperties: false },
+)
 export const DeployParams = Type.Object({ deployId: Type.String({ maxLength: 30 }) })
 export const UploadParams = Type.Object({ deployId: Type.String({ maxLength: 30 }), sha256: Sha256 })
 export const FinalizeQuery = Type.Object({

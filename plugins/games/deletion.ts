@@ -5,6 +5,7 @@ import { reclaimSlug } from './addresses/slugs.ts'
 import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
 import { SlugTaken } from './errors.ts'
 import type { GameLookup, GamesParts } from './game-lookup.ts'
+import { releaseMedia } from './media/stored-bytes.ts'
 import type { Game } from './schemas.ts'
 
 export const RESTORABLE_MS = 30 * 24 * 3_600_000
@@ -72,11 +73,13 @@ export class GameDeletion {
    *
    * @param gameId its id; the slug of a deleted game names nothing
    * @throws NotFound when it is not the player's, not deleted, or permanently deleted
+   * @throws QuotaExceeded when the player has as many games as one may
    */
   async restore(playerId: string, gameId: string): Promise<Game> {
     const now = this.#parts.clock.now()
     const since = new Date(now.getTime() - RESTORABLE_MS)
     const slug = await this.#parts.db.transaction(async (em) => {
+      await this.#parts.quotas.admit(em, playerId, 'gamesPerPlayer')
       const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since } }
       const rows = await em.nativeUpdate(GameRow, owned, { deletedAt: null, updatedAt: now })
       const row = rows === 1 ? await em.findOne(GameRow, { id: gameId }) : null
@@ -95,7 +98,7 @@ export class GameDeletion {
 
   /** Ends for good what was deleted more than 30 days ago. Its media are swept up, its former addresses still rest. */
   async purge(signal: AbortSignal): Promise<void> {
-    const { db, clock, events, identity } = this.#parts
+    const { db, clock, events, identity, quotas } = this.#parts
     const before = new Date(clock.now().getTime() - RESTORABLE_MS)
     const fields = ['id', 'ownerId', 'clientId'] as const
     const due = await db.em().find(GameRow, { deletedAt: { $lte: before } }, { fields, limit: 1000 })
@@ -108,6 +111,7 @@ export class GameDeletion {
         await em.nativeDelete(GameVisitor, { gameId: id })
         await em.nativeDelete(GamePresence, { gameId: id })
         for (const clear of this.cleanups) await clear(em, id)
+        await releaseMedia(em, quotas, id)
         await em.nativeDelete(GameRow, { id, deletedAt: { $lte: before } })
         return identity.apps.endGame(em, game)
       })

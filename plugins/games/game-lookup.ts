@@ -20,6 +20,7 @@ declare module '../../core/events.ts' {
 export type GamesParts = Pick<
   FastifyInstance,
   | 'db'
+  | 'quotas'
   | 'clock'
   | 'config'
   | 'events'

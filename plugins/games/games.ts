@@ -51,11 +51,11 @@ export class Games extends GameLookup {
   readonly #parts: GamesParts
 
   constructor(parts: GamesParts) {
-    const { db, clock, config, log, keys, storage, origins, site, workerPrograms } = parts
+    const { db, clock, config, log, keys, quotas, storage, origins, site, workerPrograms } = parts
     super(parts)
     this.#parts = parts
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
-    this.media = new Media({ db, clock, config, storage, games: this })
+    this.media = new Media({ db, clock, config, quotas, storage, games: this })
     this.cards = new Cards({
       config,
       log,
@@ -82,15 +82,17 @@ export class Games extends GameLookup {
    *
    * @returns the game with its client secret, which can't be read again
    * @throws InvalidRequest when `url` is no web address
+   * @throws QuotaExceeded when the owner has as many games as one may
    */
   async create(ownerId: string, fields: NewGame): Promise<CreatedGame> {
-    const { db, clock, identity, origins } = this.#parts
+    const { db, clock, identity, origins, quotas } = this.#parts
     const createdAt = clock.now()
     const id = newId('gam', createdAt)
     const title = fields.title.trim()
     const url = fields.url === undefined ? null : webAddress(fields.url)
     const tags = [...new Set(fields.tags ?? [])]
     const oauth = await db.transaction(async (em) => {
+      await quotas.admit(em, ownerId, 'gamesPerPlayer')
       const slug = await claimSlug(em, slugFrom(title), id, createdAt)
       const port = await openPort(em, slug, this.#parts)
       const externalUrl = url === null || isHome(origins, slug, url) ? null : url

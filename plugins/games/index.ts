@@ -7,6 +7,7 @@ import { contributeCounts } from './dashboard.ts'
 import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
 import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
+import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
 import { playableListsMigration } from './migrations/2026_11_23_playable_lists.ts'
@@ -36,11 +37,14 @@ declare module 'fastify' {
   }
 }
 
+/** A deleted game does not count as one; its bytes do, until it is gone for good. */
+const COUNT_GAMES = 'select count(*) as things from games where owner_id = ? and deleted_at is null'
+
 /** Games: what they are called, where they live, who may see them, and their pages on the portal. */
 export default definePlugin(
   {
     name: 'games',
-    dependencies: ['oauth-idp', 'tokens'],
+    dependencies: ['oauth-idp', 'tokens', 'quotas'],
     entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence],
     migrations: [migration, listsMigration, suspensionMigration, playableListsMigration],
   },
@@ -51,6 +55,8 @@ export default definePlugin(
       serves: (clientId, address) => isOwnAddress(app, app.games, { clientId, address }),
       originsOf: (clientIds) => originsOf(app, clientIds),
     })
+    app.quotas.counts.set('gamesPerPlayer', COUNT_GAMES)
+    app.quotas.kinds.set(STORED_KIND, storedMedia(app))
     app.addHook('onReady', () => app.games.start())
     app.addHook('onReady', () => adoptAddresses(app))
     app.identity.apps.suspendClientsWith(async (clientId) => Boolean((await app.games.byClient(clientId))?.suspended))

@@ -1,5 +1,6 @@
 import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../../drivers/storage/interface.ts'
+import { DISK_WATCH_MS, DiskWatch } from './disk-watch.ts'
 import { jobPages } from './pages/jobs.ts'
 import { logPages } from './pages/log.ts'
 import { overviewPages } from './pages/overview.ts'
@@ -9,12 +10,18 @@ import { StorageUse } from './storage-usage.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     storageUse: StorageUse
+    diskWatch: DiskWatch
   }
 }
 
 /** The server's own pages, for whoever runs it: how it is, what it does, and what it is set to. */
 export default definePlugin({ name: 'host', dependencies: ['oauth-idp'] }, async (app) => {
   app.decorate('storageUse', new StorageUse(app))
+  const watch = new DiskWatch(app)
+  app.decorate('diskWatch', watch)
+  const timer = setInterval(() => void watch.look(), DISK_WATCH_MS).unref()
+  app.addHook('onReady', () => watch.look())
+  app.addHook('onClose', async () => clearInterval(timer))
   app.site.navigation.push(
     { label: 'Overview', href: '/admin', place: 'host', order: 0, key: 'o' },
     { label: 'Jobs', href: '/admin/jobs', place: 'host', order: 40 },

@@ -45,6 +45,7 @@ export { PasswordAuthentication } from './players/password-authentication.ts'
 export { PasswordHasher } from './players/passwords.ts'
 export { type NewPlayer, Players, type Standing } from './players/players.ts'
 export type { Player } from './players/schemas.ts'
+export { SettingsHeader } from './settings/header.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -83,7 +83,7 @@ const mistakes: { name: string; text: string; says: string[] }[] = [
   {
     name: 'a key of another driver of the family is unknown',
     text: 'storage: { driver: local, bucket: games }\n',
-    says: ['gameyard.yaml:1:27  unknown key `bucket` in storage; expected driver, path'],
+    says: ['gameyard.yaml:1:27  unknown key `bucket` in storage; expected driver, path, reserveBytes'],
   },
   {
     name: 'a short secret is refused and not repeated',

@@ -19,7 +19,7 @@ const body = () => Readable.from(pieces.map((piece) => Buffer.from(piece)))
 async function setUp(t: Test, fault: Fault) {
   const dataDir = await mkdtemp(join(tmpdir(), 'gameyard-fault-'))
   t.teardown(() => rm(dataDir, { recursive: true }))
-  const inner = await local.create({ path: 'blobs' }, driverContext({ dataDir }))
+  const inner = await local.create({ path: 'blobs', reserveBytes: 0 }, driverContext({ dataDir }))
   await inner.put('there', body(), expected)
   return { inner, storage: faultyStorage(inner, fault) }
 }

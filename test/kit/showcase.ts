@@ -129,7 +129,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
   ],
   newcomer: [
     ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
-    ...['/settings/security', '/settings/connected', '/sign-out', ...found.questions],
+    ...['/settings/security', '/settings/connected', '/settings/storage', '/sign-out', ...found.questions],
   ],
   host: [
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
@@ -141,13 +141,23 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     ...['/assets/wavy-sea', '/assets/coast-tiles', '/assets/fence-by-the-water', '/assets/wavy-sea/edit'],
     ...['/blender', '/blender/new', '/blender/new?template=collectible', ...found.jobs],
     ...['/playground', '/settings/tokens', '/docs/rooms', '/jam'],
-    ...['/settings', '/settings/security', '/settings/connected', '/credits', '/oauth/device', `/players/${host.id}`],
+    ...[
+      '/settings',
+      '/settings/security',
+      '/settings/connected',
+      '/settings/storage',
+      '/credits',
+      '/oauth/device',
+      `/players/${host.id}`,
+    ],
     ...[
       '/admin',
       '/admin/players',
       '/admin/invitations',
       '/admin/games',
       '/admin/audit',
+      '/admin/quotas',
+      `/admin/quotas/${host.id}`,
       '/admin/credits',
       '/admin/domains',
     ],

@@ -44,6 +44,11 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
   'POST /admin/players/:id/enable': (_, { browser }) => [`/admin/players/${browser.id}/enable`],
   'POST /admin/players/:id/role': (_, { browser }) => [`/admin/players/${browser.id}/role`, { role: 'moderator' }],
   'POST /admin/players/:id/sign-out': (_, { browser }) => [`/admin/players/${browser.id}/sign-out`],
+  'POST /admin/quotas/:playerId': (_, { browser }) => [`/admin/quotas/${browser.id}`, { gamesPerPlayer: '3' }],
+  'PATCH /api/admin/players/:playerId/quotas': (_, { browser }) => [
+    `/api/admin/players/${browser.id}/quotas`,
+    { gamesPerPlayer: 'default' },
+  ],
   'POST /admin/storage/count': () => ['/admin/storage/count'],
   'POST /api/jam': () => ['/api/jam', { title: 'Jam' }],
   'PATCH /api/jam': () => ['/api/jam', { theme: 'Roots' }],

@@ -142,6 +142,12 @@ POST   /settings/verify-email                    portal  session page
 POST   /settings/email                           portal  session page
 GET    /settings/export                          portal  session page
 POST   /settings/delete                          portal  session page
+PATCH  /api/deploy/:deployId                     portal  deployments:write api-token cli-token session
+POST   /games/:slug/deploys/:deployId/pin        portal  session page
+POST   /games/:slug/deploys/:deployId/unpin      portal  session page
+GET    /api/usage                                portal  games:read api-token cli-token session
+GET    /api/admin/players/:playerId/quotas       portal  session
+PATCH  /api/admin/players/:playerId/quotas       portal  session
 DELETE /api/deploy/:deployId                     portal  deployments:write api-token cli-token session
 POST   /games/:slug/deploys/:deployId/delete     portal  session page
 POST   /games/:slug/deploys                      portal  session page
@@ -167,6 +173,11 @@ GET    /oauth/logout                             portal  optional page
 POST   /oauth/logout                             portal  none page
 POST   /oauth/logout/confirm                     portal  session page
 GET    /settings/connected                       portal  session page
+GET    /settings/storage                         portal  session page
+POST   /settings/storage/remove                  portal  session page
+GET    /admin/quotas                             portal  session page
+GET    /admin/quotas/:playerId                   portal  session page
+POST   /admin/quotas/:playerId                   portal  session page
 POST   /settings/connected/:clientId/revoke      portal  session page
 GET    /api/oauth/apps/:id/analytics             portal  oauth:read api-token cli-token session
 POST   /api/oauth/apps                           portal  oauth:write api-token cli-token session

@@ -86,7 +86,7 @@ export const pages =
       {
         config: { auth: 'session', page: true, upload: uploadRule(limits) },
         constraints,
-        onRequest: async (request) => checkLength(request, limits),
+        onRequest: (request) => checkLength(request, limits),
         schema: { hide: true },
       },
       async (request, reply) => {

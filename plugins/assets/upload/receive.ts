@@ -1,17 +1,23 @@
 import type { FastifyRequest } from 'fastify'
 import { type Spool, UploadCut } from '../../../core/data/spool.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import { assertRoom } from '../../../drivers/storage/interface.ts'
 import type { Limits } from '../limits.ts'
 import type { UploadFields } from '../schemas.ts'
 import { fieldsOf } from './fields.ts'
 import type { LocalFile } from './ingest.ts'
 import { uploadRule } from './limits.ts'
 
-/** @throws PayloadTooLarge for an announced length that no upload may have, before a byte of it is read */
-export function checkLength(request: FastifyRequest, limits: Limits): void {
+/**
+ * Before a byte of an upload is read.
+ *
+ * @throws PayloadTooLarge for an announced length that no upload may have; StorageFull
+ */
+export async function checkLength(request: FastifyRequest, limits: Limits): Promise<void> {
   if (Number(request.headers['content-length'] ?? 0) > uploadRule(limits).maxBytes) {
     throw new PayloadTooLarge(`An upload has at most ${Math.max(limits.assetBytes, limits.assetPackBytes)} bytes.`)
   }
+  await assertRoom(request.server.storage)
 }
 
 /**

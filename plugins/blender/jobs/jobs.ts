@@ -7,7 +7,7 @@ import { SESSION_MS, type Stream } from '../../../core/http/event-streams.ts'
 import { cutPage } from '../../../core/http/pagination.ts'
 import { isId, newId } from '../../../core/ids.ts'
 import type { Availability } from '../../../drivers/blender/interface.ts'
-import { BlobNotFound, type Range, type Storage } from '../../../drivers/storage/interface.ts'
+import { assertRoom, BlobNotFound, type Range, type Storage } from '../../../drivers/storage/interface.ts'
 import type { Library } from '../catalog/starters.ts'
 import { assertSize, type Templates } from '../catalog/templates.ts'
 import { JobRow, JobText, WorkerRow } from '../entities.ts'
@@ -60,11 +60,12 @@ export class BlenderJobs {
   /**
    * Queues a job.
    *
-   * @throws BlenderNotConfigured, QueueFull, InvalidRequest; NotFound and NotCompleted of the source
+   * @throws BlenderNotConfigured, QueueFull, QuotaExceeded, StorageFull, InvalidRequest; NotFound and NotCompleted of the source
    */
   async submit(ownerId: string, request: NewJob, further: Further = { purpose: 'job' }): Promise<Job> {
     const fields = await this.check(ownerId, request)
     await this.#mustHaveWorker()
+    await assertRoom(this.#parts.storage)
     const { clock, queue } = this.#parts
     const id = newId('job', clock.now())
     const { purpose, generationId, with: also } = further

@@ -3,9 +3,11 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { randomText } from '../../../core/ids.ts'
+import type { Quotas } from '../../quotas/index.ts'
 import { JobRow, JobText, Turn } from '../entities.ts'
 import { FAILURES, type FailureCode, QueueFull } from '../errors.ts'
 import type { Artifact } from '../schemas.ts'
+import { bytesOf, STORED_KIND } from './stored-bytes.ts'
 
 /** Runs of one job at most: one, and one more when its worker was lost. */
 export const ATTEMPTS = 2
@@ -51,20 +53,22 @@ export type Outcome =
 export class Queue {
   readonly #db: Database
   readonly #clock: Clock
+  readonly #quotas: Quotas
   /** Told of a job's end, in the transaction that ends it. */
   onEnd: (em: SqlEntityManager, job: JobRow) => Promise<void> = async () => {}
   readonly #limits: { queuedPerOwner: number; runningPerOwner: number; leaseSeconds: number }
 
   constructor(
-    { db, clock }: { db: Database; clock: Clock },
+    { db, clock, quotas }: { db: Database; clock: Clock; quotas: Quotas },
     limits: { queuedPerOwner: number; runningPerOwner: number; leaseSeconds: number },
   ) {
     this.#db = db
     this.#clock = clock
+    this.#quotas = quotas
     this.#limits = limits
   }
 
-  /** @throws QueueFull */
+  /** @throws QueueFull; QuotaExceeded when its owner has no room for what it would make */
   async submit({ script, ...job }: QueuedJob, further?: (em: SqlEntityManager) => Promise<unknown>): Promise<void> {
     const { queuedPerOwner } = this.#limits
     await this.#db.transaction(async (em) => {
@@ -73,6 +77,7 @@ export class Queue {
       const [last] = await em.find(JobRow, waiting, { orderBy: { turn: 'desc' }, limit: 1, fields: ['turn'] })
       const own = job.purpose === 'job' || job.purpose === 'generation'
       if (own && last && (await em.count(JobRow, waiting)) >= queuedPerOwner) throw new QueueFull(queuedPerOwner)
+      if (own) await this.#quotas.mustHaveRoom(job.ownerId, em)
       await em.insert(JobRow, {
         ...job,
         status: 'queued',
@@ -166,6 +171,11 @@ export class Queue {
         { ...done, stage: null, finishedAt: this.#clock.now(), leaseId: null, leaseEndsAt: null },
       )
       if (changed === 0) return false
+      if (outcome.status === 'completed') {
+        // It was let in when it was submitted, and nobody knew then how much it would make.
+        const stored = { kind: STORED_KIND, bytes: bytesOf(outcome.artifacts) }
+        await this.#quotas.add(em, job.ownerId, stored, { admitted: true })
+      }
       await em.nativeUpdate(JobText, { jobId: job.id }, { log: outcome.log.slice(-LOG_CHARACTERS) })
       await this.onEnd(em, job)
       return true

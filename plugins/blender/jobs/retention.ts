@@ -3,9 +3,13 @@ import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { deleteInBatches } from '../../../core/data/database.ts'
+import { NotFound } from '../../../core/errors.ts'
 import { firstId } from '../../../core/ids.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { JobRow, JobText, Turn, WorkerRow } from '../entities.ts'
+import { NotOver } from '../errors.ts'
+import type { JobStatus } from '../schemas.ts'
+import { bytesOf, STORED_KIND } from './stored-bytes.ts'
 
 /** The background job that removes files whose jobs are gone. */
 export const REMOVE_FILES = 'blender/files'
@@ -18,10 +22,13 @@ const LATE_MS = 600_000
 
 /** Removes jobs for good. Rows go at once; their files follow by a background job of the same transaction. */
 export class Retention {
-  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'jobs'> & { storage: Storage }
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'jobs' | 'quotas'> & { storage: Storage }
   readonly #keepDays: number
 
-  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'jobs'> & { storage: Storage }, keepDays: number) {
+  constructor(
+    parts: Pick<FastifyInstance, 'db' | 'clock' | 'jobs' | 'quotas'> & { storage: Storage },
+    keepDays: number,
+  ) {
     this.#parts = parts
     this.#keepDays = keepDays
   }
@@ -84,6 +91,23 @@ export class Retention {
     for (let from = 0; from < ids.length; from += BATCH) await this.#remove(em, ids.slice(from, from + BATCH), at)
   }
 
+  /**
+   * Removes one job of a player, with its files.
+   *
+   * @throws NotFound when it is not the player's; NotOver while it waits or runs, or another goes on from it
+   */
+  async remove(ownerId: string, jobId: string): Promise<void> {
+    await this.#parts.db.transaction(async (em) => {
+      await em.findOneOrFail(Turn, { id: 'now' }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      const job = await em.findOne(JobRow, { id: jobId, ownerId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      if (!job) throw new NotFound('job')
+      const open = { $in: ['queued', 'running'] as JobStatus[] }
+      const needed = await em.count(JobRow, { sourceJobId: jobId, status: open })
+      if (needed > 0 || job.status === 'queued' || job.status === 'running') throw new NotOver()
+      await this.#remove(em, [jobId], this.#parts.clock.now())
+    })
+  }
+
   /** Removes everything that is stored under these jobs. Repeatable. */
   async removeFiles(jobIds: string[], signal: AbortSignal): Promise<void> {
     const { storage } = this.#parts
@@ -97,6 +121,15 @@ export class Retention {
 
   async #remove(em: SqlEntityManager, ids: string[], runAt: Date): Promise<void> {
     if (ids.length === 0) return
+    const rows = await em.find(
+      JobRow,
+      { id: { $in: ids } },
+      { fields: ['ownerId', 'artifacts'], orderBy: { ownerId: 'asc' } },
+    )
+    for (const { ownerId, artifacts } of rows) {
+      const bytes = bytesOf(artifacts)
+      if (bytes > 0) await this.#parts.quotas.remove(em, ownerId, { kind: STORED_KIND, bytes })
+    }
     await em.nativeDelete(JobText, { jobId: { $in: ids } })
     await em.nativeDelete(JobRow, { id: { $in: ids } })
     await this.#parts.jobs.enqueue(em, { name: REMOVE_FILES, payload: { jobIds: ids }, runAt })

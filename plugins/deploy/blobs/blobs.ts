@@ -26,6 +26,8 @@ export function* chunksOf(digests: readonly string[]): Generator<string[]> {
 /** Placeholders for a chunk. */
 export const PLACEHOLDERS = Array(CHUNK).fill('?').join(', ')
 
+const OWNED = `select sha256 from owner_blobs where owner_id = ? and sha256 in (${PLACEHOLDERS})`
+
 /**
  * Lists the digests that an owner has proved to have by finalized deploys.
  *
@@ -34,11 +36,21 @@ export const PLACEHOLDERS = Array(CHUNK).fill('?').join(', ')
 export async function ownedBy(db: Database, ownerId: string, digests: readonly string[]): Promise<Set<string>> {
   const owned = new Set<string>()
   for (const chunk of chunksOf(digests)) {
-    const rows = await db.query<{ sha256: string }>(
-      `select sha256 from owner_blobs where owner_id = ? and sha256 in (${PLACEHOLDERS})`,
-      [ownerId, ...chunk],
-    )
+    const rows = await db.query<{ sha256: string }>(OWNED, [ownerId, ...chunk])
     for (const { sha256 } of rows) owned.add(sha256)
+  }
+  return owned
+}
+
+/** The same inside a transaction that has reserved them: what is the owner's then stays so while the deploy is open. */
+export async function ownedOfReserved(
+  em: SqlEntityManager,
+  ownerId: string,
+  digests: readonly string[],
+): Promise<Set<string>> {
+  const owned = new Set<string>()
+  for (const chunk of chunksOf(digests)) {
+    for (const { sha256 } of await em.execute<{ sha256: string }[]>(OWNED, [ownerId, ...chunk])) owned.add(sha256)
   }
   return owned
 }

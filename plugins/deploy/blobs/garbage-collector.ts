@@ -1,22 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LockMode } from '@mikro-orm/core'
 import type { FastifyInstance } from 'fastify'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { BlobRow, BlobVariant, DeployRow, DeployUpload, OwnerBlob } from '../entities.ts'
 import { digestsIn } from '../manifest/manifests.ts'
 import type { DeployState } from '../schemas.ts'
+import { OVER, releaseStorage } from '../stored-bytes.ts'
 import { blobKey, chunksOf, PLACEHOLDERS } from './blobs.ts'
 
 /** Deletes blobs that no deploy of the last day names, and none that can go live again (contracts, section 6). */
 const UNUSED_FOR_MS = 25 * 60 * 60 * 1000
 const BATCH = 500
+/** Deploys that end in one transaction: each is taken out of its owner's count, file by file. */
+const EXPIRED_AT_ONCE = 20
 /** Rows read at once: on SQLite reading holds up whatever else the process does. */
 const PAGE = 1000
-/** Deploys whose files are not kept. */
-const OVER: DeployState[] = ['expired', 'failed']
 const COLLECT_EVERY_MS = 6 * 60 * 60 * 1000
 const STALE_MS = 60 * 1000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log'> & { storage: Storage }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'quotas'> & { storage: Storage }
 
 /** Ends deploys that nobody finalized, and removes bytes that nobody refers to; beside uploads, at any time. */
 export class GarbageCollector {
@@ -39,19 +41,24 @@ export class GarbageCollector {
 
   /** Uploads end after a day; what was uploaded counts for nothing then. */
   async expire(): Promise<void> {
-    const { db, clock } = this.#parts
-    await db.transaction(async (em) => {
-      const states: DeployState[] = ['uploading', 'finalizing']
-      const over = await em.find(
-        DeployRow,
-        { state: { $in: states }, expiresAt: { $lte: clock.now() } },
-        { fields: ['id'], limit: BATCH },
-      )
-      const ids = over.map(({ id }) => id)
-      if (ids.length === 0) return
-      await em.nativeUpdate(DeployRow, { id: { $in: ids }, state: { $in: states } }, { state: 'expired' })
-      await em.nativeDelete(DeployUpload, { deployId: { $in: ids } })
-    })
+    const { db, clock, quotas } = this.#parts
+    const states: DeployState[] = ['uploading', 'finalizing']
+    const expireSome = () =>
+      db.transaction(async (em) => {
+        // Locked, so that each of them is ended here and nowhere else.
+        const over = await em.find(
+          DeployRow,
+          { state: { $in: states }, expiresAt: { $lte: clock.now() } },
+          { fields: ['id'], limit: EXPIRED_AT_ONCE, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+        )
+        const ids = over.map(({ id }) => id)
+        if (ids.length === 0) return 0
+        await em.nativeUpdate(DeployRow, { id: { $in: ids } }, { state: 'expired' })
+        await em.nativeDelete(DeployUpload, { deployId: { $in: ids } })
+        await releaseStorage(em, quotas, ids)
+        return ids.length
+      })
+    while ((await expireSome()) === EXPIRED_AT_ONCE) await nextTurn()
   }
 
   /** A process that died between condemning bytes and removing them keeps them from being uploaded anew. */

@@ -24,6 +24,7 @@ import {
 } from '../../../core/pages/index.ts'
 import { dashboardHeader, type Game, NEW_GAME_STEPS } from '../../games/index.ts'
 import type { Deploy, DeployState } from '../schemas.ts'
+import { isFinalized } from '../uploads/uploads.ts'
 import { deployScript } from './deploy-script.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -33,6 +34,8 @@ const Query = Type.Object({
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
   restored: Type.Optional(Type.String({ maxLength: 30, description: 'The deploy that was live before, if any.' })),
   removed: Type.Optional(Type.String()),
+  pinned: Type.Optional(Type.String()),
+  unpinned: Type.Optional(Type.String()),
   published: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'How many files were left out.' })),
 })
 
@@ -61,6 +64,21 @@ export const pages: Routes = async (app) => {
     },
   )
 
+  for (const [step, pinned] of [
+    ['pin', true],
+    ['unpin', false],
+  ] as const) {
+    app.post(
+      `/games/:slug/deploys/:deployId/${step}`,
+      { ...own, schema: { params: Params } },
+      async (request, reply) => {
+        const { slug, deployId } = request.params
+        await app.deploys.pin(callerOf(request).playerId, deployId, pinned)
+        return reply.redirect(`/games/${slug}/deploys?${step}ned`, 303)
+      },
+    )
+  }
+
   app.post('/games/:slug/deploys/:deployId/delete', { ...own, schema: { params: Params } }, async (request, reply) => {
     const { slug, deployId } = request.params
     await app.deploys.remove(callerOf(request).playerId, deployId)
@@ -69,13 +87,15 @@ export const pages: Routes = async (app) => {
 }
 
 /** The message after a step. */
-function doneOf(slug: string, { restored, removed, published }: Static<typeof Query>): Content {
+function doneOf(slug: string, { restored, removed, pinned, unpinned, published }: Static<typeof Query>): Content {
   if (restored !== undefined)
     return html`That deploy is live again.${
       /^dep_\w+$/.test(restored) &&
       html` <${Form} action=${`/games/${slug}/deploys/${restored}/rollback`} inline><${Button} small>Undo<//><//>`
     }`
   if (removed !== undefined) return 'That deploy is deleted.'
+  if (pinned !== undefined) return 'That deploy is pinned: it stays, however many come after it.'
+  if (unpinned !== undefined) return 'That deploy is not pinned any more.'
   if (published === undefined) return null
   const left = Number(published)
   return left === 0
@@ -173,7 +193,10 @@ const columnsFor = (path: string) => [
     cell: (deploy: Deploy) =>
       html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>${deploy.failure && html`<br /><span class="soft">${deploy.failure}</span>`}`,
   },
-  { label: 'State', cell: stateChip },
+  {
+    label: 'State',
+    cell: (deploy: Deploy) => html`${stateChip(deploy)}${deploy.pinned && html` <${Chip}>pinned<//>`}`,
+  },
   { label: 'Files', cell: (deploy: Deploy) => `${deploy.files} · ${formatBytes(deploy.bytes)}` },
   { label: 'Begun', cell: (deploy: Deploy) => html`<${Timestamp} at=${deploy.createdAt} />` },
   { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(path, deploy) },
@@ -189,7 +212,12 @@ const actions = (path: string, deploy: Deploy): Content => {
       html`<${Form} action=${`${path}/${deploy.id}/rollback`}><${Button} small label=${`${verb} ${name}`}>${isPreview(deploy) ? 'Publish' : 'Roll back'}<//><//>`
     }
     ${
+      (deploy.pinned || isFinalized(deploy)) &&
+      html`<${Form} action=${`${path}/${deploy.id}/${deploy.pinned ? 'unpin' : 'pin'}`}><${Button} small label=${`${deploy.pinned ? 'Unpin' : 'Pin'} ${name}`}>${deploy.pinned ? 'Unpin' : 'Pin'}<//><//>`
+    }
+    ${
       deploy.state !== 'live' &&
+      !deploy.pinned &&
       html`<${Form} action=${`${path}/${deploy.id}/delete`}><${Button} small kind="danger" label=${`Delete ${name}`}>Delete<//><//>`
     }
   <//>`

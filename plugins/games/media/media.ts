@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import type { Range } from '../../../drivers/storage/interface.ts'
+import { assertRoom, type Range } from '../../../drivers/storage/interface.ts'
 import { GameRow } from '../entities.ts'
 import { TooManyMedia } from '../errors.ts'
 import type { GameLookup } from '../game-lookup.ts'
@@ -10,12 +11,13 @@ import type { Game } from '../schemas.ts'
 import { inspect } from './inspect.ts'
 import { MEDIA_PREFIX, mediaKey, type StoredMedia } from './record.ts'
 import { spool } from './spool.ts'
+import { STORED_KIND } from './stored-bytes.ts'
 
 export const MOST_MEDIA = 12
 /** An upload that is stored and not yet written down is not older than this. */
 const UNDER_WAY_MS = 24 * 3_600_000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'storage'> & { games: GameLookup }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'quotas' | 'storage'> & { games: GameLookup }
 
 /** The pictures and videos of games. */
 export class Media {
@@ -29,12 +31,14 @@ export class Media {
    * Inspects an upload, stores it and shows it with the game.
    *
    * @throws NotFound when the game is not the player's
-   * @throws MediaRefused, PayloadTooLarge, UploadCut, TooManyMedia, StorageFull: nothing is kept
+   * @throws MediaRefused, PayloadTooLarge, UploadCut, TooManyMedia, QuotaExceeded, StorageFull: nothing is kept
    */
   async add(playerId: string, gameId: string, upload: Readable): Promise<Game['media'][number]> {
-    const { clock, config, storage, games } = this.#parts
+    const { clock, config, quotas, storage, games } = this.#parts
     const game = await games.mustOwn(playerId, gameId)
     if (game.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
+    await quotas.mustHaveRoom(playerId)
+    await assertRoom(storage)
     const file = await spool(config.dataDir, upload)
     const id = newId('med', clock.now())
     try {
@@ -47,8 +51,9 @@ export class Media {
       } finally {
         stream.destroy()
       }
-      await this.#change(playerId, game.id, (row) => {
+      await this.#change(playerId, game.id, async (row, em) => {
         if (row.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
+        await quotas.add(em, playerId, { kind: STORED_KIND, bytes: size }, { uploaded: size })
         row.media = [...row.media, item]
       })
     } catch (error) {
@@ -65,10 +70,12 @@ export class Media {
 
   /** @throws NotFound */
   async remove(playerId: string, gameId: string, mediaId: string): Promise<void> {
-    const { storage, games } = this.#parts
+    const { quotas, storage, games } = this.#parts
     const game = await games.mustOwn(playerId, gameId)
-    await this.#change(playerId, game.id, (row) => {
-      if (!row.media.some(({ id }) => id === mediaId)) throw new NotFound('picture or video')
+    await this.#change(playerId, game.id, async (row, em) => {
+      const item = row.media.find(({ id }) => id === mediaId)
+      if (!item) throw new NotFound('picture or video')
+      await quotas.remove(em, playerId, { kind: STORED_KIND, bytes: item.size })
       row.media = row.media.filter(({ id }) => id !== mediaId)
       if (row.coverId === mediaId) row.coverId = null
     })
@@ -113,13 +120,17 @@ export class Media {
   }
 
   /** Changes a game's row, one after the other: what two uploads add at once is all kept. */
-  async #change(ownerId: string, id: string, change: (row: GameRow) => void): Promise<void> {
+  async #change(
+    ownerId: string,
+    id: string,
+    change: (row: GameRow, em: SqlEntityManager) => Promise<void>,
+  ): Promise<void> {
     const { db, clock } = this.#parts
     await db.transaction(async (em) => {
       await em.nativeUpdate(GameRow, { id }, { updatedAt: clock.now() })
       const row = await em.findOne(GameRow, { id, ownerId, deletedAt: null })
       if (!row) throw new NotFound('game')
-      change(row)
+      await change(row, em)
       await em.flush()
     })
   }

@@ -22,7 +22,7 @@ const files: Migration = {
   postgres: [],
 }
 
-const openStorage = (dataDir: string) => local.create({ path: 'blobs' }, driverContext({ dataDir }))
+const openStorage = (dataDir: string) => local.create({ path: 'blobs', reserveBytes: 0 }, driverContext({ dataDir }))
 const createDatabase = (dataDir: string) =>
   sqlite.create({ file: 'gameyard.db', durability: 'normal', busyTimeout: 5000 }, driverContext({ dataDir }))
 

@@ -21,7 +21,8 @@ t.teardown(() => rm(dataDir, { recursive: true }))
 
 let count = 0
 const nextPath = () => `blobs${count++}`
-const create = (path = nextPath(), overrides = {}) => local.create({ path }, driverContext({ dataDir, ...overrides }))
+const create = (path = nextPath(), overrides = {}) =>
+  local.create({ path, reserveBytes: 0 }, driverContext({ dataDir, ...overrides }))
 const expectedOf = (bytes: Buffer) => ({ sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length })
 const errorOf = (promise: Promise<unknown>) =>
   promise.then(
@@ -143,7 +144,7 @@ t.test(
     skip: !mounted && 'mounting a small file system takes a privilege that is missing here',
   },
   async (t) => {
-    const storage = await local.create({ path: 'blobs' }, driverContext({ dataDir: disk }))
+    const storage = await local.create({ path: 'blobs', reserveBytes: 0 }, driverContext({ dataDir: disk }))
     await put(storage, 'small', randomBytes(100_000))
     const error = await errorOf(put(storage, 'large', randomBytes(2_000_000)))
     t.ok(error instanceof StorageFull, { found: error })

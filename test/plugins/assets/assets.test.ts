@@ -10,7 +10,7 @@ import { sheet } from './models.ts'
 
 /** A platform with a player, and a way to put bytes on the disk. */
 async function withFiles(t: Test) {
-  const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens', 'assets'] })
+  const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens', 'quotas', 'assets'] })
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-assets-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { assets, events } = platform.app

@@ -95,8 +95,8 @@ async function oneFault(
   return storage.operations < fault.failOn
 
   function parts() {
-    const { db, clock, events, games, jobs, origins } = app
-    return { db, clock, events, games, jobs, origins }
+    const { db, clock, events, games, jobs, origins, quotas } = app
+    return { db, clock, events, games, jobs, origins, quotas }
   }
   async function run(deploys: Deploys, storage: Storage, files: Build): Promise<void> {
     const { deployId } = await deploys.start(player.id, { gameId: game.id, files: filesOf(files) })

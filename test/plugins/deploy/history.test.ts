@@ -112,9 +112,9 @@ t.test('an archive that could not be published is a deploy that failed, and says
   const file = join(folder, 'build.zip')
   await writeFile(file, zipOf(build('doomed')))
   const storage = faultyStorage(app.storage, { failOn: 2, mode: 'before' })
-  const { db, clock, events, games, jobs, origins } = app
+  const { db, clock, events, games, jobs, origins, quotas } = app
   const limits = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6 }
-  const deploys = new Deploys({ db, clock, events, games, jobs, origins, storage }, limits)
+  const deploys = new Deploys({ db, clock, events, games, jobs, origins, quotas, storage }, limits)
   const archive = { playerId: player.id, gameId: game.id, file, message: 'Doomed' }
   await t.rejects(publishArchive({ deploys }, limits, archive), { code: 'storage_unavailable' })
   const [failed] = (await app.deploys.list(player.id, game.id, { limit: 5 })).deploys

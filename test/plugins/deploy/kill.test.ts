@@ -51,6 +51,8 @@ t.test(
       server.kill('SIGKILL')
       await once(server, 'exit')
       await deploying
+      const { noted, counted } = storedIn(dataDir)
+      t.equal(noted, counted, `cycle ${cycle}: the bytes that count for the owner are those of their deploys`)
       // A day later what was abandoned is garbage; it is collected beside the uploads that follow.
       hours += 26
       server = await serve(folder, port, hours)
@@ -123,6 +125,24 @@ function inspect(dataDir: string, gameId: string): { live: string; manifest: [pa
     if (states.length !== 1 || states[0] !== live) throw new Error(`The game names ${live}, the deploys ${states}.`)
     const files = database.prepare('select files from deploy_manifests where deploy_id = ?').pluck().get(live) as string
     return { live, manifest: JSON.parse(files) }
+  } finally {
+    database.close()
+  }
+}
+
+/** The bytes of deploys as the quotas have them, and as the manifests say: every content once. */
+function storedIn(dataDir: string): { noted: number; counted: number } {
+  const database = new Sqlite(join(dataDir, 'gameyard.db'))
+  try {
+    const noted = database.prepare("select sum(bytes) from quota_stored_bytes where kind = 'deploys'").pluck().get()
+    const manifests = database
+      .prepare(`select files from deploy_manifests m join deploys d on d.id = m.deploy_id
+                where d.state not in ('failed', 'expired')`)
+      .pluck()
+      .all() as string[]
+    const sizes = new Map<string, number>()
+    for (const files of manifests) for (const [, digest, size] of JSON.parse(files)) sizes.set(digest, size)
+    return { noted: Number(noted ?? 0), counted: [...sizes.values()].reduce((sum, size) => sum + size, 0) }
   } finally {
     database.close()
   }

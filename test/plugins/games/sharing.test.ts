@@ -7,7 +7,7 @@ import { escapeXml } from '../../../core/pages/sitemap.ts'
 import { gamePages } from '../../../plugins/games/catalog/sitemaps.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
-const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens', 'games', 'docs'] })
+const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens', 'quotas', 'games', 'docs'] })
 const { stranger, portal, app } = platform
 const maker = await platform.signUp()
 const url = 'https://play.example/x'

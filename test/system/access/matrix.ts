@@ -84,6 +84,7 @@ DELETE /api/tokens/:id                                 204  401  404  404  404  
 GET    /api/catalog/games                              200  200  200  200  200  200  200
 POST   /api/deploy                                     400  401  400  400  400  400  400
 GET    /api/deploy/:deployId                           200  401  404  404  404  404  404
+PATCH  /api/deploy/:deployId                           400  401  404  404  404  404  404
 DELETE /api/deploy/:deployId                           409  401  404  404  404  404  404
 PUT    /api/deploy/:deployId/files/:sha256             403  403  403  403  403  403  403
 POST   /api/deploy/:deployId/finalize                  200  401  404  404  404  404  404
@@ -115,6 +116,11 @@ DELETE /api/jam/entries/:gameId                        404  401  404  404  404  
 GET    /api/jam/results                                404  404  404  404  404  404  404
 PUT    /api/jam/votes/:categoryId                      400  401  400  400  400  400  400
 DELETE /api/jam/votes/:categoryId                      404  401  404  404  404  404  404
+
+# API: quotas
+GET    /api/usage                                      200  401  200  200  200  200  200
+GET    /api/admin/players/:playerId/quotas             403  401  403  403  403  403  200
+PATCH  /api/admin/players/:playerId/quotas             403  401  403  403  403  403  400
 
 # API: AI and credits
 GET    /api/ai/credits                                 200  401  200  200  200  200  200
@@ -194,6 +200,8 @@ POST   /verify-email/:token                            410  303  410  410  410  
 # Pages: settings
 GET    /settings                                       200  303  200  200  200  200  200
 POST   /settings/accounts/disconnect                   400  303  400  400  400  400  400
+GET    /settings/storage                               200  303  200  200  200  200  200
+POST   /settings/storage/remove                        400  303  400  400  400  400  400
 GET    /settings/connected                             200  303  200  200  200  200  200
 POST   /settings/connected/:clientId/revoke            404  303  404  404  404  404  404
 POST   /settings/delete                                400  303  400  400  400  400  400
@@ -222,6 +230,8 @@ GET    /games/:slug/card.png                           404  404  404  404  404  
 GET    /games/:slug/deploys                            200  303  404  404  404  404  404
 POST   /games/:slug/deploys                            400  303  404  404  404  404  404
 POST   /games/:slug/deploys/:deployId/delete           409  303  404  404  404  404  404
+POST   /games/:slug/deploys/:deployId/pin              303  303  404  404  404  404  404
+POST   /games/:slug/deploys/:deployId/unpin            303  303  404  404  404  404  404
 GET    /games/:slug/deploys/:deployId/preview          303  303  404  404  404  404  404
 POST   /games/:slug/deploys/:deployId/rollback         303  303  404  404  404  404  404
 GET    /games/:slug/integrate                          200  303  404  404  404  404  404
@@ -314,6 +324,9 @@ POST   /admin/invitations/:id/withdraw                 403  303  403  403  403  
 GET    /admin/jobs                                     403  303  403  403  403  403  200
 POST   /admin/jobs/:id/retry                           403  303  403  403  403  403  303
 GET    /admin/log                                      403  303  403  403  403  403  200
+GET    /admin/quotas                                   403  303  403  403  403  403  200
+GET    /admin/quotas/:playerId                         403  303  403  403  403  403  200
+POST   /admin/quotas/:playerId                         403  303  403  403  403  403  400
 GET    /admin/players                                  403  303  403  403  403  200  200
 GET    /admin/players/:id                              403  303  403  403  403  200  200
 POST   /admin/players/:id/delete                       403  303  403  403  403  403  400

@@ -1,0 +1,3 @@
+import { defineError } from '../../core/errors.ts'
+
+export const QuotaExceeded = defineError('quota_exceeded', 403, '%s')

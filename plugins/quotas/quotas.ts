@@ -1,0 +1,208 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { formatBytes } from '../../core/pages/index.ts'
+import { QuotaAccount, QuotaOverride, SharedBlob, StoredBytes } from './entities.ts'
+import { QuotaExceeded } from './errors.ts'
+import { PlayerLimitsStore } from './player-limits.ts'
+import type { QuotaLimits, QuotaName, Quotas as QuotaUse, StoredThing, Usage } from './schemas.ts'
+import { type Blob, changeBytes, holdAccount, releaseBlobs, storedBytes, takeBlobs } from './storage-accounts.ts'
+
+/** What a plugin keeps for players. */
+export interface StoredKind {
+  /** In words, such as `Deploys`. */
+  label: string
+  /** Everybody who has something of this kind. */
+  owners(): Promise<string[]>
+  /** Counts anew what is kept for a player: by the rows that it is counted from, not by the counts. */
+  tally(ownerId: string): Promise<Tally>
+  /** What a player may look at and remove. */
+  things(ownerId: string): Promise<StoredThing[]>
+  /** Removes a thing of the player's own. @throws NotFound, or why it stays */
+  remove(ownerId: string, id: string): Promise<unknown>
+}
+
+/** What a count found. */
+export interface Tally {
+  /** Of what is not shared. */
+  bytes: number
+  /** Shared blobs, once for each thing that has them. */
+  blobs: Blob[]
+}
+
+/** Bytes that come or go. */
+export interface Change {
+  kind: string
+  /** Of what is not shared. */
+  bytes?: number
+  /** What several things may share: counted once for as long as one of them is there. */
+  blobs?: readonly Blob[]
+}
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock'>
+
+/** So many things are listed. */
+const LISTED = 100
+
+/**
+ * What players may have, and what they have. Whatever keeps bytes for a player says so here in the transaction that
+ * makes them the player's, and again in the one that ends it; so the counts are right whatever dies at whatever moment.
+ */
+export class Quotas {
+  readonly limits: PlayerLimitsStore
+  /** By name; plugins add theirs. */
+  readonly kinds = new Map<string, StoredKind>()
+  /** How a plugin counts the things of a player that have a quota. */
+  readonly counts = new Map<QuotaName, string>()
+  readonly #parts: Parts
+
+  constructor(parts: Parts, limits: QuotaLimits) {
+    this.#parts = parts
+    this.limits = new PlayerLimitsStore(parts, limits)
+  }
+
+  /**
+   * Counts bytes that a player stores from now on, inside the caller's transaction.
+   *
+   * @param uploaded bytes that count for the day
+   * @param admitted it follows from what was let in before, and is counted whatever the quota
+   * @throws QuotaExceeded: the caller's transaction must not be committed
+   */
+  async add(
+    em: SqlEntityManager,
+    ownerId: string,
+    { kind, bytes = 0, blobs = [] }: Change,
+    { uploaded = 0, admitted = false }: { uploaded?: number; admitted?: boolean } = {},
+  ): Promise<void> {
+    const account = await holdAccount(em, ownerId)
+    const grown = bytes + (await takeBlobs(em, ownerId, kind, blobs))
+    const day = this.#day()
+    const uploads = account.uploadDay === day ? account.uploadBytes : 0
+    if (!admitted) {
+      const limits = await this.limits.of(ownerId, em)
+      const used = await storedBytes(em, ownerId)
+      mustFit('storageBytesPerPlayer', { used, more: grown, limit: limits.storageBytesPerPlayer })
+      mustFit('uploadBytesPerDay', { used: uploads, more: uploaded, limit: limits.uploadBytesPerDay })
+    }
+    await changeBytes(em, ownerId, kind, grown)
+    if (uploaded > 0) {
+      await em.nativeUpdate(QuotaAccount, { ownerId }, { uploadDay: day, uploadBytes: uploads + uploaded })
+    }
+  }
+
+  /** Counts bytes no more that a player had, inside the transaction that ends it. */
+  async remove(em: SqlEntityManager, ownerId: string, { kind, bytes = 0, blobs = [] }: Change): Promise<void> {
+    await holdAccount(em, ownerId)
+    await changeBytes(em, ownerId, kind, -(bytes + (await releaseBlobs(em, ownerId, kind, blobs))))
+  }
+
+  /**
+   * Lets one thing more of a player in, such as a game; it is inserted in the same transaction.
+   *
+   * @throws QuotaExceeded
+   */
+  async admit(em: SqlEntityManager, ownerId: string, quota: 'gamesPerPlayer' | 'assetsPerPlayer'): Promise<void> {
+    await holdAccount(em, ownerId)
+    const limit = (await this.limits.of(ownerId, em))[quota]
+    if (limit !== null) mustFit(quota, { used: await this.#count(em, ownerId, quota), more: 1, limit })
+  }
+
+  /**
+   * Whether a player may store anything more; for what will keep bytes whose number nobody knows yet.
+   *
+   * @throws QuotaExceeded when all of the room is taken
+   */
+  async mustHaveRoom(ownerId: string, em: SqlEntityManager = this.#parts.db.em()): Promise<void> {
+    const limit = (await this.limits.of(ownerId, em)).storageBytesPerPlayer
+    if (limit !== null) mustFit('storageBytesPerPlayer', { used: await storedBytes(em, ownerId), more: 1, limit })
+  }
+
+  /** What a player has, and may have. */
+  async quotasOf(ownerId: string): Promise<QuotaUse> {
+    const em = this.#parts.db.em()
+    const limits = await this.limits.of(ownerId, em)
+    const account = await em.findOne(QuotaAccount, { ownerId })
+    const day = this.#day()
+    const of = async (quota: 'gamesPerPlayer' | 'assetsPerPlayer') => ({
+      used: await this.#count(em, ownerId, quota),
+      limit: limits[quota],
+    })
+    return {
+      storageBytesPerPlayer: { used: await storedBytes(em, ownerId), limit: limits.storageBytesPerPlayer },
+      gamesPerPlayer: await of('gamesPerPlayer'),
+      assetsPerPlayer: await of('assetsPerPlayer'),
+      uploadBytesPerDay: {
+        used: account?.uploadDay === day ? account.uploadBytes : 0,
+        limit: limits.uploadBytesPerDay,
+        resetsAt: new Date(Date.parse(day) + 86_400_000).toISOString(),
+      },
+    }
+  }
+
+  /** The bytes of a player by kind, most first. */
+  async bytesByKind(ownerId: string): Promise<Usage['kinds']> {
+    const rows = await this.#parts.db.em().find(StoredBytes, { ownerId, bytes: { $gt: 0 } })
+    return rows.map(({ kind, bytes }) => ({ kind, bytes })).toSorted((a, b) => b.bytes - a.bytes)
+  }
+
+  /** All of what a player has, with what takes most room. */
+  async usage(ownerId: string): Promise<Usage> {
+    const things: StoredThing[] = []
+    for (const kind of this.kinds.values()) things.push(...(await kind.things(ownerId)))
+    things.sort((a, b) => b.bytes - a.bytes || (a.id < b.id ? 1 : -1))
+    return {
+      quotas: await this.quotasOf(ownerId),
+      kinds: await this.bytesByKind(ownerId),
+      largest: things.slice(0, LISTED),
+    }
+  }
+
+  /** Players by what they store, most first. @returns `bytes` of all kinds */
+  async largestPlayers(limit: number): Promise<{ playerId: string; bytes: number; hasOverrides: boolean }[]> {
+    const rows = await this.#parts.db.query<{ playerId: string; bytes: number | string; own: string | null }>(
+      `select s.owner_id as "playerId", sum(s.bytes) as bytes, max(o.owner_id) as own from quota_stored_bytes s
+       left join quota_overrides o on o.owner_id = s.owner_id
+       where s.bytes > 0 group by s.owner_id order by 2 desc, s.owner_id limit ?`,
+      [limit],
+    )
+    return rows.map(({ playerId, bytes, own }) => ({ playerId, bytes: Number(bytes), hasOverrides: own !== null }))
+  }
+
+  /** Forgets what was set for a player whose account ends; what is still kept for them stays counted until it goes. */
+  async forget(em: SqlEntityManager, ownerId: string): Promise<void> {
+    await em.nativeDelete(QuotaOverride, { ownerId })
+  }
+
+  /** Removes the account of somebody for whom nothing is kept, inside a transaction that holds it. */
+  async removeEmpty(em: SqlEntityManager, ownerId: string): Promise<void> {
+    await em.nativeDelete(StoredBytes, { ownerId, bytes: 0 })
+    if ((await em.count(StoredBytes, { ownerId })) > 0 || (await em.count(SharedBlob, { ownerId })) > 0) return
+    await em.nativeDelete(QuotaAccount, { ownerId, uploadDay: { $ne: this.#day() } })
+  }
+
+  async #count(em: SqlEntityManager, ownerId: string, quota: QuotaName): Promise<number> {
+    const sql = this.counts.get(quota)
+    if (!sql) return 0
+    const [row] = await em.execute<{ things: number | string }[]>(sql, [ownerId])
+    return Number(row?.things ?? 0)
+  }
+
+  /** Such as `2026-11-23`, in UTC. */
+  #day(): string {
+    return this.#parts.clock.now().toISOString().slice(0, 10)
+  }
+}
+
+/** @throws QuotaExceeded when something new comes in that does not fit; what is there already may be over the limit */
+function mustFit(quota: QuotaName, { used, more, limit }: { used: number; more: number; limit: number | null }): void {
+  if (limit === null || more <= 0 || used + more <= limit) return
+  throw new QuotaExceeded(sentences[quota](used, limit, more)).with({ body: { quota, used, limit } })
+}
+
+const sentences: Record<QuotaName, (used: number, limit: number, more: number) => string> = {
+  storageBytesPerPlayer: (used, limit, more) =>
+    `This needs ${formatBytes(more)} more than you store now, ${formatBytes(used)} of the ${formatBytes(limit)} that you may. Delete something under Settings, Storage.`,
+  gamesPerPlayer: (used, limit) => `You have ${used} games, and may have ${limit}. Delete one first.`,
+  assetsPerPlayer: (used, limit) => `You have ${used} assets, and may have ${limit}. Delete one first.`,
+  uploadBytesPerDay: (used, limit, more) =>
+    `These are ${formatBytes(more)}, and you have uploaded ${formatBytes(used)} today of the ${formatBytes(limit)} that you may in a day. Go on after midnight UTC.`,
+}

@@ -1,0 +1,93 @@
+import Type, { type Static, type TObject } from 'typebox'
+
+/** The plugin's numbers under `limits`. An administrator may set others for a player. */
+export const QuotaLimits = {
+  storageBytesPerPlayer: Type.Integer({
+    default: 5 * 1024 ** 3,
+    minimum: 0,
+    description: 'Bytes kept for one player: of deploys, assets, pictures and videos of games, and Blender jobs.',
+  }),
+  gamesPerPlayer: Type.Integer({ default: 50, minimum: 0, description: 'Games of one player.' }),
+  assetsPerPlayer: Type.Integer({ default: 1000, minimum: 0, description: 'Assets of one player.' }),
+  uploadBytesPerDay: Type.Integer({
+    default: 10 * 1024 ** 3,
+    minimum: 0,
+    description: 'Bytes that one player may upload or announce in a day (UTC), whether they are kept or not.',
+  }),
+}
+export type QuotaLimits = Static<TObject<typeof QuotaLimits>>
+export type QuotaName = keyof QuotaLimits
+
+export const QUOTA_NAMES = Object.keys(QuotaLimits) as QuotaName[]
+
+/** Other numbers for one player: what is absent is as configured, and null is no limit. */
+export type LimitOverrides = { [Name in QuotaName]?: number | null }
+
+/** The numbers that hold for one player; null is no limit. */
+export type PlayerLimits = { [Name in QuotaName]: number | null }
+
+const Limit = Type.Union([Type.Integer(), Type.Null()], { description: 'null: no limit.' })
+const Quota = Type.Object({ used: Type.Integer(), limit: Limit })
+
+export const Quotas = Type.Object({
+  storageBytesPerPlayer: Quota,
+  gamesPerPlayer: Quota,
+  assetsPerPlayer: Quota,
+  uploadBytesPerDay: Type.Object({
+    used: Type.Integer(),
+    limit: Limit,
+    resetsAt: Type.String({ format: 'date-time' }),
+  }),
+})
+export type Quotas = Static<typeof Quotas>
+
+const KindBytes = Type.Object({
+  kind: Type.String({ description: '`deploys`, `assets`, `media` or `jobs`.' }),
+  bytes: Type.Integer(),
+})
+
+export const StoredThing = Type.Object({
+  kind: Type.String({ description: 'As in `kinds`.' }),
+  id: Type.String(),
+  title: Type.String(),
+  bytes: Type.Integer({ description: 'All of it.' }),
+  frees: Type.Integer({
+    description: 'What its removal frees: without the files that other deploys of the player have too.',
+  }),
+  createdAt: Type.String({ format: 'date-time' }),
+  url: Type.String({ description: 'Its page.' }),
+  removable: Type.Boolean({ description: 'false for what is in use: a live or pinned deploy, a curated asset.' }),
+})
+export type StoredThing = Static<typeof StoredThing>
+
+export const Usage = Type.Object({
+  quotas: Quotas,
+  kinds: Type.Array(KindBytes, { description: 'What the bytes belong to, most first.' }),
+  largest: Type.Array(StoredThing, { description: 'What takes room, largest first; a hundred at most.' }),
+})
+export type Usage = Static<typeof Usage>
+
+const NewLimit = Type.Optional(
+  Type.Union([Type.Integer({ minimum: 0 }), Type.Null(), Type.Literal('default')], {
+    description: 'A number, null for no limit, or `default` for the number of the configuration.',
+  }),
+)
+
+export const LimitChanges = Type.Object(
+  {
+    storageBytesPerPlayer: NewLimit,
+    gamesPerPlayer: NewLimit,
+    assetsPerPlayer: NewLimit,
+    uploadBytesPerDay: NewLimit,
+  },
+  { additionalProperties: false, minProperties: 1 },
+)
+export type LimitChanges = Static<typeof LimitChanges>
+
+export const PlayerQuotas = Type.Object({
+  playerId: Type.String(),
+  quotas: Quotas,
+  overrides: Type.Record(Type.String(), Limit, { description: 'What is set for this player alone.' }),
+})
+
+export const PlayerParams = Type.Object({ playerId: Type.String({ maxLength: 30 }) })

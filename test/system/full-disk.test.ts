@@ -1,0 +1,107 @@
+// A disk of 200 MB that fills up, by uploads and by another program: uploads are refused, and everything else goes on.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { until } from '../kit/blender.ts'
+import { startPlatform } from '../kit/platform.ts'
+import { startSmtp } from '../kit/smtp.ts'
+import { build, deploy, filesOf, type Upload, upload } from '../plugins/deploy/build.ts'
+import { largePng, sendFile } from '../plugins/games/pictures.ts'
+
+const MB = 1_000_000
+
+/** A file system of its own; null where this process may not mount one. */
+function mountDisk(t: Test, size: string): string | null {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-disk-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    return null
+  }
+  t.teardown(() => execFileSync('umount', ['-l', folder]))
+  return folder
+}
+
+t.test('a full disk refuses uploads, and nothing else', async (t) => {
+  const smtp = await startSmtp(t)
+  const disk = mountDisk(t, '200m')
+  if (!disk) {
+    t.pass('no disk', { skip: 'this process may not mount a tmpfs' })
+    return
+  }
+  const dataDir = join(disk, 'data')
+  const platform = await startPlatform(t, {
+    config: {
+      dataDir,
+      database: { driver: 'sqlite' },
+      mail: { driver: 'smtp', url: smtp.url, from: 'yard@example.org' },
+    },
+  })
+  const { app } = platform
+  const free = () => {
+    const { bavail, bsize } = statfsSync(disk)
+    return bavail * bsize
+  }
+  await platform.admin()
+  const player = await platform.signUp()
+  const program = await platform.program(player)
+  const game = await platform.game(player)
+  await deploy(platform, program, game.id, build('before'))
+  const host = platform.gameHost(game.slug)
+  await app.diskWatch.look()
+  const readyz = async () => (await platform.stranger.get('/readyz')).body
+  t.match(await readyz(), { status: 'ready', details: { disk: 'ok' } })
+
+  t.comment('by a deploy')
+  let refused = 0
+  for (let nth = 0; nth < 12 && refused === 0; nth++) {
+    const files = { 'index.html': 'x', 'big.bin': Buffer.alloc(20 * MB, nth + 1) }
+    const started = await program.post('/api/deploy', { gameId: game.id, files: filesOf(files) })
+    if (started.status !== 200) refused = started.status
+    for (const wanted of (started.body.uploads ?? []) as Upload[]) {
+      const { status } = await upload(platform, wanted, files)
+      if (status !== 204) refused = status
+    }
+  }
+  t.equal(refused, 507)
+  t.ok(free() > 10 * MB, `${free()} bytes are left: a twentieth of the disk`)
+
+  t.comment('by assets')
+  let answer = await sendFile(program, '/api/assets', largePng(9 * MB))
+  for (let nth = 0; nth < 5 && answer.status === 201; nth++) {
+    answer = await sendFile(program, '/api/assets', largePng(9 * MB - nth - 1))
+  }
+  t.match(answer, { status: 507, body: { error: { code: 'storage_full' } } })
+  t.ok(free() > 10 * MB, 'and still is')
+
+  t.comment('by another program')
+  const other = join(disk, 'other-program')
+  writeFileSync(other, Buffer.alloc(free() - 4 * MB))
+  await app.diskWatch.look()
+  await app.diskWatch.look()
+  t.match(await readyz(), { status: 'ready', details: { disk: 'warning' } })
+  const announced = await program.post('/api/deploy', { gameId: game.id, files: filesOf(build('after')) })
+  t.match(announced, { status: 507, body: { error: { code: 'storage_full' } } })
+  t.equal((await sendFile(program, `/api/games/${game.id}/media`, largePng(1000))).status, 507)
+  t.equal((await sendFile(program, '/api/assets', largePng(1000))).status, 507)
+  t.equal((await platform.stranger.get('/', { host })).text, build('before')['index.html'], 'games are played')
+  const newcomer = await platform.signUp()
+  t.equal((await newcomer.get('/api/auth/session')).body.user.id, newcomer.id, 'people sign up, and are signed in')
+  t.equal((await program.patch(`/api/games/${game.id}`, { title: 'Renamed' })).status, 200, 'what is small is changed')
+  const before = (await app.credits.balance(newcomer.id)).balance
+  await app.credits.grant(newcomer.id, 5, { kind: 'grant', description: 'Full', key: 'full-disk' })
+  t.equal((await app.credits.balance(newcomer.id)).balance, before + 5, 'and the ledger goes on')
+  await until(async () => smtp.inbox.length > 0)
+  t.match(smtp.inbox, [{ to: ['admin@example.org'], subject: /disk/ }], 'the administrator has one mail')
+
+  t.comment('with room again, without a restart')
+  unlinkSync(other)
+  await app.diskWatch.look()
+  t.match(await readyz(), { details: { disk: 'ok' } })
+  await deploy(platform, program, game.id, build('after'))
+  t.equal((await platform.stranger.get('/', { host })).text, build('after')['index.html'])
+  t.equal(smtp.inbox.length, 1)
+})
