@@ -60,6 +60,7 @@ export async function simulateHistory(
   const clock = new MovableClock(Date.now() - size.months * DAYS_A_MONTH * DAY_MS)
   const env = {
     SERVICE_LIMITS__RATE_LIMITS: 'false',
+    SERVICE_LIMITS__GAMES_PER_PLAYER: '1000000',
     SERVICE_BLENDER__DRIVER: 'none',
     SERVICE_DATABASE__DURABILITY: 'normal',
   }
