@@ -7,6 +7,8 @@ import { holdAccount } from './storage-accounts.ts'
 
 /** How often a count begins anew because something changed meanwhile; the next night is another chance. */
 const TRIES = 5
+/** Blobs of one transaction. */
+const CHUNK = 100
 
 /** A difference between a count and what was noted. */
 export interface Difference {
@@ -16,9 +18,27 @@ export interface Difference {
   counted: number
 }
 
+interface Place {
+  ownerId: string
+  kind: string
+}
+
+/** Bytes that so many things of a player share. */
+interface BlobCount {
+  sha256: string
+  bytes: number
+  refs: number
+}
+
 interface Counted {
   bytes: number
-  blobs: Map<string, { sha256: string; bytes: number; refs: number }>
+  blobs: Map<string, BlobCount>
+}
+
+/** The blobs of a kind whose count is wrong, with the right one, 0 for those that nothing has. */
+interface Correction {
+  wrong: BlobCount[]
+  difference: Difference
 }
 
 type Parts = Pick<FastifyInstance, 'db' | 'log'>
@@ -49,29 +69,69 @@ export class Recount {
   }
 
   /**
-   * One player. It reads without holding anybody up, and writes only when nothing has changed since it began.
+   * One player. It reads without holding anybody up, and writes only what is wrong, in transactions of a few
+   * milliseconds, for as long as nothing else changes. Until the last of them the counts are wrong in another way.
    *
    * @returns what was wrong
    */
   async player(ownerId: string): Promise<Difference[]> {
-    const { db, log } = this.#parts
+    const { log } = this.#parts
     for (let tries = 0; tries < TRIES; tries++) {
       const before = await this.#changes(ownerId)
-      const counted = new Map<string, Counted>()
-      for (const [name, kind] of this.#quotas.kinds) counted.set(name, group(await kind.tally(ownerId)))
-      const found = await db.transaction(async (em) => {
-        const { changes } = await holdAccount(em, ownerId)
-        if (changes !== before + 1) return null
-        const differences = []
-        for (const [kind, counts] of counted) differences.push(...(await mend(em, { ownerId, kind }, counts)))
-        await this.#quotas.removeEmpty(em, ownerId)
-        return differences
-      })
-      if (!found) continue
-      for (const difference of found) log.warn(difference, 'the stored bytes of a player were counted wrong')
-      return found
+      const corrections: Correction[] = []
+      for (const [kind, bytes] of this.#quotas.kinds)
+        corrections.push(...(await this.#compare({ ownerId, kind }, group(await bytes.tally(ownerId)))))
+      if ((await this.#changes(ownerId)) !== before) continue
+      if (!(await this.#apply(ownerId, before, corrections))) continue
+      const differences = corrections.map(({ difference }) => difference)
+      for (const difference of differences) log.warn(difference, 'the stored bytes of a player were counted wrong')
+      return differences
     }
     return []
+  }
+
+  /** What is to be written so that the rows of a kind are what was counted; nothing when they are. */
+  async #compare({ ownerId, kind }: Place, counted: Counted): Promise<Correction[]> {
+    const em = this.#parts.db.em()
+    const noted = (await em.findOne(StoredBytes, { ownerId, kind }))?.bytes ?? 0
+    const rows = await em.find(SharedBlob, { ownerId, kind }, { disableIdentityMap: true })
+    const missing = new Map(counted.blobs)
+    const wrong: BlobCount[] = []
+    for (const { sha256, bytes, refs } of rows) {
+      const right = missing.get(keyOf({ sha256, bytes }))
+      missing.delete(keyOf({ sha256, bytes }))
+      if (right?.refs !== refs) wrong.push({ sha256, bytes, refs: right?.refs ?? 0 })
+    }
+    wrong.push(...missing.values())
+    if (wrong.length === 0 && noted === counted.bytes) return []
+    return [{ wrong, difference: { ownerId, kind, noted, counted: counted.bytes } }]
+  }
+
+  /** @returns whether all was written; not when something else has changed the counts */
+  async #apply(ownerId: string, before: number, corrections: Correction[]): Promise<boolean> {
+    let expected = before
+    const inTurn = async (work: (em: SqlEntityManager) => Promise<void>) => {
+      expected++
+      const applied = await this.#parts.db.transaction(async (em) => {
+        const { changes } = await holdAccount(em, ownerId)
+        if (changes !== expected) return false
+        await work(em)
+        return true
+      })
+      await nextTurn()
+      return applied
+    }
+    for (const { wrong, difference } of corrections) {
+      for (let start = 0; start < wrong.length; start += CHUNK) {
+        const some = wrong.slice(start, start + CHUNK)
+        if (!(await inTurn((em) => correctBlobs(em, difference, some)))) return false
+      }
+      const { kind, counted: bytes } = difference
+      const correctSum = async (em: SqlEntityManager) => void (await em.upsert(StoredBytes, { ownerId, kind, bytes }))
+      if (!(await inTurn(correctSum))) return false
+    }
+    const isEmpty = before > 0 && (await this.#parts.db.em().count(StoredBytes, { ownerId, bytes: { $gt: 0 } })) === 0
+    return !isEmpty || inTurn((em) => this.#quotas.removeEmpty(em, ownerId))
   }
 
   async #changes(ownerId: string): Promise<number> {
@@ -96,31 +156,14 @@ function group({ bytes, blobs }: { bytes: number; blobs: { sha256: string; bytes
 
 const keyOf = ({ sha256, bytes }: { sha256: string; bytes: number }) => `${sha256} ${bytes}`
 
-/** Makes the rows of a kind what was counted. The account is held. */
-async function mend(
-  em: SqlEntityManager,
-  { ownerId, kind }: { ownerId: string; kind: string },
-  counted: Counted,
-): Promise<Difference[]> {
-  const noted = (await em.findOne(StoredBytes, { ownerId, kind }))?.bytes ?? 0
-  const rows = await em.find(SharedBlob, { ownerId, kind }, { disableIdentityMap: true })
-  const missing = new Map(counted.blobs)
-  let wrong = noted !== counted.bytes
-  for (const { sha256, bytes, refs } of rows) {
-    const right = missing.get(keyOf({ sha256, bytes }))
-    missing.delete(keyOf({ sha256, bytes }))
-    if (right?.refs === refs) continue
-    wrong = true
-    const row = { ownerId, kind, sha256, bytes }
-    if (right) await em.nativeUpdate(SharedBlob, row, { refs: right.refs })
-    else await em.nativeDelete(SharedBlob, row)
-  }
-  const lacking = [...missing.values()]
-  for (let start = 0; start < lacking.length; start += 100) {
-    const some = lacking.slice(start, start + 100).map((blob) => ({ ownerId, kind, ...blob }))
-    await em.insertMany(SharedBlob, some)
-  }
-  if (!wrong && lacking.length === 0) return []
-  await em.upsert(StoredBytes, { ownerId, kind, bytes: counted.bytes })
-  return [{ ownerId, kind, noted, counted: counted.bytes }]
+/** Makes the rows of blobs what was counted. The account is held. @param wrong with the right number of references */
+async function correctBlobs(em: SqlEntityManager, { ownerId, kind }: Place, wrong: BlobCount[]): Promise<void> {
+  const present = wrong.filter(({ refs }) => refs > 0)
+  for (const { sha256, bytes, refs } of wrong)
+    if (refs === 0) await em.nativeDelete(SharedBlob, { ownerId, kind, sha256, bytes })
+  if (present.length > 0)
+    await em.upsertMany(
+      SharedBlob,
+      present.map((blob) => ({ ownerId, kind, ...blob })),
+    )
 }
