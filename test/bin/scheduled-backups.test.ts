@@ -53,7 +53,7 @@ t.test('a backup is made by itself under load, checked, kept, and restores to th
   mkdirSync(backups)
   const old = ['gameyard-20200101T033000Z.tar', 'gameyard-20200102T033000Z.tar', 'notes.txt']
   for (const name of old) writeFileSync(join(backups, name), '')
-  const config = { backup: { schedule: '30 3 * * *', keep: 2 }, limits: { rateLimits: false } }
+  const config = { backup: { schedule: '30 3 * * *', keep: 2 }, limits: { rateLimits: false, gamesPerPlayer: 100_000 } }
   // Backups come some seconds after the start, so what they are to hold is made before that.
   const first = await startServer(t, { folder, config: { limits: config.limits } })
   const { portal, port } = first

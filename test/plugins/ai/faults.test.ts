@@ -62,7 +62,7 @@ t.test('a provider that fails costs nothing and is not quoted', async (t) => {
       t.same(await account(), { balance: 100, held: 0, available: 100 }, `${title}: nothing is charged`)
     }
   }
-  t.notMatch(JSON.stringify(lines()), /sk-provider|org-1234|quota/, 'nor in the log')
+  t.notMatch(JSON.stringify(lines()), /sk-provider|org-1234|over its quota/, 'nor in the log')
   t.match(JSON.stringify(lines()), /a generation failed/)
 })
 

@@ -6,7 +6,7 @@ import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screens
 import { inFull } from '../../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../../kit/platform.ts'
 
-const only = ['oauth-idp', 'tokens', 'games', 'docs']
+const only = ['oauth-idp', 'tokens', 'quotas', 'games', 'docs']
 const platform = await startPlatform(t, { only, listen: true })
 const { stranger, portal } = platform
 const names = guideNames()

@@ -71,7 +71,7 @@ t.test('so do guests, links and what administrators do', needsPostgres, async (t
   t.match((await admin.get('/admin/players?q=ADA')).text, />Ada 100%<\/a>/)
   t.match((await admin.get('/admin/players?q=%25')).text, />Ada 100%<\/a>/)
   t.notMatch((await admin.get('/admin/players?q=%25')).text, />Gus<\/a>/)
-  t.equal((await admin.submit(`/admin/players/${player.id}/promote`, {})).status, 303)
+  t.equal((await admin.submit(`/admin/players/${player.id}/role`, { role: 'admin' })).status, 303)
   const { administration, players, signUp } = platform.app.identity
   const both = await Promise.allSettled([
     administration.setDisabled(player.id, true),
