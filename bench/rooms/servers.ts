@@ -85,10 +85,10 @@ async function bare() {
     room.streams.add(stream)
     const handOver = () => {
       const said = room.said.splice(0)
-      const speakers = new Set(said.map(({ by }) => by))
+      const senders = new Set(said.map(({ by }) => by))
       const all = Buffer.concat(said.map(({ frame }) => frame))
       for (const other of room.streams) {
-        if (!speakers.has(other)) other.write(all)
+        if (!senders.has(other)) other.write(all)
         else other.write(Buffer.concat(said.filter(({ by }) => by !== other).map(({ frame }) => frame)))
       }
     }

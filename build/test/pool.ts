@@ -68,7 +68,7 @@ class Worker {
   #begun = 0
   #spent = false
   #silence: NodeJS.Timeout | undefined
-  #heard: (report: Report) => void = () => {}
+  #onReport: (report: Report) => void = () => {}
 
   constructor(env: NodeJS.ProcessEnv) {
     const hooks = new URL('module-hooks.ts', import.meta.url).href
@@ -85,7 +85,7 @@ class Worker {
       stream?.on('data', (chunk) => (this.#output += chunk))
     this.#process.on('message', (report: Report) => {
       this.#silence?.refresh()
-      this.#heard(report)
+      this.#onReport(report)
     })
     this.closed = new Promise((resolve) => {
       this.#process.once('error', (error) => resolve(error.message))
@@ -110,7 +110,7 @@ class Worker {
     this.#silence = setTimeout(() => this.kill('SIGKILL'), SILENCE_MS)
     const reported = new Promise<Outcome>((resolve) => {
       // tap speaks on the same channel.
-      this.#heard = (report) => typeof report === 'object' && 'counts' in report && resolve(report)
+      this.#onReport = (report) => typeof report === 'object' && 'counts' in report && resolve(report)
     })
     this.#process.send({ file }, () => {})
     const outcome = await Promise.race([

@@ -56,7 +56,7 @@ export async function assertClockNotBehind(dataDir: string, clock: Clock): Promi
   const now = clock.now().getTime()
   if (written - now < CLOCK_OFF_MS) return
   throw new StartupError(
-    `This machine's clock says ${spoken(now)}, but ${dataDir} was written at ${spoken(written)}: set the clock. If it is right now and was wrong then, run: touch ${join(dataDir, '*')}`,
+    `This machine's clock says ${formatTime(now)}, but ${dataDir} was written at ${formatTime(written)}: set the clock. If it is right now and was wrong then, run: touch ${join(dataDir, '*')}`,
   )
 }
 
@@ -69,8 +69,8 @@ export function assertClocksAgree(server: Date, clock: Clock): void {
   const now = clock.now().getTime()
   if (Math.abs(now - server.getTime()) < CLOCK_OFF_MS) return
   throw new StartupError(
-    `This machine's clock says ${spoken(now)}, the database server's says ${spoken(server.getTime())}: set the one that is wrong.`,
+    `This machine's clock says ${formatTime(now)}, the database server's says ${formatTime(server.getTime())}: set the one that is wrong.`,
   )
 }
 
-const spoken = (time: number) => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+const formatTime = (time: number) => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -154,14 +154,14 @@ function Credentials({ api }: { api: ApiDocument }): View | null {
     <section id="credentials"><h2>Credentials</h2>
       <ul class="fields">${schemes.map(
         ([name, scheme]) => html`
-          <li><div class="field-line"><strong>${spoken(name)}</strong><code class="field-type">${scheme.in === 'cookie' ? 'cookie' : 'Authorization: Bearer …'}</code></div>
+          <li><div class="field-line"><strong>${labelOf(name)}</strong><code class="field-type">${scheme.in === 'cookie' ? 'cookie' : 'Authorization: Bearer …'}</code></div>
             ${scheme.description && html`<p class="field-text">${inlineCode(scheme.description)}</p>`}</li>`,
       )}</ul>
     </section>`
 }
 
 /** `browserSession` → "browser session", `apiToken` → "API token", `oauthToken` → "OAuth token". */
-const spoken = (name: string) =>
+const labelOf = (name: string) =>
   name
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
@@ -171,7 +171,7 @@ const spoken = (name: string) =>
 
 function callers(operation: Operation, api: ApiDocument): string {
   const rules = operation.security ?? api.security ?? []
-  const named = rules.flatMap((rule) => Object.keys(rule).map(spoken))
+  const named = rules.flatMap((rule) => Object.keys(rule).map(labelOf))
   if (named.length === 0) return 'Anyone'
   const scopes = [...new Set(rules.flatMap((rule) => Object.values(rule).flat()))]
   const kinds = new Intl.ListFormat('en', { type: 'disjunction' }).format(named)

@@ -57,19 +57,19 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
     await t.test('messages of one channel arrive in the order in which they were published', async (t) => {
       const bus = await open(t)
       const channel = fresh()
-      const heard = await listen(bus, channel)
+      const subscription = await listen(bus, channel)
       const sent = Array.from({ length: 500 }, (_, index) => String(index))
       await Promise.all(sent.map((message) => bus.publish(channel, message)))
-      t.same(await heard.received(500), sent)
+      t.same(await subscription.received(500), sent)
     })
 
     await t.test('empty, unicode and large messages arrive as they were', async (t) => {
       const bus = await open(t)
       const channel = fresh()
-      const heard = await listen(bus, channel)
+      const subscription = await listen(bus, channel)
       const sent = ['', 'Grüße, 世界 🎮\u0000\r\n"', 'é'.repeat(512 * 1024)]
       for (const message of sent) await bus.publish(channel, message)
-      const received = await heard.received(3)
+      const received = await subscription.received(3)
       t.ok(
         received.every((message, index) => message === sent[index]),
         'each message is what was sent',
@@ -101,16 +101,16 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
     await t.test('one function subscribed twice is two subscriptions', async (t) => {
       const bus = await open(t)
       const channel = fresh()
-      let heard = 0
-      const listener = () => void heard++
+      let deliveries = 0
+      const listener = () => void deliveries++
       const end = await bus.subscribe(channel, listener)
       await bus.subscribe(channel, listener)
       await bus.publish(channel, 'x')
-      await until(() => heard === 2)
+      await until(() => deliveries === 2)
       await end()
       await bus.publish(channel, 'x')
-      await until(() => heard === 3)
-      t.equal(heard, 3)
+      await until(() => deliveries === 3)
+      t.equal(deliveries, 3)
     })
 
     await t.test('a listener that throws disturbs neither the publisher nor other listeners', async (t) => {
@@ -119,19 +119,19 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
       await bus.subscribe(channel, () => {
         throw new Error('on purpose')
       })
-      const heard = await listen(bus, channel)
+      const subscription = await listen(bus, channel)
       await bus.publish(channel, 'one')
       await bus.publish(channel, 'two')
-      t.same(await heard.received(2), ['one', 'two'])
+      t.same(await subscription.received(2), ['one', 'two'])
     })
 
     await t.test('a listener may publish', async (t) => {
       const bus = await open(t)
       const [question, answer] = [fresh(), fresh()]
-      const heard = await listen(bus, answer)
+      const subscription = await listen(bus, answer)
       await bus.subscribe(question, (message) => void bus.publish(answer, `${message}!`))
       await bus.publish(question, 'marco')
-      t.same(await heard.received(1), ['marco!'])
+      t.same(await subscription.received(1), ['marco!'])
     })
 
     await t.test('200 increments at once yield each count from 1 to 200', async (t) => {
@@ -246,10 +246,10 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
       await t.test('two buses hear each other in order and count together', async (t) => {
         const [one, two] = [await open(t), await open(t)]
         const channel = fresh()
-        const heard = await listen(two, channel)
+        const subscription = await listen(two, channel)
         const sent = Array.from({ length: 100 }, (_, index) => String(index))
         await Promise.all(sent.map((message) => one.publish(channel, message)))
-        t.same(await heard.received(100), sent)
+        t.same(await subscription.received(100), sent)
 
         const key = fresh()
         await one.increment(key, 60_000)
@@ -258,10 +258,10 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
 
       await t.test('closing one bus leaves the other open', async (t) => {
         const [one, two] = [await create(), await open(t)]
-        const heard = await listen(two, fresh())
+        const subscription = await listen(two, fresh())
         await one.close()
-        await two.publish(heard.channel, 'still here')
-        t.same(await heard.received(1), ['still here'])
+        await two.publish(subscription.channel, 'still here')
+        t.same(await subscription.received(1), ['still here'])
       })
     } else {
       await t.test('two buses share nothing', async (t) => {

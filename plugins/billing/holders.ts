@@ -85,9 +85,9 @@ export class Holders {
     const verdict = mark ? await lives(mark, own) : 'unsure'
     if (verdict !== 'unsure') return verdict
     // By the clock of the file system, which may be another machine's.
-    const [heard, now] = await Promise.all([id, this.id].map((each) => stat(this.#fileOf(each)).catch(() => null)))
-    if (!heard || !now) return 'unsure'
-    return now.mtimeMs - heard.mtimeMs > SILENT_MS ? 'dead' : 'unsure'
+    const [heartbeat, now] = await Promise.all([id, this.id].map((each) => stat(this.#fileOf(each)).catch(() => null)))
+    if (!heartbeat || !now) return 'unsure'
+    return now.mtimeMs - heartbeat.mtimeMs > SILENT_MS ? 'dead' : 'unsure'
   }
 
   async #end(id: string): Promise<void> {

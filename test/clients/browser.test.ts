@@ -26,7 +26,7 @@ async function playground(t: Test, extra: Record<string, string> = {}) {
 }
 
 /** What a screen reader is told of the widget, whose shadow root is closed to scripts. */
-async function spoken(page: Page): Promise<string[]> {
+async function accessibleNames(page: Page): Promise<string[]> {
   const devtools = await page.context().newCDPSession(page)
   const { nodes } = await devtools.send('Accessibility.getFullAXTree')
   await devtools.detach()
@@ -63,7 +63,7 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
 
   await first.page.goto(`${url}/?level=2#top`)
   await first.page.locator('service-auth:not([hidden])').waitFor()
-  t.match(await spoken(first.page), ['link: Sign in'])
+  t.match(await accessibleNames(first.page), ['link: Sign in'])
   await expectNoAxeViolations(t, first.page)
   await screenshot(first.page, 'duo-signed-out')
   await first.page.keyboard.press('Tab')
@@ -74,14 +74,14 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
   await first.page.waitForURL(`${url}/?level=2#top`)
   t.match(await session(first.page), { signedIn: true, user: { name: 'Ada', id: owner.id } })
   await first.page.locator('service-auth:not([hidden])').waitFor()
-  t.ok((await spoken(first.page)).some((words) => words.endsWith('Signed in as Ada')))
+  t.ok((await accessibleNames(first.page)).some((words) => words.endsWith('Signed in as Ada')))
 
   await signInThroughWidget(second.page, url, bob)
   await Promise.all([inRoom(first.page), inRoom(second.page)])
   await first.page.getByText('You are with Bob.').waitFor()
   await second.page.getByText('You are with Ada.').waitFor()
 
-  const heard = first.page.evaluate(
+  const received = first.page.evaluate(
     () =>
       new Promise((resolve) => {
         // biome-ignore lint/suspicious/noExplicitAny: the game's own object
@@ -90,7 +90,7 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
       }),
   )
   await second.page.evaluate("duo.room.send('wave', { hand: 'left' })")
-  t.same(await heard, ['wave', { hand: 'left' }, 'Bob'])
+  t.same(await received, ['wave', { hand: 'left' }, 'Bob'])
   t.same(await first.page.evaluate('[duo.room.isHost, duo.room.players.length, duo.room.me.name]'), [true, 2, 'Ada'])
   await second.page.evaluate("duo.room.state.set('score', 7)")
   await first.page.getByText('7 lights caught together').waitFor()
@@ -104,25 +104,25 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
 
   t.test('a lost network is got over, and nothing said meanwhile is missed', async (t) => {
     await first.page.evaluate(`
-      window.story = []
-      for (const name of ['reconnecting', 'reconnected', 'left']) duo.room.on(name, (value) => story.push([name, value]))
-      duo.room.on('message', (type, data) => story.push([type, data]))`)
+      window.roomEvents = []
+      for (const name of ['reconnecting', 'reconnected', 'left']) duo.room.on(name, (value) => roomEvents.push([name, value]))
+      duo.room.on('message', (type, data) => roomEvents.push([type, data]))`)
     await first.context.setOffline(true)
     // A WebSocket that is open survives Chromium's offline switch: its other end is cut instead. Ada came first.
     const [ada] = platform.app.websocketServer.clients
     ada?.terminate()
     await second.page.evaluate("for (let count = 1; count <= 5; count++) duo.room.send('n', count)")
-    await first.page.waitForFunction("story.some(([name]) => name === 'reconnecting')")
+    await first.page.waitForFunction("roomEvents.some(([name]) => name === 'reconnecting')")
     await first.context.setOffline(false)
-    await first.page.waitForFunction("story.some(([name]) => name === 'reconnected')")
-    await first.page.waitForFunction("story.filter(([name]) => name === 'n').length >= 5")
-    const story = (await first.page.evaluate('story')) as [string, unknown][]
+    await first.page.waitForFunction("roomEvents.some(([name]) => name === 'reconnected')")
+    await first.page.waitForFunction("roomEvents.filter(([name]) => name === 'n').length >= 5")
+    const roomEvents = (await first.page.evaluate('roomEvents')) as [string, unknown][]
     t.same(
-      story.filter(([name]) => name === 'n').map(([, count]) => count),
+      roomEvents.filter(([name]) => name === 'n').map(([, count]) => count),
       [1, 2, 3, 4, 5],
       'in order, none twice',
     )
-    t.match(story.find(([name]) => name === 'reconnected')?.[1], { missed: false })
+    t.match(roomEvents.find(([name]) => name === 'reconnected')?.[1], { missed: false })
   })
 
   t.test('the host’s tab closes and the other takes over', async (t) => {
@@ -135,7 +135,7 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
 
   t.test('the chip signs out', async (t) => {
     await clickWidget(second.page)
-    t.ok((await spoken(second.page)).includes('button: Sign out'))
+    t.ok((await accessibleNames(second.page)).includes('button: Sign out'))
     const box = await second.page.locator('service-auth').boundingBox()
     await Promise.all([
       second.page.waitForEvent('load'),

@@ -71,8 +71,8 @@ t.test('a mounted button signs in, becomes the player, and signs out', { timeout
         `<div id="player"></div><script type="importmap">{ "integrity": { "${immutableUrl}": "${integrity}" } }</script>
          <script type="module">
            import { mount } from '${immutableUrl}'
-           window.heard = []
-           window.player = await mount('#player', { gameName: 'Relay', onSession: (session) => heard.push(session.signedIn) })
+           window.received = []
+           window.player = await mount('#player', { gameName: 'Relay', onSession: (session) => received.push(session.signedIn) })
          </script>`,
       ),
     ),
@@ -100,7 +100,7 @@ t.test('a mounted button signs in, becomes the player, and signs out', { timeout
     await screenshot(page, `mount-in-${width}`)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await button.waitFor()
-    t.same(await page.evaluate('heard'), [true, false], 'the game is told')
+    t.same(await page.evaluate('received'), [true, false], 'the game is told')
     await page.evaluate('player.unmount()')
     t.equal(await button.count(), 0)
     t.same(complaints, [])

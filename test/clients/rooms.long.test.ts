@@ -41,11 +41,11 @@ async function playground(t: Test) {
     await opened.page.waitForFunction('window.duo !== undefined')
     // Everything that this player hears, in order.
     await opened.page.evaluate(`
-      window.heard = []
-      window.story = []
-      duo.room.on('message', (type, data) => { if (type === 'n') heard.push(data) })
-      duo.room.on('state', (set) => { if (set.step) heard.push('step ' + set.step) })
-      for (const name of ['reconnecting', 'reconnected', 'left']) duo.room.on(name, (info) => story.push([name, info]))`)
+      window.received = []
+      window.roomEvents = []
+      duo.room.on('message', (type, data) => { if (type === 'n') received.push(data) })
+      duo.room.on('state', (set) => { if (set.step) received.push('step ' + set.step) })
+      for (const name of ['reconnecting', 'reconnected', 'left']) duo.room.on(name, (info) => roomEvents.push([name, info]))`)
     return opened
   }
   return { platform, owner, game, origin, play }
@@ -69,7 +69,7 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
     // A WebSocket that is open survives Chromium's offline switch: its other end is cut instead. Eve came last.
     const sockets = [...platform.app.websocketServer.clients]
     sockets.at(-1)?.terminate()
-    await eve.page.waitForFunction("story.some(([name]) => name === 'reconnecting')")
+    await eve.page.waitForFunction("roomEvents.some(([name]) => name === 'reconnecting')")
     const began = performance.now()
     let said = 0
     while (performance.now() - began < AWAY_MS) {
@@ -79,11 +79,11 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
     }
     await eve.page.evaluate("duo.room.send('n', 'said while away')")
     await eve.context.setOffline(false)
-    await eve.page.waitForFunction(`heard.includes('step ${said}') && heard.includes(${said})`)
-    await ada.page.waitForFunction("heard.includes('said while away')")
-    const of = ({ page }: typeof ada) => page.evaluate("heard.filter((one) => one !== 'said while away')")
+    await eve.page.waitForFunction(`received.includes('step ${said}') && received.includes(${said})`)
+    await ada.page.waitForFunction("received.includes('said while away')")
+    const of = ({ page }: typeof ada) => page.evaluate("received.filter((one) => one !== 'said while away')")
     t.same(await of(eve), await of(ada), `all ${2 * said} things, in the same order as the others`)
-    t.match(await eve.page.evaluate('story.at(-1)'), ['reconnected', { missed: false }])
+    t.match(await eve.page.evaluate('roomEvents.at(-1)'), ['reconnected', { missed: false }])
     t.equal(await eve.page.evaluate("duo.room.state.get('step')"), said)
   })
 
@@ -91,17 +91,17 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
     await eve.context.setOffline(true)
     const sockets = [...platform.app.websocketServer.clients]
     sockets.at(-1)?.terminate()
-    await eve.page.waitForFunction("story.at(-1)[0] === 'reconnecting'")
+    await eve.page.waitForFunction("roomEvents.at(-1)[0] === 'reconnecting'")
     // 300 messages, as fast as players may.
     for (let round = 0; round < 6; round++) {
       for (const { page } of [ada, bob]) await page.evaluate("for (let n = 0; n < 25; n++) duo.room.send('noise', n)")
       await sleep(500)
     }
     await bob.page.evaluate("duo.room.state.set('step', 9999)")
-    await ada.page.waitForFunction("heard.includes('step 9999')")
+    await ada.page.waitForFunction("received.includes('step 9999')")
     await eve.context.setOffline(false)
-    await eve.page.waitForFunction("story.at(-1)[0] === 'reconnected'")
-    t.match(await eve.page.evaluate('story.at(-1)'), ['reconnected', { missed: true }])
+    await eve.page.waitForFunction("roomEvents.at(-1)[0] === 'reconnected'")
+    t.match(await eve.page.evaluate('roomEvents.at(-1)'), ['reconnected', { missed: true }])
     t.equal(await eve.page.evaluate("duo.room.state.get('step')"), 9999, 'with the state of now')
     t.equal(await eve.page.evaluate('duo.room.players.length'), 3)
   })
@@ -144,7 +144,7 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
     await bob.page.waitForFunction("duo.room.isHost && duo.room.host?.name === 'Bob'")
     await eve.page.waitForFunction("!duo.room.isHost && duo.room.host?.name === 'Bob'")
     await bob.page.evaluate("duo.room.send('n', 'on we go')")
-    await eve.page.waitForFunction("heard.includes('on we go')")
+    await eve.page.waitForFunction("received.includes('on we go')")
     t.same(bob.complaints, [])
   })
 })

@@ -29,13 +29,13 @@ const localBus = async (t: Test) => {
 
 t.test('every listener of an event hears it once, and no other event', async (t) => {
   const { events } = await node(await localBus(t), 'one')
-  const heard: unknown[] = []
-  events.on('test.scored', (payload) => void heard.push(['first', payload]))
-  events.on('test.scored', (payload) => void heard.push(['second', payload]))
-  events.on('test.ended', (payload) => void heard.push(['ended', payload]))
+  const received: unknown[] = []
+  events.on('test.scored', (payload) => void received.push(['first', payload]))
+  events.on('test.scored', (payload) => void received.push(['second', payload]))
+  events.on('test.ended', (payload) => void received.push(['ended', payload]))
   await events.emit('test.scored', { player: 'ada', points: 3 })
   await sleep(20) // its own message comes back over the bus, and must not count again
-  t.same(heard, [
+  t.same(received, [
     ['first', { player: 'ada', points: 3 }],
     ['second', { player: 'ada', points: 3 }],
   ])
@@ -43,35 +43,35 @@ t.test('every listener of an event hears it once, and no other event', async (t)
 
 t.test('the emitting node hears its event before `emit` has gone out to the others', async (t) => {
   const { events } = await node(await localBus(t), 'one')
-  let heard = false
+  let received = false
   events.on('test.ended', () => {
-    heard = true
+    received = true
   })
   const emitted = events.emit('test.ended', { at: 'now' })
-  t.ok(heard)
+  t.ok(received)
   await emitted
 })
 
 t.test('a listener that throws or rejects is logged and disturbs nobody', async (t) => {
   const { events, lines } = await node(await localBus(t), 'one')
-  let heard = 0
+  let received = 0
   events.on('test.ended', () => {
     throw new Error('thrown')
   })
   events.on('test.ended', async () => {
     throw new Error('rejected')
   })
-  events.on('test.ended', () => void heard++)
+  events.on('test.ended', () => void received++)
   await events.emit('test.ended', { at: 'now' })
   await sleep(10)
-  t.equal(heard, 1)
+  t.equal(received, 1)
   t.match(lines(), [
     { level: 'error', event: 'test.ended', err: { message: 'thrown' } },
     { level: 'error', event: 'test.ended', err: { message: 'rejected' } },
   ])
 })
 
-t.test('what is no event on the bus is logged, and events after it are heard', async (t) => {
+t.test('what is no event on the bus is logged, and events after it are received', async (t) => {
   const bus = await localBus(t)
   const { events, lines } = await node(bus, 'one')
   let points = 0
@@ -96,29 +96,29 @@ t.test('two nodes on one Redis hear each other, and an outage loses events but n
   }
   const one = await node(await open(), 'one')
   const two = await node(await open(), 'two')
-  const heard: Record<string, number[]> = { one: [], two: [] }
-  one.events.on('test.scored', ({ points }) => void heard.one?.push(points))
-  two.events.on('test.scored', ({ points }) => void heard.two?.push(points))
+  const received: Record<string, number[]> = { one: [], two: [] }
+  one.events.on('test.scored', ({ points }) => void received.one?.push(points))
+  two.events.on('test.scored', ({ points }) => void received.two?.push(points))
 
   for (let points = 1; points <= 50; points++) await one.events.emit('test.scored', { player: 'ada', points })
-  await until(() => heard.two?.length === 50) // the order holds for each sender, not between them
+  await until(() => received.two?.length === 50) // the order holds for each sender, not between them
   await two.events.emit('test.scored', { player: 'bob', points: 51 })
-  await until(() => heard.one?.length === 51 && heard.two?.length === 51)
+  await until(() => received.one?.length === 51 && received.two?.length === 51)
   const all = Array.from({ length: 51 }, (_, index) => index + 1)
-  t.same(heard, { one: all, two: all })
+  t.same(received, { one: all, two: all })
 
   await server.stop()
   await one.events.emit('test.scored', { player: 'ada', points: 52 })
-  t.equal(heard.one?.at(-1), 52, 'the emitting node hears its event, bus or no bus')
+  t.equal(received.one?.at(-1), 52, 'the emitting node hears its event, bus or no bus')
   t.match(one.lines(), [{ level: 'error', event: 'test.scored', msg: 'an event could not be sent to other nodes' }])
 
   await server.start()
   await until(async () => {
     await one.events.emit('test.scored', { player: 'ada', points: 53 })
-    return heard.two?.at(-1) === 53
+    return received.two?.at(-1) === 53
   })
-  t.equal(heard.two?.at(-1), 53)
-  t.notOk(heard.two?.includes(52), 'what was missed stays missed')
+  t.equal(received.two?.at(-1), 53)
+  t.notOk(received.two?.includes(52), 'what was missed stays missed')
 })
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {

@@ -38,9 +38,9 @@ export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals>
   const linkAfter = async (asked: Promise<{ status: number; text: string }>): Promise<string> => {
     const before = inbox.length
     const { status, text } = await asked
-    if (status !== 202) throw new Error(`No letter, but ${status}: ${text}`)
+    if (status !== 202) throw new Error(`No mail, but ${status}: ${text}`)
     for (let tries = 0; inbox.length === before; tries++) {
-      if (tries === 1000) throw new Error('The letter never came.')
+      if (tries === 1000) throw new Error('The mail never came.')
       await sleep(10)
     }
     return linkIn(inbox[before] as { text: string })

@@ -53,13 +53,13 @@ export async function checkPages(t: Test, browser: Browser, check: PageCheck): P
       if (/\/(chart|model-viewer|meshopt-decoder|script-editor)\./.test(request.url())) return
       script += (await request.sizes()).responseBodySize
     }
-    const heard = complaints.length
+    const earlier = complaints.length
     const status = await openTarget(page, target)
     await weigh
     if (typeof target !== 'string') {
       t.equal(status, target.status, `${name}: ${status}`)
       // Browsers complain of every refusal, this one too.
-      const others = complaints.splice(heard).filter((text) => !text.includes(`status of ${status}`))
+      const others = complaints.splice(earlier).filter((text) => !text.includes(`status of ${status}`))
       complaints.push(...others)
     }
     await page.evaluate(() => document.fonts.ready)

@@ -61,7 +61,7 @@ async function signIn(t: Test, player: Client, origin: string): Promise<unknown>
   return (await player.get('/auth/service/session', { host })).body
 }
 
-t.test('games, rooms, previews, domains, uploads and letters go along wherever the platform is', async (t) => {
+t.test('games, rooms, previews, domains, uploads and mails go along wherever the platform is', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-addresses-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const dns = await startDns(t)
@@ -137,9 +137,9 @@ t.test('games, rooms, previews, domains, uploads and letters go along wherever t
     const earlier = inbox.length
     await player.submit('/reset-password', { email: 'ada@example.org' })
     for (let tries = 0; tries < 300 && inbox.length === earlier; tries++) await sleep(20)
-    const letter = inbox.at(-1) as Parameters<typeof linkIn>[0]
-    t.match(letter.text, `${portal}/reset-password/`, `${step.name}: the letter leads here`)
-    t.equal((await player.get(linkIn(letter))).status, 200)
+    const mail = inbox.at(-1) as Parameters<typeof linkIn>[0]
+    t.match(mail.text, `${portal}/reset-password/`, `${step.name}: the mail leads here`)
+    t.equal((await player.get(linkIn(mail))).status, 200)
 
     await formerAddressesLeadHere(t, platform, step, made)
     await app.close()

@@ -39,7 +39,7 @@ class Player {
       })
       const { promise: welcome, resolve } = Promise.withResolvers<boolean>()
       socket.on('error', () => {})
-      socket.on('message', (data: Buffer) => this.#hear(JSON.parse(data.toString()), resolve))
+      socket.on('message', (data: Buffer) => this.#receive(JSON.parse(data.toString()), resolve))
       socket.once('close', () => resolve(false))
       if (await welcome) {
         this.#socket = socket
@@ -75,7 +75,7 @@ class Player {
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: frames of any type
-  #hear(frame: any, welcomed: (yes: boolean) => void): void {
+  #receive(frame: any, welcomed: (yes: boolean) => void): void {
     if (!['welcome', 'error', 'pong'].includes(frame.t)) this.#sequence++
     if (frame.t === 'state' && frame.set.last !== undefined) this.#know(frame.set.last)
     if (frame.t !== 'welcome') return

@@ -14,7 +14,7 @@ import { Visitor } from '../kit/visitor.ts'
 import { deployPage, PASSWORD, signUp, tokenOf } from './cluster-players.ts'
 import { playFirstGame } from './first-game-steps.ts'
 
-t.test('stories on two nodes', { skip: clusterMissing }, async (t) => {
+t.test('scenarios on two nodes', { skip: clusterMissing }, async (t) => {
   const provider = await startAiServer(t, openai('Hello.', 1))
   const cluster = await startCluster(t, {
     config: {
@@ -23,21 +23,21 @@ t.test('stories on two nodes', { skip: clusterMissing }, async (t) => {
       limits: { aiRequestsPerMinute: 10_000, requestsPerMinute: 10_000 },
     },
   })
-  const story = (name: string, tell: (t: Test, cluster: Cluster) => Promise<unknown>) =>
+  const scenario = (name: string, run: (t: Test, cluster: Cluster) => Promise<unknown>) =>
     t.test(name, async (t) => {
       cluster.shares()
-      await tell(t, cluster)
+      await run(t, cluster)
       const [one = 0, two = 0] = cluster.shares()
       t.ok(Math.min(one, two) > 0 && Math.abs(one - two) <= 0.2 * (one + two) + 2, `${one} and ${two} requests`)
     })
-  await story('the first game', firstGame)
-  await story('an application signs a player in', signIn)
-  await story('what one node ends is over on the other', revocations)
-  await story('what one node changes the other shows', changes)
-  await story('limits hold for all nodes together', limits)
-  await story('players in one room, each on a node of their own', rooms)
-  await story('credits', credits)
-  await story('jobs', jobs)
+  await scenario('the first game', firstGame)
+  await scenario('an application signs a player in', signIn)
+  await scenario('what one node ends is over on the other', revocations)
+  await scenario('what one node changes the other shows', changes)
+  await scenario('limits hold for all nodes together', limits)
+  await scenario('players in one room, each on a node of their own', rooms)
+  await scenario('credits', credits)
+  await scenario('jobs', jobs)
   for (const node of cluster.nodes) t.equal(await node.stop(), 0, 'each stops when told to')
 })
 
@@ -172,14 +172,14 @@ async function rooms(t: Test, { portal, origin, port }: Cluster) {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/mp/rooms/lobby`, { headers })
     t.teardown(() => socket.terminate())
     // biome-ignore lint/suspicious/noExplicitAny: frames of any type
-    const heard: any[] = []
-    socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString())))
+    const received: any[] = []
+    socket.on('message', (data: Buffer) => received.push(JSON.parse(data.toString())))
     await once(socket, 'open')
-    const next = (type: string) => until(async () => heard.find((frame) => frame.t === type))
+    const next = (type: string) => until(async () => received.find((frame) => frame.t === type))
     return {
       welcome: await next('welcome'),
       next,
-      heard,
+      received,
       say: (message: object) => socket.send(JSON.stringify(message)),
     }
   }
@@ -188,8 +188,8 @@ async function rooms(t: Test, { portal, origin, port }: Cluster) {
   t.equal(new Set([bob, eve, joe].map(({ welcome }) => welcome.host)).size, 1, 'one host')
   for (const from of [bob, eve, joe])
     for (let number = 0; number < 20; number++) from.say({ t: 'send', to: 'all', type: 'n', data: number })
-  const said = ({ heard }: typeof bob) =>
-    heard.filter(({ t }) => t === 'msg').map(({ from, data }) => `${from} ${data}`)
+  const said = ({ received }: typeof bob) =>
+    received.filter(({ t }) => t === 'msg').map(({ from, data }) => `${from} ${data}`)
   await until(async () => [bob, eve, joe].every((player) => said(player).length === 60))
   t.same(said(bob), said(eve), 'in one order')
   t.same(said(bob), said(joe))

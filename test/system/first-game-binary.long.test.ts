@@ -36,7 +36,7 @@ function builtBinary(): string {
   return built
 }
 
-t.test('the same story from the single binary, alone in an empty folder', async (t) => {
+t.test('the first game from the single binary, alone in an empty folder', async (t) => {
   const engine = await openEngine(t, 'chromium')
   if (!engine) return
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-binary-'))

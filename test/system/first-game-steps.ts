@@ -85,8 +85,8 @@ export async function playFirstGame(
   await bob.evaluate(JOIN)
   await page.waitFor('globalThis.room.players.length === 2')
   await bob.evaluate(`void globalThis.room.send('hello', { from: 'Bob' })`)
-  await page.waitFor('globalThis.heard.length === 1')
-  t.same(await page.evaluate('globalThis.heard'), [['hello', { from: 'Bob' }]], 'a message arrives in the room')
+  await page.waitFor('globalThis.received.length === 1')
+  t.same(await page.evaluate('globalThis.received'), [['hello', { from: 'Bob' }]], 'a message arrives in the room')
   t.match((await ask('GET', `${origin}/mp`)).body, { enabled: true, version: 1, client: '/__service/multiplayer.js' })
 
   // On the portal's own page the game is framed, and its player signed in.
@@ -110,9 +110,9 @@ const isOurs = (complaint: string): boolean =>
 
 const JOIN = `(async () => {
   const { join } = await import('/__service/multiplayer.js')
-  globalThis.heard = []
+  globalThis.received = []
   globalThis.room = await join('lobby')
-  globalThis.room.on('message', (type, data) => globalThis.heard.push([type, data]))
+  globalThis.room.on('message', (type, data) => globalThis.received.push([type, data]))
 })()`
 
 async function signUp(page: EnginePage, name: string, email: string): Promise<void> {

@@ -33,7 +33,7 @@ const STATUS_OF: Record<string, number> = {
 }
 
 /** Endpoints whose errors are those of OAuth (RFC 6749 section 5.2); the key set is a document like the metadata. */
-const speaksOAuth = (path: string) => /^\/api\/oauth\/(?!apps|userinfo|jwks)/.test(path)
+const isOAuthEndpoint = (path: string) => /^\/api\/oauth\/(?!apps|userinfo|jwks)/.test(path)
 
 const ajv = new Ajv({ strict: false, allErrors: true })
 ;(addFormats as unknown as (ajv: Ajv) => void)(ajv)
@@ -66,7 +66,7 @@ function faultsOf(operation: Operation, answer: Answer): string[] {
   }
   must(!/node_modules|\.ts:\d|sqlite|select |insert /i.test(text), 'the error tells of the inside')
   must(text.length < 20_000, `the error has ${text.length} characters`)
-  if (speaksOAuth(operation.path)) {
+  if (isOAuthEndpoint(operation.path)) {
     must(typeof body.error === 'string' && /^[a-z_]+$/.test(body.error), 'no OAuth error')
     must(typeof body.error_description === 'string', 'no error_description')
     must(status < 500, 'a server error')

@@ -176,7 +176,7 @@ t.test('what is certain shows at once, and goes back when the server refuses', a
   await button('Make private').waitFor()
   t.equal(await page.getByText('private', { exact: true }).count(), 0, 'every part that says it, says it')
   t.equal(await button('Make private').evaluate((element) => element === document.activeElement), true, 'focus stays')
-  t.equal(await visibility(), 'private', 'before the server has heard of it')
+  t.equal(await visibility(), 'private', 'before the server has received of it')
   await button('Make private').click()
   await button('Publish').click()
   let answers = 0
@@ -219,7 +219,7 @@ t.test('what is certain shows at once, and goes back when the server refuses', a
   const held = await hold('**/jam/votes')
   await choice.selectOption(game.id)
   await page.getByRole('status').getByText('Your votes are in').waitFor()
-  t.strictSame(await votes(), {}, 'said before the server has heard of it')
+  t.strictSame(await votes(), {}, 'said before the server has received of it')
   held()
   await arrives('a choice counts without a button', async () => (await votes()).fun === game.id)
   await host.patch('/api/jam', { votingOpen: false })

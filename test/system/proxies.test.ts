@@ -154,7 +154,7 @@ for (const [name, prepare] of Object.entries({ caddy, nginx })) {
       return game.evaluate(() => fetch('/auth/service/session').then((answer) => answer.json()))
     }
     t.match(await play(page), { signedIn: true, user: { name: 'Ada' } })
-    const heard = await page.evaluate(async () => {
+    const received = await page.evaluate(async () => {
       const from = '/__service/multiplayer.js'
       const { join } = await import(from)
       const one = await join('lobby')
@@ -163,7 +163,7 @@ for (const [name, prepare] of Object.entries({ caddy, nginx })) {
       one.send('hello', { over: location.protocol })
       return word
     })
-    t.same(heard, { over: 'https:' }, 'a room passes what its players say')
+    t.same(received, { over: 'https:' }, 'a room passes what its players say')
     t.same(
       complaints.filter((text) => !/favicon/.test(text)),
       [],

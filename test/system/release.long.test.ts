@@ -48,14 +48,14 @@ t.test('a release', async (t) => {
   const here = at(`gameyard-${version}-linux-${process.arch}`)
   if (process.platform !== 'linux') return
   t.match(String(execFileSync(here, ['--version'])), version)
-  // The stories whose platform is a process of its own, once more, told by what will be published.
-  for (const story of ['first-game', 'cluster.long', 'failures', 'proxies', 'lan-jam.long']) {
-    const file = join(import.meta.dirname, `${story}.test.ts`)
+  // The scenarios whose platform is a process of its own, run once more by the published binary.
+  for (const scenario of ['first-game', 'cluster.long', 'failures', 'proxies', 'lan-jam.long']) {
+    const file = join(import.meta.dirname, `${scenario}.test.ts`)
     await t.spawn(
       process.execPath,
       [file],
       { env: { ...process.env, GAMEYARD_BINARY: here } },
-      `${story}, from the binary`,
+      `${scenario}, from the binary`,
     )
   }
 })

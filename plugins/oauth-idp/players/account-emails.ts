@@ -27,7 +27,7 @@ interface AccountEmailsContext {
   siteName: string
 }
 
-/** Where the link of a letter leads. */
+/** Where the link of an email leads. */
 const PAGES = { 'sign-up': 'confirm', verify: 'verify-email', 'new-email': 'new-email' } as const
 
 const JOB = 'oauth-idp/letter'
@@ -46,8 +46,8 @@ export class AccountEmails {
     context.jobs.handle<AccountEmail>(JOB, (job) => this.#send(job), { maxAttempts: 8, backoffSeconds: 10 })
   }
 
-  enqueue(em: SqlEntityManager, letter: AccountEmail): Promise<void> {
-    return this.#context.jobs.enqueue(em, { name: JOB, payload: letter })
+  enqueue(em: SqlEntityManager, email: AccountEmail): Promise<void> {
+    return this.#context.jobs.enqueue(em, { name: JOB, payload: email })
   }
 
   async #send({ payload }: JobContext<AccountEmail>): Promise<void> {
@@ -61,21 +61,21 @@ export class AccountEmails {
     }
   }
 
-  #write(letter: AccountEmail): Promise<Message | null> {
-    if (letter.kind === 'reset') return this.#writeReset(letter)
-    if (letter.kind === 'address-changed') return this.#writeAddressChanged(letter)
-    return letter.kind === 'notice' ? this.#writeNotice(letter) : this.#writeConfirmation(letter)
+  #write(email: AccountEmail): Promise<Message | null> {
+    if (email.kind === 'reset') return this.#writeReset(email)
+    if (email.kind === 'address-changed') return this.#writeAddressChanged(email)
+    return email.kind === 'notice' ? this.#writeNotice(email) : this.#writeConfirmation(email)
   }
 
   async #writeNotice({
     playerId,
     subject,
-    ...letter
+    ...email
   }: Extract<AccountEmail, { kind: 'notice' }>): Promise<Message | null> {
     const player = await this.#context.players.find(playerId)
     const now = this.#context.portalUrl
-    const { portalUrl: then = now } = letter
-    const text = then === now ? letter.text : letter.text.replaceAll(then, now)
+    const { portalUrl: then = now } = email
+    const text = then === now ? email.text : email.text.replaceAll(then, now)
     return player?.email && !player.disabled ? { to: player.email, subject, text } : null
   }
 

@@ -37,7 +37,7 @@ async function turnOver(t: Test, driver: DatabaseDriver): Promise<void> {
   const second = await ring.current()
   t.notSame(second.key, first.key)
   t.notSame(second.key, keys.derive('test'), 'the secret alone does not tell the new one')
-  t.same(await elsewhere.find(second.id), second.key, 'a node that has not heard of it yet finds it at once')
+  t.same(await elsewhere.find(second.id), second.key, 'a node that was not told of it yet finds it at once')
   t.same(await elsewhere.current(), second)
   t.same(await ring.find(''), first.key, 'what the key before has sealed stays good')
   t.same((await one.ring('signing', 'test', HOUR_MS).current()).id, '', 'other groups keep theirs')

@@ -30,12 +30,12 @@ t.test('the redis bus', needsRedis, async (t) => {
 
   await t.test('installations with different prefixes share one server without meeting', async (t) => {
     const [one, two] = [await open(t, { keyPrefix: 'one:' }), await open(t, { keyPrefix: 'two:' })]
-    const heard: string[] = []
-    await two.subscribe('channel', (message) => void heard.push(message))
+    const received: string[] = []
+    await two.subscribe('channel', (message) => void received.push(message))
     await one.publish('channel', 'from one')
     await two.publish('channel', 'from two')
-    await until(() => heard.length > 0)
-    t.same(heard, ['from two'])
+    await until(() => received.length > 0)
+    t.same(received, ['from two'])
     await one.increment('key', 1000)
     t.equal((await two.increment('key', 1000)).count, 1)
   })
@@ -43,10 +43,10 @@ t.test('the redis bus', needsRedis, async (t) => {
   await t.test('after the server was restarted it hears its channels and counts again, within 5 s', async (t) => {
     const { log, lines } = captureLog()
     const [bus, other] = [await open(t, { log }), await open(t)]
-    const heard: string[] = []
-    await bus.subscribe('deploys', (message) => void heard.push(message))
+    const received: string[] = []
+    await bus.subscribe('deploys', (message) => void received.push(message))
     await other.publish('deploys', 'before')
-    await until(() => heard.length === 1)
+    await until(() => received.length === 1)
     await bus.increment('visits', 60_000)
 
     await server.stop()
@@ -67,13 +67,13 @@ t.test('the redis bus', needsRedis, async (t) => {
     await until(async () => !(await rejects(bus.ping())) && !(await rejects(other.ping())))
     t.ok(Date.now() - back < RECOVERY_MS, `recovered after ${Date.now() - back} ms`)
     await other.publish('deploys', 'after')
-    await until(() => heard.length === 2)
-    t.same(heard, ['before', 'after'], 'nothing that failed arrives late')
+    await until(() => received.length === 2)
+    t.same(received, ['before', 'after'], 'nothing that failed arrives late')
     t.equal((await bus.increment('visits', 60_000)).count, 1)
-    await bus.subscribe('more', (message) => void heard.push(message))
+    await bus.subscribe('more', (message) => void received.push(message))
     await other.publish('more', 'new channel')
-    await until(() => heard.length === 3)
-    t.same(heard.at(-1), 'new channel')
+    await until(() => received.length === 3)
+    t.same(received.at(-1), 'new channel')
 
     const outage = lines().filter(({ level }) => level === 'error')
     t.equal(outage.length, 2, 'the log has a line for each connection, not for each attempt')
@@ -99,8 +99,8 @@ t.test('the redis bus', needsRedis, async (t) => {
   await t.test('a connection that has gone silent for good is replaced', async (t) => {
     const { log, lines } = captureLog()
     const bus = await open(t, { log })
-    const heard: string[] = []
-    await bus.subscribe('silent', (message) => void heard.push(message))
+    const received: string[] = []
+    await bus.subscribe('silent', (message) => void received.push(message))
     server.freeze()
     // Pings stop being answered.
     await until(async () => lines().length > 1)
@@ -112,8 +112,8 @@ t.test('the redis bus', needsRedis, async (t) => {
     server.thaw()
     await until(async () => !(await rejects(bus.ping())))
     await bus.publish('silent', 'hello again')
-    await until(() => heard.length > 0)
-    t.same(heard, ['hello again'])
+    await until(() => received.length > 0)
+    t.same(received, ['hello again'])
   })
 
   await t.test('a counter that lost its expiry gets one instead of locking its key for ever', async (t) => {

@@ -14,9 +14,9 @@ async function withFiles(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-assets-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { assets, events } = platform.app
-  const heard: string[] = []
+  const received: string[] = []
   for (const name of ['asset.created', 'asset.changed', 'asset.deleted'] as const) {
-    events.on(name, ({ assetId }) => void heard.push(`${name} ${assetId}`))
+    events.on(name, ({ assetId }) => void received.push(`${name} ${assetId}`))
   }
   let files = 0
   const put = (bytes: Uint8Array | string, name = 'model.glb') => {
@@ -29,11 +29,11 @@ async function withFiles(t: Test) {
     for await (const { key } of platform.app.storage.list('assets/')) keys.push(key)
     return keys
   }
-  return { platform, assets, put, blobs, heard, owner: (await platform.signUp()).id }
+  return { platform, assets, put, blobs, received, owner: (await platform.signUp()).id }
 }
 
 t.test('a model is measured, stored as it is, and found by id and slug', async (t) => {
-  const { assets, put, owner, heard } = await withFiles(t)
+  const { assets, put, owner, received } = await withFiles(t)
   const bytes = await sheet(10)
   const fields = { title: 'Wavy Sheet', tags: ['cloth'], license: 'CC0-1.0', visibility: 'public' as const }
   const made = await assets.create(owner, fields, put(bytes, 'C:\\models\\my sheet.blend'))
@@ -49,7 +49,7 @@ t.test('a model is measured, stored as it is, and found by id and slug', async (
     variants: { source: { size: bytes.length, triangles: 200 } },
     source: { kind: 'upload' },
   })
-  t.same(heard[0], `asset.created ${made.id}`)
+  t.same(received[0], `asset.created ${made.id}`)
   t.match(await assets.find('wavy-sheet', null), { id: made.id })
   const opened = await assets.open(made.id, { variant: 'source' })
   t.match(opened, { size: bytes.length, variant: 'source' })
@@ -101,7 +101,7 @@ t.test('the output of a job becomes one asset, however often it is handed in', a
 })
 
 t.test('a thumbnail takes the place of the one before', async (t) => {
-  const { assets, put, owner, blobs, heard } = await withFiles(t)
+  const { assets, put, owner, blobs, received } = await withFiles(t)
   const { id } = await assets.create(owner, { title: 'Thing' }, put(await sheet(2)))
   const png = (shade: number) =>
     PNG.sync.write(Object.assign(new PNG({ width: 8, height: 8 }), { data: Buffer.alloc(256, shade) }))
@@ -113,7 +113,7 @@ t.test('a thumbnail takes the place of the one before', async (t) => {
   const keys = (await blobs()).join()
   t.match(keys, after ?? 'none')
   t.notMatch(keys, before ?? 'none')
-  t.ok(heard.includes(`asset.changed ${id}`))
+  t.ok(received.includes(`asset.changed ${id}`))
   await t.rejects(assets.setThumbnail(id, Buffer.from('<svg/>')), { code: 'asset_refused' })
 })
 

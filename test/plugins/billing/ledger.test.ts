@@ -34,7 +34,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('refunded' as const), purchase: nat(2), part: nat(100) }) },
 )
 /** Rounds, one after the other, of steps at once. */
-const story = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 })
+const history = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 })
 
 async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
   const { app, clock } = await startPlatform(t, { config: { payments: stripeConfig(), ...config } })
@@ -42,7 +42,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
   let players = 0
   let events = 0
 
-  const tell = async (story: Step[][]) => {
+  const replay = async (history: Step[][]) => {
     const playerId = `ply_${String(++players).padStart(26, '0')}`
     // A new process has the same database and nothing in its memory.
     let credits = new Credits(app, { signUpCredits: 100 }, HOLDER)
@@ -84,7 +84,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
       }
     }
 
-    for (const round of story) {
+    for (const round of history) {
       const results = await Promise.allSettled(round.map(take))
       for (const result of results)
         if (result.status === 'rejected' && !['insufficient_credits', 'conflict'].includes(result.reason.code))
@@ -140,13 +140,13 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
     }
   }
 
-  await fc.assert(fc.asyncProperty(story, tell), { numRuns: RUNS, interruptAfterTimeLimit: 120_000 })
-  t.pass(`${RUNS} stories of ${players} players`)
+  await fc.assert(fc.asyncProperty(history, replay), { numRuns: RUNS, interruptAfterTimeLimit: 120_000 })
+  t.pass(`${RUNS} histories of ${players} players`)
 }
 
-t.test('random stories on SQLite', (t) => prove(t, {}))
+t.test('random histories on SQLite', (t) => prove(t, {}))
 
-t.test('random stories on PostgreSQL', needsPostgres, async (t) => {
+t.test('random histories on PostgreSQL', needsPostgres, async (t) => {
   const database = { driver: 'postgres', url: await (await startPostgres()).database() }
   await prove(t, { database, secret: 'the same on every node, and long enough' })
 })

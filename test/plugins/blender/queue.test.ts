@@ -95,7 +95,7 @@ t.test('an owner runs two at once, and others pass by', async (t) => {
   t.equal((await claim()).job.ownerId, 'ply_a')
 })
 
-t.test('a lost worker costs a job one attempt, twice are the end; what it says late is not heard', async (t) => {
+t.test('a lost worker costs a job one attempt, twice are the end; what it says late is ignored', async (t) => {
   const { clock, queue, submit, claim, finish, statusOf, rowOf } = await open(t)
   const id = await submit('ply_a')
   const lost = await claim()

@@ -339,8 +339,8 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
   publish(dns, body.records)
   const domain = async () => (await program.get(path)).body.domains[0]
   const status = async () => (await platform.stranger.get('/', { host: 'play.example.com' })).status
-  /** A letter may come twice: a clock that leaps takes jobs from their workers. */
-  const letter = async (subject: string) => {
+  /** A mail may come twice: a clock that leaps takes jobs from their workers. */
+  const mailWith = async (subject: string) => {
     while (!smtp.inbox.some((sent) => sent.subject === subject)) await new Promise((resolve) => setTimeout(resolve, 50))
     smtp.inbox.length = 0
     return subject
@@ -353,7 +353,7 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
   await pass(0)
   t.match(await domain(), { state: 'verified', proof: 'found' }, 'found without being asked')
   t.equal(await status(), 200)
-  t.ok(await letter('play.example.com leads to Pong now'))
+  t.ok(await mailWith('play.example.com leads to Pong now'))
 
   dns.break(true)
   await pass(2 * DAY_MS)
@@ -365,7 +365,7 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
   t.equal(new Date((await domain()).offAt).getTime(), clock.now().getTime() + 7 * DAY_MS)
   t.equal(await status(), 200, 'it stays for now')
   await pass(DAY_MS)
-  t.ok(await letter('play.example.com is about to stop leading to Pong'))
+  t.ok(await mailWith('play.example.com is about to stop leading to Pong'))
 
   publish(dns, body.records)
   await pass(DAY_MS)
@@ -381,7 +381,7 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
     200,
     'the slug leads nowhere else',
   )
-  t.ok(await letter('play.example.com does not lead to Pong any more'))
+  t.ok(await mailWith('play.example.com does not lead to Pong any more'))
 
   publish(dns, body.records)
   await pass(DAY_MS)

@@ -133,7 +133,7 @@ async function playsSignedIn(t: Test, { owner, publish, browserOf }: World) {
 /** What a game asks before it can be known who plays waits for that, by whichever way it asks. */
 async function asksAtOnce(t: Test, { owner, publish, browserOf }: World) {
   const early = `<!doctype html><html lang="en"><head><title>Early</title><script>
-    const heard = (socket) => new Promise((resolve) => {
+    const received = (socket) => new Promise((resolve) => {
       const said = []
       socket.onopen = () => said.push('open', socket.readyState === WebSocket.OPEN)
       socket.onmessage = ({ data }) => {
@@ -156,11 +156,11 @@ async function asksAtOnce(t: Test, { owner, publish, browserOf }: World) {
     }
     const socket = new WebSocket('/mp/rooms/early')
     window.kinds = [socket instanceof WebSocket, socket.readyState, socket.url.replace(/^ws/, 'http')]
-    window.early = heard(socket)
+    window.early = received(socket)
     const given = new WebSocket('/mp/rooms/given-up')
     given.close()
-    window.givenUp = heard(given)
-    window.other = heard(new (class extends WebSocket {})(location.origin.replace('http', 'ws') + '/nowhere'))
+    window.givenUp = received(given)
+    window.other = received(new (class extends WebSocket {})(location.origin.replace('http', 'ws') + '/nowhere'))
     window.asked = answered(xhr())
     const broken = xhr()
     window.broken = answered(broken)

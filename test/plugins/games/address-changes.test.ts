@@ -9,13 +9,13 @@ t.test('a game moves to another address; the old one leads there for 90 days', a
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player, { title: 'Pong' })
-  const heard: object[] = []
-  app.events.on('game.changed', (event) => void heard.push(event))
+  const received: object[] = []
+  app.events.on('game.changed', (event) => void received.push(event))
   t.match(await app.games.bySlug('pong'), { id: game.id })
 
   const moved = await program.patch('/api/games/pong', { slug: 'ping' })
   t.match(moved, { status: 200, body: { id: game.id, slug: 'ping', url: 'http://ping.localhost:8080' } })
-  t.match(heard.at(-1), { gameId: game.id, slug: 'ping', previousSlug: 'pong' })
+  t.match(received.at(-1), { gameId: game.id, slug: 'ping', previousSlug: 'pong' })
   t.equal(await app.games.bySlug('pong'), null)
   t.match(await app.games.bySlug('ping'), { id: game.id })
   t.match(await app.games.movedFrom('pong'), { id: game.id, slug: 'ping' })

@@ -99,7 +99,7 @@ t.test('nobody signs in to it, and its rooms end', async (t) => {
   t.ok(Date.now() - began < 1000, 'within a second')
   const refused = new RoomSocket(t, platform, '/mp/rooms/lobby', headersOf(player, host))
   await t.rejects(refused.closed, { message: /451/ })
-  t.same(refused.heard, [])
+  t.same(refused.received, [])
   const answer = await player.get(authorize.pathname + authorize.search)
   const back = new URL(answer.headers.location as string).searchParams
   t.equal(back.get('error'), 'access_denied')

@@ -39,24 +39,24 @@ t.test('the name is answered with the address, and taken back at the end', async
   const port = await freePort()
   const mdns = neighbour(t, port)
   await once(mdns, 'ready')
-  const heard: { name: string; data: unknown; ttl: number | undefined }[] = []
+  const received: { name: string; data: unknown; ttl: number | undefined }[] = []
   mdns.on('response', ({ answers = [] }) => {
     for (const answer of answers)
-      if (answer.type === 'A') heard.push({ name: answer.name, data: answer.data, ttl: answer.ttl })
+      if (answer.type === 'A') received.push({ name: answer.name, data: answer.data, ttl: answer.ttl })
   })
   const { log, lines } = listening()
   const announcer = await Announcer.open({ name: 'yard', address, log, port })
-  await until(() => heard.length > 0)
-  heard.length = 0
+  await until(() => received.length > 0)
+  received.length = 0
   mdns.query([{ name: 'other.local', type: 'A' }])
   mdns.query([{ name: 'Yard.local', type: 'A' }])
-  await until(() => heard.length > 0)
-  t.match(heard, [{ name: 'yard.local', data: address, ttl: 120 }])
+  await until(() => received.length > 0)
+  t.match(received, [{ name: 'yard.local', data: address, ttl: 120 }])
   mdns.respond([{ name: 'yard.local', type: 'A', ttl: 120, data: '127.0.0.9' }])
   await until(() => lines.length > 0)
   t.match(lines, [/another machine, 127.0.0.9, answers to yard.local too; choose another name with lan.name/])
   await announcer.close()
-  await until(() => heard.at(-1)?.ttl === 0)
+  await until(() => received.at(-1)?.ttl === 0)
   t.pass('goodbye')
 })
 

@@ -53,8 +53,8 @@ class Player {
   host = ''
   version = 0
   state: Record<string, unknown> = {}
-  /** Data of the messages heard, in order. */
-  readonly heard: unknown[] = []
+  /** Data of the messages received, in order. */
+  readonly received: unknown[] = []
   /** When the last welcome came. */
   welcomedAt = 0
   /** A message of the room was missed, and everything begun anew. */
@@ -101,7 +101,7 @@ class Player {
     }
   }
 
-  /** Loses the network. @returns brings it back; tells how many frames it had heard */
+  /** Loses the network. @returns brings it back; tells how many frames it had received */
   lose(): { comeBack: () => void; frames: number } {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#absence = promise
@@ -126,7 +126,7 @@ class Player {
       this.host = frame.room.host
       this.state = frame.state
       this.version = frame.version
-    } else if (frame.t === 'msg') this.heard.push(frame.data)
+    } else if (frame.t === 'msg') this.received.push(frame.data)
     else if (frame.t === 'host') this.host = frame.id
     else if (frame.t === 'state') {
       Object.assign(this.state, frame.set)
@@ -191,8 +191,8 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
       players[round % 4]?.say({ t: 'state', set: { round } })
       await sleep(Math.random() * 8)
     }
-    await until('everyone heard everything', () => players.every(({ heard }) => heard.length === 100))
-    for (const player of players.slice(1)) t.same(player.heard, players[0]?.heard, 'in the same order')
+    await until('everyone received everything', () => players.every(({ received }) => received.length === 100))
+    for (const player of players.slice(1)) t.same(player.received, players[0]?.received, 'in the same order')
     await until('everyone is at version 25', () => players.every(({ version }) => version === 25))
     t.same(new Set(players.map(({ host }) => host)), new Set([players[0]?.you]))
     for (const node of nodes) {
@@ -233,17 +233,17 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
       t.ok((player.state.last as number) >= acknowledged.last)
       t.equal(player.anew, 1, 'and is told that something may be missed')
     }
-    // By then the new owner has said as much as the old one had: what was lost in between must not be taken for heard.
+    // By then the new owner has said as much as the old one had: what was lost in between must not count as received.
     const { version } = bob
     await until('it goes on', () => [ada, bob, eve].every((player) => player.version > version + frames), 30_000)
     comeBack()
     await until('the fourth is back', () => dan.version > version + frames)
     t.equal(dan.anew, 1, 'whoever was away during the move begins anew')
     clearInterval(load)
-    ada.heard.length = bob.heard.length = 0
+    ada.received.length = bob.received.length = 0
     for (let data = 0; data < 20; data++) eve.say({ t: 'send', type: 'n', data })
-    await until('they hear each other', () => [ada, bob, dan].every(({ heard }) => heard.includes(19)))
-    for (const { heard } of [ada, bob, dan]) t.same(heard.slice(-20), [...Array(20).keys()])
+    await until('they hear each other', () => [ada, bob, dan].every(({ received }) => received.includes(19)))
+    for (const { received } of [ada, bob, dan]) t.same(received.slice(-20), [...Array(20).keys()])
     t.same(dan.state, bob.state)
   })
 
@@ -278,7 +278,7 @@ t.test('a Redis that is away for a moment, and has forgotten everything, costs n
   await redis.stop()
   one.say({ t: 'state', set: { score: 2 } })
   await sleep(500)
-  t.equal(two.heard.filter(({ t: type }) => type === 'state').length, 0, 'what is not safe is not said')
+  t.equal(two.received.filter(({ t: type }) => type === 'state').length, 0, 'what is not safe is not said')
   await redis.start()
   t.match(await two.next('state'), { set: { score: 2 }, version: 2 })
   t.match((await open().enter()).state, { score: 2 })

@@ -109,7 +109,7 @@ t.test('what hostile clients send ends as the contract says', async (t) => {
       const ended = await client.closed
       if (round === 0) t.equal(ended, code, name)
     }
-    witness.heard.length = 0
+    witness.received.length = 0
     held.push(await heldBytes())
   }
   const [first = 0, last = 0] = [held[1], held.at(-1)]

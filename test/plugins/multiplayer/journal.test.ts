@@ -24,12 +24,12 @@ t.test('a journal repeats the last frames of each player, as a list of all that 
         journal.add(frame, entry)
         all.push({ frame, ...entry })
         for (const player of members) {
-          const heard = (of: typeof all) =>
+          const received = (of: typeof all) =>
             of.filter(({ only, except }) => (only ? only === player : except !== player)).map(({ frame }) => frame)
-          const everything = heard(all)
+          const everything = received(all)
           const kept = howMany(journal, player, everything)
           // What fits however the ring is cut: of so many frames, half the bytes.
-          const sure = heard(newest(all, most.frames, most.bytes / 2)).length
+          const sure = received(newest(all, most.frames, most.bytes / 2)).length
           if (kept < sure) throw new Error(`${kept} of ${sure} frames are kept.`)
           if (journal.lastFor(player, kept + 1) !== null) throw new Error('There is one more.')
         }

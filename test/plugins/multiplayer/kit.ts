@@ -26,14 +26,14 @@ export function headersOf(player: PlayerClient, host: string): Record<string, st
 export class RoomSocket {
   readonly socket: WebSocket
   // biome-ignore lint/suspicious/noExplicitAny: frames of any type
-  readonly heard: any[] = []
+  readonly received: any[] = []
   readonly closed: Promise<number>
 
   constructor(t: Test, platform: Platform, path: string, headers: Record<string, string>, options: ClientOptions = {}) {
     const { port } = platform.app.server.address() as { port: number }
     this.socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers, ...options })
     this.socket.on('message', (data: Buffer, isBinary) =>
-      this.heard.push(isBinary ? { t: 'binary', data } : JSON.parse(data.toString())),
+      this.received.push(isBinary ? { t: 'binary', data } : JSON.parse(data.toString())),
     )
     this.socket.on('error', () => {})
     this.closed = once(this.socket, 'close').then(([code]) => code as number)
@@ -47,8 +47,8 @@ export class RoomSocket {
   /** Waits for the next frame of a type, or the one that is there already. */
   async next(type: string) {
     for (;;) {
-      const at = this.heard.findIndex((frame) => frame.t === type)
-      if (at !== -1) return this.heard.splice(at, 1)[0]
+      const at = this.received.findIndex((frame) => frame.t === type)
+      if (at !== -1) return this.received.splice(at, 1)[0]
       await once(this.socket, 'message', { signal: AbortSignal.timeout(20_000) })
     }
   }

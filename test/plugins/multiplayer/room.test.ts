@@ -18,7 +18,7 @@ const LIMITS: RoomLimits = {
 }
 
 /** What a client hears over one connection. The room hands over before anyone listens. */
-class Ear implements Link {
+class RecordingLink implements Link {
   /** What was handed over so far. */
   // biome-ignore lint/suspicious/noExplicitAny: frames of any type
   readonly arrived: any[] = []
@@ -39,14 +39,14 @@ class Ear implements Link {
     this.closed = code
   }
 
-  get heard() {
+  get received() {
     this.#room().seal()?.deliver()
     return this.arrived
   }
 
-  /** What has been heard since the last time. */
+  /** What has been received since the last time. */
   take() {
-    return this.heard.splice(0)
+    return this.received.splice(0)
   }
 }
 
@@ -60,20 +60,20 @@ function makeRoom(limits: Partial<RoomLimits> = {}, tokenName = 'token') {
     wake: () => {},
     durable: true,
   })
-  const newEar = () => new Ear(() => room)
+  const newConnection = () => new RecordingLink(() => room)
   const enter = (sub: string) => {
-    const ear = newEar()
-    const member = room.join({ sub, name: sub.toUpperCase(), imageUrl: null, guest: false }, ear)
+    const connection = newConnection()
+    const member = room.join({ sub, name: sub.toUpperCase(), imageUrl: null, guest: false }, connection)
     const say = (message: unknown) => room.receive(member, JSON.stringify(message))
-    return { ear, member, say }
+    return { connection, member, say }
   }
-  return { room, clock, enter, newEar }
+  return { room, clock, enter, newConnection }
 }
 
 t.test('who comes in is welcomed, and the others hear of it', async (t) => {
   const { enter, clock } = makeRoom()
   const ada = enter('ada')
-  t.match(ada.ear.take(), [
+  t.match(ada.connection.take(), [
     {
       t: 'welcome',
       v: 1,
@@ -90,85 +90,86 @@ t.test('who comes in is welcomed, and the others hear of it', async (t) => {
   ada.say({ t: 'state', set: { score: 3, __proto__: 1 } })
   ada.say({ t: 'presence', data: { colour: 'red' } })
   const bob = enter('bob')
-  t.match(bob.ear.take()[0], {
+  t.match(bob.connection.take()[0], {
     you: 'p2',
     room: { host: 'p1' },
     players: [{ id: 'p1', data: { colour: 'red' } }, { id: 'p2' }],
     state: { score: 3 },
     version: 1,
   })
-  t.match(ada.ear.take().at(-1), { t: 'join', player: { id: 'p2', index: 1, sub: 'bob' } })
+  t.match(ada.connection.take().at(-1), { t: 'join', player: { id: 'p2', index: 1, sub: 'bob' } })
 })
 
 t.test('messages reach whom they are for', async (t) => {
   const { enter } = makeRoom()
   const [ada, bob, eve] = [enter('ada'), enter('bob'), enter('eve')]
-  const heard = () => [ada, bob, eve].map(({ ear }) => ear.take().map(({ data, from }) => [data, from]))
-  heard()
+  const received = () =>
+    [ada, bob, eve].map(({ connection }) => connection.take().map(({ data, from }) => [data, from]))
+  received()
   bob.say({ t: 'send', type: 'x', data: 1 })
-  t.same(heard(), [[[1, 'p2']], [], [[1, 'p2']]], 'everyone else')
+  t.same(received(), [[[1, 'p2']], [], [[1, 'p2']]], 'everyone else')
   bob.say({ t: 'send', type: 'x', data: 2, to: 'all' })
-  t.same(heard(), [[[2, 'p2']], [[2, 'p2']], [[2, 'p2']]])
+  t.same(received(), [[[2, 'p2']], [[2, 'p2']], [[2, 'p2']]])
   bob.say({ t: 'send', type: 'x', data: 3, to: 'host' })
-  t.same(heard(), [[[3, 'p2']], [], []])
+  t.same(received(), [[[3, 'p2']], [], []])
   bob.say({ t: 'send', type: 'x', data: 4, to: ['p3', 'p3', 'p9'] })
-  t.same(heard(), [[], [], [[4, 'p2']]], 'each once, strangers ignored')
+  t.same(received(), [[], [], [[4, 'p2']]], 'each once, strangers ignored')
 })
 
 t.test('bytes are passed on with the sender’s index', async (t) => {
   const { room, enter } = makeRoom()
   const [ada, bob] = [enter('ada'), enter('bob')]
-  ada.ear.take()
-  bob.ear.take()
+  ada.connection.take()
+  bob.connection.take()
   room.receiveBinary(bob.member, Buffer.from('abc'))
-  t.same(ada.ear.take(), [{ t: 'binary', index: 1, bytes: 'abc' }])
-  t.same(bob.ear.take(), [])
+  t.same(ada.connection.take(), [{ t: 'binary', index: 1, bytes: 'abc' }])
+  t.same(bob.connection.take(), [])
 })
 
 t.test('the shared state has versions, and compares before it sets', async (t) => {
   const { enter } = makeRoom()
   const [ada, bob] = [enter('ada'), enter('bob')]
-  ada.ear.take()
-  bob.ear.take()
+  ada.connection.take()
+  bob.connection.take()
   ada.say({ t: 'state', set: { a: 1, b: 2 }, if: 0 })
   const written = [{ t: 'state', from: 'p1', set: { a: 1, b: 2 }, del: [], version: 1 }]
-  t.same(ada.ear.take(), written, 'the writer hears it too')
-  t.same(bob.ear.take(), written)
+  t.same(ada.connection.take(), written, 'the writer hears it too')
+  t.same(bob.connection.take(), written)
   bob.say({ t: 'state', set: { a: 9 }, if: 0 })
-  t.match(bob.ear.take(), [{ t: 'error', code: 'conflict', version: 1 }])
-  t.same(ada.ear.take(), [])
+  t.match(bob.connection.take(), [{ t: 'error', code: 'conflict', version: 1 }])
+  t.same(ada.connection.take(), [])
   bob.say({ t: 'state', del: ['a', 'nothing'], if: 1 })
-  t.match(ada.ear.take(), [{ set: {}, del: ['a', 'nothing'], version: 2 }])
+  t.match(ada.connection.take(), [{ set: {}, del: ['a', 'nothing'], version: 2 }])
   bob.say(JSON.parse('{ "t": "state", "set": { "__proto__": { "x": 1 }, "constructor": 2 } }'))
-  t.match(enter('eve').ear.heard[0].state, { b: 2, constructor: 2 })
-  t.same(Object.keys(enter('dan').ear.heard[0].state), ['b', '__proto__', 'constructor'])
+  t.match(enter('eve').connection.received[0].state, { b: 2, constructor: 2 })
+  t.same(Object.keys(enter('dan').connection.received[0].state), ['b', '__proto__', 'constructor'])
 })
 
 t.test('a state that would grow too large is refused whole', async (t) => {
   const { enter } = makeRoom()
   const ada = enter('ada')
   ada.say({ t: 'state', set: { a: 'x'.repeat(900) } })
-  ada.ear.take()
+  ada.connection.take()
   ada.say({ t: 'state', set: { b: 'y'.repeat(100) } })
-  t.match(ada.ear.take(), [{ t: 'error', code: 'state_too_large', version: 1 }])
+  t.match(ada.connection.take(), [{ t: 'error', code: 'state_too_large', version: 1 }])
   ada.say({ t: 'state', set: { b: 'y'.repeat(100) }, del: ['a'] })
-  t.match(ada.ear.take(), [{ t: 'state', version: 2 }])
+  t.match(ada.connection.take(), [{ t: 'state', version: 2 }])
   ada.say({ t: 'presence', data: 'x'.repeat(300) })
-  t.match(ada.ear.take(), [{ t: 'error', code: 'presence_too_large' }])
+  t.match(ada.connection.take(), [{ t: 'error', code: 'presence_too_large' }])
 })
 
 t.test('the earliest player is host, then the next', async (t) => {
   const { room, enter } = makeRoom()
   const [ada, bob, eve] = [enter('ada'), enter('bob'), enter('eve')]
-  bob.ear.take()
-  room.leave(ada.member, ada.ear, 'left')
-  t.match(bob.ear.take(), [
+  bob.connection.take()
+  room.leave(ada.member, ada.connection, 'left')
+  t.match(bob.connection.take(), [
     { t: 'leave', id: 'p1', reason: 'left' },
     { t: 'host', id: 'p2' },
   ])
-  room.drop(eve.member, eve.ear)
+  room.drop(eve.member, eve.connection)
   const dan = enter('dan')
-  room.leave(bob.member, bob.ear, 'left')
+  room.leave(bob.member, bob.connection, 'left')
   t.equal(room.host, dan.member.id, 'one who is away does not become host while another is there')
   t.equal(dan.member.index, 0, 'and a free index is taken again')
 })
@@ -181,41 +182,41 @@ t.test('the host kicks, locks and hands over; nobody else does', async (t) => {
     { t: 'lock', locked: true },
     { t: 'host', id: 'p2' },
   ]) {
-    bob.ear.take()
+    bob.connection.take()
     bob.say(message)
-    t.match(bob.ear.take(), [{ t: 'error', code: 'not_host' }])
+    t.match(bob.connection.take(), [{ t: 'error', code: 'not_host' }])
   }
   ada.say({ t: 'lock', locked: true })
   t.equal(room.refusal({ sub: 'dan' }), 'locked')
   ada.say({ t: 'lock', locked: false })
-  ada.ear.take()
+  ada.connection.take()
   ada.say({ t: 'kick', id: 'p2' })
-  t.match(bob.ear.take(), [{ t: 'leave', id: 'p2', reason: 'kicked' }])
-  t.equal(bob.ear.closed, 4001)
-  t.match(ada.ear.take(), [{ t: 'leave', id: 'p2', reason: 'kicked' }])
+  t.match(bob.connection.take(), [{ t: 'leave', id: 'p2', reason: 'kicked' }])
+  t.equal(bob.connection.closed, 4001)
+  t.match(ada.connection.take(), [{ t: 'leave', id: 'p2', reason: 'kicked' }])
   t.equal(room.refusal({ sub: 'bob' }), 'kicked', 'and stays out')
   ada.say({ t: 'host', id: 'p3' })
-  t.match(eve.ear.take().at(-1), { t: 'host', id: 'p3' })
+  t.match(eve.connection.take().at(-1), { t: 'host', id: 'p3' })
   ada.say({ t: 'kick', id: 'p9' })
-  t.match(ada.ear.take().at(-1), { t: 'error', code: 'not_host' })
+  t.match(ada.connection.take().at(-1), { t: 'error', code: 'not_host' })
   eve.say({ t: 'kick', id: 'p9' })
-  t.match(eve.ear.take().at(-1), { t: 'error', code: 'no_such_player' })
+  t.match(eve.connection.take().at(-1), { t: 'error', code: 'no_such_player' })
 })
 
 t.test('a full room takes nobody, also while somebody is away', async (t) => {
   const { room, enter } = makeRoom({ players: 2 })
   const ada = enter('ada')
   enter('bob')
-  room.drop(ada.member, ada.ear)
+  room.drop(ada.member, ada.connection)
   t.equal(room.refusal({ sub: 'eve' }), 'full')
 })
 
 t.test('a client that comes back in time has missed nothing', async (t) => {
-  const { room, clock, enter, newEar } = makeRoom()
+  const { room, clock, enter, newConnection } = makeRoom()
   const [ada, bob] = [enter('ada'), enter('bob')]
-  bob.ear.take()
-  room.drop(ada.member, ada.ear)
-  t.match(bob.ear.take(), [{ t: 'away', id: 'p1' }])
+  bob.connection.take()
+  room.drop(ada.member, ada.connection)
+  t.match(bob.connection.take(), [{ t: 'away', id: 'p1' }])
   t.equal(room.host, 'p1', 'and is host all along')
   bob.say({ t: 'send', type: 'x', data: 1 })
   bob.say({ t: 'state', set: { a: 1 } })
@@ -223,46 +224,46 @@ t.test('a client that comes back in time has missed nothing', async (t) => {
   room.sweep()
   t.equal(room.resumable('token1', { sub: 'bob', guest: false }), null, 'a token is of one account')
   t.equal(room.resumable('token9', { sub: 'ada', guest: false }), null)
-  const again = newEar()
+  const again = newConnection()
   room.resume(room.resumable('token1', { sub: 'ada', guest: false }) as Member, again, null)
   t.match(again.take(), [
     { t: 'welcome', you: 'p1', replay: 2, version: 1 },
     { t: 'msg', data: 1 },
     { t: 'state', version: 1 },
   ])
-  t.match(bob.ear.take().at(-1), { t: 'back', id: 'p1' })
-  room.drop(ada.member, ada.ear)
+  t.match(bob.connection.take().at(-1), { t: 'back', id: 'p1' })
+  room.drop(ada.member, ada.connection)
   bob.say({ t: 'send', type: 'x', data: 2 })
   t.match(again.take(), [{ t: 'msg', data: 2 }], 'the old socket’s end means nothing any more')
 })
 
 t.test('a client that says what it has had gets exactly the rest', async (t) => {
-  const { room, enter, newEar } = makeRoom()
+  const { room, enter, newConnection } = makeRoom()
   const [ada, bob] = [enter('ada'), enter('bob')]
   for (let data = 1; data <= 5; data++) bob.say({ t: 'send', type: 'x', data })
   // Heard: join of bob (1), messages 1 to 5 (2 to 6). Of these, the first three arrived.
-  const again = newEar()
+  const again = newConnection()
   room.resume(ada.member, again, 3)
   t.same(
     again.take().map(({ t: type, data }) => data ?? type),
     ['welcome', 3, 4, 5],
   )
-  t.equal(ada.ear.closed, 4002, 'the socket it left behind is closed')
+  t.equal(ada.connection.closed, 4002, 'the socket it left behind is closed')
 })
 
 t.test('who missed too much begins anew', async (t) => {
-  const { room, clock, enter, newEar } = makeRoom({ replayFrames: 3 })
+  const { room, clock, enter, newConnection } = makeRoom({ replayFrames: 3 })
   const [ada, bob] = [enter('ada'), enter('bob')]
-  room.drop(ada.member, ada.ear)
+  room.drop(ada.member, ada.connection)
   for (let data = 1; data <= 4; data++) bob.say({ t: 'state', set: { data } })
-  const again = newEar()
+  const again = newConnection()
   room.resume(ada.member, again, null)
   t.match(again.take(), [{ t: 'welcome', you: 'p1', replay: null, state: { data: 4 }, version: 4 }])
   room.drop(ada.member, again)
-  bob.ear.take()
+  bob.connection.take()
   clock.advance(30_000)
   room.sweep()
-  t.match(bob.ear.take(), [
+  t.match(bob.connection.take(), [
     { t: 'leave', id: 'p1', reason: 'timeout' },
     { t: 'host', id: 'p2' },
   ])
@@ -277,20 +278,20 @@ t.test('who talks too much is told, and sent away for good', async (t) => {
     clock.advance(1000)
   }
   for (let count = 0; count < 120; count++) bob.say({ t: 'ping', id: 1 })
-  t.equal(bob.ear.closed, null, '60 a second, and 120 at once')
-  ada.ear.take()
+  t.equal(bob.connection.closed, null, '60 a second, and 120 at once')
+  ada.connection.take()
   bob.say({ t: 'send', type: 'x' })
-  t.match(bob.ear.take().at(-1), { t: 'error', code: 'rate_limited' }, 'the reason comes before the end')
-  t.equal(bob.ear.closed, 1008)
-  t.match(ada.ear.take(), [{ t: 'leave', id: 'p2', reason: 'closed' }])
+  t.match(bob.connection.take().at(-1), { t: 'error', code: 'rate_limited' }, 'the reason comes before the end')
+  t.equal(bob.connection.closed, 1008)
+  t.match(ada.connection.take(), [{ t: 'leave', id: 'p2', reason: 'closed' }])
   room.receive(bob.member, '{"t":"ping"}')
-  t.same(bob.ear.take(), [])
+  t.same(bob.connection.take(), [])
 })
 
 t.test('what is no message of the protocol is answered with an error', async (t) => {
   const { enter, room } = makeRoom()
   const ada = enter('ada')
-  ada.ear.take()
+  ada.connection.take()
   const nonsense = [
     '',
     '{',
@@ -317,10 +318,10 @@ t.test('what is no message of the protocol is answered with an error', async (t)
   ]
   for (const text of [...nonsense, ...wrong, ...more, `{"t":"state","set":{"${'k'.repeat(129)}":1}}`]) {
     room.receive(ada.member, text)
-    t.match(ada.ear.take(), [{ t: 'error', code: 'invalid_message' }], text.slice(0, 60))
+    t.match(ada.connection.take(), [{ t: 'error', code: 'invalid_message' }], text.slice(0, 60))
   }
   room.receive(ada.member, `{"t":"send","to":"all","type":"deep","data":${'['.repeat(8000)}${']'.repeat(8000)}}`)
-  t.match(ada.ear.take(), [{ t: 'msg', type: 'deep' }])
+  t.match(ada.connection.take(), [{ t: 'msg', type: 'deep' }])
 })
 
 t.test('any interleaving: one order for all, one host, growing versions, silence after leaving', async (t) => {
@@ -352,19 +353,19 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
   )
   /** A client as the published one works: it follows the room, counts frames, resumes, starts over when told to. */
   class Follower {
-    ear!: Ear
+    connection!: RecordingLink
     member!: Member
     sequence = 0
     connected = true
     gone = false
     host = ''
     version = 0
-    /** Numbers of the messages to everyone, in the order heard; cut where it had to begin anew. */
+    /** Numbers of the messages to everyone, in the order received; cut where it had to begin anew. */
     readonly orders: number[][] = [[]]
     players = new Set<string>()
 
     hear() {
-      for (const frame of this.ear.arrived.splice(0)) {
+      for (const frame of this.connection.arrived.splice(0)) {
         if (!['welcome', 'error', 'pong'].includes(frame.t)) this.sequence++
         if (frame.t === 'welcome') {
           this.sequence = frame.sequence
@@ -388,7 +389,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
 
   const play = (script: Step[]) => {
     const limits = { replayFrames: 6, messageBurst: 1000 }
-    let { room, clock, enter, newEar } = makeRoom(limits)
+    let { room, clock, enter, newConnection } = makeRoom(limits)
     const kept = [room.snapshot()]
     const followers: Follower[] = []
     let sent = 0
@@ -396,7 +397,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
     let moves = 0
     for (const { do: action, who, to, handOver } of script) {
       const follower = followers[who % Math.max(1, followers.length)]
-      const { member, ear } = follower ?? {}
+      const { member, connection } = follower ?? {}
       if (action === 'join' && room.refusal({ sub: `s${followers.length}` }) === null) {
         const next = new Follower()
         Object.assign(next, enter(`s${followers.length}`))
@@ -407,7 +408,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
       } else if (action === 'move') {
         // The node dies with all that it had not handed over; another begins with what was kept.
         const snapshot = snapshotFrom(kept)
-        ;({ room, clock, enter, newEar } = makeRoom(limits, `token${++moves}-`))
+        ;({ room, clock, enter, newConnection } = makeRoom(limits, `token${++moves}-`))
         room.restore(snapshot)
         kept.splice(0, kept.length, room.snapshot())
         writes = snapshot.version
@@ -419,23 +420,23 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
           if (found && one.host !== '') one.member = found
           else one.gone = true
         }
-      } else if (follower && member && ear && !follower.gone) {
+      } else if (follower && member && connection && !follower.gone) {
         if (action === 'resume' && !follower.connected) {
           if (room.resumable(member.resumeToken, member.account) === member) {
-            follower.ear = newEar()
+            follower.connection = newConnection()
             follower.connected = true
-            room.resume(member, follower.ear, follower.sequence)
+            room.resume(member, follower.connection, follower.sequence)
           } else follower.gone = true
         } else if (follower.connected) {
           // Who is being sent away has a last word coming.
-          const isLeaving = action === 'leave' && member.link === ear
-          if (isLeaving) room.leave(member, ear, 'left')
+          const isLeaving = action === 'leave' && member.link === connection
+          if (isLeaving) room.leave(member, connection, 'left')
           // The last frames before a loss may never arrive.
           if (action === 'drop') {
-            if (to % 2) ear.arrived.splice(-1)
+            if (to % 2) connection.arrived.splice(-1)
             follower.hear()
             follower.connected = false
-            room.drop(member, ear)
+            room.drop(member, connection)
             // Whoever was never welcomed knows no way back.
             if (follower.host === '') follower.gone = true
           }
@@ -453,7 +454,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
           if (isLeaving) {
             follower.hear()
             follower.gone = true
-            ear.closed = 1000 // from here on the ear throws
+            connection.closed = 1000 // from here on the connection throws
           }
         }
       }
@@ -462,7 +463,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
       room.seal()?.deliver()
       for (const one of followers) {
         if (one.connected) one.hear()
-        if (one.ear.closed !== null) one.gone = true
+        if (one.connection.closed !== null) one.gone = true
       }
       const live = followers.filter((one) => !one.gone && one.connected)
       for (const one of live) {
@@ -485,7 +486,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
     if (essence(JSON.parse(successor.snapshot())) !== essence(JSON.parse(room.snapshot()))) {
       throw new Error('The successor has another room.')
     }
-    // What one heard without a break has no gap and no double: numbers that follow one another.
+    // What one received without a break has no gap and no double: numbers that follow one another.
     for (const { orders } of followers) {
       for (const order of orders) {
         order.forEach((number, index) => {

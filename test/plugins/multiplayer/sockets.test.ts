@@ -127,7 +127,7 @@ t.test('limits close with their codes', async (t) => {
   await fast.enter()
   for (let count = 0; count < 130; count++) fast.say({ t: 'ping', id: count })
   t.equal(await fast.closed, 1008)
-  t.ok(fast.heard.some((frame) => frame.t === 'error' && frame.code === 'rate_limited'))
+  t.ok(fast.received.some((frame) => frame.t === 'error' && frame.code === 'rate_limited'))
   t.match(await watcher.next('leave'), { reason: 'closed' })
 
   const pings = open(ada)
@@ -157,7 +157,7 @@ t.test('a slow reader is let go with 1013, and does not hold memory', async (t) 
   const fast = open(bob)
   await fast.enter()
   const bytes = Buffer.alloc(16 * 1024)
-  for (let round = 0; round < 40 && !fast.heard.some((frame) => frame.t === 'away'); round++) {
+  for (let round = 0; round < 40 && !fast.received.some((frame) => frame.t === 'away'); round++) {
     for (let count = 0; count < 50; count++) fast.socket.send(bytes)
     fast.say({ t: 'ping', id: round })
     await fast.next('pong')
@@ -330,12 +330,12 @@ t.test('a busy room collects what it says, and nothing is lost or changes its or
     socket.say({ t: 'ping', id: 1 })
     await socket.next('pong')
   }
-  const heard = listener.heard.filter(({ t: type }) => type === 'msg' || type === 'binary')
-  t.equal(heard.length, 500)
+  const received = listener.received.filter(({ t: type }) => type === 'msg' || type === 'binary')
+  t.equal(received.length, 500)
   t.ok(chunks < 300, `500 messages came in ${chunks} pieces`)
   for (let from = 0; from < 5; from++) {
-    const rounds = heard.map((frame) => frame.data[frame.data.length === 4 ? 3 : 1])
-    const own = rounds.filter((_, index) => heard[index].data.at(heard[index].data.length === 4 ? 2 : 0) === from)
+    const rounds = received.map((frame) => frame.data[frame.data.length === 4 ? 3 : 1])
+    const own = rounds.filter((_, index) => received[index].data.at(received[index].data.length === 4 ? 2 : 0) === from)
     t.same(own, [...Array(100).keys()], 'each sender in order')
   }
   t.match((await platform.stranger.get('/healthz')).status, 200)

@@ -12,7 +12,7 @@ async function start(t: Test, auth: Record<string, unknown> = {}, options: Platf
   const { inbox, url } = await startSmtp(t)
   const mail = { driver: 'smtp', url, from: 'Yard <yard@example.org>' }
   const platform = await startPlatform(t, { only, ...options, config: { mail, auth, ...options.config } })
-  const letterTo = async (address: string, earlier = 0): Promise<Delivered> => {
+  const mailTo = async (address: string, earlier = 0): Promise<Delivered> => {
     for (let tries = 0; tries < 300; tries++) {
       const found = inbox.filter(({ to }) => to.includes(address))[earlier]
       if (found) return found
@@ -20,20 +20,20 @@ async function start(t: Test, auth: Record<string, unknown> = {}, options: Platf
     }
     throw new Error(`No message to ${address}.`)
   }
-  return { platform, inbox, letterTo }
+  return { platform, inbox, mailTo }
 }
 
 t.test('a lost password is replaced by the link in a message, and everyone is signed out', async (t) => {
-  const { platform, inbox, letterTo } = await start(t)
+  const { platform, inbox, mailTo } = await start(t)
   const player = await platform.signUp({ email: 'ada@example.org', name: 'Ada' })
   const program = await platform.program(player)
   t.equal((await program.get('/api/cli/whoami')).status, 200)
   const browser = new Client(platform.app)
   t.match(await browser.get('/reset-password'), { status: 200, text: /Send the link/ })
   t.match(await browser.submit('/reset-password', { email: ' Ada@Example.org ' }), { status: 202 })
-  const letter = await letterTo('ada@example.org')
-  t.match(letter, { from: 'yard@example.org', subject: 'A new password for Gameyard', text: /Hello Ada/ })
-  const link = linkIn(letter)
+  const mail = await mailTo('ada@example.org')
+  t.match(mail, { from: 'yard@example.org', subject: 'A new password for Gameyard', text: /Hello Ada/ })
+  const link = linkIn(mail)
   t.match((await browser.get(link)).text, /Choose a new password/)
   t.match((await browser.get(link)).headers, { 'cache-control': 'no-store' }, 'opening it does not use it')
 
@@ -64,16 +64,16 @@ t.test('a lost password is replaced by the link in a message, and everyone is si
 
   const own = await platform.program(Object.assign(browser, { id: player.id, account: player.account }))
   await browser.submit('/reset-password', { email: 'ada@example.org' })
-  const again = linkIn(await letterTo('ada@example.org', 1))
+  const again = linkIn(await mailTo('ada@example.org', 1))
   t.equal((await browser.submit(again, { password: PASSWORD })).status, 303)
   t.equal((await own.get('/api/cli/whoami')).status, 200, 'of a proven address it is the owner’s own')
 })
 
 t.test('of fifty uses of one link at once, one wins', async (t) => {
-  const { platform, letterTo } = await start(t)
+  const { platform, mailTo } = await start(t)
   await platform.signUp({ email: 'ada@example.org' })
   await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
-  const link = linkIn(await letterTo('ada@example.org'))
+  const link = linkIn(await mailTo('ada@example.org'))
   const passwords = Array.from({ length: 50 }, (_, index) => `yard battery fence ${index}`)
   const answers = await Promise.all(passwords.map((password) => platform.stranger.submit(link, { password })))
   t.equal(answers.filter(({ status }) => status === 303).length, 1)
@@ -84,11 +84,11 @@ t.test('of fifty uses of one link at once, one wins', async (t) => {
 })
 
 t.test('a link holds for an hour, and no later than the next new password', async (t) => {
-  const { platform, letterTo } = await start(t)
+  const { platform, mailTo } = await start(t)
   await platform.signUp({ email: 'ada@example.org' })
   const ask = () => platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
   await ask()
-  const old = linkIn(await letterTo('ada@example.org'))
+  const old = linkIn(await mailTo('ada@example.org'))
   platform.clock.advance(3_599_000)
   t.equal((await platform.stranger.get(old)).status, 200)
   platform.clock.advance(1000)
@@ -96,7 +96,7 @@ t.test('a link holds for an hour, and no later than the next new password', asyn
 
   await ask()
   await ask()
-  const [one, other] = [linkIn(await letterTo('ada@example.org', 1)), linkIn(await letterTo('ada@example.org', 2))]
+  const [one, other] = [linkIn(await mailTo('ada@example.org', 1)), linkIn(await mailTo('ada@example.org', 2))]
   t.not(one, other)
   t.equal((await platform.stranger.submit(one, { password: NEXT })).status, 303)
   t.equal((await platform.stranger.submit(other, { password: PASSWORD })).status, 410)
@@ -105,7 +105,7 @@ t.test('a link holds for an hour, and no later than the next new password', asyn
 })
 
 t.test('the answer tells nothing of whether there is an account', async (t) => {
-  const { platform, inbox, letterTo } = await start(t)
+  const { platform, inbox, mailTo } = await start(t)
   await platform.signUp({ email: 'ada@example.org' })
   const ask = async (email: string) => {
     const before = performance.now()
@@ -123,7 +123,7 @@ t.test('the answer tells nothing of whether there is an account', async (t) => {
   // The fastest of each: what else the machine does only adds.
   const apart = Math.abs(Math.min(...times.known) - Math.min(...times.unknown))
   t.ok(apart < 15, `the fastest are ${apart.toFixed(1)} ms apart`)
-  await letterTo('ada@example.org')
+  await mailTo('ada@example.org')
   t.notOk(
     inbox.some(({ to }) => to.includes('eve@example.org')),
     'nothing is sent to who has no account',
@@ -139,7 +139,7 @@ t.test('nobody is pestered with messages', async (t) => {
 })
 
 t.test('with verifyEmail an account begins with a link and its password', async (t) => {
-  const { platform, letterTo } = await start(t, { verifyEmail: true })
+  const { platform, mailTo } = await start(t, { verifyEmail: true })
   const account = { name: 'Ada', email: 'ada@example.org', password: PASSWORD }
   const asked = await platform.stranger.post('/api/auth/sign-up', account)
   t.match(asked, { status: 202, body: { pending: true } })
@@ -148,7 +148,7 @@ t.test('with verifyEmail an account begins with a link and its password', async 
   const { email, password } = account
   t.equal((await platform.stranger.post('/api/auth/sign-in', { email, password })).status, 401, 'there is none yet')
 
-  const link = linkIn(await letterTo('ada@example.org'))
+  const link = linkIn(await mailTo('ada@example.org'))
   const browser = new Client(platform.app)
   t.match((await browser.get(link)).text, /password that you chose/)
   const wrong = await browser.submit(link, { password: 'not this one at all' })
@@ -163,36 +163,36 @@ t.test('with verifyEmail an account begins with a link and its password', async 
 })
 
 t.test('with verifyEmail a known address is answered like an unknown one, and its owner is told', async (t) => {
-  const { platform, inbox, letterTo } = await start(t, { verifyEmail: true })
+  const { platform, inbox, mailTo } = await start(t, { verifyEmail: true })
   await platform.app.identity.players.create({ name: 'Ada', email: 'ada@example.org', password: PASSWORD })
   const signUp = (email: string) => platform.stranger.post('/api/auth/sign-up', { name: 'Eve', email, password: NEXT })
   const [known, unknown] = [await signUp('ada@example.org'), await signUp('eve@example.org')]
   t.same([known.status, known.text], [unknown.status, unknown.text])
-  t.match(await letterTo('ada@example.org'), { subject: 'You have an account on Gameyard', text: /sign-in/ })
+  t.match(await mailTo('ada@example.org'), { subject: 'You have an account on Gameyard', text: /sign-in/ })
   t.notOk(inbox.some(({ to, text }) => to.includes('ada@example.org') && text.includes('/confirm/')))
-  t.match(await letterTo('eve@example.org'), { subject: /Confirm/ })
+  t.match(await mailTo('eve@example.org'), { subject: /Confirm/ })
 })
 
 t.test('two who wait for one address: who proves to own it has the account', async (t) => {
-  const { platform, letterTo } = await start(t, { verifyEmail: true })
+  const { platform, mailTo } = await start(t, { verifyEmail: true })
   const wait = (password: string) =>
     platform.stranger.post('/api/auth/sign-up', { name: 'Ada', email: 'ada@example.org', password })
   await wait('the password of an attacker')
-  const foreign = linkIn(await letterTo('ada@example.org'))
+  const foreign = linkIn(await mailTo('ada@example.org'))
   await wait(PASSWORD)
-  const own = linkIn(await letterTo('ada@example.org', 1))
+  const own = linkIn(await mailTo('ada@example.org', 1))
   t.equal((await platform.stranger.submit(foreign, { password: PASSWORD })).status, 401)
   t.equal((await platform.stranger.submit(own, { password: PASSWORD })).status, 303)
   t.equal((await platform.stranger.get(foreign)).status, 410, 'the other link is gone')
 })
 
 t.test('an address is verified from the settings, by the player who asked and nobody else', async (t) => {
-  const { platform, letterTo } = await start(t)
+  const { platform, mailTo } = await start(t)
   const player = await platform.signUp({ email: 'ada@example.org' })
   const other = await platform.signUp()
   t.match((await player.get('/settings')).text, /not verified/)
   t.equal((await player.submit('/settings/verify-email', {})).status, 202)
-  const link = linkIn(await letterTo('ada@example.org'))
+  const link = linkIn(await mailTo('ada@example.org'))
   t.equal((await platform.stranger.get(link)).status, 303, 'one signs in first')
   t.equal((await other.submit(link, {})).status, 403)
   t.match((await player.get('/api/auth/session')).body.user, { emailVerified: false })
@@ -207,12 +207,12 @@ t.test('with the log driver the link is in the log, and nothing else of it is', 
   const platform = await startPlatform(t, { only, log })
   await platform.signUp({ email: 'ada@example.org' })
   t.match((await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })).text, /in the log/)
-  let letter: { text: string } | undefined
-  for (let tries = 0; tries < 300 && !letter; tries++) {
-    letter = lines().find(({ subject }) => subject !== undefined) as { text: string } | undefined
+  let mail: { text: string } | undefined
+  for (let tries = 0; tries < 300 && !mail; tries++) {
+    mail = lines().find(({ subject }) => subject !== undefined) as { text: string } | undefined
     await sleep(10)
   }
-  const link = linkIn(letter as { text: string })
+  const link = linkIn(mail as { text: string })
   t.equal((await platform.stranger.submit(link, { password: NEXT })).status, 303)
   const token = link.split('/').at(-1) as string
   t.equal(lines().filter((line) => JSON.stringify(line).includes(token)).length, 1, 'the request is logged without it')

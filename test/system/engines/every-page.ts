@@ -46,13 +46,13 @@ async function checkScene(t: Test, engine: Engine, { name, platform, viewers, pa
     const page = await context.newPage()
     for (const target of targets) {
       const what = `${name}, ${viewer}: ${nameOf(target)}`
-      const heard = page.complaints.length
+      const earlier = page.complaints.length
       await openTarget(page, target)
       t.same(await page.evaluate(overflowingElements), [], `${what}: nothing sticks out at 1280`)
       await page.resize(390, 844)
       t.same(await page.evaluate(overflowingElements), [], `${what}: nothing sticks out at 390`)
       await page.resize(1280, 900)
-      const complaints = page.complaints.slice(heard).filter((text) => !EXPECTED.test(text))
+      const complaints = page.complaints.slice(earlier).filter((text) => !EXPECTED.test(text))
       t.same(complaints, [], `${what}: nothing is wrong`)
     }
     await context.close()

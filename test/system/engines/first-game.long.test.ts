@@ -1,4 +1,4 @@
-// The story of the first game in the engines of Firefox and Safari; ../first-game.test.ts has it in Chromium.
+// The first game in the engines of Firefox and Safari; ../first-game.test.ts has it in Chromium.
 import t from 'tap'
 import { openEngine } from '../../kit/engines/engine.ts'
 import { startServer } from '../../kit/server.ts'

@@ -40,7 +40,7 @@ t.test(
       const frame = page.frame('.play iframe')
       await frame.waitFor('Boolean(window.duo?.room)')
       await frame.evaluate(`void duo.room.on('message', (type, data, from) => {
-      if (type === 'hello') (window.heard ??= []).push(from.name + ' says ' + data)
+      if (type === 'hello') (window.received ??= []).push(from.name + ' says ' + data)
     })`)
       players.push({ name: engine.name, frame })
     }
@@ -55,9 +55,9 @@ t.test(
       await frame.evaluate(`void duo.room.state.set('${name}', true)`)
     }
     for (const { name, frame } of players) {
-      await frame.waitFor('window.heard?.length === 2')
+      await frame.waitFor('window.received?.length === 2')
       const others = names.filter((other) => other !== name).map((other) => `${other} says hello from ${other}`)
-      t.same((await frame.evaluate<string[]>('heard')).toSorted(), others, `${name} hears the others`)
+      t.same((await frame.evaluate<string[]>('received')).toSorted(), others, `${name} hears the others`)
       await frame.waitFor(`${JSON.stringify(names)}.every((one) => duo.room.state.get(one) === true)`)
       t.pass(`${name} has the state that they share`)
     }

@@ -48,11 +48,11 @@ async function socket(w: World, room: string, cookie?: string) {
       done({ status: response.statusCode ?? 0, body: JSON.parse(String(Buffer.concat(chunks))) })
     }),
   )
-  const heard = once(one, 'message').then(([data]) => {
+  const received = once(one, 'message').then(([data]) => {
     one.close()
     return { status: 101, body: JSON.parse(String(data)) }
   })
-  return Promise.race([refusal, heard])
+  return Promise.race([refusal, received])
 }
 
 const PNG = /^https?:\/\//
