@@ -6,6 +6,7 @@ Every name without an underscore is documented in the plugin's guide and stays a
 import json
 import math
 import random as _random
+import sys
 
 import bpy
 
@@ -56,7 +57,7 @@ def add_starter(starter_id, location=(0.0, 0.0, 0.0), rotation=0.0, scale=1.0):
     """Adds a starter asset to the scene; returns its root object. `rotation` is in degrees around the vertical."""
     import starters
 
-    root = starters.build(starter_id)
+    root = starters.build(starter_id, sys.modules[__name__])
     root.location = location
     root.rotation_euler = (0.0, 0.0, math.radians(rotation))
     root.scale = (scale, scale, scale)

@@ -3,10 +3,8 @@
 import importlib
 
 
-def build(starter_id):
-    """Makes a starter and returns its one object, which is named after its id and stands on the origin."""
-    import gameyard_job as job
-
+def build(starter_id, job):
+    """Makes a starter with the helper API `job`. Returns its one object, named after its id, at the origin."""
     module = importlib.import_module(f"starters.{starter_id.replace('-', '_')}")
     made = module.build(job)
     made.name = made.data.name = starter_id
