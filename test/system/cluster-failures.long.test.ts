@@ -24,7 +24,7 @@ t.test('hardship', { skip: clusterMissing }, async (t) => {
     config: {
       ai: aiConfig(provider),
       plugins: { billing: { signUpCredits: 1_000_000 } },
-      limits: { rateLimits: false },
+      limits: { rateLimits: false, gamesPerPlayer: 1_000_000 },
     },
   })
   const load = await Load.begin(cluster, DEVELOPERS)
