@@ -17,7 +17,7 @@ t.test('a cluster goes to a new version, one node at a time', { skip }, async (t
     config: {
       ai: aiConfig(provider),
       plugins: { billing: { signUpCredits: 1_000_000 } },
-      limits: { rateLimits: false, gamesPerPlayer: 1_000_000 },
+      limits: { rateLimits: false },
     },
   })
   const load = await Load.begin(cluster, 6)
