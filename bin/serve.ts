@@ -123,7 +123,10 @@ async function loadWithPort(options: ConfigOptions): Promise<LoadedConfig> {
 }
 
 /**
- * Checks that a port is free; port 0 selects a free one. @returns the port @throws StartupError when listening fails
+ * Checks that a port is free; port 0 selects a free one.
+ *
+ * @returns the port
+ * @throws StartupError when listening fails
  */
 function tryListening(host: string, port: number): Promise<number> {
   return bind(host, port).catch((error: NodeJS.ErrnoException) => {
