@@ -42,8 +42,9 @@ export function watchLines(
 }
 
 /**
- * Calls back when a signal aborts, or at once if it has aborted, which a listener would miss. @returns a function that
- * removes the listener
+ * Calls back when a signal aborts, or at once if it has aborted, which a listener would miss.
+ *
+ * @returns a function that removes the listener
  */
 export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
   signal.addEventListener('abort', callback)
