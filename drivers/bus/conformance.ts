@@ -8,7 +8,7 @@ export interface BusSubject {
   name: string
   /** Opens a bus. A test may call it several times; the buses then share one server, if the driver has one. */
   create(): Promise<Bus>
-  /** Undoes what `create` leaves outside the process; called once, at the end. */
+  /** Removes the resources of `create` outside the process; called once, at the end. */
   destroy?(): Promise<void>
   supports: {
     /** The driver's `shared`: whether two buses of `create` are connected. If false, they must share nothing. */

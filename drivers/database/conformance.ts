@@ -23,7 +23,7 @@ export interface DatabaseSubject {
   name: string
   /** Creates a new, empty database. Each call of the returned function creates a driver for it that is not open yet. */
   create(): Promise<() => Promise<DatabaseDriver>>
-  /** Undoes what `create` leaves outside the process; called once, at the end. */
+  /** Removes the resources of `create` outside the process; called once, at the end. */
   destroy?(): Promise<void>
   supports: {
     /** Whether several drivers can connect to one database; false for an in-memory database. */

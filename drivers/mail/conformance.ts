@@ -16,7 +16,7 @@ export interface MailSubject {
   create(): Promise<Mail>
   /** Returns all messages since the beginning of the suite. */
   received(): ReceivedMessage[]
-  /** Undoes what `create` leaves behind; called once, at the end. */
+  /** Removes the resources of `create`; called once, at the end. */
   destroy?(): Promise<void>
 }
 
