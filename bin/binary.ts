@@ -1,4 +1,4 @@
-// The entry of the single binary: like gameyard.js, with what it reads embedded (see build/binary.ts).
+// The entry point of the single binary: does the same as gameyard.js, with embedded files (see build/binary.ts).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { allocatorEnvironment, serves } from './node-flags.js'
 declare const VERSION: string
 
 const names = new Set(getAssetKeys())
-/** Nothing is copied: the bytes are where the system has mapped the file. */
+/** Returns an embedded file without a copy: the bytes are a view of the memory-mapped executable. */
 const embedded =
   (folder: string): FileSource =>
   async (name) =>
@@ -34,7 +34,7 @@ function loadAddon(databaseFolder: string | null): object {
   }
 }
 
-/** @param parent gets a folder of this process's own for it */
+/** @param parent receives a temporary folder that belongs to this process only */
 function loadAddonIn(parent: string): object {
   const folder = mkdtempSync(join(parent, 'gameyard-'))
   const file = join(folder, 'better_sqlite3.node')
@@ -45,12 +45,12 @@ function loadAddonIn(parent: string): object {
     addon.exports = loaded.exports
     return loaded.exports
   } finally {
-    // Windows keeps the file of loaded code; it goes with the folder for temporary files.
+    // Windows keeps the file of loaded code; the system removes it with the temporary files.
     if (process.platform !== 'win32') rmSync(folder, { recursive: true, force: true })
   }
 }
 
-// Its Node has our flags; what the allocator reads can only come with a start (bin/node-flags.js).
+// The embedded Node has the flags already; allocator settings take effect only at a process start (bin/node-flags.js).
 const env = serves(process.argv) ? allocatorEnvironment(process.env) : null
 if (env) process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(2)], env)
 

@@ -1,14 +1,15 @@
-// Where build/program.ts left the program, for gameyard.js: plain JavaScript that old Nodes can read.
+// Locates the program that build/program.ts built, for gameyard.js. Plain JavaScript, so that old versions of Node can
+// parse it.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Below the root; each build has a folder of its own in it, and `current.json` says which one counts. */
+/** Relative to the root. Each build has its own folder in it, and `current.json` names the current build. */
 export const FOLDER = 'dist/program'
 
 /**
- * Returns the file to start the program from, or null when it is older than one of the sources it was built from.
+ * Returns the entry file of the built program, or null when it is older than one of its sources.
  *
- * @param {string} root of the source tree or package
+ * @param {string} root root of the source tree or package
  * @returns {string | null}
  */
 export function builtProgram(root) {

@@ -22,25 +22,30 @@ export const withClientOptions = (command: Command): Command =>
 export interface Client {
   terminal: Terminal
   credentials: Credentials
-  /** Of the folder that the command names, else of the one it was typed in or the nearest one above. */
+  /**
+   * The project of the folder that the command names; otherwise of the working directory or its nearest parent with a
+   * project.
+   */
   project(): Promise<FoundProject | null>
-  /** Origin of the platform that is meant. */
+  /** The origin of the target platform. */
   baseUrl(): Promise<string>
-  /** The platform's API. @throws CliError when there is no token for it */
+  /** The API of the platform. @throws CliError when there is no token for it */
   api(): Promise<Api>
   env: NodeJS.ProcessEnv
   cwd: string
   stateFolder: string
   userAgent: string
-  /** Aborted by Ctrl-C. */
+  /** Aborts on Ctrl-C. */
   signal: AbortSignal
 }
 
 /**
- * Runs a client command to its end. `folder` is the one that the command names, if any.
+ * Runs a client command to its end.
  *
- * An error is reported on standard error as a sentence and a hint, with `--json` also as JSON on standard output, and
- * sets the exit code.
+ * Reports an error on standard error as a sentence and a hint, with `--json` also as JSON on standard output, and sets
+ * the exit code.
+ *
+ * @param folder the folder that the command names, if any
  */
 export async function runClient(
   { json = undefined, url, folder }: ClientOptions & { folder?: string | undefined },
@@ -121,10 +126,10 @@ async function report(terminal: Terminal, error: unknown, signal: AbortSignal): 
   return exitCode
 }
 
-/** Collects an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export const collect = (value: string, values: string[] = []): string[] => [...values, value]
 
-/** Reads a number from 1. @throws InvalidArgumentError */
+/** Parses a number of at least 1. @throws InvalidArgumentError */
 export function positive(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('expected a number from 1.')
   return Number(text)

@@ -8,7 +8,7 @@ import type { Installation } from './installation.ts'
  */
 type Configure = (command: Command, installation: Installation, everything: () => Promise<Command>) => void
 
-/** A command of the program. What it takes and does is loaded only when it is the one that was typed. */
+/** A command of the program. Its options and action are loaded only when the command line names it. */
 export interface CommandEntry {
   name: string
   summary: string
@@ -20,7 +20,7 @@ const HOST = 'Host a platform:'
 const MAKE = 'Make games:'
 const ACCOUNT = 'Your account:'
 
-/** Every command, in the order of the help. */
+/** Every command, in the order in which the help lists them. */
 export const COMMANDS: CommandEntry[] = [
   entry(HOST, 'serve', 'run the platform', () => import('./commands/serve.ts')),
   entry(HOST, 'worker', 'run jobs only, beside a server', () => import('./commands/worker.ts')),

@@ -1,15 +1,15 @@
 import type { Command, Option } from 'commander'
 
-/** A command by the words that lead to it, and what can follow. */
+/** A command path and its possible completions. */
 interface Entry {
-  /** Empty for the program itself, else ` games create`. */
+  /** Empty for the program itself; otherwise a path such as ` games create`. */
   path: string
   summary: string
   commands: Command[]
   options: Option[]
 }
 
-/** Makes the completion script of a shell from the commands as they are. */
+/** Generates the completion script of a shell from the current commands. */
 export function completionFor(shell: 'bash' | 'zsh' | 'fish', program: Command): string {
   const entries = collectEntries(program, '')
   return { bash, zsh, fish }[shell](entries)
@@ -24,7 +24,7 @@ function collectEntries(command: Command, path: string): Entry[] {
 
 const flagsOf = ({ short, long }: Option): string[] => [long, short].filter((flag) => flag !== undefined)
 
-/** Choices of options, by where and after which flag they are expected. */
+/** Lists the allowed values of options, by command path and flag. */
 const choices = (entries: Entry[]): { after: string; values: string[] }[] =>
   entries.flatMap(({ path, options }) =>
     options

@@ -27,9 +27,9 @@ if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
     const args = [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)]
     process.execve(process.execPath, args, env ?? process.env)
   }
-  // What was compiled once (and stripped of its types) is kept: the second start takes half the time and memory.
+  // The cache keeps compiled and type-stripped code: the second start takes half the time and memory.
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gameyard/code', import.meta.url)))
-  // Under \`node --watch\` the sources are what is watched.
+  // `node --watch` watches the sources, so they must run instead of the built program.
   const built = process.env.WATCH_REPORT_DEPENDENCIES
     ? null
     : builtProgram(fileURLToPath(new URL('..', import.meta.url)))
@@ -46,13 +46,13 @@ if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
   }
 }
 
-/** Whether this is a server on a Node that was started without our flags. */
+/** Whether this is a server whose Node was started without the flags. */
 function wantsFlags() {
   const given = [...process.execArgv, process.env.NODE_OPTIONS].join(' ').includes('-semi-space-size')
   return mayBeReplaced() && !given
 }
 
-/** Whether this is a server on a Node that another one can take the place of: nobody watches or debugs it. */
+/** Whether another Node may replace this server process: it is not being watched or debugged. */
 function mayBeReplaced() {
   const watched = process.env.WATCH_REPORT_DEPENDENCIES || process.execArgv.some((one) => one.startsWith('--inspect'))
   return serves(process.argv) && !watched && process.platform !== 'win32' && process.execve !== undefined
@@ -70,13 +70,13 @@ function packagedNode() {
   }
 }
 
-/** Runs this file again on another Node; signals go there, and its exit code comes back. */
+/** Runs this file on another Node; forwards signals and exits with its exit code. */
 function runWith(node) {
   const child = spawn(node, [...NODE_FLAGS, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
     env: (serves(process.argv) && allocatorEnvironment(process.env)) || process.env,
   })
-  // A terminal sends Ctrl-C to both of us already; passed on, it would look like the second one, which exits at once.
+  // A terminal sends Ctrl-C to both processes. A forwarded copy would count as the second signal, which exits at once.
   const terminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {

@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type FileSource, folderSource } from '../core/data/built-files.ts'
 
-/** Files that belong to the program: read from the package's folder, or from the single binary. */
+/** The files of the program, from the package folder or the single binary. */
 export interface Installation {
   version: string
-  /** How to run this program again, as a process of its own. */
+  /** The command that starts this program in a separate process. */
   program: [command: string, ...arguments: string[]]
-  /** The single binary's own file; absent for a package or a source tree. */
+  /** Path of the single binary; absent for a package or a source tree. */
   binary?: string
   /** Built style sheets, fonts and browser scripts. */
   browser: FileSource
-  /** Ready-made configuration files. */
+  /** Example configuration files. */
   configurations: FileSource
 }
 
-/** The installation of a package or a source tree. */
+/** Returns the installation of a package or a source tree. */
 export function packageInstallation(): Installation {
   const root = dirname(import.meta.dirname)
   return {

@@ -3,12 +3,12 @@ import { COMMANDS } from './command-list.ts'
 import { type Installation, packageInstallation } from './installation.ts'
 
 /**
- * Runs one command line and sets the exit code: 0 done, 1 failed, 2 wrong usage.
+ * Runs one command line and sets the exit code: 0 for success, 1 for failure, 2 for wrong usage.
  *
  * @param argv as `process.argv`: the arguments begin at the third
  */
 export async function main(argv: string[], installation: Installation = packageInstallation()): Promise<void> {
-  // A reader such as `head` that has seen enough is no failure.
+  // A reader such as `head` may close the pipe early; that is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
   })
@@ -22,15 +22,15 @@ export async function main(argv: string[], installation: Installation = packageI
 
 const EVERY = '*'
 
-/** The command that is meant: the first word, or the one after `help`. */
+/** Returns the command name: the first word, or the word after `help`. */
 function namedIn(arguments_: string[]): string | undefined {
   const words = arguments_.filter((argument) => !argument.startsWith('-'))
   return words[0] === 'help' ? words[1] : words[0]
 }
 
 /**
- * Creates the program with all command names, and one of the commands loaded. A command imports its dependencies only
- * when it runs, so that help is fast.
+ * Creates the program with all command names, and with one of the commands loaded. A command imports its dependencies
+ * only when it runs, so that help is fast.
  *
  * @param wanted the name of the command to load; `EVERY` loads all
  */
@@ -56,7 +56,7 @@ async function createProgram(installation: Installation, wanted: string | undefi
 /** The options of every client command, listed below a command's own. */
 const GENERAL = ['--url', '--json', '--help']
 
-/** How help reads, of every command. */
+/** The help format of every command. */
 const HELP: Partial<Help> & ThisType<Help> = {
   visibleOptions(command) {
     const options = Help.prototype.visibleOptions.call(this, command)
@@ -75,9 +75,9 @@ Examples:
   gameyard deploy dist --create      make a game of a folder, and play it
   gameyard backup FILE               copy the data, also while the platform runs`
 
-/** Prints an error the way a person needs it. What is nobody's mistake but ours comes with its stack. */
+/** Prints an error for the user. Prints the stack only for an unexpected error, which is a bug of the program. */
 async function exitCodeOf(error: unknown): Promise<number> {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // commander has printed it
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // commander has printed the message
   const { isPlatformError, StartupError } = await import('../core/errors.ts')
   const expected = error instanceof StartupError || isPlatformError(error)
   console.error(expected ? error.message : error)

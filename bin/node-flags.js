@@ -18,7 +18,7 @@ const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576' }
 /**
  * Returns the environment to start a server or worker with.
  *
- * @param {NodeJS.ProcessEnv} env variables set there take precedence
+ * @param {NodeJS.ProcessEnv} env variables that are set take precedence
  * @returns {Record<string, string> | null} null when nothing needs to change, or the settings have no effect
  */
 export function allocatorEnvironment(env) {
@@ -29,7 +29,6 @@ export function allocatorEnvironment(env) {
 
 /**
  * @param {readonly string[]} argv as `process.argv`
- * @returns {boolean} whether the command runs for long, so that it is worth a start that takes a twentieth of a second
- *   more
+ * @returns {boolean} whether the command runs for a long time, which justifies a start that takes 0.05 s longer
  */
 export const serves = (argv) => ['serve', 'worker'].includes(argv[2] ?? '')

@@ -9,11 +9,11 @@ import { type Bus, Events } from '../core/events.ts'
 import { createLog } from '../core/observe/log.ts'
 import { openDriver } from './open-driver.ts'
 
-/** What a command has of a platform that it changes. */
+/** The parts of a platform that a command uses to change it. */
 export interface OpenedDatabase {
   db: Database
   bus: Bus
-  /** Other nodes hear of a change over the bus; where there is none they see it within seconds. */
+  /** Other nodes receive a change over the bus; without a bus they read it within seconds. */
   events: Events
 }
 

@@ -8,7 +8,7 @@ import { createLog } from '../core/observe/log.ts'
 /**
  * Opens one driver of the configuration without starting the platform, to read or write its data.
  *
- * @param dataDir the folder it works on
+ * @param dataDir the data folder of the driver
  */
 export async function openDriver<Instance>(loaded: LoadedConfig, family: string, dataDir: string): Promise<Instance> {
   const chosen = loaded.drivers[family]
@@ -16,20 +16,21 @@ export async function openDriver<Instance>(loaded: LoadedConfig, family: string,
   return openDriverOf(chosen.driver, chosen.config, loaded, dataDir)
 }
 
-/** Opens any driver in the same way. @param options its configuration, complete */
+/** Opens any driver in the same way. @param options the complete configuration of the driver */
 export async function openDriverOf<Instance>(
   driver: AnyDriver,
   options: unknown,
   { config }: LoadedConfig,
   dataDir = config.dataDir,
 ): Promise<Instance> {
-  // The platform's own keys sign addresses that are handed out, which nobody does here; making them is left to it.
+  // Only the platform's own keys sign addresses for clients. No command does, so a random key suffices and the platform
+  // creates its own.
   const throwaway = randomBytes(32)
   const context = {
     dataDir,
     portalUrl: config.portal.url,
     clock: systemClock,
-    // Standard output is the command's.
+    // Standard output is reserved for the result of the command.
     log: createLog('warn', process.stderr),
     secret: () => throwaway,
   }
@@ -49,7 +50,7 @@ export function databaseFileOf({ config }: LoadedConfig): string {
   )
 }
 
-/** `3 blobs, 1.2 MB` */
+/** Formats a summary such as `3 blobs, 1.2 MB`. */
 export function describeBackup({ blobs, bytes }: { blobs: number; bytes: number }): string {
   const size = bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
   return `the database, the keys and ${blobs} ${blobs === 1 ? 'blob' : 'blobs'}, ${size}`

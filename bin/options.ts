@@ -8,7 +8,7 @@ export interface ConfigOptions {
   config?: string
   port?: number
   data?: string
-  /** `serve` only: the LAN mode, with an address or with the one that is found. */
+  /** `serve` only: enables LAN mode, with the given address or the detected one. */
   lan?: true | string
   https?: true
 }
@@ -28,7 +28,7 @@ function portNumber(text: string): number {
   return Number(text)
 }
 
-/** The command line's part of the configuration. Paths are relative to where the command was typed. */
+/** Returns the configuration overrides of the command line. Paths are relative to the working directory. */
 export function overridesOf({ port, data, lan, https }: ConfigOptions): Override[] {
   const overrides: Override[] = []
   if (port !== undefined) overrides.push({ source: '--port', path: ['listen', 'port'], value: port })
@@ -39,14 +39,14 @@ export function overridesOf({ port, data, lan, https }: ConfigOptions): Override
   return overrides
 }
 
-/** The same options for another run of this program. */
+/** Returns the arguments that pass the same options to another run of this program. */
 export function argumentsOf({ config, port, data }: ConfigOptions): string[] {
   return Object.entries({ config, port, data }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   )
 }
 
-/** Loads the configuration with everything that is built in. @throws ConfigError */
+/** Loads the configuration with all built-in drivers and plugins. @throws ConfigError */
 export async function loadProgramConfig(options: ConfigOptions, further: Override[] = []): Promise<LoadedConfig> {
   const [{ loadConfig }, { families }, { plugins }] = await Promise.all([
     import('../config/load.ts'),

@@ -5,7 +5,7 @@ import { StartupError } from '../core/errors.ts'
 /**
  * Reads a password from the terminal, twice and without echo, or else from the first line of standard input.
  *
- * @throws StartupError when there is none, or the two differ
+ * @throws StartupError when there is no password, or the two differ
  */
 export async function readPassword(): Promise<string> {
   if (!process.stdin.isTTY) {
@@ -17,7 +17,7 @@ export async function readPassword(): Promise<string> {
   return password
 }
 
-/** readline writes what is typed to its output; this one shows the question alone. */
+/** Asks without echo. readline writes typed characters to its output stream, which discards them here. */
 function ask(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: process.stdin, output: silent, terminal: true })

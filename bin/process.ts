@@ -14,14 +14,14 @@ import { createLog } from '../core/observe/log.ts'
 import { LogTail } from '../core/observe/log-tail.ts'
 import type { Installation } from './installation.ts'
 
-/** What else may refuse a start: see `KernelParts`. */
+/** Further checks that may refuse the start: see `KernelParts`. */
 export interface StartChecks {
   takeDataFolder?: (warn: (message: string) => void) => Promise<DataLock | null>
   refuse?: NonNullable<KernelParts['refuse']>
 }
 
 /**
- * Starts the platform up to, but not including, listening: the part that a server and a worker share.
+ * Starts the platform up to, but not including, listening. Servers and workers share this part.
  *
  * @param terminal whether the log is formatted for a terminal
  * @throws StartupError with one sentence when it can't start
@@ -62,7 +62,10 @@ export async function createPlatform(
   })
 }
 
-/** From now on SIGTERM, SIGINT and SIGHUP end the process: in order within so many seconds, at once the second time. */
+/**
+ * Installs the signal handlers: SIGTERM, SIGINT and SIGHUP close the app within this time; a second signal exits at
+ * once.
+ */
 export function stopOnSignal(app: FastifyInstance, seconds: number): void {
   let stopping = false
   const stop = async (signal: NodeJS.Signals) => {
@@ -88,9 +91,9 @@ export function stopOnSignal(app: FastifyInstance, seconds: number): void {
 const ticks: object[] = []
 
 /**
- * Keeps one of the objects that `process.nextTick` creates. V8 discards their hidden class when several garbage
- * collections have found none, and Node 26 then creates each one ten times as slowly for the rest of the process: a
- * server that was idle once answers fewer requests a second (bench/RESULTS.md, game origin).
+ * Keeps one of the objects that `process.nextTick` creates. V8 discards their hidden class after several garbage
+ * collections without such an object, and Node 26 then creates each one ten times as slowly for the rest of the
+ * process: a server that was idle once answers fewer requests a second (bench/RESULTS.md, game origin).
  */
 function keepTicksFast(): void {
   const hook = createHook({
@@ -102,11 +105,11 @@ function keepTicksFast(): void {
   hook.disable()
 }
 
-/** From one look at how busy the process is to the next. */
+/** The interval between two measurements of the load. */
 const LOOK_MS = 10_000
-/** Busy for less than this part of the time is at rest. */
+/** The process counts as idle below this fraction of busy time. */
 const AT_REST = 0.02
-/** What has grown by this part since the last collection is worth another one. */
+/** Memory (RSS) that has grown by this factor since the last collection justifies another one. */
 const GROWN = 1.25
 
 /**

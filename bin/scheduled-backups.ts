@@ -13,13 +13,13 @@ import { describeBackup, openDriverOf } from './open-driver.ts'
 
 const run = promisify(execFile)
 
-/** The time is in the name, so that names sort by age. */
+/** The name contains the time, so that names sort by age. */
 const NAME = /^gameyard-\d{8}T\d{6}Z\.tar$/
 
-/** Where backups are kept. */
+/** A destination for backups. */
 interface Shelf {
   names(): Promise<string[]>
-  /** Takes a finished file, which is gone from where it was. */
+  /** Moves a finished file into the destination. */
   add(name: string, file: string): Promise<void>
   remove(name: string): Promise<void>
 }
@@ -111,13 +111,13 @@ class Backups {
   }
 }
 
-/** The file appears in `folder` in either case; a bucket takes it from there. */
+/** The backup process always writes into `folder`; for a bucket, the file is uploaded from there. */
 async function shelfOf(to: LoadedConfig['config']['backup']['to'], loaded: LoadedConfig) {
   if (typeof to === 'string') {
     const folder = resolve(loaded.configDir, to)
     const shelf: Shelf = {
       names: () => readdir(folder).catch(() => []),
-      add: async () => {}, // it is there
+      add: async () => {}, // the file is already in place
       remove: (name) => rm(join(folder, name), { force: true }),
     }
     return { folder, shelf }
@@ -149,7 +149,7 @@ async function digestOf(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** What `gameyard backup` said, which is one sentence, or the error's own. */
+/** Returns the one-sentence output of `gameyard backup`, or the message of the error. */
 function sentenceOf(error: unknown): string {
   const { stderr, message } = error as { stderr?: string; message: string }
   const [line = message] = (stderr ?? '')

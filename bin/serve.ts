@@ -13,7 +13,7 @@ import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts
 import { createPlatform, releaseMemoryAtRest, stopOnSignal } from './process.ts'
 
 /**
- * Starts the platform and returns once it listens; from then on SIGTERM, SIGINT and SIGHUP end the process.
+ * Starts the platform and returns once it listens. From then on SIGTERM, SIGINT and SIGHUP end the process.
  *
  * @throws StartupError with one sentence when it can't start
  */
@@ -70,9 +70,9 @@ export async function startServer(options: ConfigOptions, installation: Installa
 }
 
 /**
- * Checks, before anything is written, what can refuse a start: whether another server has the data folder, and whether
- * another program has a port. A database that is migrated by a start that then fails can't be used by the previous
- * version. The data folder comes first, because it is the clearer error when somebody starts the same server twice.
+ * Checks, before anything is written, the causes that can refuse a start: another server has the data folder, or
+ * another program has a port. If a start migrated the database and then failed, the previous version could not use the
+ * database. The data folder comes first, because its error is clearer when somebody starts the same server twice.
  */
 async function takeDataFolder({ dataDir, listen, portal }: Config, warn: (message: string) => void): Promise<DataLock> {
   const ports = [listen.port, listen.tls.redirectPort].filter((port) => port !== 0)
@@ -90,7 +90,7 @@ async function takeDataFolder({ dataDir, listen, portal }: Config, warn: (messag
 /**
  * Checks the ports of the games, which are stored in the database.
  *
- * @throws StartupError when another program has one of them
+ * @throws StartupError when another program uses one of them
  */
 async function refuseTakenPorts(
   { games, listen }: Config,
@@ -104,7 +104,7 @@ async function refuseTakenPorts(
     })
 }
 
-/** @throws StartupError when the schedule is none */
+/** @throws StartupError when the schedule is invalid */
 async function assertSchedule(schedule: string): Promise<void> {
   const { Cron } = await import('croner')
   try {
@@ -114,7 +114,7 @@ async function assertSchedule(schedule: string): Promise<void> {
   }
 }
 
-/** The public addresses contain the port, so a free one is picked before anything is built on it. */
+/** Loads the configuration and replaces port 0 by a free port, since the public addresses contain the port. */
 async function loadWithPort(options: ConfigOptions): Promise<LoadedConfig> {
   const loaded = await loadProgramConfig(options)
   const { host, port } = loaded.config.listen
@@ -122,14 +122,19 @@ async function loadWithPort(options: ConfigOptions): Promise<LoadedConfig> {
   return loadProgramConfig({ ...options, port: await tryListening(host, 0) })
 }
 
-/** @returns the port, which for 0 is a free one  @throws StartupError when nothing can listen there */
+/**
+ * Checks that a port is free; port 0 selects a free one.
+ *
+ * @returns the port
+ * @throws StartupError when listening fails
+ */
 function tryListening(host: string, port: number): Promise<number> {
   return bind(host, port).catch((error: NodeJS.ErrnoException) => {
     throw listenProblem(error, host, port)
   })
 }
 
-/** Listens for a moment. @returns the port, which for 0 is a free one */
+/** Listens for a moment. @returns the port; for port 0 a free one */
 function bind(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

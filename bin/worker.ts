@@ -6,20 +6,20 @@ import { type ConfigOptions, loadProgramConfig } from './options.ts'
 import { createPlatform, releaseMemoryAtRest, stopOnSignal } from './process.ts'
 
 export interface WorkerOptions extends ConfigOptions {
-  /** Blender jobs at once; by default what the configuration says, and one where it says none. */
+  /** Maximum of concurrent Blender jobs. Default: the configured capacity, or one if that is 0. */
   capacity?: number
 }
 
 /**
  * Starts a process that takes jobs from the queue of a platform and does not listen. From then on SIGTERM, SIGINT and
- * SIGHUP end it, and release its jobs.
+ * SIGHUP end the process and release its jobs.
  *
  * @throws StartupError with one sentence when no job could run here
  */
 export async function startWorker(options: WorkerOptions, installation: Installation): Promise<FastifyInstance> {
   const loaded = withCapacity(await loadProgramConfig(options), options.capacity)
   const app = await createPlatform(loaded, installation, process.stdout.isTTY === true)
-  // Of the plugin, which the configuration may have turned off.
+  // The plugin defines this decorator, and the configuration may disable the plugin.
   const blender = app.hasDecorator('blender') ? app.blender : null
   const found = await blender?.takeJobs()
   if (!found?.available || found.missing) {
@@ -38,7 +38,10 @@ export async function startWorker(options: WorkerOptions, installation: Installa
   return app
 }
 
-/** The same file serves server and worker: a capacity of 0 there tells the server to leave jobs alone. */
+/**
+ * Sets the capacity of a worker. The server shares the configuration file, where capacity 0 means that the server takes
+ * no jobs.
+ */
 function withCapacity(loaded: LoadedConfig, capacity: number | undefined): LoadedConfig {
   const { blender } = loaded.drivers
   if (!blender) return loaded

@@ -10,7 +10,7 @@ import { importDefault, isPackageName, isPath, ModuleMissing } from './modules.t
 import { keyOf } from './problems.ts'
 import { isMapping } from './validate.ts'
 
-// The schema depends on what the configuration chooses, so these choices are read before anything is validated.
+// The schema depends on the configured drivers and plugins, so these are read before validation.
 
 interface BaseUrlSources {
   values: Record<string, unknown>
@@ -19,19 +19,22 @@ interface BaseUrlSources {
   findings: Findings
 }
 
-/** A family and the driver chosen for it; null when the name led nowhere, which has been reported. */
+/**
+ * A driver family and its configured driver. The driver is null when it could not be loaded; the error has been
+ * reported.
+ */
 export interface DriverChoice {
   family: DriverFamily
   driver: AnyDriver | null
 }
 
-/** A plugin that is built in or was added, and whether the configuration leaves it on. */
+/** A built-in or added plugin, and whether the configuration enables it. */
 export interface PluginChoice {
   plugin: Plugin
   enabled: boolean
 }
 
-/** Imports the one driver of each family that the configuration names, and no other. */
+/** Imports only the configured driver of each family. */
 export async function chooseDrivers(families: DriverFamily[], around: BaseUrlSources): Promise<DriverChoice[]> {
   return Promise.all(families.map(async (family) => ({ family, driver: await chooseDriver(family, around) })))
 }
@@ -45,7 +48,7 @@ async function chooseDriver(
   if (env[variable] !== undefined) findings.comesFrom(variable, path)
   const section = values[family.name]
   const name = env[variable] ?? (isMapping(section) ? section.driver : undefined) ?? family.default
-  if (typeof name !== 'string') return null // validation says what was expected
+  if (typeof name !== 'string') return null // validation reports it
   const complain = (sentence: string) => findings.error(path, `${keyOf(path)}: ${sentence}`)
   try {
     const builtin = Object.hasOwn(family.builtins, name) ? family.builtins[name] : undefined
@@ -65,8 +68,8 @@ const unknownDriver = (name: string, builtins: string[]): string =>
   `\`${name}\` is neither built in (${builtins.join(', ')}) nor an installed package${didYouMean(name, builtins)}`
 
 /**
- * Determines which plugins run: the built-in ones that are not turned off, and those that a key under `plugins` adds by
- * the name of a package or a file.
+ * Determines which plugins run: the enabled built-in plugins, and those that a key under `plugins` adds by the name of
+ * a package or a file.
  */
 export async function choosePlugins(builtins: Plugin[], around: BaseUrlSources): Promise<PluginChoice[]> {
   const { values, env } = around

@@ -4,10 +4,9 @@ import { StartupError } from '../core/errors.ts'
 import type { Path } from './problems.ts'
 
 /**
- * Sets keys in a configuration file, and leaves everything else unchanged, including comments. A missing file is
- * created.
+ * Sets keys in a configuration file, and leaves everything else unchanged, including comments. Creates a missing file.
  *
- * @throws StartupError when the file can't be written, or is no mapping
+ * @throws StartupError when the file can't be written, or is not a mapping
  */
 export async function editConfig(file: string, changes: { path: Path; value: unknown }[]): Promise<void> {
   try {
@@ -19,7 +18,7 @@ export async function editConfig(file: string, changes: { path: Path; value: unk
     if (document.errors.length > 0 || (document.contents !== null && !isMap(document.contents)))
       throw new StartupError(`${file} is no configuration; see gameyard config check.`)
     for (const { path, value } of changes) {
-      // `portal:` with nothing behind it is no mapping that could take a key.
+      // `portal:` without a value is null, which can't hold a key.
       for (let length = 1; length < path.length; length++)
         if (document.getIn(path.slice(0, length)) == null)
           document.setIn(path.slice(0, length), document.createNode({}))

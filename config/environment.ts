@@ -4,9 +4,9 @@ import { nearest } from './hints.ts'
 import type { Path } from './problems.ts'
 import { isMapping } from './validate.ts'
 
-/** A value that goes before the file's: from an environment variable or a command-line option. */
+/** A value from an environment variable or a command-line option, which takes precedence over the file. */
 export interface Override {
-  /** Where it comes from, as the person wrote it: `SERVICE_LISTEN__PORT`, `--port`. */
+  /** The source as the operator wrote it: `SERVICE_LISTEN__PORT`, `--port`. */
   source: string
   path: Path
   value: unknown
@@ -14,14 +14,20 @@ export interface Override {
 
 const PREFIX = 'SERVICE_'
 
-/** Read by the command line client, by the adapter in a game's own server, or for naming the file itself. */
+/**
+ * These variables are no configuration keys: the CLI client and the adapter in a game's server read them, or they name
+ * the configuration file.
+ */
 const NOT_KEYS = new Set(
   ['CONFIG', 'API_TOKEN', 'BASE_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'SESSION_SECRET', 'REDIRECT_URI'].map(
     (name) => PREFIX + name,
   ),
 )
 
-/** The variable for a key: `listen.port` is `SERVICE_LISTEN__PORT`, `storage.accessKeyId` `SERVICE_STORAGE__ACCESS_KEY_ID`. */
+/**
+ * Returns the variable of a key: `SERVICE_LISTEN__PORT` for `listen.port`, `SERVICE_STORAGE__ACCESS_KEY_ID` for
+ * `storage.accessKeyId`.
+ */
 export const variableFor = (path: Path): string => PREFIX + path.map((part) => upperSnake(String(part))).join('__')
 
 const upperSnake = (key: string) =>
@@ -37,8 +43,8 @@ const camelCase = (segment: string) =>
 /**
  * Reads every `SERVICE_` variable as a key of the configuration.
  *
- * @param values of the file: its keys are recognised where the schema allows any names
- * @param report called with the variable and a sentence when it matches no key or holds no YAML
+ * @param values values of the file; where the schema allows any names, the keys of the file are recognised
+ * @param report called with the variable and a sentence when the variable matches no key or its value is not YAML
  */
 export function readEnvironment(
   env: Record<string, string | undefined>,
@@ -64,7 +70,7 @@ export function readEnvironment(
   return overrides
 }
 
-/** Text stays text, so that a password of digits is no number; anything else is YAML. */
+/** Reads a string as it is, so that a password of digits does not become a number; parses any other type as YAML. */
 function readValue(text: string, schema: Schema): unknown {
   if (schema.secret && /^\s*\{\s*(file|env)\s*:/.test(text)) return parse(text)
   return schema.type === 'string' ? text : parse(text, { logLevel: 'error' })
@@ -82,7 +88,7 @@ function follow(segments: string[], schema: Schema, values: unknown): { path: Pa
   return found ? { path: [key, ...found.path], schema: found.schema } : null
 }
 
-/** The schema of keys whose names are left open, if any are. */
+/** Returns the schema of keys with arbitrary names, if the schema allows such keys. */
 function openSchema({ patternProperties, additionalProperties }: Schema): Schema | undefined {
   const pattern = Object.values(patternProperties ?? {})[0]
   return pattern ?? (additionalProperties === true ? { additionalProperties: true } : additionalProperties || undefined)
@@ -93,13 +99,13 @@ function hint(variable: string, schema: Schema): string {
   return meant === undefined ? '' : `, did you mean ${meant}?`
 }
 
-/** Every key of a schema that holds a value. */
+/** Lists every key of a schema that holds a value. */
 export function keyPaths(schema: Schema, path: Path = []): Path[] {
   if (!schema.properties) return [path]
   return Object.entries(schema.properties).flatMap(([name, property]) => keyPaths(property, [...path, name]))
 }
 
-/** Puts an override in its place, making the mappings on the way. Values of the wrong shape are left to validation. */
+/** Inserts an override and creates the mappings on its path. Validation reports values of the wrong shape. */
 export function applyOverride(values: Record<string, unknown>, { path, value }: Override): void {
   let target = values
   for (const part of path.slice(0, -1)) {

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 
-/** The parts of JSON Schema that configuration schemas use. */
+/** The subset of JSON Schema that configuration schemas use. */
 export interface Schema extends TSchema {
   type?: string
   const?: unknown
@@ -25,7 +25,7 @@ export interface Schema extends TSchema {
   secret?: boolean
 }
 
-/** The values a schema allows when it lists them, else null. */
+/** Returns the values of an enumeration; null for any other schema. */
 export function choices(schema: Schema): unknown[] | null {
   if (schema.enum) return schema.enum
   if ('const' in schema) return [schema.const]
@@ -33,7 +33,7 @@ export function choices(schema: Schema): unknown[] | null {
   return lists?.every((list) => list !== null) ? lists.flat() : null
 }
 
-/** The expectation of a schema, in words: `a whole number from 0 to 65535`. */
+/** Describes the expected value in words: `a whole number from 0 to 65535`. */
 export function expectation(schema: Schema): string {
   const listed = choices(schema)
   if (listed) return listed.length === 1 ? `\`${listed[0]}\`` : `one of ${listed.join(', ')}`
@@ -78,7 +78,7 @@ function between(minimum?: number, maximum?: number): string {
   return maximum === undefined ? '' : `, ${maximum} at most`
 }
 
-/** The value found instead, short enough for one line. A secret is never repeated. */
+/** Describes the actual value on one line. Never shows a secret. */
 export function found(schema: Schema, value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'

@@ -1,29 +1,29 @@
 import { keyOf, type Path, type Problem } from './problems.ts'
 import type { Source } from './source.ts'
 
-/** Collects what is wrong with the configuration, and knows where each value came from. */
+/** Collects the problems of the configuration, and records the source of each value. */
 export class Findings {
   readonly problems: Problem[] = []
   readonly #file: Source | null
   readonly #sources = new Map<string, string>()
   readonly #renames = new Map<string, Path>()
 
-  /** @param file null when the configuration has none */
+  /** @param file null when the configuration has no file */
   constructor(file: Source | null) {
     this.#file = file
   }
 
-  /** Whether nothing worse than warnings was found. */
+  /** Whether there are no errors; warnings are allowed. */
   get sound(): boolean {
     return this.problems.every((problem) => problem.severity === 'warning')
   }
 
-  /** Notes that a value comes from a variable or an option rather than the file. */
+  /** Records that a value comes from a variable or an option instead of the file. */
   comesFrom(source: string, path: Path): void {
     this.#sources.set(keyOf(path), source)
   }
 
-  /** Notes that the file has the values of `path` under another key. */
+  /** Records that the file has the values of `path` under another key. */
   standsAt(path: Path, inFile: Path): void {
     this.#renames.set(keyOf(path), inFile)
   }

@@ -1,15 +1,15 @@
 import leven from 'leven'
 
-/** Lower case, without separators: `base_url` and `baseUrl` are one word to a person. */
+/** Normalises a word to lower case without separators, so that `base_url` equals `baseUrl`. */
 const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, '')
 
 const letters = (word: string) => [...plain(word)].sort().join('')
 
-/** The edit distance; letters in another order count as one edit, since that is a common typing error: `hots`. */
+/** Computes the edit distance. A transposition (`hots`), which is a common typing error, counts as one edit. */
 const distance = (word: string, candidate: string) =>
   letters(word) === letters(candidate) ? Number(plain(word) !== plain(candidate)) : leven(plain(word), plain(candidate))
 
-/** The candidate that was probably meant: at most a third of its letters differ. */
+/** Returns the most similar candidate; at most a third of its letters may differ. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined
   let shortest = Number.POSITIVE_INFINITY
@@ -24,7 +24,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** `, did you mean `database`?`, or nothing. */
+/** Returns `, did you mean `database`?`, or an empty string. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const candidate = nearest(word, candidates)
   return candidate === undefined ? '' : `, did you mean \`${candidate}\`?`

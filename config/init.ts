@@ -4,10 +4,10 @@ import type { Plugin } from '../core/plugin.ts'
 import { choices, type Schema } from './expectation.ts'
 import { assembleSchema } from './schema.ts'
 
-/** The keys that newcomers change first; all others are comments in the file. */
+/** The keys that new operators change first; the file contains all other keys as comments. */
 const ACTIVE = new Set(['listen', 'listen.host', 'listen.port', 'dataDir', 'portal', 'portal.name'])
 
-/** These follow other keys when nobody sets them, and so have no value of their own to show. */
+/** The defaults of these keys derive from other keys, so they have no value of their own to show. */
 const FOLLOWS: Record<string, string> = {
   'portal.url': 'Follows listen.port when it is not set.',
   'studio.url': "The portal's own address when it is not set.",
@@ -20,7 +20,7 @@ const HEADER = `# Gameyard. Every key is here; one that is commented out shows i
 # Check this file with: gameyard config check
 `
 
-/** A configuration file that says of every key what it does, made from the schemas themselves. */
+/** Generates a configuration file from the schemas, with a description of every key. */
 export async function initialConfig(families: DriverFamily[], plugins: Plugin[]): Promise<string> {
   const drivers = await Promise.all(families.map(async (family) => ({ family, drivers: await loadBuiltins(family) })))
   const schema = assembleSchema(
@@ -46,7 +46,7 @@ function alternative(family: DriverFamily, driver: AnyDriver): string {
   return `# Instead of the ${family.name} above:\n${describe(family.name, section, family.name, '')}`
 }
 
-/** One key with its description; a mapping with everything in it. */
+/** Renders one key with its description; a mapping with its content. */
 function describe(name: string, schema: Schema, key: string, indent: string): string {
   const comment = [schema.description, FOLLOWS[key], oneOf(schema)].filter(Boolean).join(' ')
   const lead = ACTIVE.has(key) ? indent : `# ${indent}`

@@ -6,15 +6,15 @@ import { isMapping } from './validate.ts'
 
 type Networks = NodeJS.Dict<NetworkInterfaceInfo[]>
 
-/** An address that this machine has, and on which network. */
+/** An address of this machine, and its network interface. */
 export interface LanAddress {
   address: string
-  /** Of the interface: `wlan0`, `Wi-Fi`. */
+  /** Name of the interface: `wlan0`, `Wi-Fi`. */
   network: string
 }
 
 /**
- * Applies `lan.enabled`: the addresses always follow the network; guests, sign-up and limits are set only when the
+ * Applies `lan.enabled`: the addresses always follow the network. Guests, sign-up and limits are set only when the
  * configuration does not set them.
  */
 export function applyLan(
@@ -33,7 +33,7 @@ export function applyLan(
   if (address === null) return
   const port = isMapping(values.listen) ? (values.listen.port ?? 8080) : 8080
   const url = `${lan.https === true ? 'https' : 'http'}://${address}:${port}`
-  const portal = URL.canParse(url) ? new URL(url).origin : url // without the scheme's own port
+  const portal = URL.canParse(url) ? new URL(url).origin : url // omits the default port of the scheme
   const written = isMapping(values.portal) ? values.portal.url : undefined
   if (typeof written === 'string' && written !== portal)
     warning(['portal', 'url'], `portal.url: in the LAN mode the portal is at ${portal}, not at ${written}`)
@@ -48,7 +48,7 @@ export function applyLan(
   }
   fill(values, 'auth', 'guests', true)
   fill(values, 'auth', 'signUp', 'open')
-  // A room behind one router looks like one visitor until people sign in.
+  // All visitors behind one router share one address, and thus one limit, until they sign in.
   fill(values, 'limits', 'requestsPerMinute', 6000)
   fill(values, 'limits', 'signUpsPerMinute', 300)
 }
@@ -60,15 +60,15 @@ function chooseAddress(wanted: unknown, networks: Networks, error: Findings['err
     error(['lan', 'address'], 'this machine is in no network; join one, or name the address to use: --lan 192.168.1.20')
     return null
   }
-  if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(wanted)) return null // the schema says what is expected
-  // Loopback is for trying it out.
+  if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(wanted)) return null // validation reports it
+  // Loopback addresses are allowed for trials.
   if (isIPv4(wanted) && (wanted.startsWith('127.') || found.some(({ address }) => address === wanted))) return wanted
   const known = found.map(({ address, network }) => `${address} (${network})`).join(', ')
   error(['lan', 'address'], `lan.address: this machine has no address ${wanted}; it has ${known || 'none'}`)
   return null
 }
 
-/** Networks that lead to machines inside of this one, or far away, seldom into the room. */
+/** Interfaces of virtual machines, containers and tunnels, which seldom connect to other devices in the room. */
 const VIRTUAL =
   /^(docker|br-|veth|virbr|vmnet|vboxnet|lxc|lxd|cni|flannel|podman|tun|tap|utun|wg|zt|tailscale|ppp|awdl|llw|anpi)|vethernet|virtual|vmware|hyper-v|wsl|loopback/i
 

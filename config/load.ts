@@ -17,30 +17,32 @@ import { readSource, type Source } from './source.ts'
 import { isMapping, validate } from './validate.ts'
 
 export interface LoadOptions {
-  /** The file as the person named it, relative to `cwd`; otherwise `SERVICE_CONFIG`, or `gameyard.yaml` if there is one. */
+  /**
+   * The file as the operator named it, relative to `cwd`. Default: `SERVICE_CONFIG`, or `gameyard.yaml` if it exists.
+   */
   file?: string | undefined
   cwd: string
   env: Record<string, string | undefined>
-  /** Command-line options; they go before the environment, which goes before the file. */
+  /** Command-line options. They take precedence over the environment, which takes precedence over the file. */
   overrides?: Override[]
   families: DriverFamily[]
-  /** The built-in plugins; the configuration can turn them off and add others. */
+  /** The built-in plugins. The configuration can disable them and add others. */
   plugins: Plugin[]
-  /** The networks that this machine is in, as `os.networkInterfaces()` tells; for `lan`. */
+  /** The networks of this machine, from `os.networkInterfaces()`; used by `lan`. */
   networks?: NodeJS.Dict<NetworkInterfaceInfo[]>
 }
 
 export interface LoadedConfig {
-  /** Complete: defaults, environment and secrets are in it, and `dataDir` is absolute. */
+  /** The complete configuration: it includes defaults, environment and secrets, and `dataDir` is absolute. */
   config: Config
-  /** The plugins that run. */
+  /** The enabled plugins. */
   plugins: Plugin[]
   drivers: Record<string, ChosenDriver>
-  /** The file as it was named, or null when there is none. */
+  /** The file as the operator named it, or null when there is none. */
   file: string | null
   /** Absolute path of the folder that paths in the configuration are relative to. */
   configDir: string
-  /** Warnings; errors are thrown. */
+  /** Warnings only; errors are thrown. */
   problems: Problem[]
   schema: Schema
 }
@@ -104,7 +106,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   }
 }
 
-/** The file that was named, or the usual one if it is there; null for neither. */
+/** Opens the named file, or the default file if it exists; returns null for neither. */
 function openSource({ file, cwd, env }: LoadOptions): Source | null {
   const named = file ?? (env.SERVICE_CONFIG || undefined)
   const name = named ?? DEFAULT_FILE
@@ -121,7 +123,7 @@ function openSource({ file, cwd, env }: LoadOptions): Source | null {
   }
 }
 
-/** `plugins: { chat: true }` means the plugin with its defaults. */
+/** `plugins: { chat: true }` enables the plugin with its defaults. */
 function turnOn({ plugins }: Record<string, unknown>): void {
   if (!isMapping(plugins)) return
   for (const [name, setting] of Object.entries(plugins)) if (setting === true) plugins[name] = {}

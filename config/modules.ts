@@ -2,20 +2,20 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { constants, Script } from 'node:vm'
 
-/** Whether a name in the configuration means a file rather than a built-in or a package. */
+/** Whether a name in the configuration is a file path rather than a built-in or a package. */
 export const isPath = (name: string): boolean => name.startsWith('.') || isAbsolute(name)
 
-/** Whether a name can be one of an npm package. */
+/** Whether a name is a valid npm package name. */
 export const isPackageName = (name: string): boolean => /^(@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/.test(name)
 
-/** There is no such file or package. */
+/** The file or package does not exist. */
 export class ModuleMissing extends Error {}
 
 /**
  * Imports the default export of a driver or plugin that the configuration names.
  *
  * @param name a file relative to `configDir`, or a package installed beside the configuration or beside Gameyard
- * @throws ModuleMissing when there is nothing of that name
+ * @throws ModuleMissing when no such file or package exists
  * @throws Error with a sentence when the module exists and can't be loaded
  */
 export async function importDefault(name: string, configDir: string): Promise<unknown> {
@@ -30,27 +30,27 @@ export async function importDefault(name: string, configDir: string): Promise<un
   })
 }
 
-/** @param from the file whose place in the tree decides which package a name means */
+/** @param from the file from which Node resolves a package name */
 async function load(from: string, specifier: string, name: string, missing: string): Promise<unknown> {
   try {
     const module = (await importFrom(from)(specifier)) as { default?: unknown }
     return module.default
   } catch (error) {
     const { code, url, message } = error as NodeJS.ErrnoException & { url?: string }
-    // The missing module is this one, not one of its imports.
+    // The error may name an import of the module instead of the module itself.
     const itself = url ? url === specifier : message.startsWith(`Cannot find package '${name}'`)
     if (code === 'ERR_MODULE_NOT_FOUND' && itself) throw new ModuleMissing(missing)
     throw new Error(`${name} can't be loaded: ${message}`)
   }
 }
 
-/** Node resolves a name from the module that imports it, and the single binary's own `import()` reads no files. */
+/** Returns an `import()` that resolves names from `filename`. The single binary's own `import()` reads no files. */
 function importFrom(filename: string): (specifier: string) => Promise<unknown> {
   const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
   const script = new Script('(specifier) => import(specifier)', { filename, importModuleDynamically })
   return async (specifier) => {
     const { emitWarning } = process
-    // That this loader is experimental concerns us, not who reads the terminal.
+    // Node warns that this loader is experimental, which does not concern the operator.
     process.emitWarning = ((warning: string | Error, ...rest: []) =>
       String(warning).includes('USE_MAIN_CONTEXT_DEFAULT_LOADER')
         ? undefined

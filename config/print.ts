@@ -8,7 +8,7 @@ const MASK = '********'
 /**
  * Returns the configuration with secrets masked, including passwords inside addresses.
  *
- * @param schema the one that the configuration was validated with; it marks the secrets
+ * @param schema the schema that validated the configuration; it marks the secrets
  */
 export function maskSecrets(value: unknown, schema: Schema): unknown {
   if (schema.secret) return MASK
@@ -30,6 +30,6 @@ function schemaOf(name: string, { properties, patternProperties, additionalPrope
   return pattern?.[1] ?? (typeof additionalProperties === 'object' ? additionalProperties : {})
 }
 
-/** The effective configuration as YAML, secrets masked. */
+/** Formats the effective configuration as YAML, with secrets masked. */
 export const printConfig = (config: object, schema: Schema): string =>
   stringify(maskSecrets(config, schema), { lineWidth: 0 })

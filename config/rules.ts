@@ -4,8 +4,8 @@ import type { Findings } from './findings.ts'
 import { isMapping } from './validate.ts'
 
 /**
- * Derives the unset addresses from those that are set: they follow the port, the Studio is the portal itself, and on a
- * machine's own name the games are subdomains of it.
+ * Derives the unset addresses from those that are set: they use the configured port, the Studio shares the portal's
+ * origin, and on a loopback name the games are subdomains of it.
  */
 export function deriveAddresses(values: Record<string, unknown>): void {
   const port = value(values, 'listen', 'port') ?? 8080
@@ -17,7 +17,7 @@ export function deriveAddresses(values: Record<string, unknown>): void {
   if (isLoopback(hostname)) fill(values, 'games', 'domain', hostname === 'localhost' ? host : `localhost:${port}`)
 }
 
-/** Rules about several values: combinations that contradict each other, and settings that weaken the platform. */
+/** Checks rules that involve several values: contradictory combinations, and settings that weaken security. */
 export function checkRules(config: Config, { error, warning }: Pick<Findings, 'error' | 'warning'>): void {
   if (config.trustProxy === true)
     warning(
@@ -32,7 +32,8 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       'backup.schedule: only a database and blobs in the data folder are backed up; use pg_dump for PostgreSQL and versioning for the bucket, and remove this',
     )
   if (config.games?.origins === 'port') {
-    // Cookies know no ports: among friends only, and said so at every start.
+    // Cookies ignore ports, so games on one host share them. Only trusted players should make games there; every start
+    // warns.
     warning(
       ['games', 'origins'],
       'games.origins: port puts every game on the name of the portal, whose cookies they can then interfere with; use it where every game is trusted',
@@ -41,7 +42,7 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
   }
   const domain = config.games?.domain
   const urls = [config.portal?.url, config.studio?.url]
-  if (typeof domain !== 'string' || !urls.every((url) => URL.canParse(url ?? ''))) return // reported already
+  if (typeof domain !== 'string' || !urls.every((url) => URL.canParse(url ?? ''))) return // validation reports it
   const games = hostOf(`http://${domain}`)
   const hosts = urls.map((url) => hostOf(url as string)).filter((host) => !isLoopback(host))
   const neighbour = hosts.find((host) => registrable(host) === registrable(games))
@@ -60,7 +61,7 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
     )
 }
 
-/** Https from files: both of them, and an address that says so. */
+/** Checks https from files: certificate and key must both be set, and the address must be an https one. */
 function checkTls({ listen, lan, portal }: Config, error: Findings['error']): void {
   const { cert, key, redirectPort, challenges } = listen?.tls ?? {}
   if (redirectPort && !cert && !key)
@@ -91,14 +92,14 @@ function checkTls({ listen, lan, portal }: Config, error: Findings['error']): vo
 }
 
 /**
- * The registrable domain of a name, guessed without the public suffix list: its last two labels. Where a suffix has two
- * labels (co.uk) this takes unrelated names for one domain. It never takes one domain for two, so it errs on the side
+ * The registrable domain of a name, guessed without the public suffix list: its last two labels. For a suffix of two
+ * labels (co.uk) this treats unrelated names as one domain. It never treats one domain as two, so it errs on the side
  * of refusing.
  */
 const registrable = (host: string): string =>
   isIP(host.replace(/[[\]]/g, '')) ? host : host.split('.').slice(-2).join('.')
 
-/** A machine's own name or address: nobody else's page can live there. */
+/** Whether a name or address is a loopback one, where no other party can serve a page. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
 
@@ -109,7 +110,7 @@ function value(values: Record<string, unknown>, section: string, key: string): u
   return isMapping(mapping) ? (mapping[key] ?? undefined) : undefined
 }
 
-/** Sets a key that nobody set. */
+/** Sets a key that the configuration leaves unset. */
 export function fill(values: Record<string, unknown>, section: string, key: string, derived: unknown): void {
   values[section] ??= {}
   const mapping = values[section]

@@ -55,7 +55,7 @@ function driverSection({ family, driver }: DriverChoice): Schema {
   return closed({ ...own, type: 'object', properties, required: ['driver', ...(own.required ?? [])] })
 }
 
-/** Sections are there in the end, with their defaults, whether the file has them or not. */
+/** Makes every section present in the result, with its defaults, even if the file lacks it. */
 const onlySections = (schemas: Record<string, Schema>): string[] =>
   Object.keys(schemas).filter((name) => schemas[name]?.type === 'object')
 
@@ -65,7 +65,7 @@ const closed = (schema: Schema): Schema => ({
   additionalProperties: schema.additionalProperties ?? false,
 })
 
-/** Names that one owner each may claim. */
+/** Names that only one owner may claim. */
 class Owned {
   readonly schemas: Record<string, Schema> = {}
   readonly #owners = new Map<string, string>()

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 /**
  * Reads the secret that `{ file: … }` or `{ env: … }` refers to.
  *
- * @param pointer the value in the configuration; a file's path is relative to `configDir`
+ * @param pointer the value in the configuration; the path of a file is relative to `configDir`
  * @param warn called when every user of the machine can read the file
  * @returns the text without its final line break
  * @throws Error with a sentence for the operator

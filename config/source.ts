@@ -1,17 +1,20 @@
 import { isAlias, isMap, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml'
 import type { Path, Problem } from './problems.ts'
 
-/** A configuration file, read: its values, and where each stands. */
+/** A parsed configuration file with its values and their positions. */
 export interface Source {
-  /** The file as it was named. */
+  /** The file as the operator named it. */
   name: string
   values: Record<string, unknown>
   problems: Problem[]
-  /** Line and column of a value or of its key; of the nearest mapping around it when it isn't in the file. */
+  /**
+   * Returns the line and column of a value or its key. If the file lacks the key, returns those of the nearest
+   * enclosing mapping.
+   */
   position(path: Path, at: 'key' | 'value'): { line: number; column: number }
 }
 
-/** Reads YAML 1.2. Duplicate keys, unknown tags and keys that are no text are problems, as are errors of syntax. */
+/** Parses YAML 1.2. Reports syntax errors, duplicate keys, unknown tags and keys that are not strings. */
 export function readSource(name: string, text: string): Source {
   const lines = new LineCounter()
   const place = (offset: number) => {

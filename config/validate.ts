@@ -6,13 +6,13 @@ import { keyOf, type Path } from './problems.ts'
 /** The interface between validation and its caller. */
 export interface ValidationContext {
   report(path: Path, message: string, at?: 'key' | 'value'): void
-  /** Fetches the secret that `{ file }` or `{ env }` points to; throws a sentence when it can't. */
+  /** Reads the secret that `{ file }` or `{ env }` refers to. @throws Error with a sentence when that fails */
   secret(path: Path, pointer: Record<string, unknown>): string
 }
 
 /**
  * Checks a value against its schema, reports every error, and returns the value with defaults filled in and secrets
- * resolved. Unknown keys are refused unless a schema says `additionalProperties`.
+ * resolved. Refuses unknown keys unless the schema allows `additionalProperties`.
  */
 export function validate(schema: Schema, value: unknown, path: Path, context: ValidationContext): unknown {
   if (schema.secret && isMapping(value)) return pointed(schema, value, path, context)
@@ -61,7 +61,7 @@ function mapping(schema: Schema, value: unknown, path: Path, context: Validation
   return Object.fromEntries(entries)
 }
 
-/** The schema for a key that is not listed; true when anything goes, null when the key is unknown. */
+/** Returns the schema of a key that is not listed; true when any value is allowed, null when the key is unknown. */
 function patternFor(schema: Schema, name: string): Schema | true | null {
   for (const [pattern, property] of Object.entries(schema.patternProperties ?? {})) {
     if (new RegExp(pattern, 'u').test(name)) return property
@@ -91,7 +91,10 @@ function list(schema: Schema, value: unknown[], path: Path, context: ValidationC
   return sound ? leaf(schema, items, path, context) : undefined
 }
 
-/** The first branch that takes the value; else the complaints of the one branch that has the value's shape. */
+/**
+ * Uses the first branch that accepts the value; otherwise reports the errors of the one branch that matches the shape
+ * of the value.
+ */
 function union(branches: Schema[], whole: Schema, value: unknown, path: Path, context: ValidationContext): unknown {
   for (const branch of branches) {
     let sound = true

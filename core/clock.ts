@@ -1,6 +1,6 @@
-/** The time, passed in wherever it matters so that tests can move it. */
+/** The source of time, injected so that tests can control it. */
 export interface Clock {
-  /** Now, as a date. */
+  /** Returns the current time as a date. */
   now(): Date
 }
 

@@ -1,16 +1,16 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
 
-/** An object of the configuration: unknown keys are refused, so that a typing error is seen at once. */
+/** Declares an object of the configuration. It refuses unknown keys, so that typing errors are noticed at once. */
 export const Section = <Properties extends TProperties>(
   properties: Properties,
   options: { description: string; default?: unknown },
 ): TObject<Properties> => Type.Object(properties, { additionalProperties: false, ...options }) as TObject<Properties>
 
-/** Marks a value that is masked wherever the configuration is shown, and that may be `{ file }` or `{ env }`. */
+/** Declares a secret: its value is masked wherever the configuration is shown, and may be `{ file }` or `{ env }`. */
 export const Secret = (options: { description: string; default?: string; minLength?: number }) =>
   Type.String({ ...options, secret: true })
 
-/** An S3 bucket: where it is and how to get in. */
+/** The address and credentials of an S3 bucket. */
 export const bucketKeys = {
   endpoint: Type.Optional(
     Type.String({ pattern: '^https?://[^?#]+$', description: 'Address of an S3-compatible server; none for AWS.' }),
@@ -36,7 +36,7 @@ const Url = (description: string, fallback: string) =>
     examples: ['https://play.example.org'],
   })
 
-/** The sections that the kernel itself reads. Every other section belongs to a driver family or a plugin. */
+/** The sections of the kernel. Every other section belongs to a driver family or a plugin. */
 export const kernelSections = {
   listen: Section(
     {
@@ -215,7 +215,7 @@ export const kernelSections = {
   ),
 }
 
-/** The kernel's numbers under `limits`; plugins add theirs beside them. */
+/** The kernel's values under `limits`; plugins add their own. */
 export const kernelLimits = {
   rateLimits: Type.Boolean({ default: true, description: 'false turns every rate limit off.' }),
   requestsPerMinute: Type.Integer({
@@ -256,10 +256,10 @@ export const kernelLimits = {
 
 type Sections = { [Name in keyof typeof kernelSections]: Static<(typeof kernelSections)[Name]> }
 
-/** The whole configuration after defaults, environment and secrets: what `createKernel` takes. */
+/** The complete configuration with defaults, environment and secrets, which `createKernel` takes. */
 export type Config = Omit<Sections, 'secret'> & {
   secret?: string
   limits: { [Name in keyof typeof kernelLimits]: Static<(typeof kernelLimits)[Name]> } & Record<string, unknown>
-  /** A driver family's choice: the driver's name and its own keys. */
+  /** The section of a driver family: the driver's name and its own keys. */
   [family: string]: unknown
 }

@@ -2,11 +2,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { Clock } from './clock.ts'
 
-/** Passed to a driver by the kernel, beside the driver's own configuration. */
+/** The kernel's services for a driver, in addition to the driver's own configuration. */
 export interface DriverContext {
-  /** Absolute path of the data folder. A driver keeps what it stores on disk in a folder of its own below it. */
+  /** Absolute path of the data folder. A driver stores its files in its own folder below it. */
   dataDir: string
-  /** Public address of the portal, without a trailing slash: the base of URLs that a driver hands out. */
+  /** Public address of the portal without a trailing slash, the base of URLs that a driver returns. */
   portalUrl: string
   clock: Clock
   log: FastifyBaseLogger
@@ -32,12 +32,12 @@ export interface DriverContext {
 export interface Driver<Schema extends TObject = TObject, Instance = unknown> {
   family: string
   name: string
-  /** Shape of the driver's part of the configuration; unknown keys are refused. */
+  /** Schema of the driver's section of the configuration; it refuses unknown keys. */
   config: Schema
   create(config: Static<Schema>, context: DriverContext): Promise<Instance>
 }
 
-/** Declares a driver; gives `create` the type of its configuration. */
+/** Declares a driver, and infers the type of its configuration for `create`. */
 export function defineDriver<Schema extends TObject, Instance>(
   driver: Driver<Schema, Instance>,
 ): Driver<Schema, Instance> {
@@ -50,15 +50,15 @@ export function defineDriver<Schema extends TObject, Instance>(
  */
 export interface DriverFamily {
   name: string
-  /** The built-in that runs when the configuration says nothing. */
+  /** The built-in driver of a configuration without this section. */
   default: string
   builtins: Record<string, () => Promise<{ default: AnyDriver }>>
 }
 
-/** A driver of whatever family and configuration. */
+/** A driver of any family and configuration. */
 export type AnyDriver = Omit<Driver, 'create'> & { create(config: never, context: DriverContext): Promise<unknown> }
 
-/** A driver that the configuration chose, with its part of the configuration, validated. */
+/** A driver that the configuration selects, with its validated section. */
 export interface ChosenDriver {
   driver: AnyDriver
   config: unknown

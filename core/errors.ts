@@ -1,22 +1,22 @@
 import createError from '@fastify/error'
 
-/** One line of `error.details`: where in the request the trouble is, and what it is. */
+/** One entry of `error.details`: the place of a fault in the request, and its description. */
 export interface ErrorDetail {
   path: string
   message: string
 }
 
-/** Additions that the thrower of a catalogued error may give. */
+/** Optional additions to a catalogued error. */
 export interface ErrorExtras {
   details?: ErrorDetail[]
   /** Response headers, such as `Retry-After` or `WWW-Authenticate`. */
   headers?: Record<string, string>
-  /** Top-level fields beside `error`, such as `balance` and `required` of a 402. */
+  /** Top-level fields next to `error`, such as `balance` and `required` of a 402. */
   body?: Record<string, unknown>
   cause?: unknown
 }
 
-/** An error of the catalogue: safe to show to the caller as it is. */
+/** An error of the catalogue, whose message is safe to show to the caller. */
 export interface PlatformError extends Error, ErrorExtras {
   code: string
   statusCode: number
@@ -44,11 +44,11 @@ export function defineError(code: string, status: number, message: string): new 
   return CataloguedError as never
 }
 
-/** Whether an error came from the catalogue, and may be shown. */
+/** Whether an error belongs to the catalogue and may be shown. */
 export const isPlatformError = (error: unknown): error is PlatformError =>
   error instanceof Error && typeof (error as Partial<PlatformError>).with === 'function' && 'statusCode' in error
 
-// The kernel's own codes (contracts, section 1). A plugin's codes are in its errors.ts.
+// The kernel's error codes (contracts, section 1). Each plugin defines its own in its errors.ts.
 export const InvalidRequest = defineError('invalid_request', 400, '%s')
 export const Unauthorized = defineError('unauthorized', 401, '%s')
 export const MissingScope = defineError('missing_scope', 403, 'API token is missing the %s scope.')
@@ -69,7 +69,7 @@ export const TooManyStreams = defineError(
 export const Internal = defineError('internal', 500, 'The server made a mistake. The log has it under request %s.')
 export const StorageFull = defineError('storage_full', 507, 'The server has no space left to store this.')
 
-/** Stops the start: one sentence that names the culprit and the fix. Printed without a stack. */
+/** Refuses the start. The message is one sentence with the cause and the fix, printed without a stack. */
 export class StartupError extends Error {
   override name = 'StartupError'
 }

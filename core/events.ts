@@ -12,7 +12,7 @@ import type { FastifyBaseLogger } from 'fastify'
  * and at once after `close`. Messages are not queued for later. A subscription survives an outage.
  */
 export interface Bus {
-  /** Whether other nodes can be on it. Where none can, leases are always to be had. */
+  /** Whether other nodes can share the bus. If not, every lease is available. */
   readonly shared: boolean
   publish(channel: string, message: string): Promise<void>
   /**
@@ -38,7 +38,7 @@ export interface Bus {
    * @returns the current lease; a newly taken lease has a greater `fence` than any before
    */
   acquire(key: string, holder: string): Promise<Lease>
-  /** Gives a lease back, if it is the holder's, and forgets what was saved under its key. */
+  /** Returns a lease if the holder has it, and deletes the text saved under its key. */
   release(key: string, holder: string): Promise<void>
   /**
    * Saves a text under a key for `ttlMs`, replacing the previous one.
@@ -47,23 +47,23 @@ export interface Bus {
    * @returns false when a holder with a greater fence has saved: the lease is lost
    */
   save(key: string, fence: number, text: string, ttlMs: number): Promise<boolean>
-  /** Adds texts to what was saved with exactly this fence; `ttlMs` begins anew. @returns false when it is not there */
+  /** Appends texts to those saved with exactly this fence, and restarts `ttlMs`. @returns false when there are none */
   append(key: string, fence: number, texts: string[], ttlMs: number): Promise<boolean>
-  /** The saved value, and the appended ones in order; null when there is nothing. */
+  /** Returns the saved and the appended texts in order; null when there are none. */
   load(key: string): Promise<{ fence: number; texts: string[] } | null>
   /** Rejects when the bus can't be reached; used by /readyz. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** The right to do something alone, such as to run a room. */
+/** The exclusive right to an activity, such as running a room. */
 export interface Lease {
   holder: string
-  /** Grows with each taking: what carries a smaller one comes from a holder that has lost the lease. */
+  /** Increases with each acquisition. A smaller fence comes from a holder that has lost the lease. */
   fence: number
 }
 
-/** The domain events, by name; a plugin adds its own by declaration merging. Payloads survive JSON. */
+/** The domain events by name. Plugins add their own by declaration merging. Payloads must survive JSON. */
 // biome-ignore lint/suspicious/noEmptyInterface: filled by plugins
 export interface DomainEvents {}
 
@@ -81,14 +81,14 @@ export class Events {
   readonly #log: FastifyBaseLogger
   readonly #node: string
 
-  /** @param node a name of this process, so that its own events coming back over the bus are known */
+  /** @param node name of this process, by which it recognises its own events that come back over the bus */
   constructor(bus: Bus, log: FastifyBaseLogger, node: string) {
     this.#bus = bus
     this.#log = log
     this.#node = node
   }
 
-  /** Begins to hear other nodes. @throws BusUnavailable */
+  /** Starts to receive events of other nodes. @throws BusUnavailable */
   async start(): Promise<void> {
     await this.#bus.subscribe(CHANNEL, (message) => {
       const event = parse(message)
@@ -97,13 +97,16 @@ export class Events {
     })
   }
 
-  /** Hears an event from now until the process ends. Listeners run side by side: none waits for another. */
+  /** Adds a listener until the process ends. Listeners run concurrently and do not wait for each other. */
   on<Name extends keyof DomainEvents & string>(name: Name, listener: Listener<Name>): void {
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners.add(listener))
   }
 
-  /** Tells everyone. A bus that is down is logged, not thrown: what happened has happened. */
+  /**
+   * Emits an event to all nodes. A failing bus is logged and not thrown, since the reported change is already
+   * committed.
+   */
   async emit<Name extends keyof DomainEvents & string>(name: Name, payload: DomainEvents[Name]): Promise<void> {
     this.#deliver(name, payload as never)
     try {
@@ -122,7 +125,7 @@ export class Events {
   }
 }
 
-/** Another node may run another version, and the bus may be shared with strangers: what comes is checked. */
+/** Validates a message, since another node may run another version, and unrelated programs may share the bus. */
 function parse(message: string): { node: string; name: string; payload: unknown } | null {
   try {
     const event = JSON.parse(message)

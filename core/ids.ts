@@ -1,13 +1,16 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
 
-/** The prefixes of contracts, section 1: an id says what it names. */
+/** The id prefixes (contracts, section 1), which name the type of the object. */
 export type IdPrefix = 'ply' | 'gam' | 'app' | 'tok' | 'dep' | 'ast' | 'job' | 'gen' | 'led' | (string & {})
 
-// Within one millisecond too, the later id is the greater: lists are sorted by it.
+// The ULIDs are monotonic within a millisecond, because lists are sorted by id.
 const ulid = monotonicFactory(randomCharacters())
 
-/** Random numbers from 0 up to 1, a byte each, made many at once: the library's own source is asked for each character. */
+/**
+ * Returns a source of random numbers in [0, 1), one byte each, generated in bulk. The library would request each one
+ * separately.
+ */
 function randomCharacters(): () => number {
   const bytes = new Uint8Array(4096)
   let used = bytes.length
@@ -20,22 +23,22 @@ function randomCharacters(): () => number {
   }
 }
 
-/** An id: a type prefix, `_`, and 26 characters that sort by time of creation (a ULID). */
+/** Creates an id: a type prefix, `_`, and a ULID of 26 characters that sorts by creation time. */
 export const newId = (prefix: IdPrefix, at: Date): string => `${prefix}_${ulid(at.getTime())}`
 
-/** What every id sorts below that was made before an instant, and no other: an index by id is one by time of creation. */
+/** Returns the lower bound of all ids that were created from an instant on, for queries by time on an index by id. */
 export const firstId = (prefix: IdPrefix, at: Date): string => `${prefix}_${encodeTime(at.getTime())}`
 
-/** When an id was made. */
+/** Returns the creation time of an id. */
 export const timeOfId = (id: string): Date => new Date(decodeTime(id.slice(id.indexOf('_') + 1)))
 
-/** Whether a string has the form of such an id: cheap, before any look-up. */
+/** Whether a string has the form of an id with this prefix; a cheap check before any look-up. */
 export const isId = (prefix: IdPrefix, value: string): boolean =>
   value.length === prefix.length + 27 &&
   value.startsWith(`${prefix}_`) &&
   /^[0-9A-HJKMNP-TV-Z]{26}$/.test(value.slice(-26))
 
-/** Random text of `[A-Za-z0-9_-]`, `bytes` strong: for codes, states and secrets. */
+/** Creates random text of `[A-Za-z0-9_-]` from `bytes` random bytes, for codes, states and secrets. */
 export const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url')
 
 /**
@@ -50,7 +53,7 @@ export const slugWords = (title: string): string =>
     .replace(/['’]/g, '')
     .replace(/[^a-z0-9]+/g, '-')
 
-/** Names for requests, unlike any other's: not secret, and made without asking for randomness each time. */
+/** Returns a generator of unique request ids. They are not secret, so each one needs no new random bytes. */
 export function requestIds(): () => string {
   const process = randomText(9)
   let count = 0

@@ -49,40 +49,40 @@ import { type Plugin, sortByDependencies } from './plugin.ts'
 /** The parts of a program; see bin/serve.ts. */
 export interface KernelParts {
   plugins: Plugin[]
-  /** The driver that the configuration chose for each family, with its part of the configuration. */
+  /** The configured driver of each family, with its validated section. */
   drivers: Record<string, ChosenDriver>
-  /** Where built style sheets, fonts and browser scripts are read from. */
+  /** Source of built style sheets, fonts and browser scripts. */
   browserFiles: FileSource
   version: string
-  /** The single binary that runs, for those who want a copy; absent when it runs from a source tree or a package. */
+  /** The running single binary, which clients can download; absent for a source tree or a package. */
   program?: Program | null
   clock?: Clock
   log?: Logger
-  /** Keeps the last lines of that log. */
+  /** Keeps the last lines of the log. */
   logTail?: LogTail
-  /** The configuration as it is in force, as text, secrets masked. */
+  /** Returns the effective configuration as text, with secrets masked. */
   describeConfig?: () => string
-  /** Traces, where they are wanted; ends with the app. */
+  /** Traces, if they are enabled; closed with the app. */
   telemetry?: Telemetry | null
   /**
-   * Called once nothing else can refuse the start, to take the exclusive lock of the data folder. The lock is released
+   * Called when nothing else can refuse the start, to take the exclusive lock of the data folder. The lock is released
    * when the app closes, after everything else.
    */
   takeDataFolder?: () => Promise<DataLock | null>
-  /** Asked once the database answers, before anything is written to it: what it throws ends the start. */
+  /** Called once the database answers and before any write. An error ends the start. */
   refuse?: (database: Pick<DatabaseDriver, 'query'>) => Promise<void>
 }
 
 /**
  * Starts the platform up to, but not including, listening. This file shows the order of the start; each step is a call
- * into a room. A broken contract stops it with a `StartupError`.
+ * into another module. A broken contract stops it with a `StartupError`.
  */
 export async function createKernel(config: Config, parts: KernelParts): Promise<FastifyInstance> {
   const cleanups = new CleanupStack()
   try {
     return await start(config, parts, cleanups)
   } catch (error) {
-    // A start that fails midway leaves nothing open that would keep the process alive.
+    // A failed start must close everything that would keep the process alive.
     await cleanups.abandon()
     throw error
   }
@@ -98,16 +98,16 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   // 1. The plugins' manifests: names, dependencies, tables.
   const plugins = sortByDependencies(parts.plugins)
 
-  // 2. What can refuse the start without having written anything.
+  // 2. Checks that can refuse the start before any write.
   const origins = new Origins(config)
   const browserFiles = await loadBrowserFiles(parts.browserFiles)
   const files = config.listen.tls.cert ? await CertificateFiles.open(config.listen.tls, { log, clock }) : null
   cleanups.add(() => files?.close())
 
-  // 3. Storage: the data folder, the keys, then the drivers, then the database, to which nothing is written yet.
+  // 3. Storage: the data folder, the keys, the drivers, then the database, which is not written yet.
   dataLock = await parts.takeDataFolder?.()
   await openDataFolder(config.dataDir)
-  // Only the system's clock is compared with others; a clock that was passed in belongs to a test.
+  // Only the system's clock is compared with others; an injected clock belongs to a test.
   if (clock === systemClock) await assertClockNotBehind(config.dataDir, clock)
   const keys = await Keys.open(config)
   const { database, bus, families } = await openDrivers(drivers, { config, keys, plugins, clock, log }, cleanups)
@@ -124,7 +124,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   jobs.every('jobs/forget', 24 * 3600, ({ signal }) => jobs.forgetFailed(signal))
   cleanups.add(() => jobs.stop())
 
-  // 4. The server: which connections it takes, with which certificate.
+  // 4. The server with its connection limits and certificate.
   const requests = new RequestMetrics()
   const plainHttp = new PlainHttp(origins, { lan: config.lan.enabled })
   const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock) : null
@@ -135,13 +135,14 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
     certificate ? { certificate, plain: plainHttp } : null,
   )
   const app = createApp(config, { log, origins, connections, fastPath })
-  // Before the plugins add theirs: Fastify runs these hooks in reverse, and plugins still use these while they close.
+  // This hook precedes those of plugins: Fastify runs `onClose` hooks in reverse, and plugins need these parts while
+  // they close.
   app.addHook('onClose', () => cleanups.close())
   cleanups.app = app
   const health = new Health()
   files?.watch(health, (renewed) => fastPath.renew(renewed))
 
-  // 5. What plugins find on the app; boot/decorators.ts has the types.
+  // 5. The decorators of the app; boot/decorators.ts has their types.
   const decorators = {
     keyRings: new KeyRings({ db, clock, keys, events }),
     ...{ config, clock, bus, db, events, keys, jobs, health, origins, connections, fastPath, plainHttp },
@@ -173,10 +174,10 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   addHealthChecks(app, families)
   await registerPlugins(app, plugins, config)
 
-  // 7. The tables, now that no plugin has broken its contract; then all that starts with `onReady`.
+  // 7. The migration, after every plugin has registered successfully; then everything that starts in `onReady`.
   await db.migrate()
 
-  // 8. The end: requests first, then the plugins, then what was opened, in reverse.
+  // 8. The shutdown: first requests, then the plugins, then the opened parts in reverse order.
   app.addHook('onReady', () => jobs.start())
   app.addHook('preClose', async () => app.eventStreams.close())
   installShutdown(app, health, config.limits.shutdownSeconds)
@@ -184,7 +185,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   return app
 }
 
-/** The hosts that a certificate of this LAN names: the address first. */
+/** Returns the hosts of the certificate of this LAN, the address first. */
 const lanHosts = ({ dataDir, listen, lan }: Config) => ({
   dataDir,
   hosts: [...new Set([listen.host, `${lan.name}.local`, 'localhost', '127.0.0.1'])],

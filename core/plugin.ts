@@ -9,17 +9,17 @@ import { StartupError } from './errors.ts'
 export interface PluginManifest<Schema extends TObject, Limits extends TProperties, Sections extends SectionSchemas> {
   /** Lower-case words joined by `-`; unique in the program. */
   name: string
-  /** Plugins that must have been registered before; their decorators are there when `register` runs. */
+  /** Plugins that must be registered first, so that `register` can use their decorators. */
   dependencies?: string[]
-  /** Shape and defaults of the plugin's part of the configuration. */
+  /** Schema and defaults of the plugin's section of the configuration. */
   config?: Schema
-  /** Where that part stands: a section of its own at the top (`auth`), or, by default, `plugins.<name>`. */
+  /** Name of that section at the top level (`auth`); default `plugins.<name>`. */
   section?: string
-  /** Further sections at the top, by name, for settings that belong under a word of their own (`oauth`). */
+  /** Further sections at the top level, by name, for settings with their own topic (`oauth`). */
   sections?: Sections
-  /** Numbers it adds under `limits`, by name. */
+  /** Values that the plugin adds under `limits`, by name. */
   limits?: Limits
-  /** The tables it owns. No other plugin writes to them. */
+  /** The tables of the plugin. No other plugin writes to them. */
   entities?: (EntitySchema | EntityClass<unknown>)[]
   migrations?: Migration[]
 }
@@ -41,7 +41,7 @@ export type PluginRegister<
   sections: { [Name in keyof Sections]: Static<Sections[Name]> },
 ) => Promise<void>
 
-/** The kernel's record of a plugin. */
+/** The normalised manifest of a plugin in the kernel. */
 export interface Plugin extends Required<PluginManifest<TObject, TProperties, SectionSchemas>> {
   register: PluginRegister<TObject, TProperties, SectionSchemas>
 }
@@ -125,19 +125,19 @@ function tableOf(entity: Plugin['entities'][number]): string {
   return schema?.meta.tableName ?? schema?.meta.className ?? String(entity)
 }
 
-/** A plugin's own part of the configuration. */
+/** Returns a plugin's own section of the configuration. */
 export function configOf(plugin: Plugin, config: Config): never {
   return plugin.section
     .split('.')
     .reduce<unknown>((part, key) => (part as Record<string, unknown> | undefined)?.[key], config) as never
 }
 
-/** The further sections that a plugin declared. */
+/** Returns the further sections of a plugin. */
 export function sectionsOf(plugin: Plugin, config: Config): never {
   return Object.fromEntries(Object.keys(plugin.sections).map((name) => [name, config[name]])) as never
 }
 
-/** The numbers under `limits` that a plugin declared. */
+/** Returns a plugin's values under `limits`. */
 export function limitsOf(plugin: Plugin, config: Config): never {
   return Object.fromEntries(Object.keys(plugin.limits).map((name) => [name, config.limits[name]])) as never
 }

@@ -133,7 +133,7 @@ async function printAudit({ search, ...options }: AuditOptions, { version }: Ins
   })
 }
 
-/** Who types the command, as the audit names them. */
+/** The system user who runs the command, as recorded in the audit. */
 const commandActor = (): Actor => ({ id: userInfo().username, role: 'command' })
 
 async function newPassword(): Promise<string> {
@@ -141,7 +141,7 @@ async function newPassword(): Promise<string> {
   return readPassword()
 }
 
-/** What suspends the games of the configured database. */
+/** Runs work with the suspension service of the configured database. */
 async function withSuspensions(
   options: ConfigOptions,
   { version }: Installation,
@@ -160,7 +160,10 @@ async function withSuspensions(
   })
 }
 
-/** The accounts of the configured database, without the platform around them: it may run meanwhile or not. */
+/**
+ * Runs work with the accounts of the configured database, without starting the platform. The platform may run
+ * meanwhile.
+ */
 async function withAccounts(
   options: ConfigOptions,
   { version }: Installation,

@@ -9,7 +9,7 @@ import type { Installation } from '../installation.ts'
 const KINDS = ['model', 'pack', 'image', 'audio', 'animation']
 const PRESETS = ['idle', 'walk', 'run', 'jump', 'wave', 'dance', 'sit', 'death']
 
-/** An asset as the platform describes it; what the command line shows of it. */
+/** The fields of an asset that the command line shows. */
 interface Asset {
   id: string
   slug: string
@@ -25,7 +25,7 @@ interface Asset {
   animations: string[]
 }
 
-/** Why a model has no lighter form, in words. */
+/** Explains why a model has no lighter form. */
 const LOD_REASONS: Record<string, string> = {
   few_triangles: 'none: it has few triangles already',
   shape_would_change: 'none: its shape would change',
@@ -120,7 +120,7 @@ Examples:
   }
 }
 
-/** The API, and which origin of it has the assets. */
+/** Returns the API, and the origin that serves the assets. */
 async function studio(client: Client): Promise<{ api: Api; origin: string }> {
   const [api, { studioUrl }] = await Promise.all([client.api(), import('../../clients/cli/studio-url.ts')])
   return { api, origin: await studioUrl(api, client.env) }
@@ -266,7 +266,7 @@ async function animate(client: Client, asset: string, options: AnimateOptions): 
   })
 }
 
-/** The requested animation. @throws UsageError */
+/** Returns the requested animation. @throws UsageError */
 async function clipOf({
   preset,
   from,

@@ -33,7 +33,7 @@ async function backup(file: string, options: Options): Promise<void> {
   const storage = await openDriver<Storage>(loaded, 'storage', dataDir)
   try {
     const target = options.verify ? `${file}.unverified` : file
-    if (options.verify) await rm(target, { force: true }) // what a run that was cut off left
+    if (options.verify) await rm(target, { force: true }) // removes the remains of an interrupted run
     const summary = await writeBackup({ driver, storage, dataDir, config: loaded.config }, target)
     if (options.verify) await verify(loaded, target, file)
     console.log(options.json ? JSON.stringify({ file, ...summary }) : `Wrote ${file}: ${describeBackup(summary)}.`)
@@ -43,7 +43,9 @@ async function backup(file: string, options: Options): Promise<void> {
   }
 }
 
-/** Restores a backup as one would in need, reads the whole database, and gives the file its name only if all is well. */
+/**
+ * Restores a backup into a scratch folder, reads the whole database, and gives the file its name only after success.
+ */
 async function verify(loaded: LoadedConfig, unverified: string, file: string): Promise<void> {
   const [{ BackupError }, { restoreBackup }, { openDriver, databaseFileOf }] = await Promise.all([
     import('../../core/data/backups/archive.ts'),
@@ -60,7 +62,7 @@ async function verify(loaded: LoadedConfig, unverified: string, file: string): P
     const damage = await driver.findDamage?.()
     await driver.close()
     if (damage) throw new BackupError(`The database is damaged (${damage}): restore an earlier backup.`)
-    // Unlike a rename, a link does not replace a file that came in the meantime.
+    // Unlike a rename, a link does not replace a file that another process created meanwhile.
     await link(unverified, file).catch((error: NodeJS.ErrnoException) => {
       throw new BackupError(`${file} can't be made (${error.code}).`)
     })

@@ -146,7 +146,7 @@ async function create(client: Client, name: string, options: CreateOptions): Pro
   )
 }
 
-/** Follows the making of an asset to its end. @throws CliError unless there is one then */
+/** Follows the creation of an asset to its end. @throws CliError unless the asset then exists */
 async function watchAsset(client: Client, { api, origin }: Place, id: string): Promise<void> {
   const { terminal, signal } = client
   const { watchGeneration } = await import('../../clients/cli/blender.ts')
@@ -191,7 +191,7 @@ const stateOf = ({ status, progress, queuePosition }: Job): string => {
   return status === 'queued' && queuePosition !== null ? `queued (${queuePosition})` : status
 }
 
-/** One line that changes on a terminal, a line each elsewhere, and nothing where JSON is wanted. */
+/** Shows progress: one changing line on a terminal, one line for each step elsewhere, nothing with `--json`. */
 function progressLine({ terminal }: Client): { show(text: string): void; erase(): void } {
   return {
     show(text) {
@@ -206,7 +206,7 @@ function progressLine({ terminal }: Client): { show(text: string): void; erase()
 
 const lineOf = (job: Job): string => `${job.name}: ${stateOf(job)}${job.stage ? `, ${job.stage}` : ''}`
 
-/** Follows a job to its end. @throws CliError unless it completes */
+/** Follows a job to its end. @throws CliError unless the job completes */
 async function follow(client: Client, { api, origin }: Place, id: string): Promise<Job> {
   const { watchJob } = await import('../../clients/cli/blender.ts')
   const line = progressLine(client)

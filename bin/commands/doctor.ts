@@ -52,7 +52,7 @@ async function run(client: Client, options: Options, { version }: Installation):
   )
 }
 
-/** Of the platform that lives here, or of one that is used from here. */
+/** Examines the platform of this machine, or the remote platform that this machine uses. */
 async function examinationOf(client: Client, options: Options, version: string): Promise<AsyncGenerator<Check>> {
   const here = options.config ?? options.data ?? client.env.SERVICE_CONFIG ?? (existsSync('gameyard.yaml') || undefined)
   if (here !== undefined && options.url === undefined) {

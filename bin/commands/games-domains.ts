@@ -6,7 +6,11 @@ import type { Installation } from '../installation.ts'
 
 type Options = ClientOptions & { game?: string }
 
-/** `gameyard games domains …`: domains of one's own for a game. @param chosen the id of the game that is meant */
+/**
+ * Configures `gameyard games domains …`, the custom domains of a game.
+ *
+ * @param chosen returns the id of the target game
+ */
 export function configureDomains(
   games: Command,
   installation: Installation,

@@ -121,7 +121,7 @@ async function list(client: Client, limit: number): Promise<void> {
   )
 }
 
-/** The game that is named, or that of gameyard.json. */
+/** Returns the named game, or the game of gameyard.json. */
 async function chosen(client: Client, named: string | undefined): Promise<{ game: Game }> {
   const [api, { getGame }] = await Promise.all([client.api(), import('../../clients/cli/games.ts')])
   const idOrSlug = named ?? (await client.project())?.gameId
@@ -157,7 +157,7 @@ function describe(terminal: Terminal, game: Game): string {
   ].join('\n')
 }
 
-/** Explains cross-origin isolation: its benefit and its conditions. */
+/** Explains cross-origin isolation, its benefit and its conditions. */
 const isolationOf = (isolated: boolean): string =>
   isolated
     ? 'yes: threads and SharedArrayBuffer work; what it loads from elsewhere must allow that (CORP or CORS)'

@@ -12,7 +12,7 @@ const WHICH: Record<string, KeyGroup[]> = {
   all: ['signing', 'sessions'],
 }
 
-/** What is said of the keys that were there before. */
+/** The message about the previous keys. */
 const AFTERWARDS: Record<KeyGroup, { overlap: string; now: string }> = {
   signing: {
     overlap: 'Id tokens are signed with the next key. The one before stays published for a day.',

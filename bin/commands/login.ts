@@ -33,7 +33,7 @@ async function login(client: Client, options: Options): Promise<void> {
     import('../../clients/cli/platform.ts'),
   ])
   const baseUrl = await homeOf(await client.baseUrl(), userAgent)
-  // Before anybody is sent to a browser for nothing.
+  // A failure here saves the user a useless sign-in in the browser.
   await credentials.mustBeWritable()
   const token = options.withToken ? await tokenFromInput() : await approve(client, baseUrl, options)
   const account = await keepToken(credentials, { baseUrl, token, userAgent }, { revocable: !options.withToken })

@@ -45,7 +45,7 @@ async function restore(file: string, { url, games, json, ...options }: Options):
     import('../../core/data/backups/backup.ts'),
     import('../open-driver.ts'),
   ])
-  // Asked first, so that an address that would be refused leaves everything as it is.
+  // Validates the new addresses first, so that invalid ones leave everything unchanged.
   const loaded = await loadProgramConfig(options, addressesOf(url, games))
   const { config } = loaded
   if (url !== undefined && config.portal.url !== url)
@@ -68,7 +68,7 @@ async function restore(file: string, { url, games, json, ...options }: Options):
   if (json) console.log(JSON.stringify({ dataDir, ...summary, portalUrl: config.portal.url }))
   else console.log([`Restored ${describeBackup(summary)} into ${dataDir}.`, ...notes].join('\n'))
   if (url === undefined) return
-  // Without the command line's part: what a start will read.
+  // Excludes the command-line options, so that this is the configuration that the next start reads.
   const { portal } = (await loadProgramConfig(options)).config
   if (portal.url !== config.portal.url)
     console.error(
@@ -76,7 +76,7 @@ async function restore(file: string, { url, games, json, ...options }: Options):
     )
 }
 
-/** The new addresses as the command line's part of the configuration. */
+/** Returns the new addresses as configuration overrides of the command line. */
 function addressesOf(url: string | undefined, games: string | undefined): Override[] {
   if (url === undefined) return []
   const overrides: Override[] = [{ source: '--url', path: ['portal', 'url'], value: url }]
@@ -84,14 +84,14 @@ function addressesOf(url: string | undefined, games: string | undefined): Overri
   return overrides
 }
 
-/** Writes the new addresses into the configuration, and those of before as former ones. @returns what was done */
+/** Writes the new addresses into the configuration, and the previous ones as former addresses. @returns a summary */
 async function moveTo(
   { config, file, configDir }: LoadedConfig,
   { url, games, source }: { url: string; games: string | undefined; source: SourcePlatform | null },
 ): Promise<string> {
   const { editConfig } = await import('../../config/edit.ts')
   const others = (former: string[], now: string[]) => [...new Set(former)].filter((one) => !now.includes(one))
-  // A Studio that was the portal still is, whatever address of it stands there; one of its own stays where it is.
+  // A Studio that shares the portal's origin moves with the portal; a Studio with its own origin stays.
   const studioMoves = source !== null && source.studio === source.portal && config.studio.url === source.studio
   const studio = studioMoves ? url : config.studio.url
   const present = [url, studio]
@@ -115,7 +115,7 @@ async function moveTo(
   return `${target} has portal.url: ${url}${games === undefined ? '' : ` and games.domain: ${games}`} now${former && `; what leads to ${former} goes on to work where those names still reach this machine`}.`
 }
 
-/** To the database as it was before an upgrade. No server may use the folder meanwhile. */
+/** Restores the database copy from before an upgrade. No server may use the folder meanwhile. */
 async function goBack({ database: copy = '', json, ...options }: Options): Promise<void> {
   const [{ restoreDatabaseCopy }, { DataLock }, { systemClock: clock }] = await Promise.all([
     import('../../core/data/backups/migration-backup.ts'),

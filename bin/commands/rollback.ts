@@ -63,7 +63,7 @@ async function run(client: Client, named: string | undefined, { game: idOrSlug, 
     )
   }
   const live = deploys.find(({ state }) => state === 'live')
-  // The version before is the one that was live last, which after a rollback need not be the newest.
+  // The previous version is the one that was live last; after a rollback it need not be the newest.
   const earlier = deploys
     .filter(({ state, liveAt }) => state === 'superseded' && liveAt !== null)
     .sort((a, b) => ((a.liveAt as string) < (b.liveAt as string) ? 1 : -1))

@@ -31,7 +31,7 @@ Examples:
     .action((options: ClientOptions) => run(options, revoke))
 }
 
-/** The visible part of a token: the same as in the platform's settings. */
+/** The length of the visible part of a token, as in the settings of the platform. */
 const PREFIX_LENGTH = 12
 
 async function list(client: Client): Promise<void> {

@@ -12,7 +12,9 @@ interface Row {
   failing_since: number | null
 }
 
-/** The domains that games are served at: whether their proof is there and they lead here, as the platform last saw it. */
+/**
+ * Checks the custom domains of games: their DNS proof and where they resolve to, from the last look of the platform.
+ */
 export async function gameDomains(loaded: LoadedConfig): Promise<Check[]> {
   const { dataDir } = loaded.config
   const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
@@ -21,7 +23,8 @@ export async function gameDomains(loaded: LoadedConfig): Promise<Check[]> {
     await driver.open([])
     const rows = (await driver
       .query('select name, address, failing_since from game_domains where proved_name is not null order by name', [])
-      // A database from before there were domains, or whose server is away, which another finding says.
+      // The query fails on a database from before custom domains, or when the server is down, which another check
+      // reports.
       .catch(() => [])) as Row[]
     const checks = rows.flatMap(findingOf)
     if (rows.length === 0 || checks.length > 0) return checks

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const isHere = (host: string) => host === 'localhost' || host.endsWith('.localhost') || /^127\.|^\[?::1/.test(host)
 const ok = (name: string, message: string): Check => ({ name, status: 'ok', message })
 
-/** Whether the portal's name and any name of a game lead somewhere. */
+/** Checks that the names of the portal and of games resolve. */
 export async function names({ portal, studio, games }: Config): Promise<Check[]> {
   const domain = games.domain.replace(/:\d+$/, '')
   const hosts = new Map([
@@ -22,7 +22,7 @@ export async function names({ portal, studio, games }: Config): Promise<Check[]>
     ['Studio name', new URL(studio.url).hostname],
   ])
   if (hosts.get('Studio name') === hosts.get('Portal name')) hosts.delete('Studio name')
-  // A name that nobody has made: only a wildcard answers for it.
+  // No game has this random name, so only a wildcard record answers for it.
   if (games.origins === 'subdomain') hosts.set('Game names', `doctor-${randomBytes(4).toString('hex')}.${domain}`)
   return Promise.all(
     [...hosts].map(async ([name, host]): Promise<Check> => {
@@ -36,7 +36,7 @@ export async function names({ portal, studio, games }: Config): Promise<Check[]>
   )
 }
 
-/** Whether the files of `listen.tls` are a certificate for every name of the platform, and for how long. */
+/** Checks that the certificate of `listen.tls` covers every name of the platform, and when it expires. */
 export async function certificateFiles({ listen, portal, studio, games }: Config): Promise<Check[]> {
   if (!listen.tls.cert) return []
   const name = 'Certificate files'
@@ -59,12 +59,12 @@ export async function certificateFiles({ listen, portal, studio, games }: Config
   return [ok(name, `good for ${days} days`)]
 }
 
-/** Whether the port for plain http leads to https. */
+/** Checks that the plain http port redirects to https. */
 export async function plainHttp({ portal: { url }, listen }: Config): Promise<Check[]> {
   const { redirectPort } = listen.tls
   if (!redirectPort) return []
   const name = 'Plain http'
-  // By address, which leads to the portal.
+  // A request by address gets the portal's redirect.
   const own = /^(?:0\.0\.0\.0|::)$/.test(listen.host) ? '127.0.0.1' : listen.host
   const host = own.includes(':') ? `[${own}]` : own
   const asked = { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS) } as const
@@ -77,7 +77,7 @@ export async function plainHttp({ portal: { url }, listen }: Config): Promise<Ch
   return [{ name, status: 'warning', message, hint }]
 }
 
-/** Whether the portal answers at its public address, whose clock and certificate that shows. */
+/** Checks that the portal answers at its public address. The response also shows its clock and its certificate. */
 export async function portal({ portal: { url }, listen }: Config): Promise<Check[]> {
   const checks: Check[] = []
   const { hostname, port, protocol } = new URL(url)
@@ -130,7 +130,7 @@ function certificateOf(host: string, port: number): Promise<PeerCertificate> {
   })
 }
 
-/** Whether the system sets its clock from the network; null where nothing says so. */
+/** Whether the system synchronises its clock over the network; null when the system does not report it. */
 export async function isClockSynchronised(): Promise<boolean | null> {
   try {
     const { stdout } = await promisify(execFile)('timedatectl', ['show', '-p', 'NTPSynchronized', '--value'], {

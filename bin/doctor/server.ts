@@ -24,14 +24,14 @@ type Finding = Check | Check[]
 
 /**
  * Checks everything that a platform depends on, in the order in which it is needed. Each check yields a finding, with a
- * fix for a fault. It changes nothing, and may run beside the platform.
+ * fix for a fault. The checks change nothing, and may run beside the platform.
  *
- * @param version of this program
+ * @param version version of this program
  */
 export async function* diagnoseServer(loaded: LoadedConfig, version: string): AsyncGenerator<Check> {
   const { config } = loaded
   yield configuration(loaded)
-  // Each with the fix for what it did not expect.
+  // Each check has the fix for an unexpected error.
   const looks: [string, () => Promise<Finding>, string][] = [
     ['Data folder', () => dataFolder(config.dataDir), 'Check dataDir.'],
     ['Disk', () => disk(config.dataDir), 'Check dataDir.'],
@@ -68,7 +68,7 @@ function configuration({ file, problems }: LoadedConfig): Check {
   return ok('Configuration', file ?? 'no file; defaults and environment')
 }
 
-/** Checks the folder's mode: other users of this machine must have no access. */
+/** Checks the mode of the folder: other users of this machine must have no access. */
 async function dataFolder(dataDir: string): Promise<Finding> {
   const name = 'Data folder'
   const folder = await stat(dataDir).catch(() => null)
@@ -98,7 +98,7 @@ async function disk(dataDir: string): Promise<Check> {
   return ok('Disk', `${Math.floor(free / 1024)} GB are free`)
 }
 
-/** The folder itself or what it would be made in. */
+/** Returns the folder, or its nearest existing parent. */
 async function existing(folder: string): Promise<string> {
   const there = await access(folder).then(
     () => true,
@@ -135,7 +135,7 @@ async function database(loaded: LoadedConfig, version: string): Promise<Finding>
   }
 }
 
-/** The migrations that a start of this program would run. */
+/** Lists the migrations that a start of this program would run. */
 async function update({ config, plugins }: LoadedConfig, driver: DatabaseDriver, version: string): Promise<Check[]> {
   const { lacking, unknown } = await compareMigrations(driver, migrationsOf(plugins))
   const name = 'Update'

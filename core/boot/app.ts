@@ -10,10 +10,13 @@ import { requestIds } from '../ids.ts'
 import { RequestLog } from '../observe/request-log.ts'
 import type { Origins } from '../origins/origins.ts'
 
-/** For one plugin, and for what happens once all are ready. Fastify's own 10 s are few for a small, busy machine. */
+/**
+ * The timeout of one plugin and of the `onReady` hooks. Fastify's default of 10 s is too short for a small, busy
+ * machine.
+ */
 const SLOWEST_START_MS = 120_000
 
-/** Creates the Fastify app, with every option that holds for the whole program. */
+/** Creates the Fastify app with the options of the whole program. */
 export function createApp(
   config: Config,
   {
@@ -25,7 +28,7 @@ export function createApp(
 ): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }), // core/http/request-rules.ts writes one line
+    logController: new LogController({ disableRequestLogging: true }), // core/http/request-rules.ts logs requests
     trustProxy: config.trustProxy,
     genReqId: requestIds(),
     requestIdHeader: false,

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 
-/** Everything that a start has opened so far. Closes it in reverse order, each thing once. */
+/** Closes everything that a start has opened so far, in reverse order, each thing once. */
 export class CleanupStack {
-  /** Once there is an app, its `onClose` hook closes the rest. */
+  /** Once the app exists, its `onClose` hook closes the rest. */
   app: FastifyInstance | null = null
   readonly #cleanups: (() => unknown)[] = []
 
@@ -14,7 +14,7 @@ export class CleanupStack {
     for (const cleanup of this.#cleanups.splice(0).reverse()) await cleanup()
   }
 
-  /** After a start that failed. */
+  /** Closes everything after a failed start. */
   async abandon(): Promise<void> {
     if (this.app) await this.app.close()
     else await this.close()

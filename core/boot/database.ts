@@ -9,11 +9,11 @@ import type { Plugin } from '../plugin.ts'
 
 type Context = Pick<DatabaseOptions, 'log' | 'clock' | 'tracing' | 'version' | 'refuse' | 'beforeMigration'>
 
-/** Opens the database with the tables of the kernel and all plugins, migrated. Some commands need no more than that. */
+/** Opens the migrated database with the tables of the kernel and all plugins. Some commands need nothing else. */
 export const openDatabase = (driver: DatabaseDriver, plugins: Plugin[], context: Context): Promise<Database> =>
   Database.open(driver, { ...schemaOf(plugins), ...context })
 
-/** As `openDatabase`, before it is migrated. */
+/** Like `openDatabase`, but does not migrate the database. */
 export const connectDatabase = (driver: DatabaseDriver, plugins: Plugin[], context: Context): Promise<Database> =>
   Database.connect(driver, { ...schemaOf(plugins), ...context })
 
@@ -22,7 +22,7 @@ const schemaOf = (plugins: Plugin[]) => ({
   migrations: migrationsOf(plugins),
 })
 
-/** The migrations of the kernel and all plugins, in no order. */
+/** Lists the migrations of the kernel and all plugins, in no particular order. */
 export const migrationsOf = (plugins: Plugin[]): Migration[] => [
   ...auditMigrations,
   ...jobMigrations,

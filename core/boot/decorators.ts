@@ -18,16 +18,16 @@ import type { BrowserFiles } from '../pages/browser-files.ts'
 import type { Site } from '../pages/index.ts'
 import type { KeptPages } from '../pages/kept-pages.ts'
 
-/** A message for the person who starts the program: a set-up link, a warning. */
+/** A message for the operator who starts the program, such as a set-up link or a warning. */
 export interface Announcement {
   label: string
-  /** Null: nothing to say. */
+  /** Returns the text, or null when there is no message. */
   text(): Promise<string | null>
-  /** A picture in characters, shown below everything else on a terminal only. */
+  /** A picture in characters, shown below all other output, on a terminal only. */
   picture?(): Promise<string>
 }
 
-/** The program as a single binary. */
+/** The single binary of the program. */
 export interface Program {
   path: string
   version: string
@@ -39,12 +39,12 @@ declare module 'fastify' {
     browserFiles: BrowserFiles
     keptPages: KeptPages
     clock: Clock
-    /** The message bus between nodes; for events use `events`. */
+    /** The message bus between nodes. For domain events use `events`. */
     bus: Bus
     db: Database
     events: Events
     keys: Keys
-    /** Keys that turn over. */
+    /** Keys that can be rotated. */
     keyRings: KeyRings
     jobs: Jobs
     health: Health
@@ -52,21 +52,21 @@ declare module 'fastify' {
     origins: Origins
     gamePorts: GamePorts
     site: Site
-    /** The authority that signs for this LAN; null without https of our own. */
+    /** The certificate authority of this LAN; null unless the platform creates its own certificates. */
     localAuthority: LocalAuthority | null
     plainHttp: PlainHttp
     httpsRedirects: HttpsRedirects
     program: Program | null
     hostDashboard: HostDashboard
-    /** Spans for what takes time. */
+    /** Spans for slow work. */
     tracing: Tracing
-    /** Version of the program. */
+    /** The version of the program. */
     programVersion: string
-    /** The configured drivers, by family. */
+    /** The configured driver names, by family. */
     driverNames: Readonly<Record<string, string>>
-    /** The configuration as it is in force, as text, secrets masked; null where the program did not say. */
+    /** Returns the effective configuration as text, with secrets masked; null when the program does not provide it. */
     describeConfig: (() => string) | null
-    /** Shown once the server listens; plugins add theirs. */
+    /** Messages shown once the server listens. Plugins add their own. */
     announcements: Announcement[]
   }
 }

@@ -9,7 +9,7 @@ import type { Bus } from '../events.ts'
 import type { Plugin } from '../plugin.ts'
 import type { CleanupStack } from './cleanup-stack.ts'
 
-/** The part of every driver that the kernel itself uses. */
+/** The methods of every driver that the kernel itself uses. */
 export interface OpenedDriver {
   ping?(): Promise<void>
   close?(): Promise<void>
@@ -18,7 +18,7 @@ export interface OpenedDriver {
 export interface OpenedDrivers {
   database: DatabaseDriver
   bus: Bus
-  /** The other families, by the name under which the app is decorated with them. */
+  /** The other driver families, by the name of their decorator on the app. */
   families: Record<string, OpenedDriver>
 }
 
@@ -48,7 +48,7 @@ export async function openDrivers(
       secret: (purpose) => keys.derive(`drivers/${purpose}`),
     })) as OpenedDriver
     cleanups.add(() => instance.close?.())
-    // A plugin of the same name has the name on the app; `ai` is the plugin's, `aiDriver` the driver's.
+    // A plugin of the same name owns the decorator: `ai` is the plugin's, `aiDriver` the driver's.
     instances[plugins.some(({ name }) => name === family) ? `${family}Driver` : family] = instance
   }
   const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<

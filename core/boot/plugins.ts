@@ -3,7 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '../config.ts'
 import { configOf, limitsOf, type Plugin, sectionsOf } from '../plugin.ts'
 
-/** Registers the plugins in the order given, each with its part of the configuration. */
+/** Registers the plugins in the given order, each with its section of the configuration. */
 export async function registerPlugins(app: FastifyInstance, plugins: Plugin[], config: Config): Promise<void> {
   for (const plugin of plugins) {
     const settings = [configOf(plugin, config), limitsOf(plugin, config), sectionsOf(plugin, config)] as const

@@ -19,7 +19,7 @@ import { registerSiteFiles } from '../pages/site-files.ts'
 import { registerSitemap } from '../pages/sitemap.ts'
 import type { OpenedDriver } from './drivers.ts'
 
-/** Installs what holds for every route. The order is the order of the hooks. */
+/** Installs the hooks of every route. The order of the calls is the order of the hooks. */
 export async function installRules(app: FastifyInstance, telemetry: Telemetry | null): Promise<void> {
   const { bus, clock, config, origins } = app
   if (telemetry) await app.register(telemetry.plugin)
@@ -48,10 +48,10 @@ export function registerKernelRoutes(app: FastifyInstance, requests: RequestMetr
   registerSitemap(app)
 }
 
-/** Adds the health checks of the database, the bus and every driver that can be pinged. */
+/** Adds health checks of the database, the bus and every driver that has a `ping`. */
 export function addHealthChecks({ bus, db, health }: FastifyInstance, families: Record<string, OpenedDriver>): void {
   health.add('database', () => db.ping())
-  // Without it each node goes on for itself; were it vital, its outage would take every node off the load balancer.
+  // Without the bus each node works alone. As a vital check, its outage would take every node off the load balancer.
   health.add('bus', () => bus.ping(), { vital: false })
   for (const [family, driver] of Object.entries(families)) {
     if (driver.ping) health.add(family, () => Promise.resolve(driver.ping?.()))

@@ -5,24 +5,24 @@ import { newId } from '../ids.ts'
 import type { Database, Parameter, Statements } from './database.ts'
 import type { Migration } from './migrations.ts'
 
-/** Whoever acts on the server or on others: a player by their id, or a command of the shell by its system user. */
+/** The actor of an audited action: a player by id, or a shell command by its system user. */
 export interface Actor {
   id: string
   role: 'moderator' | 'admin' | 'command'
 }
 
-/** The program itself, where nobody asked it to. */
+/** The actor of actions that the program performs by itself. */
 export const PROGRAM: Actor = { id: 'gameyard', role: 'command' }
 
-/** The kinds of what can be acted on; `server` has no id. */
+/** The kinds of targets; `server` has no id. */
 export type AuditKind = 'player' | 'game' | 'asset' | 'domain' | 'job' | 'invitation' | 'jam' | 'report' | 'server'
 
-/** Values of what changed, by name; never a secret. */
+/** Changed values by name; never a secret. */
 export type AuditState = Record<string, string | number | boolean | null>
 
 export interface Action {
   by: Actor
-  /** A noun and a verb: `game.suspend`. */
+  /** Noun and verb: `game.suspend`. */
   action: string
   target: { kind: AuditKind; id: string }
   reason?: string | null
@@ -69,8 +69,8 @@ const INSERT = `insert into audit (id, actor_id, actor_role, action, target_kind
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /**
- * Writes one row about an action of the staff, in the transaction of the action: either both are there, or neither.
- * Nothing changes or removes a row.
+ * Writes one row about a staff action, in the transaction of the action, so that both commit or neither does. Nothing
+ * changes or removes a row.
  */
 export async function recordAction(
   transaction: SqlEntityManager | Statements,
@@ -91,7 +91,7 @@ const rowOf = ({ by, action, target, reason = null, before = null, after = null 
   ...{ targetId: target.id.slice(0, 100), reason: reason?.trim() || null, before, after, at },
 })
 
-/** A row as it is shown and exported. */
+/** An audit row for display and export. */
 export interface AuditEntry {
   id: string
   at: string
@@ -104,9 +104,9 @@ export interface AuditEntry {
 }
 
 /**
- * Rows of the audit, the newest first.
+ * Reads audit rows, the newest first.
  *
- * @param q an id of an actor or target, an action or its beginning (`game.`), or part of a reason
+ * @param q an id of an actor or target, an action or its prefix (`game.`), or part of a reason
  */
 export async function readAudit(
   db: Database,
@@ -134,7 +134,7 @@ export async function readAudit(
 
 const EXPORTED_AT_ONCE = 500
 
-/** Every row as a line of JSON, the newest first, some hundred in memory at a time. */
+/** Yields every row as a line of JSON, the newest first, with a few hundred in memory at a time. */
 export async function* exportAudit(db: Database, q?: string): AsyncGenerator<string> {
   let before: string | undefined
   for (;;) {

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Reads a built file by its name, relative to the folder of the browser build; null when there is none. Callers must
- * not write to the bytes: in the single binary they are part of the program.
+ * Reads a built file by its name, relative to the folder of the browser build; null when it does not exist. Callers
+ * must not write to the bytes: in the single binary they are part of the program.
  */
 export type FileSource = (name: string) => Promise<Uint8Array | null>
 
-/** The files of a folder on disk, as `build/browser.ts` writes them. */
+/** Reads files from a folder on disk, as `build/browser.ts` writes them. */
 export const folderSource =
   (folder: string): FileSource =>
   async (name) =>
@@ -16,14 +16,14 @@ export const folderSource =
       throw error
     })
 
-/** What `manifest.json` of the browser build holds. */
+/** The content of `manifest.json` of the browser build. */
 export interface BrowserManifest {
   files: Record<string, { file: string; contentType: string; encodings: ('br' | 'gzip')[] }>
-  /** Programs of worker threads, which no browser loads: the file, by the name of the program (worker-programs.ts). */
+  /** Files of worker thread programs, by program name (worker-programs.ts). Browsers do not load them. */
   workers: Record<string, string>
 }
 
-/** Names of every file that a build consists of, the manifest included: what a single binary must embed. */
+/** Lists every file of a build, including the manifest, for embedding in a single binary. */
 export const browserFileNames = (manifest: BrowserManifest): string[] => [
   'manifest.json',
   ...Object.values(manifest.files).flatMap(({ file, encodings }) => [

@@ -1,4 +1,4 @@
-/** Bytes `start` to `end` of something, both included. */
+/** A range of bytes from `start` to `end`, both inclusive. */
 export interface ByteRange {
   start: number
   end: number

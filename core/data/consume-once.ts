@@ -2,11 +2,11 @@ import type { EntityData, EntityName, FilterQuery } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 
 /**
- * Consumes a single-use record by deleting its row: authorization code, upload, set-up token, reset link. Of any number
- * of concurrent callers exactly one gets `true`. All single-use records go through this function or `markOnce`, never
- * through a look-up followed by a write. Inside a transaction the deletion takes effect when it commits.
+ * Consumes a single-use record (authorization code, upload, set-up token, reset link) by deleting its row. Of any
+ * number of concurrent callers exactly one gets `true`. All single-use records use this function or `markOnce`, never a
+ * look-up followed by a write. Inside a transaction the deletion takes effect when it commits.
  *
- * @param where names one row by a unique key, with any further condition such as `expiresAt`
+ * @param where selects one row by a unique key, with any further condition such as `expiresAt`
  */
 export async function consumeOnce<T extends object>(
   em: SqlEntityManager,
@@ -17,9 +17,9 @@ export async function consumeOnce<T extends object>(
 }
 
 /**
- * Like `consumeOnce`, for a row that stays as a record: sets columns where the condition still holds.
+ * Like `consumeOnce`, for a row that remains as a record: sets columns if the condition still holds.
  *
- * @param where names one row by a unique key, and the state that `set` ends: `{ id, usedAt: null }`
+ * @param where selects one row by a unique key, and the state that `set` ends: `{ id, usedAt: null }`
  * @param set makes `where` false: `{ usedAt: now }`
  */
 export async function markOnce<T extends object>(

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 
-/** Where the sweeping of ended windows begins. */
+/** The number of windows at which the first sweep happens. */
 const FIRST_SWEEP = 1024
 
-/** Counters in this process's memory, each gone when the window ends that its first increment opened. */
+/** In-memory counters of this process. A counter expires with the window that its first increment opens. */
 export class Counters {
   readonly #clock: Clock
   readonly #windows = new Map<string, { count: number; endsAt: number }>()
@@ -13,7 +13,11 @@ export class Counters {
     this.#clock = clock
   }
 
-  /** Adds one. @returns the count within the window, this one included, and the milliseconds until it ends */
+  /**
+   * Increments a counter.
+   *
+   * @returns the count within the window, including this increment, and the milliseconds until the window ends
+   */
   increment(key: string, windowMs: number): { count: number; resetMs: number } {
     const now = this.#clock.now().getTime()
     let window = this.#windows.get(key)
@@ -26,7 +30,7 @@ export class Counters {
     return { count: window.count, resetMs: window.endsAt - now }
   }
 
-  /** Forgets what has ended, each time the map has doubled: memory stays in proportion to the open windows. */
+  /** Removes expired windows each time the map has doubled, so that memory stays proportional to the open windows. */
   #sweep(now: number): void {
     if (this.#windows.size < this.#sweepAt) return
     for (const [key, window] of this.#windows) if (window.endsAt <= now) this.#windows.delete(key)

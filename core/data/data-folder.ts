@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import { StartupError, StorageFull } from '../errors.ts'
 
-/** How far the clock may be off before a start is refused: more than any drift, less than any time zone. */
+/** Clock deviation that refuses a start: more than any drift, less than any time zone offset. */
 const CLOCK_OFF_MS = 10 * 60_000
 
 const REASONS: Record<string, string> = {
@@ -30,7 +30,7 @@ export async function openDataFolder(dataDir: string): Promise<void> {
   }
 }
 
-/** An error of the start that the data folder is to blame for, as a sentence; any other as it is. */
+/** Explains an error of the start that the data folder causes; returns any other error unchanged. */
 export function folderProblem(error: NodeJS.ErrnoException, dataDir: string): Error {
   const full = error instanceof StorageFull
   const reason = full || error.path?.startsWith(dataDir) ? REASONS[full ? 'ENOSPC' : (error.code ?? '')] : undefined
@@ -61,7 +61,7 @@ export async function assertClockNotBehind(dataDir: string, clock: Clock): Promi
 }
 
 /**
- * Refuses to start when the clocks of this machine and of the database server, which all nodes share, disagree.
+ * Refuses to start when the clocks of this machine and of the database server, which all nodes share, differ.
  *
  * @throws StartupError
  */

@@ -6,17 +6,17 @@ import type { Clock } from '../clock.ts'
 import { StartupError } from '../errors.ts'
 import { openDataFolder } from './data-folder.ts'
 
-/** The process that uses a data folder, as recorded in its `lock`. */
+/** The process that uses a data folder, as recorded in the file `lock`. */
 export interface LockHolder {
   pid: number
   host: string
   /** ISO 8601, UTC. */
   startedAt: string
-  /** Of the portal. */
+  /** Address of the portal. */
   address: string
 }
 
-/** SQLite's result code for a lock that somebody else holds. */
+/** SQLite's result code for a lock that another process holds. */
 const SQLITE_BUSY = 5
 
 /**
@@ -39,7 +39,7 @@ export class DataLock {
   /**
    * Takes the lock, and creates the folder when it does not exist.
    *
-   * @param warn called when the file system has no locks; other servers are then not excluded
+   * @param warn called when the file system does not support locks; other servers are then not excluded
    * @throws StartupError naming the holder
    */
   static async acquire(
@@ -63,12 +63,12 @@ export class DataLock {
       writeFileSync(`${file}.new`, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
       renameSync(`${file}.new`, file)
     } catch {
-      // On a full disk the lock holds all the same, and what follows says what is wrong.
+      // On a full disk the lock still holds, and a later step reports the full disk.
     }
     return new DataLock(database, file)
   }
 
-  /** Gives the folder free. */
+  /** Releases the lock. */
   release(): void {
     if (!this.#database?.isOpen) return
     rmSync(this.#file, { force: true })
@@ -84,7 +84,7 @@ async function lockFile(
   let database: DatabaseSync | null = null
   try {
     database = new DatabaseSync(file, { timeout: 0 })
-    // Nothing is ever written to it, so there is nothing to roll back.
+    // The transaction never writes, so it needs no rollback journal on disk.
     database.exec('pragma journal_mode = memory; begin exclusive')
     return database
   } catch (error) {

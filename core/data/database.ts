@@ -8,16 +8,16 @@ import { noTracing, type Tracing } from '../observe/tracing.ts'
 import { compareMigrations, type MigratableDatabase, type Migration, migrate } from './migrations.ts'
 import { noteVersion } from './program-versions.ts'
 
-/** The parameters of a raw statement: a date is stored as the instant, an object or array as JSON text. */
+/** A parameter of a raw statement. A date is stored as an instant, an object or array as JSON text. */
 export type Parameter = string | number | bigint | boolean | null | Date | Uint8Array | object
 
-/** Prepared statements inside of a transaction; `sql` and results as for `Database.query` and `execute`. */
+/** Prepared statements inside a transaction, with the same `sql` and results as `Database.query` and `execute`. */
 export interface Statements {
   query<Row extends object>(sql: string, parameters?: readonly Parameter[]): Promise<Row[]>
   execute(sql: string, parameters?: readonly Parameter[]): Promise<number>
 }
 
-/** A table, as plugins declare it. */
+/** A table that a plugin declares. */
 export type Entity = EntitySchema | EntityClass<unknown>
 
 /**
@@ -30,7 +30,7 @@ export type Entity = EntitySchema | EntityClass<unknown>
  * `DatabaseUnavailable`; the driver reconnects as soon as the database is back.
  */
 export interface DatabaseDriver extends MigratableDatabase {
-  /** Whether several machines can use it at once; the platform's secret must then come from the configuration. */
+  /** Whether several machines can use it at once; the configuration must then provide the platform's secret. */
   shared: boolean
   /**
    * Connects. Called once, with every entity of every plugin.
@@ -39,11 +39,11 @@ export interface DatabaseDriver extends MigratableDatabase {
    * @throws DatabaseUnavailable
    */
   open(entities: Entity[]): Promise<MikroORM>
-  /** The time that the database server has; absent where that is this machine's. */
+  /** Returns the time of the database server; absent when that is this machine. */
   now?(): Promise<Date>
-  /** Runs one reading statement outside of any transaction; see `Database.query`. */
+  /** Runs one SELECT outside of any transaction; see `Database.query`. */
   query(sql: string, parameters: readonly Parameter[]): Promise<object[]>
-  /** Runs one writing statement in a transaction of its own; see `Database.execute`. */
+  /** Runs one writing statement in its own transaction; see `Database.execute`. */
   execute(sql: string, parameters: readonly Parameter[]): Promise<number>
   /** Runs `work` in a transaction that may share its commit with others; see `Database.groupCommit`. */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T>
@@ -54,7 +54,7 @@ export interface DatabaseDriver extends MigratableDatabase {
    */
   backup(file: string): Promise<void>
   /**
-   * Reads a whole database that no process has open. This is slow and uses much of the processor.
+   * Reads a whole database that no process has open. This is slow and CPU-intensive.
    *
    * @returns a description of the damage, or null; the method is absent where the database server checks itself
    */
@@ -72,19 +72,19 @@ export interface DatabaseOptions {
   log: FastifyBaseLogger
   clock: Clock
   tracing?: Tracing
-  /** Of the program; the database keeps which one opened it last. */
+  /** Version of the program; the database records which version opened it last. */
   version?: string
-  /** Asked once the database answers, before anything is written to it: what it throws ends the start. */
+  /** Called once the database answers and before any write. An error ends the start. */
   refuse?: () => Promise<void>
-  /** Called before a database that was used already is migrated; what it throws ends the start. */
+  /** Called before a non-empty database is migrated. An error ends the start. */
   beforeMigration?: () => Promise<unknown>
 }
 
 /**
- * The platform's database. Ordinary work uses `em()` and `transaction()`; work that every request does uses `query()`.
+ * The platform's database. Ordinary work uses `em()` and `transaction()`; work on every request uses `query()`.
  *
- * Never wait for the network inside a transaction: on SQLite it is the only writer. Inside `transaction`, use the
- * entity manager it passes: another one waits for the transaction to end, and on SQLite times out.
+ * Never wait for the network inside a transaction: SQLite has only one writer. Inside `transaction`, use the entity
+ * manager that it passes: another one waits for the transaction to end, and on SQLite times out.
  */
 export class Database {
   readonly dialect: DatabaseDriver['dialect']
@@ -101,7 +101,7 @@ export class Database {
     this.#tracing = options.tracing ?? noTracing
   }
 
-  /** As `connect`, then `migrate`. */
+  /** Calls `connect`, then `migrate`. */
   static async open(driver: DatabaseDriver, options: DatabaseOptions): Promise<Database> {
     const database = await Database.connect(driver, options)
     try {
@@ -137,25 +137,27 @@ export class Database {
   async migrate(): Promise<void> {
     const { migrations, log, clock, version, beforeMigration } = this.#options
     const { lacking, unknown } = await compareMigrations(this.#driver, migrations)
-    // What it does not know, it refuses.
+    // `migrate` refuses a database with unknown migrations, so it needs no backup.
     if (lacking.length > 0 && unknown.length === 0) await beforeMigration?.()
     await migrate(this.#driver, migrations, { log, clock })
     if (version !== undefined) await noteVersion(this.#driver, version, clock)
   }
 
-  /** An entity manager of one's own: one a request or service call, never shared, since it remembers what it loaded. */
+  /**
+   * Creates an entity manager for one request or service call. It must not be shared, since it caches what it loads.
+   */
   em(): SqlEntityManager {
     return this.#orm.em.fork()
   }
 
-  /** Runs `work` in one transaction, which ends with it: committed when it resolves, rolled back when it rejects. */
+  /** Runs `work` in one transaction, which commits when `work` resolves and rolls back when it rejects. */
   transaction<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
     return this.#span('transaction', '', () => this.em().transactional((em) => work(em as SqlEntityManager)))
   }
 
   /**
-   * Runs one SELECT, whose prepared statement is cached: the fast path for work that every request does. It sees
-   * committed rows only, never those of an open transaction.
+   * Runs one SELECT with a cached prepared statement: the fast path for work on every request. It sees only committed
+   * rows, never those of an open transaction.
    *
    * @param sql the same text on each call, with `?` for values; only syntax that both dialects accept
    * @returns plain rows, the same on both dialects: times in ms since 1970, booleans as 0 and 1, JSON as text
@@ -164,7 +166,7 @@ export class Database {
     return this.#span('query', sql, () => this.#driver.query(sql, parameters) as Promise<Row[]>)
   }
 
-  /** Runs one writing statement in a transaction of its own; `sql` as for `query`. @returns the number of rows it met */
+  /** Runs one writing statement in its own transaction; `sql` as for `query`. @returns the number of affected rows */
   execute(sql: string, parameters: readonly Parameter[] = []): Promise<number> {
     return this.#span('execute', sql, () => this.#driver.execute(sql, parameters))
   }
@@ -184,7 +186,7 @@ export class Database {
     await this.#driver.query('select 1', [])
   }
 
-  /** Writes a copy as of this moment into a new file. @throws BackupUnsupported */
+  /** Writes a copy of the current state into a new file. @throws BackupUnsupported */
   backup(file: string): Promise<void> {
     return this.#driver.backup(file)
   }
@@ -193,7 +195,7 @@ export class Database {
     return this.#driver.close()
   }
 
-  /** @param sql with `?` for its values, which are in no trace */
+  /** @param sql with `?` for its values, so that traces do not contain them */
   #span<Result>(operation: string, sql: string, work: () => Promise<Result>): Promise<Result> {
     if (this.#tracing === noTracing) return work()
     const text = sql && { 'db.query.text': sql.replace(/\s+/g, ' ') }
@@ -205,17 +207,17 @@ export class Database {
   }
 }
 
-/** What a statement is to take at most, in ms. It holds the only writer of SQLite meanwhile, and the event loop. */
+/** Target duration of a statement in ms. A statement blocks SQLite's only writer, and the event loop. */
 const AIM_MS = 8
 const FIRST_ROWS = 50
 const MOST_ROWS = 2000
 
-/** Which rows of a table go. */
+/** Selects the rows of a table to delete. */
 export interface Deletion {
   table: string
-  /** The columns of its primary key. */
+  /** The columns of the primary key. */
   key: readonly string[]
-  /** An index must find these rows without reading others, or a batch that has nothing to delete takes long. */
+  /** An index must find these rows without reading others; otherwise even an empty batch takes long. */
   where: string
   /** Values of `where`. */
   parameters: readonly Parameter[]

@@ -7,10 +7,10 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { ByteRange } from './byte-range.ts'
 
 const CHUNK_BYTES = 256 * 1024
-/** How far a reader may be ahead of a copy that is being made, before it goes to the storage itself. */
+/** Maximum distance of a reader ahead of an incomplete copy, before it reads from the storage itself. */
 const AHEAD_BYTES = 4 * 1024 * 1024
 
-/** Bytes that are known by their digest; what else the storage needs to find them comes on top. */
+/** A blob identified by its digest. A storage may need further fields to find it. */
 export interface Digested {
   sha256: string
   size: number
@@ -18,29 +18,29 @@ export interface Digested {
 
 /** Reads blobs by their digest. */
 export interface Blobs<Blob extends Digested = Digested> {
-  /** The blob as an open file, which the caller closes; null where there is none on this machine. */
+  /** Opens the blob as a file, which the caller closes; null when it is not on this machine. */
   file(blob: Blob): Promise<FileHandle | null>
-  /** The blob, or a part of it, as a stream. */
+  /** Streams the blob or a range of it. */
   open(blob: Blob, range?: ByteRange): Promise<Readable>
 }
 
-/** A copy that is being made: whoever asks meanwhile reads along. */
+/** A copy in progress. Concurrent readers share it. */
 interface Filling {
   path: string
   file: FileHandle
   written: number
-  /** `progress` after every chunk, and at the end. */
+  /** Emits `progress` after every chunk and at the end. */
   steps: EventEmitter
   state: 'running' | 'done' | 'failed'
   readers: number
 }
 
 interface Parts<Blob extends Digested> {
-  /** Where the copies are; made when it is not there, and nobody else's. */
+  /** Folder of the copies. It is created if missing, and must have no other use. */
   folder: string
-  /** The copies together, at most. */
+  /** Maximum total size of the copies. */
   maxBytes: number
-  /** The originals of the copies. */
+  /** The storage of the original blobs. */
   source: Blobs<Blob>
   log: FastifyBaseLogger
 }
@@ -54,7 +54,7 @@ interface Parts<Blob extends Digested> {
  */
 export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> {
   readonly #parts: Parts<Blob>
-  /** Digest → size, the longest unused first. */
+  /** Maps digest to size, the least recently used first. */
   readonly #copies = new Map<string, number>()
   readonly #filling = new Map<string, Promise<Filling>>()
   #bytes = 0
@@ -63,7 +63,7 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
     this.#parts = parts
   }
 
-  /** Finds the copies that are there; what a process that died was making is removed. */
+  /** Lists the existing copies, and removes the incomplete copies of a process that died. */
   static async open<Blob extends Digested>(parts: Parts<Blob>): Promise<DiskCache<Blob>> {
     const cache = new DiskCache<Blob>(parts)
     await mkdir(parts.folder, { recursive: true })
@@ -82,19 +82,19 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
     return cache
   }
 
-  /** Bytes of all copies. */
+  /** Total size of all copies. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** The copy that is there; null when there is none (any more). */
+  /** Opens an existing copy; null when there is none or it has been removed. */
   async file({ sha256, size }: Digested): Promise<FileHandle | null> {
     if (this.#copies.get(sha256) !== size) return null
     this.#add(sha256, size)
     const path = join(this.#parts.folder, sha256)
     try {
       const file = await open(path)
-      // Noted for the next start; when it fails, nothing is lost.
+      // Records the use for the order after the next start; an error loses no data.
       const now = new Date()
       utimes(path, now, now).catch(() => {})
       return file
@@ -108,7 +108,7 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
     const { sha256, size } = blob
     const copy = await this.file(blob)
     if (copy) return copy.createReadStream({ ...range, highWaterMark: CHUNK_BYTES })
-    // One that would push out half of the others is not worth it.
+    // A blob that would evict more than half of the cache is not cached.
     if (size > this.#parts.maxBytes / 2) return this.#parts.source.open(blob, range)
     const filling = await this.#fill(blob)
     const { start, end } = range ?? { start: 0, end: size - 1 }
@@ -127,7 +127,7 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
     return started
   }
 
-  /** @throws BlobNotFound and what else the storage throws, before anything is promised to the reader */
+  /** @throws BlobNotFound and other errors of the storage, before the reader gets a stream */
   async #begin(blob: Blob): Promise<Filling> {
     const body = await this.#parts.source.open(blob)
     const path = join(this.#parts.folder, `incoming-${randomUUID()}`)
@@ -170,7 +170,7 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
     }
   }
 
-  /** The bytes of a copy that is being made, as they come. */
+  /** Streams the bytes of a copy in progress. */
   async *#follow(sha256: string, filling: Filling, start: number, end: number): AsyncGenerator<Buffer> {
     try {
       for (let at = start; at <= end; ) {
@@ -210,7 +210,7 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
     for (const [sha256] of this.#copies) {
       if (this.#bytes <= this.#parts.maxBytes) return
       this.#forget(sha256)
-      // Open readers can read it to its end.
+      // Readers that have the file open can still read it to its end.
       await rm(join(this.#parts.folder, sha256), { force: true })
     }
   }

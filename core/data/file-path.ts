@@ -12,7 +12,7 @@ export function pathProblem(path: string): string | null {
   if (Buffer.byteLength(path) > LONGEST_BYTES) return `is longer than ${LONGEST_BYTES} bytes`
   if (!path.isWellFormed()) return 'is not valid Unicode'
   if (path !== path.normalize('NFC')) return 'is not in Unicode normalization form C'
-  // Cc are control characters; Cf hold invisible ones and those that turn the direction of writing.
+  // Cc are control characters. Cf includes invisible characters and those that change the writing direction.
   if (/\p{Cc}|[\u2028\u2029\u202a-\u202e\u2066-\u2069\u200b\ufeff]/u.test(path)) return 'has a control character'
   if (path.includes('\\')) return 'has a backslash; separate folders by /'
   if (/^[a-z]:/i.test(path)) return 'begins with a drive letter'
@@ -23,7 +23,7 @@ export function pathProblem(path: string): string | null {
   return null
 }
 
-/** A path as an answer repeats it: control characters visible, cut where it is too long. */
+/** Formats a path for a response: control characters visible, and cut when it is too long. */
 export const printablePath = (path: string): string => {
   const text = path.toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped)
   return text.length > 120 ? `${text.slice(0, 120)}…` : text

@@ -6,7 +6,9 @@ import type { Keys } from './keys.ts'
 import type { Migration } from './migrations.ts'
 import { TtlCache } from './ttl-cache.ts'
 
-/** Keys that turn over together: `signing` signs id tokens, `sessions` seals what players of games carry. */
+/**
+ * Groups of keys that rotate together: `signing` signs id tokens, `sessions` seals the sessions of players in games.
+ */
 export const KEY_GROUPS = ['signing', 'sessions'] as const
 export type KeyGroup = (typeof KEY_GROUPS)[number]
 
@@ -28,12 +30,12 @@ export const keyRingMigrations: Migration[] = [
   },
 ]
 
-/** A moment from which on a group of keys is another. */
+/** The start of a new generation of keys in a group. */
 export interface KeyRotation {
   id: string
-  /** What makes the keys others than those before, 32 bytes in base64url. */
+  /** Makes the keys differ from the previous ones: 32 bytes in base64url. */
   salt: string
-  /** Whether what the keys before have signed or sealed is void from then on. */
+  /** Whether the rotation invalidates everything that the previous keys signed or sealed. */
   immediate: boolean
   rotatedAt: Date
 }
@@ -45,7 +47,7 @@ interface Row {
   rotated_at: number
 }
 
-/** A process that was not told of a rotation, since it has no bus to others, knows it after so long. */
+/** Maximum delay until a process without a bus to the others learns of a rotation. */
 const MAX_AGE_MS = 1000
 
 /**
@@ -71,7 +73,7 @@ export class KeyRings {
     events.on('keys.rotated', ({ group }) => this.#rotations.drop(group))
   }
 
-  /** The rotations of a group, the first one first. */
+  /** Lists the rotations of a group, the oldest first. */
   async rotations(group: KeyGroup): Promise<KeyRotation[]> {
     return (await this.#rotations.get(group, () => this.#read(group))) ?? []
   }
@@ -79,7 +81,7 @@ export class KeyRings {
   /**
    * Returns the keys of one purpose.
    *
-   * @param group the keys that are rotated together
+   * @param group the group that the keys rotate with
    * @param purpose as for `Keys.derive`
    * @param lifeMs lifetime of the sealed values: the previous key stays valid for this long after its rotation
    */
@@ -98,7 +100,7 @@ export class KeyRings {
     )
   }
 
-  /** Whether a key of a group was ended at once, as stolen ones are: for whoever holds what rests on it. */
+  /** Whether an immediate rotation, as after a theft, has invalidated a key. Holders of dependent state check this. */
   async isEnded(group: KeyGroup, id: string): Promise<boolean> {
     const rotations = await this.rotations(group)
     const index = rotations.findIndex((rotation) => rotation.id === id)
@@ -134,16 +136,16 @@ export class KeyRings {
   }
 }
 
-/** What a ring stands on. */
+/** The data and functions that a ring depends on. */
 interface KeySource {
   rotations(): Promise<KeyRotation[]>
-  /** The same, read anew. */
+  /** Reloads the rotations. */
   again(): Promise<KeyRotation[]>
   derive(salt: string): Buffer
   clock: Clock
 }
 
-/** The keys of one purpose: the present one, and those before it that are still good. */
+/** The keys of one purpose: the current key, and previous keys that are still valid. */
 export class KeyRing {
   readonly #source: KeySource
   readonly #lifeMs: number
@@ -154,16 +156,16 @@ export class KeyRing {
     this.#lifeMs = lifeMs
   }
 
-  /** The key that seals now; its id goes along with what it seals, and is empty before the first rotation. */
+  /** Returns the key that seals now. Its id is stored with sealed values, and is empty before the first rotation. */
   async current(): Promise<{ id: string; key: Buffer }> {
     const latest = (await this.#source.rotations()).at(-1)
     return { id: latest?.id ?? '', key: this.#key(latest?.salt ?? '') }
   }
 
-  /** The key of that id; null when there is none, or its time is over. */
+  /** Returns the key with this id; null when it does not exist or has expired. */
   async find(id: string): Promise<Buffer | null> {
     let rotations = await this.#source.rotations()
-    // Another node may have rotated in this very moment.
+    // Another node may have just rotated the keys.
     if (id !== '' && !rotations.some((rotation) => rotation.id === id)) rotations = await this.#source.again()
     const index = id === '' ? -1 : rotations.findIndex((rotation) => rotation.id === id)
     if (id !== '' && index < 0) return null

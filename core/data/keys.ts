@@ -3,7 +3,7 @@ import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { StartupError } from '../errors.ts'
 
-/** Secrets for every purpose, derived from one: nothing else needs to be kept or shared between nodes. */
+/** Derives the secrets of every purpose from one secret, so that nodes store and share nothing else. */
 export class Keys {
   readonly #root: Buffer
 
@@ -11,12 +11,12 @@ export class Keys {
     this.#root = root
   }
 
-  /** From the configuration's `secret`, or from the data folder, where the first start makes one. */
+  /** Uses the configured `secret`, or the one of the data folder, which the first start creates. */
   static async open({ dataDir, secret }: { dataDir: string; secret?: string | undefined }): Promise<Keys> {
     return new Keys(secret ? Buffer.from(secret) : await readOrMake(join(dataDir, 'keys')))
   }
 
-  /** Tells whether two secrets are the same, and nothing else about them. */
+  /** Returns a value that reveals only whether two secrets are equal. */
   check(): string {
     return this.derive('check').toString('base64url')
   }
@@ -52,7 +52,7 @@ export async function readOrCreate(file: string, make: () => Promise<Buffer> | B
     throw new StartupError(`The key file ${file} can't be read (${error.code}); give it back its owner and mode 0600.`)
   })
   if (existing) {
-    // Secrets are their owner's alone, however the folder came here. Where modes can't be set there are none to mend.
+    // Only the owner may read secrets, whatever mode a copied folder has. Systems without file modes are ignored.
     await chmod(file, 0o600).catch(() => {})
     return existing
   }

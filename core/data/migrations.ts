@@ -16,7 +16,7 @@ export interface Migration {
 
 /** The part of a database that migrations need. */
 export interface MigratableDatabase {
-  /** Which of a migration's two statement lists this database takes. */
+  /** Selects which of a migration's two statement lists this database runs. */
   dialect: 'sqlite' | 'postgres'
 
   /**
@@ -26,13 +26,13 @@ export interface MigratableDatabase {
   migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void>
 }
 
-/** The table of what was applied: the one table that belongs to no plugin. */
+/** The table of applied migrations, the only table that belongs to no plugin. */
 export const MIGRATIONS_TABLE = 'schema_migrations'
 
 /**
  * Applies the missing migrations in one transaction. When the process dies midway, none of them is applied.
  *
- * @throws StartupError when the database holds migrations that this program doesn't know
+ * @throws StartupError when the database contains migrations that this program does not know
  */
 export async function migrate(
   driver: MigratableDatabase,
@@ -60,8 +60,8 @@ export async function migrate(
 }
 
 /**
- * Compares a database with the migrations of this program: lists those that are missing, and those that the program
- * does not know. For an empty database no migration counts as missing.
+ * Compares a database with the migrations of this program: lists the missing and the unknown ones. For an empty
+ * database no migration counts as missing.
  */
 export async function compareMigrations(
   driver: { query(sql: string, parameters: readonly []): Promise<object[]> },

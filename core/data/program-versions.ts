@@ -11,20 +11,20 @@ export const versionMigrations: Migration[] = [
   },
 ]
 
-/** What it takes of a database to know. */
+/** The part of a database that the version record needs. */
 interface Versioned {
   query(sql: string, parameters: readonly string[]): Promise<object[]>
   execute(sql: string, parameters: readonly (string | Date)[]): Promise<number>
 }
 
-/** The version of the program that opened a database last; null when that did not write it down, or none has. */
+/** Returns the version of the program that last opened a database; null when none did or it did not record one. */
 export async function lastVersion(driver: Pick<Versioned, 'query'>): Promise<string | null> {
   const newest = 'select version from program_versions order by opened_at desc, version limit 1'
   const rows = (await driver.query(newest, []).catch(() => [])) as { version: string }[]
   return rows[0]?.version ?? null
 }
 
-/** Writes down which version has opened a database, unless it did so last. */
+/** Records the version that has opened a database, unless the last record is the same. */
 export async function noteVersion(driver: Versioned, version: string, clock: Clock): Promise<void> {
   if ((await lastVersion(driver)) === version) return
   await driver.execute(

@@ -1,7 +1,7 @@
-/** Longest beginning of a word that is kept; longer ones are compared by this much. */
+/** Maximum length of an indexed prefix. Longer words are compared by this prefix. */
 const LONGEST = 16
 
-/** The words of a text as they are compared: compatibility forms, accents and case away. */
+/** Splits a text into normalised words: without compatibility forms, accents and case. */
 const wordsOf = (text: string): string[] =>
   text
     .normalize('NFKD')
@@ -9,13 +9,13 @@ const wordsOf = (text: string): string[] =>
     .toLowerCase()
     .match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** The terms of a search: a result must have every one of them. */
+/** Returns the terms of a search. A result must match all of them. */
 export const termsOfQuery = (query: string): string[] => [
   ...new Set(wordsOf(query).map((word) => [...word].slice(0, LONGEST).join(''))),
 ]
 
 /**
- * Returns the search terms of a text. Every prefix of a word is a term of its own, so that a search is a look-up by
+ * Returns the search terms of a text. Every prefix of a word is a separate term, so that a search is a look-up by
  * equality. A range over text would follow a different order in every database and locale.
  */
 export function termsOfText(text: string): string[] {
@@ -27,7 +27,7 @@ export function termsOfText(text: string): string[] {
   return [...terms]
 }
 
-/** The term of a tag; no word begins with `#`. */
+/** Returns the term of a tag; no word begins with `#`. */
 export const termOfTag = (tag: string): string => `#${tag}`
 
 export const tagOfTerm = (term: string): string => term.slice(1)

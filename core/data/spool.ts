@@ -8,25 +8,25 @@ import { defineError, StorageFull } from '../errors.ts'
 
 export const UploadCut = defineError('invalid_request', 400, 'The upload was cut off.')
 
-/** Where uploads wait on the disk while they are looked at. */
+/** Stores uploads on the disk while they are examined. */
 export class Spool {
   readonly #folder: string
 
   /**
-   * @param folder used by nothing else, inside the platform's data folder: a system folder for temporary files may be
-   *   small and in memory
+   * @param folder a folder inside the platform's data folder, with no other use: a system folder for temporary files
+   *   may be small and in memory
    */
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** Makes the folder, and removes what a process that died left in it. */
+  /** Creates the folder, and removes the remains of a process that died. */
   async prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     for (const name of await readdir(this.#folder)) await this.remove(join(this.#folder, name))
   }
 
-  /** The path of a new file, which the caller writes; for `remove` in any case. */
+  /** Returns the path of a new file, which the caller writes, and later passes to `remove` in any case. */
   reserve(): string {
     return join(this.#folder, randomUUID())
   }
@@ -35,7 +35,7 @@ export class Spool {
    * Writes a stream to the disk.
    *
    * @returns the path of the file, for `remove`
-   * @throws StorageFull; UploadCut when the stream is cut off: nothing is kept
+   * @throws StorageFull, or UploadCut when the stream breaks off; the file is then removed
    */
   async take(body: Readable): Promise<string> {
     const path = this.reserve()

@@ -1,12 +1,11 @@
 import type { Clock } from '../clock.ts'
 import { isPlatformError } from '../errors.ts'
 
-/** During an outage, how long until the next request waits for an answer again. */
+/** Interval of retries during an outage. */
 const RETRY_MS = 1000
 
 /**
- * Caches values that every request needs, for a few seconds at most: standing of players, sessions, tokens, live
- * deploys.
+ * Caches values that every request needs, for a few seconds at most: account status, sessions, tokens, live deploys.
  *
  * A domain event drops an entry at once. The short lifetime bounds the staleness on a node that missed the event
  * (contracts, section 4: 5 s). A value whose load overlaps a drop is not cached, since it may be older than the drop.
@@ -30,7 +29,10 @@ export class TtlCache<Value> {
     this.#outageMs = outageMs
   }
 
-  /** The cached value of `key`, else the result of `load`. Null is not cached: strangers could invent endless keys. */
+  /**
+   * Returns the cached value of `key`, else the result of `load`. Null is not cached, since clients could invent
+   * endless keys.
+   */
   async get(key: string, load: () => Promise<Value | null>): Promise<Value | null> {
     const now = this.#clock.now().getTime()
     const known = this.#entries.get(key)
@@ -50,7 +52,7 @@ export class TtlCache<Value> {
     }
   }
 
-  /** The cached and valid value of `key`, without waiting. */
+  /** Returns the valid cached value of `key` without waiting. */
   peek(key: string): Value | undefined {
     const known = this.#entries.get(key)
     return known && known.until > this.#clock.now().getTime() ? known.value : undefined
@@ -61,7 +63,7 @@ export class TtlCache<Value> {
     this.#entries.delete(key)
   }
 
-  /** Forgets every entry that `concerns` picks. */
+  /** Drops every entry that `concerns` selects. */
   dropWhere(concerns: (value: Value) => boolean): void {
     this.#drops++
     for (const [key, { value }] of this.#entries) if (concerns(value)) this.#entries.delete(key)

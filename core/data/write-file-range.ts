@@ -5,10 +5,10 @@ import type { ByteRange } from './byte-range.ts'
 
 const PIECE_BYTES = 512 * 1024
 const SMALL_PIECE_BYTES = 64 * 1024
-/** Of the large pieces, all together; beyond it, transfers get small ones. */
+/** Maximum number of large buffers; further transfers use small ones. */
 const MOST_PIECES = 64
 
-/** Pieces are used again: fresh memory for every one would cost as much as reading the file. */
+/** Buffers for reuse, since allocating one for each chunk would cost as much as reading the file. */
 const spare: Buffer[] = []
 let pieces = 0
 
@@ -65,7 +65,8 @@ async function write(file: FileHandle, { start, end }: ByteRange, response: Serv
       })
       await Promise.race([written, gone])
     } finally {
-      // Not before the system has taken the bytes: a client that is gone leaves its piece to the garbage collector.
+      // The buffer is reused only after the system has taken its bytes; garbage collection frees it when the client has
+      // gone.
       if (written)
         written.then(
           () => giveBack(piece),

@@ -7,18 +7,21 @@ import { InvalidRequest, PayloadTooLarge } from '../errors.ts'
 import { pathProblem, printablePath } from './file-path.ts'
 import { BlockReader } from './zip-reader.ts'
 
-/** A file of an archive. */
+/** A file in an archive. */
 export interface ArchivedFile {
   path: string
-  /** As the archive announces it; `read` holds it to that. */
+  /** The announced size, which `read` enforces. */
   size: number
   entry: Entry
 }
 
-/** Nothing people zip shrinks to less than a two-hundredth; up to the slack it may, since that can't hurt. */
+/**
+ * Maximum compression ratio, which no ordinary content exceeds. Small totals up to the slack are exempt, since they are
+ * harmless.
+ */
 const MOST_RATIO = 200
 const RATIO_SLACK_BYTES = 64 * 1024 * 1024
-/** A local header without its name. */
+/** Size of a local header without its name. */
 const HEADER_BYTES = 30
 
 /**
@@ -32,11 +35,11 @@ export class Archive {
   private constructor(zip: ZipFile) {
     this.#zip = zip
     this.#directoryAt = zip.readEntryCursor as unknown as number
-    // Of a file that breaks while nobody waits; whoever reads it is told by the stream.
+    // Errors of the file while no read is pending are ignored; a reader gets them from its stream.
     zip.on('error', () => {})
   }
 
-  /** @throws InvalidRequest when the file is no zip archive */
+  /** @throws InvalidRequest when the file is not a zip archive */
   static async open(path: string): Promise<Archive> {
     const file = await open(path)
     const reader = new BlockReader(file)
@@ -84,13 +87,13 @@ export class Archive {
     }
   }
 
-  /** The bytes of a file. Fails with InvalidRequest when they are not those that the archive announced. */
+  /** Streams a file. Fails with InvalidRequest when the bytes differ from those that the archive announced. */
   read({ entry, path }: ArchivedFile): Readable {
     const zip = this.#zip
     const chunks = async function* () {
       let sum = 0
       try {
-        // The library ends it with an error at the first byte beyond the size announced, or when one is missing.
+        // The library fails at the first byte beyond the announced size, or when a byte is missing.
         for await (const chunk of await zip.openReadStreamPromise(entry)) {
           sum = crc32(chunk, sum)
           yield chunk
@@ -103,14 +106,14 @@ export class Archive {
     return Readable.from(chunks(), { objectMode: false })
   }
 
-  /** @throws InvalidRequest when the file is not as announced */
+  /** @throws InvalidRequest when the file differs from the announcement */
   async digest(file: ArchivedFile): Promise<string> {
     const hash = createHash('sha256')
     for await (const chunk of this.read(file)) hash.update(chunk)
     return hash.digest('hex')
   }
 
-  /** Every entry, its name checked. */
+  /** Lists every entry, with validated names. */
   async #entries(most: number, isJunkFile: (path: string) => boolean): Promise<ArchivedFile[]> {
     if (this.#zip.entryCount > most) {
       throw new PayloadTooLarge(
@@ -122,7 +125,7 @@ export class Archive {
     const names = new Map<string, string>()
     try {
       for await (const entry of this.#zip.eachEntry()) {
-        // Macs write names decomposed.
+        // macOS writes names in decomposed form.
         const path = entry.fileName.normalize('NFC')
         checkEntry(entry, path, isJunkFile(path))
         const key = path.toLowerCase()
@@ -164,7 +167,7 @@ function checkEntry(entry: Entry, path: string, isJunkFile: boolean): void {
   if (fault) throw refuse(fault)
 }
 
-/** Entries that share bytes turn kilobytes into gigabytes. */
+/** Checks that no entries share bytes, because that would expand kilobytes into gigabytes. */
 function checkLayout(entries: readonly ArchivedFile[], directoryAt: number): void {
   const parts = entries
     .map(({ entry, path }) => ({
@@ -180,7 +183,10 @@ function checkLayout(entries: readonly ArchivedFile[], directoryAt: number): voi
   }
 }
 
-/** The library's errors speak of the archive only; its file may have bytes in a name that no page should repeat. */
+/**
+ * Converts errors of the library to InvalidRequest. The archive controls some of the text, so unprintable characters
+ * are escaped.
+ */
 function refusal(error: unknown, path?: string): unknown {
   if (error instanceof InvalidRequest || error instanceof PayloadTooLarge) return error
   const { message, code, syscall } = error as NodeJS.ErrnoException

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { RandomAccessReader } from 'yauzl'
 
-/** Some seven hundred entries of a directory. */
+/** Block size, which holds about seven hundred directory entries. */
 const BLOCK_BYTES = 64 * 1024
 
 type Done = (error: Error | null, bytesRead?: number) => void
@@ -13,7 +13,7 @@ type Done = (error: Error | null, bytesRead?: number) => void
  * takes seconds for tens of thousands of them.
  */
 export class BlockReader extends RandomAccessReader {
-  /** Where the directory begins, once that is known; what is before it is read as it is asked for. */
+  /** Offset of the directory, once it is known; bytes before it are read on demand. */
   directoryAt = Number.POSITIVE_INFINITY
   readonly #file: FileHandle
   #block = Buffer.alloc(0)
@@ -24,12 +24,12 @@ export class BlockReader extends RandomAccessReader {
     this.#file = file
   }
 
-  /** @param range `end` is not included */
+  /** @param range `end` is exclusive */
   override createReadStream({ start, end }: { start: number; end: number }): Readable {
     return Readable.from(this.#pieces(start, end), { objectMode: false })
   }
 
-  /** A stream of the file's own would close the file with itself. */
+  /** Reads by position, since a stream of the file itself would close the file at its end. */
   async *#pieces(start: number, end: number): AsyncGenerator<Buffer> {
     for (let at = start; at < end; ) {
       const piece = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, end - at))

@@ -3,15 +3,15 @@ import type { Actor } from '../data/audit.ts'
 import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
 import type { Origins } from '../origins/origins.ts'
 
-/** The kinds of credential; a token of one kind is never taken for another. */
+/** The kinds of credential. A token of one kind is never accepted as another. */
 export type PrincipalKind = 'session' | 'api-token' | 'cli-token' | 'oauth-token'
 
-/** What a player may do on this server beyond their own things. A moderator is less than an administrator. */
+/** The role of a player on this server. A moderator has fewer rights than an administrator. */
 export type Role = 'player' | 'moderator' | 'admin'
-/** Whoever looks after this server. */
+/** The roles of people who administer this server. */
 export type StaffRole = Exclude<Role, 'player'>
 
-/** The player as pages show them. */
+/** The data of the player that pages show. */
 export interface Viewer {
   id: string
   name: string
@@ -20,17 +20,17 @@ export interface Viewer {
   role: Role
 }
 
-/** The caller, and the one credential of the request. */
+/** The caller of a request, and its credential. */
 export interface Principal {
   kind: PrincipalKind
   playerId: string
-  /** The scopes of a token; a browser session and a CLI token may do everything that their player may. */
+  /** The scopes of a token. A browser session and a CLI token have all rights of their player. */
   scopes: ReadonlySet<string> | 'all'
-  /** The session's or token's id: rate limits and the log name it. */
+  /** The id of the session or token, for rate limits and the log. */
   credentialId: string
-  /** For OAuth access tokens: the application that holds it. */
+  /** For OAuth access tokens: the application that holds the token. */
   clientId?: string
-  /** For browser sessions: the player as pages show them. */
+  /** For browser sessions: the data of the player that pages show. */
   viewer?: Viewer
 }
 
@@ -51,11 +51,11 @@ export type AuthRule =
   | { scope: string; accepts?: readonly PrincipalKind[] }
   | { accepts: readonly PrincipalKind[] }
 
-/** Recognises one kind of credential. Contributed by plugins: the kernel knows none. */
+/** Recognises one kind of credential. Plugins contribute authenticators; the kernel has none. */
 export type Authenticator =
   | {
       credential: 'bearer'
-      /** Whether a bearer token has this kind's form; decided without a look-up. */
+      /** Whether a bearer token has the form of this kind; decided without a look-up. */
       claims(token: string): boolean
       authenticate(token: string): Promise<Principal | null> | Principal | null
     }
@@ -66,19 +66,22 @@ export type Authenticator =
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The caller, or null: set before the body is parsed, on routes whose `auth` is not `none`. */
+    /** The caller, or null. It is set before the body is parsed, on routes whose `auth` is not `none`. */
     principal: Principal | null
   }
   interface FastifyContextConfig {
     auth?: AuthRule
     /**
-     * The least role that the caller's session must have. It is asked before the body is read and anew each time: who
-     * is no administrator any more is out at once. Every such route that changes something leaves a row in the audit.
+     * The minimum role of the caller's session. It is checked before the body is read and on every request, so that a
+     * revoked role has no effect any more. Every such route that changes something writes an audit row.
      */
     role?: StaffRole
-    /** Refuses requests from other origins although no session is needed: sign-in forms and the like. */
+    /** Refuses cross-origin requests although no session is needed, for example to sign-in forms. */
     sameOrigin?: boolean
-    /** Answers are pages: errors too are shown as pages, and whoever is not signed in is sent to sign in. */
+    /**
+     * Marks a route whose responses are pages. Errors are pages too, and unauthenticated visitors are redirected to
+     * sign-in.
+     */
     page?: boolean
   }
   interface FastifyInstance {
@@ -87,18 +90,18 @@ declare module 'fastify' {
 }
 
 const TOKENS: readonly PrincipalKind[] = ['api-token', 'cli-token']
-/** `accepts` of a route that programs call with a token, and the platform's own pages with the browser session. */
+/** `accepts` of a route for programs with a token and for the platform's own pages with a session. */
 export const TOKENS_AND_SESSION = ['api-token', 'cli-token', 'session'] as const
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** An auth rule spelled out. */
+/** A normalised auth rule. */
 export interface AuthRequirement {
   required: boolean
   kinds: readonly PrincipalKind[]
   scope: string | null
 }
 
-/** Spells a rule out: which kinds of principal it takes, and whether one is required. */
+/** Normalises a rule to the accepted kinds of principal, and whether one is required. */
 export function authRequirementOf(rule: AuthRule): AuthRequirement {
   if (rule === 'none') return { required: false, kinds: [], scope: null }
   if (rule === 'optional') return { required: false, kinds: ['session', ...TOKENS], scope: null }
@@ -110,7 +113,9 @@ export function authRequirementOf(rule: AuthRule): AuthRequirement {
 const WORDS: readonly unknown[] = ['none', 'optional', 'session', 'any-token']
 const KINDS: readonly PrincipalKind[] = ['session', ...TOKENS, 'oauth-token']
 
-/** Plugins need not be written in TypeScript, and a rule that is only nearly one must not leave a door open. */
+/**
+ * Validates a rule at run time, since plugins may be written in JavaScript and a malformed rule must not open a route.
+ */
 function isRule(rule: unknown): rule is AuthRule {
   if (typeof rule !== 'object' || rule === null) return WORDS.includes(rule)
   const { scope, accepts, ...rest } = rule as { scope?: unknown; accepts?: unknown }
@@ -124,13 +129,13 @@ function isRule(rule: unknown): rule is AuthRule {
   )
 }
 
-/** The caller of a route whose rule requires one. */
+/** Returns the caller of a route whose rule requires one. */
 export function callerOf(request: FastifyRequest): Principal {
   if (!request.principal) throw new Unauthorized('Sign in first.')
   return request.principal
 }
 
-/** The caller of a route that needs a role, as the audit names them. */
+/** Returns the caller of a route with a role, as an actor for the audit. */
 export function actorOf(request: FastifyRequest): Actor {
   const { playerId, viewer } = callerOf(request)
   return { id: playerId, role: viewer?.role === 'admin' ? 'admin' : 'moderator' }
@@ -148,12 +153,12 @@ export const staffPage = {
   constraints: { origin: 'portal' },
 } as const
 
-/** Turns each route's `auth` into a check that runs before the body is parsed. */
+/** Turns the `auth` of each route into a check that runs before the body is parsed. */
 export class Auth {
   readonly #bearers: Extract<Authenticator, { credential: 'bearer' }>[] = []
   readonly #cookies: Extract<Authenticator, { credential: 'cookie' }>[] = []
   readonly #origins: Origins
-  /** Where pages send whoever is not signed in; the plugin that owns sign-in sets it. */
+  /** The redirect target for unauthenticated visitors of pages. The plugin that owns sign-in sets it. */
   signInPath: string | null = null
 
   constructor(origins: Origins) {
@@ -166,7 +171,7 @@ export class Auth {
     else this.#cookies.push(authenticator)
   }
 
-  /** The `onRoute` hook: checks that the route declares its rule, and installs the check. */
+  /** The `onRoute` hook: validates the rule of the route, and installs the check. */
   guard(route: RouteOptions): void {
     const rule = route.config?.auth
     if (rule === undefined) {
@@ -211,7 +216,10 @@ export class Auth {
     }
   }
 
-  /** An Authorization header decides alone; a cookie counts only where a session is taken and no header is sent. */
+  /**
+   * Uses only the Authorization header if there is one. A cookie counts only without that header, on a route that
+   * accepts sessions.
+   */
   #principal(request: FastifyRequest, demand: AuthRequirement): Promise<Principal | null> | Principal | null {
     const { authorization } = request.raw.headers
     if (authorization === undefined) return demand.kinds.includes('session') ? this.#session(request) : null
@@ -229,14 +237,14 @@ export class Auth {
     return null
   }
 
-  /** The viewer, for pages that change nothing: a session, if there is one. */
+  /** Finds the viewer by session, if there is one, for pages that change nothing. */
   async recogniseVisitor(request: FastifyRequest): Promise<void> {
     for (const cookie of this.#cookies) request.principal ??= await cookie.authenticate(request)
   }
 
   /**
-   * The cross-site rule of browser sessions (contracts, section 1): a change must come from one of the platform's own
-   * pages. A sibling game is "same-site", so only same-origin counts.
+   * The cross-site rule of browser sessions (contracts, section 1): a change must come from the platform's own pages. A
+   * sibling game is same-site, so the check requires same-origin.
    */
   #mustBeSameOrigin(request: FastifyRequest): void {
     if (SAFE.has(request.method)) return
@@ -247,7 +255,7 @@ export class Auth {
   }
 }
 
-/** The holder of a token, where the route accepts its kind. @throws Unauthorized @throws Forbidden */
+/** Returns the holder of a token whose kind the route accepts. @throws Unauthorized @throws Forbidden */
 function accepted(bearer: Principal | null, { kinds }: AuthRequirement): Principal {
   if (!bearer) {
     throw new Unauthorized('This token is not valid: it may be mistyped, revoked or expired.').with({
@@ -269,7 +277,7 @@ function mustHaveRole(request: FastifyRequest, role: StaffRole): void {
   throw new Forbidden(`This is for ${role === 'admin' ? '' : 'moderators and '}administrators.`)
 }
 
-/** A check as a hook that goes on at once unless the check has to wait: most know their answer already. */
+/** Wraps a check as a hook that continues synchronously when the check does, as most do. */
 function asHook(check: (request: FastifyRequest) => Promise<void> | void): onRequestHookHandler {
   return (request, _reply, done) => {
     let pending: Promise<void> | void
@@ -283,7 +291,7 @@ function asHook(check: (request: FastifyRequest) => Promise<void> | void): onReq
   }
 }
 
-/** Sends a browser to sign in and back again. */
+/** Redirects a browser to sign-in, which leads back afterwards. */
 export function redirectToSignIn(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const returnTo = request.method === 'GET' ? request.raw.url : '/'
   return reply.redirect(`${app.auth.signInPath}?returnTo=${encodeURIComponent(returnTo ?? '/')}`, 303)

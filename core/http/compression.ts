@@ -4,16 +4,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler }
 import type { Origin } from '../origins/origins.ts'
 import { chooseEncoding } from './headers.ts'
 
-/** Below that a packet is a packet. */
+/** A smaller response fits into one packet anyway. */
 const THRESHOLD_BYTES = 1024
-/** Up to here compressing at once takes less than handing it to another thread. */
+/** Up to this size synchronous compression is faster than a hand-over to another thread. */
 const AT_ONCE_BYTES = 64 * 1024
-/** Of what is in the answers of such routes, what is worth it; neither event streams nor anything compressed. */
+/** The compressible content types of these routes, except event streams. */
 const TYPES = /^(?:text\/(?:html|plain)|application\/(?:[a-z.]+\+)?(?:json|xml))(?:;|$)/
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A route that is neither a page nor says what JSON it answers with, and answers with text all the same. */
+    /** Enables compression of a text response on a route that is no page and has no response schema. */
     text?: boolean
   }
 }
@@ -46,23 +46,23 @@ export async function installCompression(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** Before the library looks at an answer. */
+/** Decides about compression before the library does. */
 const prepare: onSendHookHandler = (request, reply, payload, done) => {
   if (String(reply.getHeader('cache-control') ?? '').includes('no-store')) {
-    // The library's own way to be told so.
+    // This request header disables the library's compression.
     request.headers['x-no-compression'] = 'no-store'
     return done(null, payload)
   }
-  // A route that has its forms ready says all of it.
+  // A route that sends a compressed body sets all headers itself.
   if (reply.hasHeader('content-encoding')) return done(null, payload)
   varyByEncoding(reply)
   const etag = reply.getHeader('etag')
-  // The same tag names several forms (RFC 9110 section 8.8.1).
+  // A strong entity tag must not name several encodings (RFC 9110 section 8.8.1), so the tag becomes weak.
   if (typeof etag === 'string' && etag.startsWith('"')) reply.header('etag', `W/${etag}`)
   done(null, payload)
 }
 
-/** Also of the plain form, which a cache must not give to those who asked for another. */
+/** Adds `Vary` to uncompressed responses too, so that caches keep the encodings apart. */
 function varyByEncoding(reply: FastifyReply): void {
   const vary = reply.getHeader('vary')
   if (vary === undefined) reply.header('vary', 'accept-encoding')
@@ -78,7 +78,7 @@ const FORMS = [
   { coding: 'gzip', compress: (text: string) => gzipSync(text) },
 ] as const
 
-/** A short text as the client takes it, for what no route answers. Sets the headers that say so. */
+/** Compresses a short text for the client, for responses outside of routes. Sets the encoding headers. */
 export function compressed(request: FastifyRequest, reply: FastifyReply, text: string): string | Buffer {
   varyByEncoding(reply)
   const form = chooseEncoding(request.headers['accept-encoding'] as string | undefined, FORMS)

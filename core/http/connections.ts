@@ -3,13 +3,13 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { halfClose } from './drain-body.ts'
 
-/** How often slow clients are looked for. */
+/** Interval of checks for slow clients. */
 const SWEEP_MS = 1000
-/** How long a body may go on after its request was answered. */
+/** Maximum time for the rest of a body after the response to its request. */
 const LEFTOVER_MS = 5000
-/** A client without progress for so long is counted as stalled. */
+/** A client without progress for this long counts as stalled. */
 const STALLED_MS = 5000
-/** Slower than any line that people play over. */
+/** This rate is lower than that of any connection that people play over. */
 const SLOWEST_BYTES_PER_SECOND = 1024
 
 export interface ConnectionLimits {
@@ -17,13 +17,13 @@ export interface ConnectionLimits {
   stalledPerAddress: number
 }
 
-/** How many times longer an event stream may stand still than any other answer: its reader may sleep for a moment. */
+/** Event streams may stall this many times longer than other responses, since a reader may sleep for a moment. */
 const STREAM_PATIENCE = 4
 
-/** The client's part that is due: the rest of a body after the answer, or reading the answer, which may be a stream. */
+/** A pending transfer of the client: the rest of a body after the response, or the reading of a response or stream. */
 interface Debt {
   kind: 'body' | 'answer' | 'stream'
-  /** Milliseconds at the start of the window that is measured, and the bytes taken until then. */
+  /** Start of the measured window in ms, and the bytes transferred until then. */
   since: number
   takenBefore: number
   taken: number
@@ -31,22 +31,22 @@ interface Debt {
 }
 
 /**
- * Closes connections that serve no request any more but that clients keep open: a body that trickles in after its
- * response, or a response that nobody reads. Also answers input that is not HTTP. WebSockets are excluded, since they
- * have left HTTP. The reader of an event stream may be slow, but is cut off when it reads nothing for minutes.
+ * Closes connections that clients keep open without a pending request: a body that trickles in after its response, or a
+ * response that is not read. Also answers input that is not HTTP. It excludes WebSockets, which are no longer HTTP. The
+ * reader of an event stream may be slow, but is disconnected when it reads nothing for minutes.
  */
 export class Connections {
-  /** The latest answer of each connection that has one under way. */
+  /** The latest pending response of each connection. */
   readonly #latest = new Map<Socket, ServerResponse>()
   readonly #debts = new Map<Socket, Debt>()
   readonly #patient = new WeakSet<ServerResponse>()
-  /** Connections that end with the answer that is on its way: what their parser says next is not answered. */
+  /** Connections that close after their pending response; further parser errors on them get no response. */
   readonly #refused = new WeakSet<Duplex>()
   readonly #limits: ConnectionLimits
   readonly #countAddresses: boolean
   #timer: NodeJS.Timeout | undefined
 
-  /** @param countAddresses false behind a proxy, where everybody has the proxy's address */
+  /** @param countAddresses false behind a proxy, where all clients share the proxy's address */
   constructor(limits: ConnectionLimits, { countAddresses }: { countAddresses: boolean }) {
     this.#limits = limits
     this.#countAddresses = countAddresses
@@ -71,12 +71,12 @@ export class Connections {
     return true
   }
 
-  /** Has the reader of an answer take its time: that of an event stream. */
+  /** Gives the reader of a response more time, for an event stream. */
   leaveAlone(response: ServerResponse): void {
     this.#patient.add(response)
   }
 
-  /** Answers what is no HTTP, or ended in the middle, in the one error shape; nobody may be there to read it. */
+  /** Sends an error in the common form for input that is malformed or cut off. The client may already be gone. */
   answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (this.#refused.has(socket)) return
     const latest = this.#latest.get(socket as Socket)
@@ -86,7 +86,7 @@ export class Connections {
     } else if (idle || (!latest.req.complete && !latest.headersSent && latest.socket)) {
       sendRefusal(socket, CLIENT_ERRORS[error.code ?? ''])
     } else if (latest.req.complete && !latest.writableFinished) {
-      // What is wrong came after a request that is still being answered: a second answer would be taken for its own.
+      // The bad input follows a request with a pending response; the client would take a second response for that one.
       this.#refused.add(socket)
       latest.once('close', () => socket.destroy())
     } else {
@@ -160,25 +160,25 @@ export class Connections {
   }
 }
 
-/** What Node's own sockets count, for it tells nobody how much of a long write is left. */
+/** Internal counters of Node's sockets. No public API tells how much of a long write remains. */
 interface Counting {
   _handle?: { bytesWritten: number; writeQueueSize: number } | null
-  /** Below TLS. */
+  /** The underlying socket of a TLS socket. */
   _parent?: Counting | null
 }
 
-/** A number that grows as the system takes the bytes of a connection. */
+/** Returns a number that grows as the system accepts the bytes of a connection. */
 function takenFrom(socket: Counting): number {
   const written = socket._handle?.bytesWritten ?? 0
   return written - ((socket._parent ?? socket)._handle?.writeQueueSize ?? 0)
 }
 
-/** An answer that is written without a handler. */
+/** A response that is sent without a handler. */
 export interface Refusal {
-  /** The code and its phrase. */
+  /** The status code and its reason phrase. */
   status: string
   message: string
-  /** Of the error catalogue; by default `invalid_request`. */
+  /** Code of the error catalogue; default `invalid_request`. */
   code?: string
   headers?: Record<string, string>
 }
@@ -192,7 +192,7 @@ const CLIENT_ERRORS: Record<string, Refusal> = {
 }
 const MALFORMED: Refusal = { status: '400 Bad Request', message: 'This is not a whole HTTP request.' }
 
-/** Writes an answer in the one error shape onto a connection whose request no handler answers, and ends our side of it. */
+/** Writes an error in the common form to a connection whose request no handler answers, and ends the server's side. */
 export function sendRefusal(socket: Duplex, refusal: Refusal = MALFORMED, then?: () => void): void {
   const { body, headers } = refusalOf(refusal)
   const lines = Object.entries({ ...headers, ...refusal.headers }).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 
 export interface CorsOptions {
-  /** The paths and the methods that they take, as `Access-Control-Allow-Methods` says them. */
+  /** The paths with their methods, in the form of `Access-Control-Allow-Methods`. */
   paths: Record<string, string>
-  /** Request headers that pages may send beside `Authorization` and `Content-Type`, in lower case. */
+  /** Request headers allowed in addition to `Authorization` and `Content-Type`, in lower case. */
   headers?: readonly string[]
-  /** Response headers that pages may read beside `WWW-Authenticate` and `Retry-After`, in lower case. */
+  /** Response headers exposed in addition to `WWW-Authenticate` and `Retry-After`, in lower case. */
   expose?: readonly string[]
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const PATIENCE_MS = 5000
-/** Less than that Node reads by itself once the answer is out, and the connection lives on. */
+/** Node reads a smaller rest by itself after the response, and the connection stays open. */
 const SMALL_BYTES = 64 * 1024
 
 /**
@@ -51,7 +51,7 @@ export function closeAfterResponse({ raw, routeOptions }: FastifyRequest, reply:
  */
 export function halfClose(request: IncomingMessage): void {
   const { socket } = request
-  // Called by Node once the answer is written.
+  // Node calls it after it has written the response.
   socket.destroySoon = () => {
     request.unpipe()
     request.resume()

@@ -17,12 +17,12 @@ import { redirectToSignIn, type Viewer } from './auth.ts'
 import { compressed } from './compression.ts'
 import { validationDetails } from './validation.ts'
 
-/** The data of an error page; the kernel passes in the renderer, since this room knows no pages. */
+/** Renders an error page. The kernel injects it, since core/http does not depend on pages. */
 export type RenderErrorPage = (
   reply: FastifyReply,
   error: {
     status: number
-    /** Default: a sentence made for the status. */
+    /** Default: a sentence for the status. */
     message: string | undefined
     requestId: string
     user: Viewer | null | undefined
@@ -35,7 +35,10 @@ declare module 'fastify' {
   }
 }
 
-/** One error handler and one not-found handler for the whole program: the one error shape, or a page where pages live. */
+/**
+ * Installs the error handler and the not-found handler of the whole program. Errors have the common form, or are pages
+ * on routes for pages.
+ */
 export function installErrorHandlers(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const known = translate(error, request)
@@ -47,7 +50,7 @@ export function installErrorHandlers(app: FastifyInstance): void {
     if (site.kind === 'alias') return reply.redirect(site.target + pathOf(request), redirectStatus(request.method))
     if (site.kind === 'former') return leadOn(app, request, reply, site)
     if (site.kind === 'address' && wantsPage(request)) return reply.redirect(`${app.origins.portal}/`, 302)
-    // A page that is not there belongs to the site all the same: who is signed in stays so to see.
+    // A not-found page also shows that the viewer is signed in.
     const own = site.kind === 'portal' || site.kind === 'studio'
     if (own && wantsPage(request)) await app.auth.recogniseVisitor(request)
     return sendError(app, request, reply, noRoute(app, request))
@@ -69,7 +72,7 @@ function leadOn(
   const path = pathOf(request)
   const [bare = '/'] = path.split('?', 1)
   const { portal, studio } = app.origins
-  // Portal and Studio may have been one, and be two now.
+  // A platform whose portal and Studio were one origin may have separated them.
   const atStudio =
     app.routeTable.methodsAt('studio', bare).length > 0 && !app.routeTable.methodsAt('portal', bare).length
   const to = target === portal && atStudio ? studio : target
@@ -82,13 +85,13 @@ function leadOn(
     .redirect(to + path, 308)
 }
 
-/** The path and query of a request, never more than that: a redirect must not lead elsewhere. */
+/** Returns only the path and query of a request, so that a redirect can't lead to another host. */
 const pathOf = ({ raw }: FastifyRequest): string => (raw.url?.startsWith('/') ? raw.url : '/')
 
 /** A request other than GET and HEAD keeps its method and body. */
 const redirectStatus = (method: string): 302 | 307 => (method === 'GET' || method === 'HEAD' ? 302 : 307)
 
-/** An address that no route can be looked up for: a broken escape, or a part beyond all measure. */
+/** Handles a URL that can't be routed: an invalid escape, or an overlong segment. */
 export function rejectBadUrl(
   app: FastifyInstance,
   error: FastifyError,
@@ -101,7 +104,7 @@ export function rejectBadUrl(
   sendError(app, request, reply, known)
 }
 
-/** Turns anything thrown into an error of the catalogue. Unknown errors become `internal`. */
+/** Converts any thrown value to a catalogued error. Unknown errors become `internal`. */
 function translate(error: FastifyError, request: FastifyRequest): PlatformError {
   if (isPlatformError(error)) return error
   if (error.validation) {
@@ -115,7 +118,7 @@ function translate(error: FastifyError, request: FastifyRequest): PlatformError 
     return new UnsupportedMediaType('Send the body as JSON, with `Content-Type: application/json`.')
   }
   const status = error.statusCode ?? 500
-  // Fastify's and its plugins' own refusals of a request; their messages speak of the request only.
+  // Fastify and its plugins refuse requests with messages that describe only the request.
   if (status >= 400 && status < 500) return new InvalidRequest(error.message)
   return new Internal(request.id)
 }
@@ -131,7 +134,7 @@ function noRoute(app: FastifyInstance, request: FastifyRequest): PlatformError {
   return new MethodNotAllowed(request.method).with({ headers: { allow: allowed.join(', ') } })
 }
 
-/** Sends an error in the form that its asker reads. */
+/** Sends an error in the form that the client expects. */
 export function sendError(
   app: FastifyInstance,
   request: FastifyRequest,
@@ -149,7 +152,8 @@ export function sendError(
       requestId: request.id,
       user: request.principal?.viewer,
     })
-    // Not stored, since the next time all may be well; there is no secret in it, and nothing that the asker chose.
+    // The response is not cacheable because the error may be temporary. It contains no secret and no input of the
+    // client, so compression is safe.
     return reply.send(compressed(request, reply, text))
   }
   const details = error.details?.length ? { details: error.details } : {}
@@ -159,7 +163,7 @@ export function sendError(
     .send(JSON.stringify({ error: { message: error.message, code: error.code, ...details }, ...error.body }))
 }
 
-/** Pages are for routes that are pages, and for browsers that lost their way. */
+/** Whether the response is a page: on routes for pages, and for browsers at unknown addresses. */
 function wantsPage(request: FastifyRequest): boolean {
   const { page } = request.routeOptions.config
   if (page !== undefined) return page

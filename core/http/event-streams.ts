@@ -10,17 +10,17 @@ declare module 'fastify' {
   }
 }
 
-/** The current message; sent only when it differs from the last one. */
+/** The current message. It is sent only when it differs from the previous one. */
 interface Look {
   event: string
   /** Sent as JSON. */
   data: unknown
-  /** There will be nothing more: the stream ends. */
+  /** Ends the stream after this message. */
   over?: boolean
 }
 
 export interface Stream {
-  /** The subject: `wake` with the same key makes it look at once. */
+  /** The subject. `wake` with the same key reloads at once. */
   key: string
   /**
    * Identifies the content of the stream: streams with the same name share one load and its result. The name must
@@ -28,15 +28,18 @@ export interface Stream {
    * stream without a name loads alone.
    */
   shows?: string
-  /** Looks at how things are; its error ends the stream. */
+  /** Loads the current state. An error ends the stream. */
   look(): Promise<Look>
-  /** How late it is of what nobody told; default a second. */
+  /** Polling interval, which bounds the delay of a change without `wake`. Default: one second. */
   everyMs?: number
-  /** A browser asks again after that, and so has to prove anew who it is; by default the stream lasts until it is over. */
+  /**
+   * Maximum lifetime. The browser then reconnects and authenticates again. Default: the stream lasts until it is
+   * complete.
+   */
   longestMs?: number
 }
 
-/** `longestMs` of a stream that a browser session opened: by then it has to be shown again. */
+/** `longestMs` for streams of a browser session, which must be verified again after this time. */
 export const SESSION_MS = 120_000
 
 interface StreamReply {
@@ -48,24 +51,24 @@ interface StreamReply {
   send(payload: never): unknown
 }
 
-/** A line now and then keeps proxies from ending a quiet stream. */
+/** Interval of comment lines, which keep proxies from closing a quiet stream. */
 const QUIET_MS = 15_000
 
-/** Open streams of one caller on this node: more than anybody has pages before their eyes. */
+/** Maximum number of open streams of one caller on this node, more than anybody has pages in view. */
 const MOST_PER_CALLER = 20
 
-/** Shared by the streams of one key, while one of them is open. */
+/** The shared state of the streams of one key, while one of them is open. */
 interface Topic {
   followers: number
-  /** How often it was woken. */
+  /** Number of wakes. */
   wakes: number
   readonly waiting: Set<() => void>
-  /** The last look of each name. */
+  /** The last load of each name. */
   readonly views: Map<string, View>
 }
 
 interface View {
-  /** `Topic.wakes` when it was begun: what was seen before a wake is old. */
+  /** Value of `Topic.wakes` at the start of the load. A load from before the last wake is outdated. */
   wakes: number
   began: number
   said: Promise<{ text: string; over: boolean }>
@@ -78,11 +81,11 @@ interface View {
  */
 export class EventStreams {
   readonly #topics = new Map<string, Topic>()
-  /** How many streams each caller has open. */
+  /** Number of open streams of each caller. */
   readonly #open = new Map<string, number>()
   #closed = false
 
-  /** Answers with a stream. **Return** what it gives. @throws TooManyStreams */
+  /** Responds with a stream. The handler must **return** the result. @throws TooManyStreams */
   send(reply: StreamReply, stream: Stream): FastifyReply {
     const { raw } = reply
     const gone = new AbortController()
@@ -93,7 +96,7 @@ export class EventStreams {
       release()
     }
     text.once('close', end)
-    // A client may have left while its request was looked at, and then nothing tells of it any more.
+    // The client may have disconnected earlier, and no further event would report it.
     if (raw.closed) end()
     else raw.once('close', end)
     reply.server.connections.leaveAlone(raw)
@@ -104,7 +107,7 @@ export class EventStreams {
     return reply.send(text as never) as FastifyReply
   }
 
-  /** The text of a stream, piece by piece. */
+  /** Yields the text of a stream piece by piece. */
   async *follow(stream: Stream, gone?: AbortSignal): AsyncGenerator<string> {
     const { key, everyMs = 1000, longestMs } = stream
     const topic = this.#topics.get(key) ?? { followers: 0, wakes: 0, waiting: new Set(), views: new Map() }
@@ -117,7 +120,7 @@ export class EventStreams {
       let spoke = began
       while (!this.#closed && !gone?.aborted) {
         const view = this.#look(topic, stream, last === null)
-        // Asked for in the same tick in which the look began, so that nothing that changes meanwhile is missed.
+        // The wait starts in the same tick as the load, so that no change in between is missed.
         wait = waitFor(topic, view.began + everyMs - performance.now(), gone)
         const { text, over } = await view.said
         const now = performance.now()
@@ -135,7 +138,7 @@ export class EventStreams {
     }
   }
 
-  /** Something is new. */
+  /** Reports a change of the subject to its streams. */
   wake(key: string): void {
     const topic = this.#topics.get(key)
     if (!topic) return
@@ -149,7 +152,7 @@ export class EventStreams {
     for (const key of this.#topics.keys()) this.wake(key)
   }
 
-  /** @returns what gives the place back, once */
+  /** @returns a function that releases the slot, once */
   #admit(caller: string): () => void {
     const open = this.#open.get(caller) ?? 0
     if (open >= MOST_PER_CALLER) throw new TooManyStreams(MOST_PER_CALLER)
@@ -174,7 +177,7 @@ export class EventStreams {
     const now = performance.now()
     if (known && known.wakes === topic.wakes && now - known.began < everyMs) return known
     const view = { wakes: topic.wakes, began: now, said: look().then(textOf) }
-    // Names that nobody follows any more.
+    // Drops cached loads of names without followers.
     if (topic.views.size >= topic.followers) topic.views.clear()
     if (shows !== undefined) topic.views.set(shows, view)
     return view
@@ -191,7 +194,7 @@ interface Wait {
   end(): void
 }
 
-/** Waits until the topic is woken, for `ms`, or, this stream alone, until nobody listens to it any more. */
+/** Waits for a wake of the topic or for `ms`. The wait of this stream also ends when its client disconnects. */
 function waitFor({ waiting }: Topic, ms: number, gone?: AbortSignal): Wait {
   const { promise, resolve } = Promise.withResolvers<void>()
   const end = () => {

@@ -16,10 +16,10 @@ declare module 'fastify' {
 }
 
 /**
- * Answers a request from memory before routing. It returns true when it has answered, and false when it has left the
+ * Answers a request from memory before routing. Returns true when it has answered, and false when it has left the
  * request untouched for the ordinary route.
  *
- * A handler is synchronous, and answers exactly as its route would.
+ * A handler is synchronous, and answers exactly like its route.
  */
 export type FastPathHandler = (request: IncomingMessage, response: ServerResponse) => boolean
 
@@ -37,7 +37,7 @@ export class FastPath {
   readonly #secured = new Set<TlsServer>()
   #ended = false
 
-  /** @param tls for https; null for plain http */
+  /** @param tls certificate for https; null for plain http */
   constructor(
     { log, metrics, connections }: { log: Logger; metrics: RequestMetrics; connections: Connections },
     tls: { certificate: ServerCertificate; plain: PlainHttp } | null = null,
@@ -48,23 +48,23 @@ export class FastPath {
     this.#tls = tls
   }
 
-  /** @param route the pattern of the handler's route, as metrics name it */
+  /** @param route pattern of the handler's route, which labels its metrics */
   install(route: string, handle: FastPathHandler): void {
     this.#handlers.push({ route, handle })
   }
 
-  /** Switches every https server to another certificate. Open connections keep theirs. */
+  /** Gives every https server another certificate. Open connections keep theirs. */
   renew(certificate: ServerCertificate): void {
     if (this.#tls) this.#tls.certificate = certificate
     for (const server of this.#secured) server.setSecureContext(certificate)
   }
 
-  /** Stops answering: from here on Fastify refuses requests. */
+  /** Stops answering; Fastify then refuses requests. */
   end(): void {
     this.#ended = true
   }
 
-  /** Creates the HTTP server. A request that no handler answers goes on to `next`. */
+  /** Creates the HTTP server. Passes requests that no handler answers to `next`. */
   createServer(next: RequestListener): Server {
     const options = { ...PARSER_OPTIONS.http, keepAliveTimeout: PARSER_OPTIONS.keepAliveTimeout }
     const connections = this.#connections

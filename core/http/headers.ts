@@ -1,13 +1,13 @@
 import type { ByteRange } from '../data/byte-range.ts'
 
-/** The parts of HTTP that more than one place needs: entity tags, ranges, negotiation of encodings, cache headers. */
+/** Shared parts of HTTP: entity tags, ranges, content negotiation, cache headers. */
 
 export const cacheControl = {
-  /** For addresses that carry a digest of what they name: a changed file gets another address. */
+  /** For URLs with a digest of the content: a changed file gets another URL. */
   immutable: 'public, max-age=31536000, immutable',
-  /** May be kept, must be asked about each time. */
+  /** Allows caching, with revalidation on every use. */
   revalidate: 'public, max-age=0, must-revalidate',
-  /** As `revalidate`; the customary form for documents. */
+  /** Equivalent to `revalidate`; the usual form for documents. */
   document: 'no-cache',
 } as const
 
@@ -82,13 +82,13 @@ export function chooseEncoding<Encoding extends { coding: string }>(
   return best && weigh(best.coding) >= (weights.get('identity') ?? 0) ? best : null
 }
 
-/** The names of the cookies in a Cookie header. */
+/** Lists the names of the cookies in a Cookie header. */
 export function cookieNames(header: string | undefined): string[] {
   const names = header?.split(';').map((pair) => pair.slice(0, Math.max(pair.indexOf('='), 0)).trim())
   return [...new Set(names)].filter((name) => name !== '')
 }
 
-/** The values of a cookie in a Cookie header, all of them: more than one means that somebody else set one too. */
+/** Lists all values of a cookie in a Cookie header. More than one means that another host of the domain set it too. */
 export function cookieValues(header: string | undefined, name: string): string[] {
   if (!header?.includes(name)) return []
   const values: string[] = []

@@ -7,7 +7,7 @@ import { pathOf } from '../observe/log.ts'
 import type { PlainHttp } from '../origins/tls.ts'
 import { PARSER_OPTIONS } from './request-rules.ts'
 
-/** Where an authority looks for what proves a name (RFC 8555 section 8.3), and the names it may ask for there. */
+/** The path at which a certificate authority validates a name (RFC 8555 section 8.3), with the allowed tokens. */
 const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{1,256})$/
 
 /**
@@ -16,7 +16,7 @@ const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{1,256})$/
  * authority verifies a name (ACME HTTP-01).
  */
 export class HttpsRedirects {
-  /** The listening servers. */
+  /** The servers that listen. */
   readonly servers: Server[] = []
   readonly #app: Pick<FastifyInstance, 'config' | 'log' | 'connections'>
   readonly #plain: PlainHttp
@@ -26,7 +26,7 @@ export class HttpsRedirects {
     this.#plain = plain
   }
 
-  /** Opens the port, if there is to be one. @throws StartupError when that can't be */
+  /** Opens the port, if one is configured. @throws StartupError when that fails */
   async listen(): Promise<void> {
     const { host, tls } = this.#app.config.listen
     if (!tls.redirectPort) return
@@ -65,12 +65,12 @@ async function sendChallenge(file: string, response: ServerResponse): Promise<vo
   else response.writeHead(404, { 'content-length': 0 }).end()
 }
 
-/** Sends a browser on, with the method it came with. */
+/** Redirects a browser and keeps its method. */
 export function sendRedirect(
   { location, lasting }: { location: string; lasting: boolean },
   response: ServerResponse,
 ): void {
-  // An hour: who goes back to plain http has few browsers that remember.
+  // The redirect is cached for one hour only, in case the operator returns to plain http.
   const caching = lasting ? 'max-age=3600' : 'no-store'
   response.writeHead(lasting ? 308 : 307, { location, 'content-length': 0, 'cache-control': caching }).end()
 }

@@ -15,10 +15,10 @@ const IdempotentAnswerSchema = defineEntity({
     id: p.string().length(64).primary(),
     bodyDigest: p.string().length(64),
     status: p.integer().nullable(),
-    /** Encrypted: an answer may carry a secret that is shown once. */
+    /** Encrypted, since a response may contain a secret that is shown once. */
     answer: p.blob().nullable(),
     createdAt: p.datetime(3).index(),
-    /** When the process that works on it last said so; null from a version that did not. */
+    /** The last renewal by the process of the request; null for rows of a version without renewals. */
     renewedAt: p.datetime(3).nullable(),
   },
 })
@@ -54,7 +54,7 @@ declare module 'fastify' {
     idempotent?: boolean | { replay: Replay }
   }
   interface FastifyRequest {
-    /** The key that this request holds: its row, and since when. */
+    /** The id and creation time of the row that this request holds. */
     idempotentAnswer: { id: string; createdAt: Date; remembered?: true } | null
   }
   interface FastifyInstance {
@@ -62,29 +62,29 @@ declare module 'fastify' {
      * Stores the response of a request in the transaction that does its work, for work that must not be repeated even
      * when the process dies between the commit and the response. Without an `Idempotency-Key` it does nothing.
      *
-     * @param statements of the transaction that does the work
-     * @param payload makes the serialised body, when there is a key to store it for; its status is 200
+     * @param statements the transaction that does the work
+     * @param payload returns the serialised body, when there is a key to store it for; its status is 200
      */
     rememberAnswer(request: FastifyRequest, statements: Statements, payload: () => string): Promise<void>
   }
 }
 
-/** How a remembered answer is sent again to a request that has the same body; by default as the JSON that it is. */
+/** Sends a stored response again to a request with the same body. Default: as JSON. */
 export type Replay = (answer: string, request: FastifyRequest) => { type: string; payload: string }
 
 const asJson: Replay = (payload) => ({ type: 'application/json; charset=utf-8', payload })
 
 const KEPT_MS = 24 * 3_600_000
-/** A process says this often of the requests with a key that it still works on. */
+/** Interval at which a process renews the keys of its pending requests. */
 const RENEW_MS = 5000
-/** A request that nothing was heard of for so long died with its process; its key may be used again. */
+/** A key without a renewal for this long belongs to a dead process and may be used again. */
 const LOST_MS = 20_000
-/** The same for one of a process that says nothing while it works: of the version before this one. */
+/** The same limit for a process of the previous version, which does not renew keys. */
 const ABANDONED_MS = 120_000
-/** Longer than any request takes. */
+/** No request takes longer than this. */
 const LONGEST_MS = 600_000
 
-/** Installs `Idempotency-Key` for the routes that ask for it (contracts, section 1). */
+/** Installs `Idempotency-Key` for the routes that enable it (contracts, section 1). */
 export function installIdempotency(app: FastifyInstance): void {
   const { db, clock } = app
   const key = app.keys.derive('idempotency')
@@ -158,12 +158,12 @@ export function installIdempotency(app: FastifyInstance): void {
     route.onSend = [
       ...[route.onSend ?? []].flat(),
       async (request, reply, payload) => {
-        // A request that took so long that another one got the key may not change it any more.
+        // A slow request whose key was taken over must not change the row any more.
         const claimed = request.idempotentAnswer
         if (!claimed) return payload
         const { remembered, ...mine } = claimed
         const forget = () => db.em().nativeDelete(IdempotentAnswer, { ...mine, status: null })
-        // Only what happened is remembered: after a refusal the same key may be tried again.
+        // Only successful responses are stored: after a refusal the same key may be used again.
         if (reply.statusCode < 300 && payload instanceof Readable) {
           payload.once('close', () => {
             underWay.remove(claimed)
@@ -220,7 +220,7 @@ class UnderWay {
   async #renew(): Promise<void> {
     const { db, clock, log } = this.#app
     const now = clock.now()
-    // Should an answer ever end without our hearing of it, its key is not held for ever.
+    // Bounds the time for which a key is held if the end of its response is never reported.
     for (const claim of this.#claims) {
       if (now.getTime() - claim.createdAt.getTime() > LONGEST_MS) this.#claims.delete(claim)
     }

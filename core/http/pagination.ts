@@ -1,13 +1,13 @@
 import Type, { type Static, type TSchema } from 'typebox'
 
-/** The query of every list (contracts, section 1). */
+/** The query parameters of every list (contracts, section 1). */
 export const PageQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Entries a page.' }),
   cursor: Type.Optional(Type.String({ maxLength: 200, description: '`nextCursor` of the page before.' })),
 })
 export type PageQuery = Static<typeof PageQuery>
 
-/** The body of a list: the entries under their plural, and where the next page begins. */
+/** Returns the schema of a list response: the entries under their plural, and the cursor of the next page. */
 export const pageOf = <Name extends string, Entry extends TSchema>(plural: Name, entry: Entry) =>
   Type.Object({
     [plural]: Type.Array(entry),
@@ -16,10 +16,7 @@ export const pageOf = <Name extends string, Entry extends TSchema>(plural: Name,
 
 const NextCursor = Type.Union([Type.String(), Type.Null()])
 
-/**
- * Cuts one page out of `limit + 1` rows that were read in descending order of id. The extra row only shows that there
- * is another page.
- */
+/** Cuts one page out of `limit + 1` rows in descending order of id. The extra row only indicates another page. */
 export function cutPage<Row extends { id: string }>(
   rows: Row[],
   limit: number,

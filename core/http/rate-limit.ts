@@ -25,8 +25,8 @@ declare module 'fastify' {
 /**
  * Counts requests and attempts by caller, across all nodes.
  *
- * While the bus is away each node counts for itself. An outage of the bus then neither refuses every caller nor allows
- * unlimited password guesses: limits apply to each node instead of to all nodes together.
+ * While the bus is unavailable each node counts for itself. An outage of the bus then neither refuses every caller nor
+ * allows unlimited password guesses: limits apply to each node instead of to all nodes together.
  */
 export class RateLimiter {
   readonly #bus: Bus
@@ -36,7 +36,7 @@ export class RateLimiter {
   readonly #own: Counters
   #warnAgainAt = 0
 
-  /** @param context `enabled: false` lets everything through (`limits.rateLimits` in the configuration) */
+  /** @param context `enabled: false` allows everything (`limits.rateLimits` in the configuration) */
   constructor(context: { bus: Bus; clock: Clock; log: FastifyBaseLogger; enabled: boolean }) {
     this.#bus = context.bus
     this.#clock = context.clock
@@ -58,7 +58,11 @@ export class RateLimiter {
     if (count > max) throw tooMany(resetMs)
   }
 
-  /** Adds one. @returns the count within the window, this one included, and the milliseconds until it ends */
+  /**
+   * Increments a counter.
+   *
+   * @returns the count within the window, including this increment, and the milliseconds until the window ends
+   */
   async count(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
     try {
       return await this.#bus.increment(`rate/${key}`, windowMs)
@@ -123,7 +127,7 @@ export async function registerRateLimits(
         })
       }
     })
-    // Requests without a route run no hooks of routes: the library alone would not limit them.
+    // The library limits only requests with a route, so this hook limits the others.
     app.addHook('onRequest', (request, reply, done) => {
       if (!request.is404 || origins.of(request.raw).kind === 'game') return done()
       count(request, reply).then(() => done(), done)
@@ -136,7 +140,7 @@ export async function registerRateLimits(
     timeWindow: MINUTE_MS,
     keyGenerator: callerKey,
     store: storeOn(limiter),
-    enableDraftSpec: true, // `RateLimit-…` without `X-`
+    enableDraftSpec: true, // `RateLimit-…` without the prefix `X-`
     ...(limits.rateLimits ? {} : { allowList: () => true }),
     errorResponseBuilder: (_request, { ttl }) => tooMany(ttl),
   })
@@ -166,7 +170,7 @@ function tooMany(resetMs: number) {
 
 type Check = onRequestHookHandler | onRequestAsyncHookHandler
 
-/** Runs hooks in order until one refuses or answers, and waits for those that make it wait. */
+/** Runs hooks in order until one fails or sends a response, and waits for asynchronous ones. */
 function firstFailure(
   checks: Check[],
   on: { app: FastifyInstance; request: FastifyRequest; reply: FastifyReply },
@@ -182,13 +186,13 @@ function firstFailure(
     } catch (error) {
       return done(error)
     }
-    // A hook with a callback goes on by itself.
+    // A hook with a callback calls `next` itself.
     if (check.length < 3) (pending as Promise<unknown>).then(() => next(), done)
   }
   next()
 }
 
-/** The library's store, on our counters. A route with its own limit has its own counters. */
+/** Implements the library's store with the platform's counters. A route with its own limit has separate counters. */
 function storeOn(limiter: RateLimiter): FastifyRateLimitStoreCtor {
   return class BusStore implements FastifyRateLimitStore {
     #prefix = 'all/'

@@ -13,7 +13,7 @@ import { closeAfterResponse } from './drain-body.ts'
 
 /**
  * Time limits that close slow sockets. Node's defaults are minutes long, and `requestTimeout` alone does not close a
- * socket. Upload routes have limits of their own, so the whole request may take long; its headers may not.
+ * socket. Upload routes have their own limits, so the whole request may take long, but its headers may not.
  */
 export const PARSER_OPTIONS = {
   requestTimeout: 0,
@@ -21,17 +21,17 @@ export const PARSER_OPTIONS = {
   http: { headersTimeout: 15_000, connectionsCheckingInterval: 1000, requestTimeout: 0 },
 } as const
 
-/** How long the body of a JSON or form request may take; long ones have rules of their own (core/http/uploads.ts). */
+/** Maximum time of a JSON or form body. Long bodies have their own rules (core/http/uploads.ts). */
 const BODY_MS = 20_000
 
 /** Methods whose body Fastify never reads. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** The rules for every request, on all routes. */
+/** Installs the rules for the requests of all routes. */
 export function installRequestRules(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    // @fastify/websocket answers an upgrade of any GET route with 101, before anyone asked who is there.
+    // @fastify/websocket answers an upgrade of any GET route with 101, before authentication.
     if (request.raw.headers.upgrade !== undefined && !acceptsUpgrade(request.routeOptions)) {
       return done(new InvalidRequest('This address is not a WebSocket.'))
     }
@@ -54,7 +54,7 @@ export function installRequestRules(app: FastifyInstance): void {
       status: reply.statusCode,
       took: reply.elapsedTime,
     })
-    // Tracing gives a request a log of its own, which names it and its span.
+    // Tracing gives a request its own log, with the id of the request and its span.
     const log = request.log instanceof RequestLog ? app.log : request.log
     if (log === app.log) line.reqId = request.id
     if (config.quiet) log.debug(line, 'request')
@@ -62,7 +62,7 @@ export function installRequestRules(app: FastifyInstance): void {
     done()
   })
 
-  // A body is JSON or a form. Clients that announce JSON and send nothing mean no body.
+  // Only JSON and forms are accepted. Clients that announce JSON and send nothing mean no body.
   app.removeContentTypeParser(['text/plain', 'application/json'])
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
@@ -74,7 +74,7 @@ export function installRequestRules(app: FastifyInstance): void {
   })
 }
 
-/** A body must come within its time; Node's own `requestTimeout` would also cut large uploads off. */
+/** Limits the time of a body. Node's own `requestTimeout` would also cut off large uploads. */
 function limitBody(request: FastifyRequest, reply: FastifyReply): void {
   const { headers, socket } = request.raw
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
@@ -86,7 +86,7 @@ function limitBody(request: FastifyRequest, reply: FastifyReply): void {
     )
   }, BODY_MS)
   request.raw.once('end', () => clearTimeout(late))
-  // A body that nobody reads never ends, but its answer does.
+  // A body that is not read never ends, but its response does.
   reply.raw.once('close', () => clearTimeout(late))
 }
 
@@ -103,16 +103,16 @@ const refuseFaultyBody: preValidationHookHandler = (request, _reply, done) => {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Logged at `debug` only: the files of games. */
+    /** Logs requests at `debug` only, for game files. */
     quiet?: boolean
-    /** The path itself is a secret (a link that signs in): the log has the route instead. */
+    /** Logs the route instead of the path, because the path is a secret (a sign-in link). */
     secretPath?: boolean
-    /** A WebSocket route; every other route refuses to be upgraded. */
+    /** Marks a WebSocket route; every other route refuses upgrades. */
     upgrade?: boolean
   }
 }
 
-/** More than any sensible body has, and less than a recursive function can follow. */
+/** Maximum nesting of a body: more than sensible input needs, and within the recursion limit. */
 const DEEPEST = 100
 const LONGEST_PATH = 200
 
@@ -149,7 +149,7 @@ function textFault(text: string): string | null {
   return text.isWellFormed() ? null : 'is not valid Unicode'
 }
 
-/** What JSON and forms are made of, with or without the usual prototype; streams and buffers are left alone. */
+/** Whether a value is an object of JSON or a form, with or without a prototype. Streams and buffers are not. */
 function isRecord(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)

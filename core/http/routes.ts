@@ -6,21 +6,21 @@ import type { Origin } from '../origins/origins.ts'
 import { type AuthRule, authRequirementOf, type PrincipalKind, type StaffRole } from './auth.ts'
 import type { UploadRule } from './uploads.ts'
 
-/** A group of routes: parameters, query and body are typed by the schemas. */
+/** A group of routes. The schemas type the parameters, query and body. */
 export type Routes = FastifyPluginAsyncTypebox
 
-/** One line of the route table: where a route lives and whom it takes. */
+/** One entry of the route table: the location of a route and its accepted callers. */
 export interface RouteEntry {
   method: string
   url: string
   origin: Origin
   auth: AuthRule
-  /** The kinds of principal it accepts; empty for `none`. */
+  /** The accepted kinds of principal; empty for `none`. */
   accepts: readonly PrincipalKind[]
   page: boolean
-  /** The least role of its caller; null where none is needed. */
+  /** The minimum role of the caller; null where none is needed. */
   role: StaffRole | null
-  /** Of a long body; null for a route whose body is short, and has its time by core/http/request-rules.ts. */
+  /** The rule of a long body; null for a short body, which core/http/request-rules.ts limits. */
   upload: UploadRule | null
 }
 
@@ -29,18 +29,18 @@ declare module 'fastify' {
     routeTable: RouteTable
   }
   interface FastifyContextConfig {
-    /** For a wildcard: which of the addresses below it exist at all. The others are 404 whatever the method. */
+    /** Selects the existing addresses of a wildcard route. All others are 404 for every method. */
     serves?: (path: string) => boolean
   }
 }
 
-/** Every route of the program as declared; refuses what breaks the contract, and knows which methods a path takes. */
+/** Records every declared route, refuses routes that break the contract, and lists the methods of a path. */
 export class RouteTable {
   readonly entries: RouteEntry[] = []
   readonly #shared: boolean
   readonly #paths = new Map<Origin, ReturnType<typeof findMyWay>>()
 
-  /** @param shared whether portal and Studio are one origin, where their paths must not meet */
+  /** @param shared whether portal and Studio share an origin, where their paths must not collide */
   constructor(shared: boolean) {
     this.#shared = shared
   }
@@ -71,7 +71,7 @@ export class RouteTable {
     }
   }
 
-  /** The methods that a path takes at an origin; empty when there is no such path. */
+  /** Lists the methods of a path at an origin; empty when the path does not exist. */
   methodsAt(origin: Origin, path: string): string[] {
     return METHODS.filter((method) =>
       [origin, 'any' as const].some((table) => {
@@ -86,7 +86,7 @@ type Serves = Pick<FastifyContextConfig, 'serves'>
 
 const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** A request body is an object whose fields are all known, unless its schema says otherwise (contracts, section 1). */
+/** Makes the body schema refuse unknown fields, unless it says otherwise (contracts, section 1). */
 export function refuseUnknownFields(route: RouteOptions): void {
   const body = route.schema?.body as { type?: string; additionalProperties?: unknown } | undefined
   if (body?.type === 'object' && body.additionalProperties === undefined) {
@@ -94,7 +94,7 @@ export function refuseUnknownFields(route: RouteOptions): void {
   }
 }
 
-/** Installs the contract of routes: the table first, so that its sentences come before any other. */
+/** Installs the contract of routes. The table comes first, so that its error messages take precedence. */
 export function installRouteContract(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     app.auth.guard(route)

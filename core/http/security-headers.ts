@@ -5,7 +5,9 @@ import type { Origins } from '../origins/origins.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route sets what it needs itself, as all on the game origin do: what is served to other people's pages. */
+    /**
+     * The route sets its own security headers, like all routes of the game origin, which serve other people's pages.
+     */
     ownSecurityHeaders?: boolean
   }
 }
@@ -34,7 +36,8 @@ export function installSecurityHeaders(app: FastifyInstance, origins: Origins, {
         'img-src': ["'self'", 'data:', origins.gamePattern],
         'font-src': ["'self'"],
         'connect-src': ["'self'"],
-        // Itself too: the sign-in of a framed game is redirected through /oauth/authorize, and each hop is checked.
+        // `'self'` is needed because the sign-in of a framed game is redirected through /oauth/authorize, and CSP
+        // checks each hop.
         'frame-src': ["'self'", origins.gamePattern],
         'frame-ancestors': ["'none'"],
         'base-uri': ["'none'"],
@@ -53,7 +56,7 @@ export function installSecurityHeaders(app: FastifyInstance, origins: Origins, {
   })
 }
 
-/** The headers that helmet makes of its options: the same for every answer, so they are made once. */
+/** Computes helmet's headers once, since they are the same for every response. */
 function headersOf(options: HelmetOptions): Record<string, string> {
   const headers: Record<string, string> = {}
   const answer = {

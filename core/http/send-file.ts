@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ByteRange } from '../data/byte-range.ts'
 import { ifRangeHolds, matchesEtag, parseRange } from './headers.ts'
 
-/** The headers of a file's answer, made once a file: pairs for `writeHead`. */
+/** The precomputed headers of a file, as pairs for `writeHead`. */
 export interface FileHead {
   etag: string
-  /** In bytes. */
+  /** Size in bytes. */
   size: number
-  /** Of a part (206): without length and range. */
+  /** Headers of a part (206), without length and range. */
   partial: string[]
-  /** Of the whole (200). */
+  /** Headers of the whole file (200). */
   whole: string[]
-  /** Of a 304. */
+  /** Headers of a 304. */
   notModified: string[]
-  /** The HTML that a player comes to. */
+  /** Whether the file is an HTML document that players navigate to. */
   isDocument: boolean
-  /** Asked for since the line was last gone through (hot-files.ts). */
+  /** Whether it was requested since the last eviction pass (hot-files.ts). */
   used: boolean
 }
 
@@ -28,7 +28,7 @@ const NOT_MODIFIED = new Set([
   'cross-origin-resource-policy',
 ])
 
-/** @param headers of the file, as pairs: its type, caching and the like */
+/** @param headers headers of the file as pairs: its type, caching and others */
 export function fileHead(file: { etag: string; size: number; isDocument: boolean }, headers: string[]): FileHead {
   const { etag, size } = file
   const kept = headers.flatMap((name, at) =>
@@ -44,21 +44,21 @@ export function fileHead(file: { etag: string; size: number; isDocument: boolean
   }
 }
 
-/** The answer to a request: all of a file, a part of it, or no bytes (null). */
+/** The plan of a response: the whole file, a part of it, or no bytes (null). */
 export interface ResponsePlan {
   status: 200 | 206 | 304 | 416
   headers: string[]
   bytes: 'all' | ByteRange | null
 }
 
-/** Conditions and ranges of a GET or HEAD (RFC 9110 sections 13.2.2 and 14). */
+/** Evaluates the conditions and ranges of a GET or HEAD (RFC 9110 sections 13.2.2 and 14). */
 export function planResponse(request: IncomingMessage, head: FileHead): ResponsePlan {
   const { 'if-none-match': condition, 'if-range': ifRange, range: wanted } = request.headers
   if (condition !== undefined && matchesEtag(condition, head.etag)) {
     return { status: 304, headers: head.notModified, bytes: null }
   }
   const isHead = request.method === 'HEAD'
-  // Range is defined for GET alone.
+  // HTTP defines Range for GET only.
   const range =
     wanted === undefined || isHead || !ifRangeHolds(ifRange as string | undefined, head.etag)
       ? null
@@ -79,10 +79,10 @@ const unsatisfiable = (size: number) => [
   '0',
 ]
 
-/** A file in memory, ready to go out. */
+/** A file in memory with its headers. */
 export interface BufferedFile extends FileHead {
   body: Buffer
-  /** The same, a character a byte, when it is small: Node sends it in one piece with the head, which is faster. */
+  /** The body of a small file as a binary string. Node sends a string in one piece with the head, which is faster. */
   text: string | null
 }
 
@@ -94,7 +94,7 @@ export const bufferedFile = (head: FileHead, body: Buffer): BufferedFile => ({
   text: body.length <= TEXT_BYTES ? body.toString('latin1') : null,
 })
 
-/** Answers with a file that is in memory. */
+/** Responds with a file that is in memory. */
 export function sendFromMemory(request: IncomingMessage, response: ServerResponse, head: BufferedFile): void {
   const { body, text } = head
   const { 'if-none-match': condition, range } = request.headers

@@ -9,7 +9,7 @@ import type { Health } from '../observe/health.ts'
  * would wait for them without limit. The plugin that owns rooms tells their sockets to reconnect, in its own
  * `preClose`.
  *
- * Called after the hooks that close what requests depend on: Fastify runs `onClose` hooks in the reverse order, and
+ * Called after the hooks that close the dependencies of requests: Fastify runs `onClose` hooks in reverse order, and
  * this hook waits for the additional ports.
  */
 export function installShutdown(app: FastifyInstance, health: Health, seconds: number): void {
@@ -33,7 +33,7 @@ export function installShutdown(app: FastifyInstance, health: Health, seconds: n
     for (const server of others) server.close()
     done()
   })
-  // Fastify has closed its own server by now.
+  // Fastify has closed its own server before this hook.
   app.addHook('onClose', async () => {
     await ended
     clearInterval(idle)

@@ -3,18 +3,18 @@ import { RateLimited, StartupError } from '../errors.ts'
 import { type Refusal, sendRefusal } from './connections.ts'
 import { callerKey } from './rate-limit.ts'
 
-/** Declared by routes for long bodies, which need more time than JSON or forms (core/http/request-rules.ts). */
+/** The rule of a route with long bodies, which need more time than JSON or forms (core/http/request-rules.ts). */
 export interface UploadRule {
-  /** The longest body that it takes, with what a form adds to the file. It bounds the time that an upload may have. */
+  /** Maximum body size, including the overhead of a form. It bounds the time of an upload. */
   maxBytes: number
-  /** How many uploads may be under way for one player; by default `limits.uploadsPerPlayer`. */
+  /** Maximum number of concurrent uploads of one player; default `limits.uploadsPerPlayer`. */
   atOnce?: number
   /**
-   * A body whose announced length is at most this counts only after it has taken a second. For routes on which few
-   * callers send long bodies; by default each body counts from its beginning.
+   * A body whose announced length is at most this counts only after it has taken a second. For routes with few callers
+   * that send long bodies. Default: each body counts from its beginning.
    */
   shortBytes?: number
-  /** The key under which uploads are counted together; by default the player, or else the address. */
+  /** The key by which uploads are counted; default the player, or else the address. */
   countedBy?: (request: FastifyRequest) => string
 }
 
@@ -24,14 +24,17 @@ export interface UploadLimits {
   uploadWindowSeconds: number
 }
 
-/** About as long as an upload takes that somebody waits for. */
+/** About the duration of an upload that somebody waits for. */
 const RETRY_SECONDS = 10
-/** For so long a short body is no upload. */
+/** A short body counts as an upload only after this time. */
 const SHORT_MS = 1000
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Takes a long body: at least a rate, for no longer than its length needs, few at a time for each player. */
+    /**
+     * Marks a route with long bodies. They have a minimum rate, a maximum time for their length, and a maximum number
+     * for each player.
+     */
     upload?: UploadRule
   }
 }
@@ -52,7 +55,7 @@ export function installUploadLimits(app: FastifyInstance, limits: UploadLimits):
     (request, reply, payload, done) => {
       const key = rule.countedBy?.(request) ?? ownerOf(request)
       let counted = false
-      /** @returns false when there are too many */
+      /** @returns false when there are too many concurrent uploads */
       const count = (): boolean => {
         const others = underWay.get(key) ?? 0
         if (others >= (rule.atOnce ?? limits.uploadsPerPlayer)) return false
@@ -71,7 +74,7 @@ export function installUploadLimits(app: FastifyInstance, limits: UploadLimits):
         clearTimeout(grace)
       }
       request.raw.once('end', whole)
-      // When the answer is out, or the client has gone: until then what was uploaded takes up room.
+      // An upload uses space until its response is complete or the client has disconnected.
       reply.raw.once('close', () => {
         whole()
         if (!counted) return
@@ -90,7 +93,7 @@ export function installUploadLimits(app: FastifyInstance, limits: UploadLimits):
   })
 }
 
-/** A session and a token of one player are one player. */
+/** Counts a session and a token of one player together. */
 const ownerOf = (request: FastifyRequest): string => request.principal?.playerId ?? callerKey(request)
 
 function mustBound({ method, url }: RouteOptions, { maxBytes, atOnce = 1 }: UploadRule): void {
@@ -128,7 +131,7 @@ const TOO_MANY: Refusal = {
   headers: { 'retry-after': String(RETRY_SECONDS) },
 }
 
-/** Ends an upload in its midst. */
+/** Aborts an upload in progress. */
 function refuse({ raw }: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
   if (raw.complete || raw.destroyed) return
   if (reply.raw.headersSent) return void raw.destroy()

@@ -11,8 +11,8 @@ import type { ErrorDetail } from '../errors.ts'
 
 const base = { useDefaults: true, removeAdditional: false, allErrors: true, strict: false } as const
 
-// Bodies are typed and validated without coercion. A query string has no types, so there "20" becomes 20. Fastify's
-// default coerces and removes properties in both. (allErrors is bounded by the body limit: the schemas have no costly
+// Bodies are typed and validated without coercion. A query string has no types, so "20" becomes 20 there. Fastify's
+// default coerces and removes properties in both. (The body limit bounds allErrors, since the schemas have no costly
 // keywords.)
 const strict = withFormats(new Ajv({ ...base, coerceTypes: false }))
 const lenient = withFormats(new Ajv({ ...base, coerceTypes: 'array' }))
@@ -37,7 +37,7 @@ export const validatorCompiler: FastifySchemaCompiler<AnySchema> = ({ schema, ht
   return validate as ReturnType<FastifySchemaCompiler<AnySchema>>
 }
 
-/** Compiles the schema of an answer, at the first such answer. Fields that it does not name are left out. */
+/** Compiles the schema of a response at the first such response. Omits fields that the schema does not define. */
 export const serializerCompiler: FastifySerializerCompiler<AnySchema> = ({ schema }) => {
   let serialize: ((data: unknown) => string) | undefined
   return (data) => {
@@ -46,12 +46,12 @@ export const serializerCompiler: FastifySerializerCompiler<AnySchema> = ({ schem
   }
 }
 
-/** A list of 20,000 items can be wrong in as many places; nobody reads on after these. */
+/** Maximum number of reported errors; a list of 20,000 items can have as many. */
 const MOST_DETAILS = 50
-/** Nor has a field of ours a longer name: what is beyond came from the caller, who need not get it all back. */
+/** Maximum length of a reported path. No field has a longer name; the rest is the caller's own text. */
 const LONGEST_PATH = 200
 
-/** The message of a failed validation, line by line, with the caller's names of fields. */
+/** Formats the errors of a failed validation, with the field names of the request. */
 export function validationDetails(error: FastifyError): ErrorDetail[] {
   return (error.validation ?? []).slice(0, MOST_DETAILS).map((issue: FastifySchemaValidationError) => {
     const path = issue.instancePath.slice(1).replaceAll('/', '.')

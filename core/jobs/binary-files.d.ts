@@ -1,4 +1,4 @@
-/** Files that the build puts into the programs of workers as bytes (build/browser.ts). */
+/** Files that the build embeds as bytes into worker programs (build/browser.ts). */
 declare module '*.wasm' {
   const bytes: Uint8Array
   export default bytes

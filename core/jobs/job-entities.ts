@@ -3,7 +3,7 @@ import type { Migration } from '../data/migrations.ts'
 
 export type JobState = 'queued' | 'running' | 'failed'
 
-/** The key of a periodic job's one row. */
+/** The key of the only row of a periodic job. */
 export const PERIODIC_KEY = 'every'
 
 const BackgroundJobSchema = defineEntity({
@@ -11,9 +11,9 @@ const BackgroundJobSchema = defineEntity({
   tableName: 'background_jobs',
   properties: {
     id: p.string().length(30).primary(),
-    /** Which handler it is for. */
+    /** The name of the handler. */
     name: p.string().length(100),
-    /** The subject; one row for each name and key. Rows without a key are all different. */
+    /** The subject. There is one row for each name and key; rows without a key are all distinct. */
     key: p.string().length(200).nullable(),
     payload: p.json<unknown>(),
     state: p.string().length(10).$type<JobState>(),
@@ -23,13 +23,13 @@ const BackgroundJobSchema = defineEntity({
      * has failed.
      */
     dueAt: p.datetime(3).nullable(),
-    /** Asked for again while running: when it is to run once more. */
+    /** The time of the next run, when the job was enqueued again while it runs. */
     rerunAt: p.datetime(3).nullable(),
-    /** Names the attempt that runs; an attempt that finds another here has lost the job. */
+    /** The id of the running attempt. An attempt that finds another id here has lost the job. */
     leaseId: p.string().length(30).nullable(),
-    /** Attempts begun. */
+    /** Number of started attempts. */
     attempts: p.integer(),
-    /** Of the last attempt that failed. */
+    /** The error of the last failed attempt. */
     error: p.text().nullable(),
     createdAt: p.datetime(3),
   },
@@ -37,7 +37,7 @@ const BackgroundJobSchema = defineEntity({
   indexes: [{ properties: ['dueAt'] }],
 })
 
-/** One piece of work that waits, runs or has failed for good; done work leaves no row. */
+/** A job that is queued, running or permanently failed. Completed jobs have no row. */
 export class BackgroundJob extends BackgroundJobSchema.class {}
 BackgroundJobSchema.setClass(BackgroundJob)
 
@@ -45,7 +45,8 @@ const INSERT = `insert into background_jobs (id, name, "key", payload, state, du
   values (?, ?, ?, ?, 'queued', ?, 0, ?) on conflict (name, "key")`
 
 /**
- * id, name, key, payload, due at, created at. Decided in one statement: of enqueuers and a worker at once, none overlooks the other.
+ * Parameters: id, name, key, payload, due at, created at. A single statement makes concurrent enqueuers and workers see
+ * each other.
  */
 export const ENQUEUE = `${INSERT} do update set
   payload = excluded.payload,
@@ -60,7 +61,7 @@ export const ENQUEUE = `${INSERT} do update set
     when background_jobs.state = 'queued' and background_jobs.due_at < excluded.due_at then background_jobs.due_at
     else excluded.due_at end`
 
-/** The same values; leaves a row that is there as it is. */
+/** Has the same parameters, and leaves an existing row unchanged. */
 export const PLAN = `${INSERT} do nothing`
 
 export const jobMigrations: Migration[] = [

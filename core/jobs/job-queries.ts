@@ -3,16 +3,16 @@ import { PROGRAM, recordAction } from '../data/audit.ts'
 import type { Database } from '../data/database.ts'
 import { type JobState, PERIODIC_KEY } from './job-entities.ts'
 
-/** A background job as whoever runs the server sees it; payloads stay out, since they may hold anything. */
+/** A background job for the operator. It omits the payload, which may contain anything. */
 export interface QueuedJob {
   id: string
   name: string
   key: string | null
   state: JobState
-  /** When it is due; while it runs, when its lease ends. Null once failed. */
+  /** The due time; while the job runs, the end of its lease. Null for a failed job. */
   dueAt: Date | null
   attempts: number
-  /** Of the last attempt that failed. */
+  /** The error of the last failed attempt. */
   error: string | null
   createdAt: Date
 }
@@ -30,7 +30,7 @@ interface PlainJob {
 
 const MOST = 100
 
-/** How many jobs wait, run and have failed for good; periodic jobs that wait for their turn are not counted. */
+/** Counts the queued, running and permanently failed jobs, without periodic jobs that wait for their next run. */
 export async function countJobs(db: Database): Promise<Record<JobState, number>> {
   const rows = await db.query<{ state: JobState; jobs: number }>(
     `select state, count(*) as jobs from background_jobs
@@ -42,7 +42,7 @@ export async function countJobs(db: Database): Promise<Record<JobState, number>>
   return counts
 }
 
-/** The jobs there are: what failed first, then what runs, then what is due next; a hundred at most. */
+/** Lists at most a hundred jobs: failed ones first, then running ones, then those that are due next. */
 export async function readJobs(db: Database): Promise<QueuedJob[]> {
   const rows = await db.query<PlainJob>(
     `select id, name, key, state, due_at, attempts, error, created_at from background_jobs
@@ -56,7 +56,7 @@ export async function readJobs(db: Database): Promise<QueuedJob[]> {
   }))
 }
 
-/** Tries a job that failed for good once more. @returns whether there was one */
+/** Retries a permanently failed job. @returns whether the job existed */
 export function retryJob(db: Database, clock: Clock, id: string, by = PROGRAM): Promise<boolean> {
   return db.groupCommit(async (statements) => {
     const rows = await statements.execute(

@@ -6,32 +6,35 @@ import { firstId, newId, randomText } from '../ids.ts'
 import { BackgroundJob, ENQUEUE, type JobState, PERIODIC_KEY, PLAN } from './job-entities.ts'
 
 export interface NewJob {
-  /** Which handler it is for. */
+  /** The name of the handler. */
   name: string
-  /** The subject, 200 characters at most: there is one job for each name and key; see `Jobs.enqueue`. */
+  /** The subject, at most 200 characters. There is one job for each name and key; see `Jobs.enqueue`. */
   key?: string
-  /** Anything that survives JSON. */
+  /** Any value that survives JSON. */
   payload?: unknown
-  /** Not before this time; at once by default. */
+  /** The earliest time of the run; default now. */
   runAt?: Date
 }
 
 export interface JobOptions {
-  /** How long a worker that died keeps others from its job. Renewed while the handler runs, however long. */
+  /**
+   * Time for which a dead worker keeps its job from others. A live worker renews the lease for as long as the handler
+   * runs.
+   */
   leaseSeconds?: number
-  /** Attempts before it is `failed`, those that ended with the process included. */
+  /** Maximum number of attempts, including those that ended with their process. */
   maxAttempts?: number
-  /** The wait after the first failed attempt; it doubles with each further one, up to an hour. */
+  /** Delay after the first failed attempt. It doubles with each further one, up to an hour. */
   backoffSeconds?: number
 }
 
-/** How the jobs of a name are attempted. */
+/** The retry rule of the jobs of one name. */
 export interface JobRule extends Required<JobOptions> {
-  /** For periodic jobs: from one start to the next. */
+  /** Interval between the starts of a periodic job. */
   everyMs: number | null
 }
 
-/** One attempt at a job. What it writes down of the job counts only while its lease is the job's. */
+/** One attempt at a job. Its writes have an effect only while it holds the job's lease. */
 export interface Attempt {
   readonly row: BackgroundJob
   readonly rule: JobRule
@@ -39,12 +42,12 @@ export interface Attempt {
   readonly startedAt: Date
 }
 
-/** A job that was due. */
+/** A due job that was taken. */
 export interface ClaimedJob {
   row: BackgroundJob
-  /** Whether a worker had it already, and died or lost touch. */
+  /** Whether another worker had taken it and then died or lost its connection. */
   fromLostWorker: boolean
-  /** Null when all its attempts ended so: it failed for good. */
+  /** Null when the job failed permanently because all its attempts ended this way. */
   attempt: Attempt | null
 }
 
@@ -58,7 +61,10 @@ const GIVEN_UP = {
   rerunAt: null,
 }
 
-/** The steps of a job's life in its row, each one statement or one transaction: a crash can only come between two. */
+/**
+ * Implements the state changes of jobs. Each one is a single statement or transaction, so a crash can't leave one
+ * incomplete.
+ */
 export class JobStore {
   readonly #db: Database
   readonly #clock: Clock
@@ -68,7 +74,7 @@ export class JobStore {
     this.#clock = clock
   }
 
-  /** Adds a job, or asks again for the one that is there; within the caller's transaction, if there is one. */
+  /** Adds a job, or enqueues the existing one again; within the caller's transaction, if there is one. */
   async enqueue(em: SqlEntityManager, { name, key, payload, runAt }: NewJob): Promise<void> {
     const now = this.#clock.now()
     const values = [newId('bgj', now), name, key ?? null, JSON.stringify(payload ?? null), runAt ?? now, now]
@@ -95,14 +101,14 @@ export class JobStore {
     })
   }
 
-  /** Whether there is something to take. An idle node asks this all day, so it is one small statement that reads. */
+  /** Whether a job is due. An idle node polls this constantly, so it is one small SELECT. */
   async areDue(names: readonly string[]): Promise<boolean> {
     const places = names.map(() => '?').join(', ')
     const sql = `select 1 from background_jobs where due_at <= ? and name in (${places}) limit 1`
     return (await this.#db.query(sql, [this.#clock.now(), ...names])).length > 0
   }
 
-  /** Takes the job that has been due for longest; null when there is none. */
+  /** Takes the job that has been due for the longest time; null when there is none. */
   async take(rules: ReadonlyMap<string, JobRule>): Promise<ClaimedJob | null> {
     const startedAt = this.#clock.now()
     const leaseId = randomText(12)
@@ -115,7 +121,7 @@ export class JobStore {
       if (!row) return null
       const rule = rules.get(row.name) as JobRule
       const fromLostWorker = row.state === 'running'
-      // It was asked for again since the last attempt began: this one is the first that does it as it was asked for.
+      // The job was enqueued again after the last attempt began, so the attempts for the new request start here.
       if (row.rerunAt && row.rerunAt <= startedAt) Object.assign(row, { rerunAt: null, attempts: 0 })
       if (row.attempts >= rule.maxAttempts && !rule.everyMs) {
         Object.assign(row, { state: 'failed', dueAt: null, leaseId: null, error: 'The worker was lost.' })
@@ -127,13 +133,16 @@ export class JobStore {
     })
   }
 
-  /** @returns false when the job is another attempt's by now */
+  /** @returns false when the job belongs to another attempt by now */
   async renew(attempt: Attempt): Promise<boolean> {
     const dueAt = new Date(this.#clock.now().getTime() + attempt.rule.leaseSeconds * 1000)
     return (await this.#db.em().nativeUpdate(BackgroundJob, held(attempt), { dueAt })) > 0
   }
 
-  /** It is done: the row goes, unless it was asked for again meanwhile; a periodic job waits for its next turn. */
+  /**
+   * Completes a job: deletes the row, unless the job was enqueued again meanwhile. A periodic job waits for its next
+   * run.
+   */
   async finish(attempt: Attempt): Promise<void> {
     if (attempt.rule.everyMs) return this.#rest(attempt, attempt.rule.everyMs, null)
     await this.#db.transaction(async (em) => {
@@ -143,7 +152,10 @@ export class JobStore {
     })
   }
 
-  /** It failed: it waits for its next attempt, and a periodic job for its next turn, or it has failed for good. */
+  /**
+   * Records a failed attempt: the job waits for its next attempt, or a periodic job for its next run, or it has failed
+   * permanently.
+   */
   async fail(attempt: Attempt, error: string): Promise<void> {
     const { row, rule } = attempt
     if (rule.everyMs) return this.#rest(attempt, rule.everyMs, error)
@@ -153,28 +165,28 @@ export class JobStore {
     await this.#db.em().nativeUpdate(BackgroundJob, held(attempt), { ...next, leaseId: null, error })
   }
 
-  /** It is free to be taken at once, as if this attempt had not been. */
+  /** Releases a job to be taken at once; this attempt does not count. */
   async giveBack(attempt: Attempt): Promise<void> {
     const free = { state: 'queued', dueAt: this.#clock.now(), attempts: attempt.row.attempts - 1 } as const
     await this.#db.em().nativeUpdate(BackgroundJob, held(attempt), { ...free, leaseId: null })
   }
 
-  /** Forgets jobs that failed for good and were asked for before an instant. Nearly all rows so old are such. */
+  /** Deletes permanently failed jobs that were enqueued before an instant. Nearly all rows that old are such jobs. */
   async forgetFailed(before: Date, signal: AbortSignal): Promise<void> {
     const where = "state = 'failed' and id < ?"
     const parameters = [firstId('bgj', before)]
     await deleteInBatches(this.#db, { table: 'background_jobs', key: ['id'], where, parameters }, signal)
   }
 
-  /** A periodic job until its next turn. */
+  /** Schedules the next run of a periodic job. */
   async #rest(attempt: Attempt, everyMs: number, error: string | null): Promise<void> {
     const turn = { state: 'queued', dueAt: new Date(attempt.startedAt.getTime() + everyMs), attempts: 0 } as const
     await this.#db.em().nativeUpdate(BackgroundJob, held(attempt), { ...turn, leaseId: null, error })
   }
 }
 
-/** Whether no attempt follows by itself when this one fails. */
+/** Whether no automatic attempt follows when this one fails. */
 export const isLast = ({ row, rule }: Attempt): boolean => row.attempts >= rule.maxAttempts
 
-/** The row as long as this attempt holds it. */
+/** Selects the row only while this attempt holds it. */
 const held = ({ row, leaseId }: Attempt) => ({ id: row.id, leaseId })

@@ -21,7 +21,10 @@ export interface JobContext<Payload = unknown> {
   payload: Payload
   /** 1 on the first attempt. */
   attempt: number
-  /** Aborted when the process stops or the lease was lost: end soon; what is still done is done twice. */
+  /**
+   * Aborts when the process stops or the lease is lost. The handler must end soon, because another worker repeats its
+   * work.
+   */
   signal: AbortSignal
 }
 
@@ -35,22 +38,22 @@ interface Running {
   attempt: Attempt
   abort: AbortController
   heartbeat: NodeJS.Timeout
-  /** The renewal on its way, if any. */
+  /** The pending renewal, if any. */
   renewing: Promise<void>
   ended: Promise<void>
 }
 
-/** Jobs that failed for good are there to be tried again, by then nobody does. */
+/** Retention of permanently failed jobs, for a manual retry. */
 const FAILED_KEPT_MS = 30 * 86_400_000
 
-/** After the deadline of `stop`, the time for handlers to heed their signal. */
+/** Additional time for handlers to react to their signal, after the deadline of `stop`. */
 const GRACE_MS = 250
 
 /**
  * Durable background jobs in the database. They survive a crash of any node, and each job runs on one node at a time.
  *
  * A job runs at least once: when a worker dies after the work but before recording it, another worker runs the job
- * again, so handlers must be idempotent. Completed jobs are deleted. Jobs that failed for good stay for thirty days, as
+ * again, so handlers must be idempotent. Completed jobs are deleted. Permanently failed jobs remain for thirty days, as
  * `failed`, with their last error.
  */
 export class Jobs {
@@ -63,7 +66,7 @@ export class Jobs {
   readonly #pollMs: number
   readonly #handlers = new Map<string, Handler>()
   readonly #running = new Set<Running>()
-  /** Names enqueued by transactions that have not ended yet. */
+  /** Names that pending transactions have enqueued. */
   readonly #uncommitted = new WeakMap<object, Set<string>>()
   #state: 'new' | 'started' | 'stopped' = 'new'
   #timer: NodeJS.Timeout | undefined
@@ -71,7 +74,10 @@ export class Jobs {
   #claimAgain = false
   #pollFailed = false
 
-  /** @param parts `concurrency`: handlers of this node at once; `pollMs`: how late a job may begin without a wake-up */
+  /**
+   * @param parts `concurrency`: maximum of concurrent handlers of this node; `pollMs`: maximum delay of a job without a
+   *   wake-up
+   */
   constructor(parts: {
     db: Database
     clock: Clock
@@ -99,7 +105,7 @@ export class Jobs {
       })
   }
 
-  /** Says what does the jobs of a name. A name without a handler on this node is left to others. */
+  /** Registers the handler of a job name. Other nodes run the jobs of names without a handler on this node. */
   handle<Payload>(name: string, run: JobHandler<Payload>, options: JobOptions = {}): void {
     this.#register(name, run as JobHandler<unknown>, options, null)
   }
@@ -116,9 +122,9 @@ export class Jobs {
   /**
    * Adds a job. Inside the caller's transaction the job exists once that commits, and not at all if it rolls back.
    *
-   * When a waiting job has the same key, that job stays, with the new payload and the earlier of the two times. When a
-   * running job has the key, that job runs once more afterwards, so that a change made meanwhile is not missed. When a
-   * failed job has the key, that job is tried again. In each case attempts are counted from the latest request.
+   * When a waiting job has the same key, that job remains, with the new payload and the earlier of the two times. When
+   * a running job has the key, that job runs once more afterwards, so that a change made meanwhile is not missed. When
+   * a failed job has the key, that job is retried. In each case attempts are counted from the latest request.
    */
   async enqueue(em: SqlEntityManager, job: NewJob): Promise<void> {
     const { name } = job
@@ -130,7 +136,7 @@ export class Jobs {
   }
 
   /**
-   * Starts taking jobs. Handlers and periodic jobs must be registered before. The first look for waiting jobs happens
+   * Starts to take jobs. Handlers and periodic jobs must be registered before. The first query for waiting jobs happens
    * at the first poll, so that it does not slow down the start.
    */
   async start(): Promise<void> {
@@ -140,7 +146,7 @@ export class Jobs {
     this.#pollLater()
   }
 
-  /** Removes jobs that failed for good thirty days ago: the periodic job `jobs/forget`. */
+  /** Removes jobs that failed permanently thirty days ago: the periodic job `jobs/forget`. */
   forgetFailed(signal: AbortSignal): Promise<void> {
     return this.#rows.forgetFailed(new Date(this.#clock.now().getTime() - FAILED_KEPT_MS), signal)
   }
@@ -167,16 +173,16 @@ export class Jobs {
     this.#handlers.set(name, { run, everyMs, leaseSeconds: 30, maxAttempts: 5, backoffSeconds: 5, ...options })
   }
 
-  /** Tells this node and the others of what a transaction enqueued, now that they can see it. */
+  /** Notifies all nodes of the jobs of a transaction after its commit. */
   #announce(em: object): void {
     const names = this.#uncommitted.get(em)
     if (!names) return
     this.#uncommitted.delete(em)
-    // Not awaited: whoever enqueued need not wait for the bus, and without it others find the job when they poll.
+    // The emit is not awaited, because the caller need not wait for the bus, and other nodes poll without it.
     for (const name of names) void this.#events.emit('jobs.enqueued', { name })
   }
 
-  /** Looks for work now rather than at the next poll. */
+  /** Polls at once instead of at the next interval. */
   #wake(): void {
     if (this.#state !== 'started' || this.#handlers.size === 0) return
     this.#claimAgain = true
@@ -208,7 +214,7 @@ export class Jobs {
     }
   }
 
-  /** Takes the job that has been due for longest, if there is one, and starts it. */
+  /** Takes the job that has been due for the longest time, if there is one, and starts it. */
   async #claim(): Promise<boolean> {
     if (!(await this.#rows.areDue([...this.#handlers.keys()]))) return false
     const taken = await this.#rows.take(this.#handlers)
@@ -247,7 +253,7 @@ export class Jobs {
       )
       .finally(async () => {
         clearInterval(heartbeat)
-        await running.renewing // whoever stops this worker may close the database next
+        await running.renewing // the caller of `stop` may close the database next
         this.#running.delete(running)
         this.#wake()
       })
@@ -271,7 +277,7 @@ export class Jobs {
     else this.#log.warn(about, 'a job failed and will be tried again')
   }
 
-  /** Writes an attempt's outcome down; after an outage too, since whatever is not written down is done again. */
+  /** Records the outcome of an attempt. Retries after an outage, since an unrecorded job runs again. */
   async #settle({ row }: Attempt, write: () => Promise<void>): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {

@@ -17,7 +17,7 @@ export function runWithTimeout<Result>(ms: number, work: () => Result): Result {
   }
 }
 
-/** Errors of work that other processes kept from running. */
+/** Timeout errors for which other processes used most of the CPU time. */
 const starved = new WeakSet<Error>()
 
 function processorMs(): number {
@@ -25,12 +25,12 @@ function processorMs(): number {
   return (user + system) / 1000
 }
 
-/** Whether an error says that the time of `runWithTimeout` was not enough. */
+/** Whether an error reports the timeout of `runWithTimeout`. */
 export const isTimeout = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 
 /**
- * Whether the limit was reached although the thread ran for less than half of the time: the machine is busy, and the
+ * Whether the timeout was reached although the thread ran for less than half of the time: the machine is busy, and the
  * work may be short.
  */
 export const wasStarved = (error: unknown): boolean => starved.has(error as Error)

@@ -4,11 +4,14 @@ import { type Transferable, Worker } from 'node:worker_threads'
 export interface WorkerPoolOptions {
   /** The name of the threads in debuggers and crash reports. */
   name: string
-  /** Their program (see `core/jobs/worker-programs.ts`): it answers each message by exactly one message. */
+  /**
+   * Loads the threads' program (see `core/jobs/worker-programs.ts`), which answers each message with exactly one
+   * message.
+   */
   program: () => Promise<string>
-  /** A worker that nobody needed for so long ends, and gives its memory back. */
+  /** A worker that is idle for this long ends and releases its memory. */
   idleMs: number
-  /** Of JavaScript objects, in MiB; beyond it the thread ends, and the process does not. */
+  /** Heap limit of a thread in MiB. Exceeding it ends the thread, not the process. */
   heapMb?: number
   /**
    * The program ends by itself soon after it is sent null. For programs that create zlib streams: terminating a thread
@@ -18,15 +21,15 @@ export interface WorkerPoolOptions {
 }
 
 export interface WorkOptions {
-  /** Ends the worker at whatever it does. */
+  /** Terminates the worker, whatever it does. */
   signal?: AbortSignal | undefined
-  /** Buffers of the task that go over without being copied. */
+  /** Buffers of the task to transfer without a copy. */
   transfer?: Transferable[]
-  /** Counted from when a worker has taken the task. */
+  /** Timeout from the moment when a worker takes the task. */
   longestMs?: number
 }
 
-/** A task that kept its worker busy for longer than it may. */
+/** A task exceeded its time limit. */
 export class WorkTookTooLong extends Error {
   override name = 'WorkTookTooLong'
 }
@@ -41,7 +44,7 @@ export class WorkerPool<Task, Answer> {
   readonly #workers = new Set<Worker>()
   readonly #idle: Worker[] = []
   readonly #waiting: (() => void)[] = []
-  /** The workers, and those whose program is still being read. */
+  /** Number of workers, including those whose program is being loaded. */
   #count = 0
   #closed = false
 
@@ -57,7 +60,7 @@ export class WorkerPool<Task, Answer> {
     const worker = await this.#take(signal)
     worker.ref()
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    // Where something fails before it is awaited, the end of the worker rejects it with nobody listening.
+    // When a step before the await fails, the end of the worker rejects this promise without a handler.
     promise.catch(() => {})
     const ended = () => reject(signal?.reason ?? new Error('a worker thread ended before its work'))
     const abort = () => void this.#end(worker)
@@ -72,12 +75,12 @@ export class WorkerPool<Task, Answer> {
       signal?.throwIfAborted()
       worker.postMessage(task, transfer)
       const answer = await promise
-      // It was done before it could end.
+      // The worker may have finished before it could end.
       signal?.throwIfAborted()
       this.#rest(worker)
       return answer
     } catch (error) {
-      // It is on its way out, or nobody knows what it is at; its place is free when it has ended.
+      // The worker is ending or in an unknown state. Its slot becomes free after its end.
       await this.#end(worker)
       this.#forget(worker)
       throw error
@@ -89,7 +92,7 @@ export class WorkerPool<Task, Answer> {
     }
   }
 
-  /** Ends every worker; what they were doing fails. */
+  /** Ends every worker; pending tasks fail. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
@@ -104,7 +107,7 @@ export class WorkerPool<Task, Answer> {
       signal?.throwIfAborted()
       if (this.#closed) throw new Error('the process stops')
     } catch (error) {
-      // Its turn goes to the next.
+      // The next waiting task gets this turn.
       this.#waiting.shift()?.()
       throw error
     }
@@ -113,14 +116,14 @@ export class WorkerPool<Task, Answer> {
 
   async #start(): Promise<Worker> {
     const { name, program, heapMb } = this.#options
-    // Counted before the program is read, so that no more are started meanwhile.
+    // The count increases before the program is loaded, so that no more workers start meanwhile.
     this.#count++
     try {
       const text = await program()
       if (this.#closed) throw new Error('the process stops')
       const resourceLimits = heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }
       const worker = new Worker(text, { eval: true, name, resourceLimits })
-      // One that breaks while it has nothing to do is found by the next that needs one.
+      // A later task notices that an idle worker has failed.
       worker.on('error', () => {})
       this.#workers.add(worker)
       return worker
@@ -133,7 +136,7 @@ export class WorkerPool<Task, Answer> {
 
   #rest(worker: Worker): void {
     if (this.#closed) return
-    // One at work keeps the process alive, one at rest does not.
+    // A busy worker keeps the process alive; an idle one does not.
     worker.unref()
     this.#idle.push(worker)
     setTimeout(() => {
@@ -151,7 +154,7 @@ export class WorkerPool<Task, Answer> {
       await worker.terminate()
       return
     }
-    // One that has ended says so no more.
+    // A thread that has ended emits no further `exit` event.
     if (worker.threadId === -1) return
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     worker.ref()

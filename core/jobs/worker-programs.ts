@@ -18,7 +18,7 @@ export class WorkerPrograms {
     this.#source = source
   }
 
-  /** @param name of the file in `workers/`, without its ending */
+  /** @param name name of the file in `workers/`, without its extension */
   async text(name: string): Promise<string> {
     const manifest = JSON.parse(await this.#read('manifest.json')) as BrowserManifest
     const file = manifest.workers[name]

@@ -2,32 +2,32 @@ import type { FastifyInstance } from 'fastify'
 
 type Check = () => Promise<unknown>
 
-/** How one check came out, for whoever runs the server. */
+/** The result of one check, for the operator. */
 export interface HealthDetail {
   name: string
   ok: boolean
-  /** Why it is not well; may name hosts, never a password. */
+  /** The reason for a failure. It may name hosts, but never a password. */
   reason: string | null
-  /** How long the check took, in ms; null where something that happened is told. */
+  /** Duration of the check in ms; null for a note. */
   took: number | null
-  /** Whether the platform counts as not ready without it. */
+  /** Whether the platform is not ready without it. */
   vital: boolean
 }
 
-/** Something that goes on beside the requests, and whether it went well: shown to the host, never turning requests away. */
+/** The state of background work. The operator sees it; it does not affect readiness. */
 export interface HealthNote {
   state: 'ok' | 'warning'
-  /** One sentence for the host of the platform. */
+  /** One sentence for the operator. */
   message: string
   at: Date
 }
 
-/** Answers whether what the platform stands on is reachable; plugins and drivers add their checks by name. */
+/** Checks that the dependencies of the platform are reachable. Plugins and drivers add their checks by name. */
 export class Health {
   readonly #checks = new Map<string, { check: Check; vital: boolean }>()
-  /** By name, such as `backup`; whoever does the work sets its own. */
+  /** Notes by name, such as `backup`. The component that does the work sets its own. */
   readonly notes = new Map<string, HealthNote>()
-  /** Set when the process is about to stop, so that load balancers turn away before it does. */
+  /** Set before the process stops, so that load balancers stop sending requests. */
   draining = false
 
   /**
@@ -38,7 +38,7 @@ export class Health {
     this.#checks.set(name, { check, vital })
   }
 
-  /** Every check, run side by side: `ok`, or the reason. */
+  /** Runs every check concurrently. Returns `ok` or the reason for each. */
   async run(): Promise<{ ready: boolean; checks: Record<string, string> }> {
     const results = await Promise.all(
       [...this.#checks]
@@ -49,7 +49,7 @@ export class Health {
     return { ready: !this.draining && results.every(([, { word }]) => word === 'ok'), checks }
   }
 
-  /** The same with what is wrong, with what is not vital, and with the notes: for administrators only. */
+  /** Like `run`, with the reasons, the checks that are not vital, and the notes; for administrators only. */
   async details(): Promise<HealthDetail[]> {
     const noted = [...this.notes].map(([name, { state, message }]) => {
       const ok = state === 'ok'
@@ -72,19 +72,19 @@ async function outcome(check: Check): Promise<{ word: string; reason: string | n
     await Promise.race([check(), new Promise((_, reject) => late.addEventListener('abort', () => reject(late.reason)))])
     return { word: 'ok', reason: null }
   } catch (error) {
-    // For everybody the word alone: the reason may name hosts.
+    // The public response has only the word, because the reason may name hosts.
     if (late.aborted) return { word: 'timed out', reason: 'It did not answer within 2 seconds.' }
     return { word: 'failed', reason: reasonOf(error) }
   }
 }
 
-/** The message of an error, without the credentials of addresses in it. */
+/** Returns the message of an error, without the credentials of URLs in it. */
 function reasonOf(error: unknown): string {
   const { message = '', code } = error as { message?: string; code?: string }
   return (message || code || String(error)).replace(/(:\/\/)[^/?#\s@]+@/g, '$1********@').slice(0, 500)
 }
 
-/** `/healthz`: the process answers. `/readyz`: so does what it stands on. Both on any Host. */
+/** `/healthz` reports that the process answers, `/readyz` that its dependencies do. Both answer on any Host. */
 export function registerHealth(app: FastifyInstance, health: Health): void {
   const options = {
     config: { auth: 'none', quiet: true },
@@ -96,7 +96,7 @@ export function registerHealth(app: FastifyInstance, health: Health): void {
     const { ready, checks } = await health.run()
     reply.code(ready ? 200 : 503).header('cache-control', 'no-store')
     const status = health.draining ? 'draining' : ready ? 'ready' : 'unavailable'
-    // The sentences are for the host: they may name folders and machines.
+    // The sentences are for the operator only, because they may name folders and machines.
     const details = Object.fromEntries([...health.notes].map(([name, { state }]) => [name, state]))
     return { status, checks, ...(health.notes.size > 0 ? { details } : {}) }
   })

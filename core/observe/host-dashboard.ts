@@ -4,29 +4,29 @@ declare module 'fastify' {
   }
 }
 
-/** A number on the host's first page. */
+/** A number on the operator's start page. */
 export interface HostStat {
   label: string
-  /** Smaller comes first. */
+  /** Entries with a smaller value come first. */
   order: number
-  /** It is about this very moment: drawn with the dot. */
+  /** Whether the number is current, which draws the dot. */
   live?: boolean
-  /** Asked at each look at the page, so it must be cheap. */
+  /** Returns the number. It is called at each request of the page, so it must be cheap. */
   value(): Promise<number | string> | number | string
 }
 
 /** One step of setting up a new server. */
 export interface SetupStep {
   title: string
-  /** A sentence: why, and what happens. */
+  /** A sentence with the reason and the effect. */
   text: string
-  /** Smaller comes first. */
+  /** Entries with a smaller value come first. */
   order: number
   action: { href: string; label: string }
   done(): Promise<boolean>
 }
 
-/** The host's first page. Plugins contribute numbers and set-up steps, as they contribute navigation and health. */
+/** The operator's start page. Plugins contribute numbers and set-up steps, as they contribute navigation and health. */
 export class HostDashboard {
   readonly stats: HostStat[] = []
   readonly setupSteps: SetupStep[] = []

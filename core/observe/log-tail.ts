@@ -2,12 +2,12 @@ import type { DestinationStream } from 'pino'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The last lines of this node's log; empty where the program that started it keeps none. */
+    /** The last lines of this node's log; empty when the program keeps none. */
     logTail: LogTail
   }
 }
 
-/** One line of the log, as JSON has it. */
+/** One log line as parsed JSON. */
 export interface LogLine {
   level: string
   time: string
@@ -16,17 +16,17 @@ export interface LogLine {
 }
 
 const LINES = 400
-/** A line may carry a stack; what is longer than this is not kept whole. */
+/** Maximum length of a kept line, since a line may contain a stack. */
 const LONGEST = 8192
 
 type Sink = DestinationStream & { flush?(done?: () => void): void; flushSync?(): void }
 
-/** Keeps the last lines that go through a log, in memory, so that they can be looked at in the browser. */
+/** Keeps the last lines of a log in memory, so that the browser can show them. */
 export class LogTail {
   readonly #lines: string[] = []
   #next = 0
 
-  /** A destination that keeps what it passes on. */
+  /** Returns a sink that keeps the lines it passes on. */
   through(sink: Sink): Sink {
     return {
       write: (line) => {
@@ -39,7 +39,7 @@ export class LogTail {
     }
   }
 
-  /** The lines, the newest first. */
+  /** Returns the lines, the newest first. */
   read(): LogLine[] {
     const inOrder = [...this.#lines.slice(this.#next), ...this.#lines.slice(0, this.#next)]
     return inOrder.reverse().map(parse)

@@ -1,7 +1,7 @@
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino'
 import type { LogTail } from './log-tail.ts'
 
-/** Fields for every line, asked anew each time: which span it belongs to. */
+/** Returns additional fields for each line, such as the current span. */
 export type LogMixin = (fields: object, level: number, logger: Logger) => object
 
 /**
@@ -41,7 +41,7 @@ export function createLog(
 }
 
 const FLUSH_MS = 100
-/** Characters. */
+/** Number of buffered characters that triggers a write. */
 const GATHERED = 32 * 1024
 
 /**
@@ -56,7 +56,7 @@ function gathering(sink: ReturnType<typeof pino.destination>): DestinationStream
     try {
       work()
     } catch {
-      // The sink was closed meanwhile, as it is when a process ends by itself.
+      // The sink is already closed, as when a process ends by itself.
     }
   }
   const hand = () => {
@@ -80,7 +80,7 @@ function gathering(sink: ReturnType<typeof pino.destination>): DestinationStream
       ticking = true
       if (ends) return
       ends = true
-      // Before the sink's own, which closes it.
+      // This listener must precede the sink's own, which closes it.
       process.prependListener('beforeExit', hand)
       process.prependListener('exit', flushSync)
     },
@@ -88,7 +88,7 @@ function gathering(sink: ReturnType<typeof pino.destination>): DestinationStream
   }
 }
 
-/** As pino's own, but the text is made once a millisecond: under load that is once for many lines. */
+/** Like pino's own, but formats the time only once a millisecond, and under load many lines share it. */
 function isoTime(): () => string {
   let madeAt = 0
   let text = ''
@@ -102,9 +102,12 @@ function isoTime(): () => string {
   }
 }
 
-/** The fields of the line that every request leaves: of a class, so that nobody looks for secrets in what has none. */
+/**
+ * The fields of the log line of each request. An instance of a class is not searched for secrets, and this one has
+ * none.
+ */
 export class RequestLine {
-  /** Where the log does not name the request. */
+  /** The request id, unless the log already adds it. */
   reqId?: string
   method: string
   path: string
@@ -125,7 +128,7 @@ export class RequestLine {
   }
 }
 
-/** How deep fields are looked for. */
+/** Maximum depth of the search for secret fields. */
 const DEPTH = 3
 const SECRET_FIELDS = new Set([
   'authorization',
@@ -152,7 +155,7 @@ const SECRET_FIELDS = new Set([
 function masked(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== 'object' || value === null) return value
   const prototype = Object.getPrototypeOf(value)
-  // Requests, errors and the like have serializers of their own.
+  // Requests, errors and similar objects have their own serializers.
   if (prototype !== Object.prototype && prototype !== null) return value
   let copy: Record<string, unknown> | null = null
   for (const [key, field] of Object.entries(value)) {
@@ -164,7 +167,7 @@ function masked(value: unknown, depth: number): unknown {
   return copy ?? value
 }
 
-/** A URL without its query. */
+/** Returns a URL without its query. */
 export function pathOf(url: string | undefined): string {
   if (url === undefined) return ''
   const query = url.indexOf('?')

@@ -5,7 +5,7 @@ import { Forbidden } from '../errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The registry of Prometheus metrics; plugins add theirs with `registers: [app.metrics]`. */
+    /** The registry of Prometheus metrics. Plugins add theirs with `registers: [app.metrics]`. */
     metrics: Registry
   }
 }
@@ -14,13 +14,13 @@ const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 /**
  * Request counts and durations by route. The library's histogram and counter build a key from their labels at every
- * request, which is expensive where a response takes microseconds; these classes add to numbers that they hold.
+ * request, which is expensive where a response takes microseconds. These classes increment stored numbers.
  */
 export class RequestMetrics {
   readonly #durations = new Map<string, Map<string, Duration>>()
   readonly #answers = new Map<string, Map<number, number>>()
 
-  /** @param route the pattern, never the path: a label for every address would grow without end */
+  /** @param route the pattern, never the path, because a label for every address would grow without limit */
   observe(method: string, route: string, status: number, seconds: number): void {
     const duration = within(within(this.#durations, route, newMap<string, Duration>), method, newDuration)
     duration.sum += seconds
@@ -32,7 +32,7 @@ export class RequestMetrics {
     answers.set(status, (answers.get(status) ?? 0) + 1)
   }
 
-  /** Both, in the form in which the registry of metrics asks for them. */
+  /** Registers both metrics in the format of the registry. */
   register(registry: Registry): void {
     const metrics = [
       {
@@ -77,7 +77,7 @@ export class RequestMetrics {
 }
 
 interface Duration {
-  /** Not cumulative; the last is for what is beyond every bound. */
+  /** Counts that are not cumulative; the last one is for values beyond every bound. */
   buckets: number[]
   sum: number
   count: number
@@ -95,7 +95,7 @@ function within<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value)
   return value
 }
 
-/** Counts and times every request, and `/metrics` for this machine or the configured bearer token. */
+/** Counts and times every request. Serves `/metrics` to this machine, or to the configured bearer token. */
 export function registerMetrics(app: FastifyInstance, requests: RequestMetrics, token: string | undefined): void {
   collectDefaultMetrics({ register: app.metrics, prefix: 'gameyard_' })
   requests.register(app.metrics)
@@ -118,7 +118,7 @@ export function registerMetrics(app: FastifyInstance, requests: RequestMetrics, 
   )
 }
 
-/** From this machine and not through a proxy on it, which would make everyone look local. */
+/** Whether a request comes from this machine directly. A local proxy would make every client look local. */
 function isLocal(request: FastifyRequest): boolean {
   const { forwarded, 'x-forwarded-for': forwardedFor } = request.headers
   const address = request.socket.remoteAddress ?? ''

@@ -5,7 +5,7 @@ type Options = Parameters<FastifyBaseLogger['child']>[1]
 
 /**
  * The log of one request, which adds the request's id to each line. It is created at the first write. Most requests
- * never write one, since their single line (core/http/request-rules.ts) names the request itself.
+ * never write one, since their single line (core/http/request-rules.ts) contains the request id itself.
  */
 export class RequestLog implements FastifyBaseLogger {
   readonly #parent: FastifyBaseLogger

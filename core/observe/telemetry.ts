@@ -19,9 +19,9 @@ import type { Config } from '../config.ts'
 import { pathOf } from './log.ts'
 import type { SpanAttributes, Tracing } from './tracing.ts'
 
-/** Where a trace says nothing that the metrics do not. */
+/** Routes whose traces would add nothing to the metrics. */
 const UNTRACED = new Set(['/healthz', '/readyz', '/metrics'])
-/** Spans are sent this often, or sooner when there are many. */
+/** Maximum interval between two exports of spans. */
 const SEND_MS = 2000
 const SEND_TIMEOUT_MS = 10_000
 
@@ -30,14 +30,14 @@ const SEND_TIMEOUT_MS = 10_000
  * works in a single binary too. Requests are traced by @fastify/otel, a plugin of the app, and other work by `span`.
  */
 export class Telemetry implements Tracing {
-  /** To be registered before any route or hook. */
+  /** Must be registered before any route or hook. */
   readonly plugin: FastifyPluginCallback
   readonly #provider: BasicTracerProvider
   readonly #traced = new WeakSet<object>()
 
-  /** @param version of the program */
+  /** @param version version of the program */
   constructor({ endpoint, headers, serviceName, sampleRatio }: Config['telemetry'], version: string) {
-    // Once a process; AsyncLocalStorage carries the current span through everything that is awaited.
+    // The manager is global to the process; AsyncLocalStorage carries the current span across awaits.
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
     propagation.setGlobalPropagator(new W3CTraceContextPropagator())
     const exporter = new OTLPTraceExporter({
@@ -81,22 +81,22 @@ export class Telemetry implements Tracing {
     }
   }
 
-  /** The fields of the current span for a line of the log: for Pino's `mixin`. */
+  /** Returns the fields of the current span for a log line, for Pino's `mixin`. */
   readonly mixin = (_fields: object, _level: number, logger: Logger): object =>
     this.#traced.has(logger) ? {} : idsOf(context.active())
 
-  /** Sends what is left. */
+  /** Exports the remaining spans. */
   async close(): Promise<void> {
-    await this.#provider.shutdown().catch(() => {}) // a collector that is away keeps nobody from stopping
+    await this.#provider.shutdown().catch(() => {}) // an unavailable collector must not block the shutdown
   }
 
   #begin(span: Span, request: FastifyRequest): void {
     const { url, config } = request.routeOptions
-    // Never the query, nor a path that is itself a secret.
+    // The attribute never includes the query. The route pattern replaces a path that is a secret.
     span.setAttribute('url.path', config.secretPath ? (url ?? '') : pathOf(request.raw.url))
     span.setAttribute('server.address', pathOf(request.host).slice(0, 255))
     span.updateName(url === undefined ? request.method : `${request.method} ${url}`)
-    // Lines written after the answer are outside of the span.
+    // Lines that are logged after the response are outside of the span.
     request.log = request.log.child(idsOf(trace.setSpan(context.active(), span)))
     this.#traced.add(request.log)
   }
@@ -107,7 +107,7 @@ function idsOf(where: Context): object {
   return found ? { trace_id: found.traceId, span_id: found.spanId } : {}
 }
 
-/** `name=value,name=value`, as in OTEL_EXPORTER_OTLP_HEADERS. */
+/** Parses `name=value,name=value`, as in OTEL_EXPORTER_OTLP_HEADERS. */
 const headersOf = (text = ''): Record<string, string> =>
   Object.fromEntries(
     text
@@ -116,7 +116,7 @@ const headersOf = (text = ''): Record<string, string> =>
       .filter(([name]) => name),
   )
 
-/** A refusal is no error of the server: of its spans only those count as errors that were answered with 5xx. */
+/** Marks only spans with a 5xx response as errors, because a refusal is not an error of the server. */
 class ServerErrors implements SpanProcessor {
   readonly #next: SpanProcessor
 

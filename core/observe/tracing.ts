@@ -1,4 +1,4 @@
-/** The attributes of a span. No secrets, and no personal data. */
+/** The attributes of a span, without secrets and personal data. */
 export type SpanAttributes = Record<string, string | number | boolean>
 
 /**
@@ -6,7 +6,7 @@ export type SpanAttributes = Record<string, string | number | boolean>
  * runs without a span, and OpenTelemetry is not loaded (core/observe/telemetry.ts).
  */
 export interface Tracing {
-  /** Runs work as a span, below the one that is going on; an error marks it and goes on to the caller. */
+  /** Runs work in a child span of the current span. An error marks the span and is thrown again. */
   span<Result>(name: string, attributes: SpanAttributes, work: () => Promise<Result>): Promise<Result>
 }
 

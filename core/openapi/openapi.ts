@@ -14,7 +14,7 @@ const SCHEMES: Record<PrincipalKind, string> = {
   'oauth-token': 'oauthToken',
 }
 
-/** Collects the OpenAPI document from the routes. Registered before any route. */
+/** Collects the OpenAPI document from the routes, so it must be registered before any route. */
 export async function collectOpenapi(
   app: FastifyInstance,
   { version, url }: { version: string; url: string },
@@ -51,7 +51,10 @@ export async function collectOpenapi(
   })
 }
 
-/** What a request may leave out, since it has a default, is required by validation (which fills it in) but not of whoever asks. */
+/**
+ * Marks fields with a default as optional. Validation requires them because it fills them in, but clients may omit
+ * them.
+ */
 function optional(schema: object | undefined, part: 'querystring' | 'body'): object {
   const described = (schema as Record<string, ObjectSchema | undefined> | undefined)?.[part]
   if (!described?.required) return {}
@@ -64,7 +67,7 @@ interface ObjectSchema {
   properties?: Record<string, { default?: unknown }>
 }
 
-/** The `security` of an operation, from the route's own auth rule: any one of the kinds that it takes. */
+/** Derives the `security` of an operation from the auth rule of the route: any one of the accepted kinds. */
 function securityOf(rule: AuthRule): Record<string, string[]>[] {
   const demand = authRequirementOf(rule)
   const schemes = [...new Set(demand.kinds.map((kind) => SCHEMES[kind]))]
@@ -74,7 +77,7 @@ function securityOf(rule: AuthRule): Record<string, string[]>[] {
   return demand.required ? security : [{}, ...security]
 }
 
-/** `/openapi.json`, and the same for people at `/docs/api`. All of it is made once, at the first request. */
+/** Serves `/openapi.json`, and its readable form at `/docs/api`. Both are generated once, at the first request. */
 export function registerReference(app: FastifyInstance): void {
   const constraints = { origin: 'portal' }
   let json: Promise<KeptDocument> | undefined

@@ -21,7 +21,7 @@ interface Operation {
   responses?: Record<string, { description?: string; content?: Record<string, { schema?: JsonSchema }> }>
 }
 
-/** As much of OpenAPI 3.1 as the page shows. */
+/** The subset of OpenAPI 3.1 that the page shows. */
 interface ApiDocument {
   info?: { title?: string; version?: string; description?: string }
   servers?: { url: string }[]
@@ -42,7 +42,7 @@ interface Entry {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
-/** Where the reference is; each group of operations has a page below it. */
+/** Path of the reference; each group of operations has a page below it. */
 export const REFERENCE_PATH = '/docs/api'
 
 /**
@@ -56,8 +56,8 @@ export function renderReference(document: object): View {
 /**
  * Renders the operations of one group, each with an anchor. The page needs no script.
  *
- * @param group as its address has it, such as `games`
- * @returns null when there is no such group
+ * @param group the group as in the URL, such as `games`
+ * @returns null when the group does not exist
  */
 export function renderReferenceGroup(document: object, group: string): { title: string; body: View } | null {
   const found = [...groupsOf(document)].find(([name]) => slug(name) === group)
@@ -66,7 +66,7 @@ export function renderReferenceGroup(document: object, group: string): { title: 
   return { title: titleOf(name), body: kept(document, group, () => groupView(document, name, entries)) }
 }
 
-/** Operations take a while to render, and the document does not change while the program runs. */
+/** Caches rendered operations, since rendering is slow and the document does not change while the program runs. */
 const rendered = new WeakMap<object, Map<string, string>>()
 
 function kept(document: object, page: string, view: () => View): View {
@@ -119,7 +119,7 @@ function groupView(document: object, group: string, entries: Entry[]): View {
     </div>`
 }
 
-/** As the words are written that a path has in small letters. */
+/** The spelling of words that paths have in lower case. */
 const SPELT: Record<string, string> = { ai: 'AI', oauth: 'OAuth', cli: 'CLI' }
 const titleOf = (group: string): string => SPELT[group] ?? group.replace(/^./, (letter) => letter.toUpperCase())
 
@@ -146,7 +146,7 @@ const slug = (text: string) =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
 
-/** How a caller says who it is, once for all operations. */
+/** Describes the ways to authenticate, once for all operations. */
 function Credentials({ api }: { api: ApiDocument }): View | null {
   const schemes = Object.entries(api.components?.securitySchemes ?? {})
   if (schemes.length === 0) return null
@@ -160,7 +160,7 @@ function Credentials({ api }: { api: ApiDocument }): View | null {
     </section>`
 }
 
-/** `browserSession` → "browser session", `apiToken` → "API token", `oauthToken` → "OAuth token". */
+/** Formats a name: `browserSession` → "browser session", `apiToken` → "API token", `oauthToken` → "OAuth token". */
 const labelOf = (name: string) =>
   name
     .replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -235,10 +235,10 @@ const phrases: Record<string, string> = {
   422: 'Understood, but not usable',
 }
 
-/** Lets a long path break after its slashes. */
+/** Allows line breaks in a long path after its slashes. */
 const breakable = (path: string): Content => path.split(/(?<=\/)/).map((part) => html`${part}<wbr />`)
 
-/** A command that calls the operation, with made-up values that fit its schemas. */
+/** Generates a command that calls the operation, with example values that fit its schemas. */
 function curl({ method, path, operation }: Entry, api: ApiDocument, server: string, resolve: Resolve): string {
   const query = (operation.parameters ?? [])
     .filter((parameter) => parameter.in === 'query' && parameter.required)

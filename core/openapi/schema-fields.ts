@@ -1,6 +1,6 @@
 import { html, inlineCode, type View } from '../pages/html.ts'
 
-/** As much of a JSON Schema (2020-12) as our routes use. */
+/** The subset of JSON Schema (2020-12) that the routes use. */
 export interface JsonSchema {
   $ref?: string
   type?: string | string[]
@@ -27,12 +27,12 @@ export interface JsonSchema {
   maxItems?: number
 }
 
-/** Finds what a `$ref` points to. */
+/** Resolves a `$ref`. */
 export type Resolve = (schema: JsonSchema) => JsonSchema
 
 const deepest = 5
 
-/** The fields of a schema as a nested list: name, type, whether required, what it means, within which limits. */
+/** Renders the fields of a schema as a nested list: name, type, whether required, description, limits. */
 export function Fields({
   schema,
   resolve,
@@ -64,12 +64,12 @@ export interface FieldLineProps {
   schema: JsonSchema
   resolve: Resolve
   required?: boolean | undefined
-  /** Where it stands, for parameters: path, query, header. */
+  /** The location of a parameter: path, query, header. */
   place?: string
   description?: string | undefined
 }
 
-/** One field or parameter. */
+/** Renders one field or parameter. */
 export const FieldLine = ({
   name,
   schema,
@@ -86,7 +86,9 @@ export const FieldLine = ({
   </div>
   ${description && html`<p class="field-text">${inlineCode(description)}</p>`}`
 
-/** The object whose fields are worth listing: the schema itself, what a list holds, or the one object of a choice. */
+/**
+ * Returns the object whose fields are listed: the schema itself, the items of a list, or the only object of a union.
+ */
 function objectIn(schema: JsonSchema, resolve: Resolve, depth = 0): JsonSchema | null {
   if (depth > deepest) return null
   const known = resolve(schema)
@@ -103,7 +105,7 @@ function objectIn(schema: JsonSchema, resolve: Resolve, depth = 0): JsonSchema |
   return choices.find((choice) => choice !== null) ?? null
 }
 
-/** A type as a TypeScript reader knows it: `string`, `"a" | "b"`, `object[]`, `number | null`. */
+/** Formats a type in TypeScript notation: `string`, `"a" | "b"`, `object[]`, `number | null`. */
 export function typeOf(schema: JsonSchema, resolve: Resolve, depth = 0): string {
   if (depth > deepest) return 'any'
   const known = resolve(schema)
@@ -136,7 +138,7 @@ function limitsOf(schema: JsonSchema): string[] {
   ]
 }
 
-/** A value that fits a schema, for examples: what the schema offers itself, else something plain of its type. */
+/** Returns an example value of a schema: the schema's own example, otherwise a simple value of its type. */
 export function exampleOf(schema: JsonSchema, resolve: Resolve, name = 'value', depth = 0): unknown {
   const known = resolve(schema)
   const offered = known.example ?? known.examples?.[0] ?? known.const ?? known.default ?? known.enum?.[0]

@@ -6,7 +6,7 @@ import { StartupError } from '../errors.ts'
 import type { Health } from '../observe/health.ts'
 import type { ServerCertificate } from './local-authority.ts'
 
-/** Where a certificate is, and how soon a change is seen. */
+/** The paths of a certificate and its key, and the polling interval. */
 export interface CertificatePaths {
   cert: string
   key: string
@@ -14,7 +14,7 @@ export interface CertificatePaths {
 
 const LOOK_MS = 10_000
 const DAY_MS = 86_400_000
-/** From so many days before its end on, somebody is told. */
+/** Number of days before the expiry at which warnings begin. */
 export const EXPIRY_WARNING_DAYS = 14
 
 /**
@@ -41,7 +41,7 @@ export class CertificateFiles {
     this.#parts = parts
   }
 
-  /** @throws StartupError naming the file and what is wrong with it */
+  /** @throws StartupError naming the file and its problem */
   static async open(
     paths: CertificatePaths,
     parts: { log: FastifyBaseLogger; clock: Clock },
@@ -55,7 +55,7 @@ export class CertificateFiles {
     return this.#current
   }
 
-  /** Looks from now on; a note of the health says when the certificate is about to end. */
+  /** Starts to poll. A health note warns before the certificate expires. */
   watch(health: Health, changed: (certificate: ServerCertificate) => void): void {
     this.#note(health)
     const look = async () => {
@@ -69,7 +69,7 @@ export class CertificateFiles {
     clearInterval(this.#timer)
   }
 
-  /** @returns whether there is another good pair */
+  /** @returns whether there is another valid pair */
   async #look(): Promise<boolean> {
     const { log } = this.#parts
     let text = ''
@@ -83,7 +83,7 @@ export class CertificateFiles {
       log.info({ ends: endOf(pair.cert) }, 'the certificate was renewed')
       return true
     } catch (error) {
-      // Said once a content: half of a renewal is nothing to worry about.
+      // Each content is logged only once, since a half-finished renewal is harmless.
       if (text !== this.#refused) log.warn(`the certificate was not renewed: ${(error as Error).message}`)
       this.#refused = text
       return false
@@ -128,10 +128,10 @@ export function checkPair(pair: ServerCertificate, paths: CertificatePaths): X50
 
 const endOf = (cert: string) => new Date(new X509Certificate(cert).validTo)
 
-/** Whole days until a certificate ends; negative afterwards. */
+/** Returns the whole days until a certificate expires; negative afterwards. */
 export const daysLeft = (cert: string, now: Date): number =>
   Math.floor((endOf(cert).getTime() - now.getTime()) / DAY_MS)
 
-/** `ends in 12 days` */
+/** Formats `ends in 12 days`. */
 export const endsIn = (days: number): string =>
   days < 0 ? 'has ended' : `ends in ${days} ${days === 1 ? 'day' : 'days'}`

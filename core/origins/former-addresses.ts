@@ -3,10 +3,10 @@ import type { Config } from '../config.ts'
 /** The kind of a former address: the portal, the Studio, or a label before the domain of the games. */
 export type FormerAddress = { kind: 'portal' } | { kind: 'game'; label: string } | { kind: 'port'; port: number }
 
-/** The addresses that the platform had before (`portal.formerUrls`, `games.formerDomains`). */
+/** The previous addresses of the platform (`portal.formerUrls`, `games.formerDomains`). */
 export class FormerAddresses {
   readonly #hosts: ReadonlySet<string>
-  /** Without ports: with `games.origins: port` the games were there too. */
+  /** Names without ports, because with `games.origins: port` games had the same name. */
   readonly #names: ReadonlySet<string>
   readonly #domains: readonly string[]
 
@@ -17,7 +17,7 @@ export class FormerAddresses {
     this.#domains = games.formerDomains ?? []
   }
 
-  /** @param host lower case, with its port unless it is the scheme's own */
+  /** @param host lower case, with its port unless that is the scheme's default */
   find(host: string): FormerAddress | null {
     if (this.#hosts.has(host)) return { kind: 'portal' }
     for (const domain of this.#domains) {
@@ -28,7 +28,7 @@ export class FormerAddresses {
     return port > 0 && this.#names.has(withoutPort(host)) ? { kind: 'port', port } : null
   }
 
-  /** The host that a bare name had, with its port; null when it had none. */
+  /** Returns the former host of a bare name, with its port; null when there is none. */
   hostOf(name: string): string | null {
     const host = [...this.#hosts].find((host) => withoutPort(host) === name)
     if (host) return host

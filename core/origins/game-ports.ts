@@ -18,7 +18,7 @@ export class GamePorts {
     this.#origins = origins
   }
 
-  /** The listening servers. */
+  /** The servers that listen. */
   get servers(): Server[] {
     return [...this.#servers.values()]
   }
@@ -35,9 +35,9 @@ export class GamePorts {
   }
 
   /**
-   * Gives a game its port, at once or, before the start, when the app listens.
+   * Opens the port of a game at once or, before the start, when the app listens.
    *
-   * @throws StartupError when another program has the port; the game then does not get it
+   * @throws StartupError when another program uses the port; the game then does not get it
    */
   async assign(slug: string, port: number): Promise<void> {
     if (this.#listening) await this.#listen(port)
@@ -63,6 +63,6 @@ export class GamePorts {
   }
 }
 
-/** A port of a game that can't be had, as a sentence. */
+/** Explains why the port of a game can't be opened. */
 export const gamePortProblem = (port: number, { code }: NodeJS.ErrnoException): StartupError =>
   new StartupError(`Port ${port}, which belongs to a game, can't be opened (${code}); free it and start again.`)

@@ -5,10 +5,10 @@ import type { Clock } from '../clock.ts'
 import { readOrCreate } from '../data/keys.ts'
 import { StartupError } from '../errors.ts'
 
-/** The platform's own certificate authority, as people need it to trust it. */
+/** The platform's own certificate authority, with the data that people need to trust it. */
 export interface LocalAuthority {
   name: string
-  /** PEM. */
+  /** PEM format. */
   certificate: string
   /** SHA-256, in pairs of hexadecimal digits. */
   fingerprint: string
@@ -23,7 +23,7 @@ export interface ServerCertificate {
 
 const DAY_MS = 24 * 3600 * 1000
 const YEARS_10 = 3650
-/** Apple's devices take no certificate of a server that is valid for longer than 825 days. */
+/** Validity in days. Apple's devices refuse a server certificate that is valid for longer than 825 days. */
 const LEAF_DAYS = 397
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const LABEL = 'GAMEYARD AUTHORITY KEY'
@@ -66,7 +66,7 @@ export async function openLocalAuthority(
 
 type X509 = typeof import('@peculiar/x509')
 
-/** Its container wants the polyfill to be there before it. */
+/** The dependency injection container of @peculiar/x509 needs the polyfill to be loaded first. */
 async function loadX509(): Promise<X509> {
   await import('reflect-metadata')
   return import('@peculiar/x509')
@@ -75,7 +75,7 @@ async function loadX509(): Promise<X509> {
 async function makeAuthority(x509: X509, hosts: readonly string[], now: number): Promise<Buffer> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const pkcs8 = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey))
-  // Several jams' authorities on one phone are told apart by it.
+  // The mark distinguishes the authorities of several jams on one phone.
   const mark = createHash('sha256').update(pkcs8).digest('hex').slice(0, 6)
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
@@ -101,7 +101,7 @@ async function signFor(x509: X509, { issuer, signingKey, hosts, now }: Signing):
     serialNumber: serialNumber(),
     subject: `CN=${hosts[0]}`,
     issuer: issuer.subject,
-    // A phone's clock may be behind ours.
+    // The clock of a phone may be behind the server's.
     notBefore: new Date(now - DAY_MS),
     notAfter: new Date(now + LEAF_DAYS * DAY_MS),
     signingAlgorithm: ALGORITHM,
@@ -128,19 +128,19 @@ interface Signing {
   now: number
 }
 
-/** Positive, and of 64 random bits (CA/Browser Forum, section 7.1). */
+/** Returns a positive number with 64 random bits (CA/Browser Forum, section 7.1). */
 function serialNumber(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(9))
   bytes[0] = 1
   return Buffer.from(bytes).toString('hex')
 }
 
-/** RFC 1918, link-local, loopback. */
+/** The networks of RFC 1918, link-local and loopback addresses. */
 const LOCAL_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8']
 
-/** `NameConstraints` in DER: a sequence of what is permitted, addresses with their masks and names. */
+/** Encodes `NameConstraints` in DER: the permitted addresses with their masks, and the permitted names. */
 function nameConstraints(hosts: readonly string[]): Uint8Array<ArrayBuffer> {
-  // A network that is not private has its machine's one address.
+  // Outside of the private networks only the machine's own address is permitted.
   const networks = [...LOCAL_NETWORKS, ...hosts.filter(isIPv4).map((address) => `${address}/32`)]
   const subtrees = [
     ...['local', 'localhost'].map((name) => der(0x30, der(0x82, Buffer.from(name)))),
@@ -156,7 +156,7 @@ function addressAndMask(network: string): Buffer {
   return Buffer.concat([Buffer.from(address.split('.').map(Number)), mask])
 }
 
-/** A DER value: tag, length, content. */
+/** Encodes a DER value: tag, length, content. */
 function der(tag: number, content: Buffer): Buffer {
   const { length } = content
   const head =

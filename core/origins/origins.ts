@@ -3,19 +3,22 @@ import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
 import { FormerAddresses } from './former-addresses.ts'
 
-/** Where a route lives; `any` is for the few addresses that answer on every Host, such as /healthz. */
+/** The origin of a route. `any` is for the few addresses that answer on every Host, such as /healthz. */
 export type Origin = 'portal' | 'studio' | 'game' | 'any'
 
-/** The site that a request is for, by its Host header alone. */
+/** The site of a request, determined by its Host header alone. */
 export type Site =
   | { kind: 'portal' | 'studio' }
-  /** `preview` is the short deploy id of `<slug>--<id>.<domain>`; `domain` a name that the game's owner brought. */
+  /** `preview` is the short deploy id of `<slug>--<id>.<domain>`; `domain` is a custom domain of the game. */
   | { kind: 'game'; host: string; slug: string; preview: string | null; domain: string | null }
-  /** Another name of a machine on a LAN: everything there leads to the same path of `target`, an origin. */
+  /** Another name of a machine on a LAN. It redirects to the same path of `target`, an origin. */
   | { kind: 'alias'; host: string; target: string }
-  /** An address that the platform had before: look-ups are led to the same path of `target`. `slug` of a game. */
+  /**
+   * A former address of the platform. GET and HEAD are redirected to the same path of `target`. `slug` belongs to a
+   * game.
+   */
   | { kind: 'former'; host: string; target: string; slug: string | null }
-  /** Reached by number rather than by name. */
+  /** An IP address instead of a name. */
   | { kind: 'address'; host: string }
   | { kind: 'unknown'; host: string }
   | { kind: 'malformed' }
@@ -31,12 +34,12 @@ declare module 'node:http' {
   }
 }
 
-/** A name that a game's owner brought, and under which the game is served too (plugins/domains). */
+/** A custom domain, at which a game is also served (plugins/domains). */
 export interface CustomDomain {
   /** Lower case, without a port. */
   name: string
   slug: string
-  /** The game's main address: its others lead there. */
+  /** Whether this is the game's main address, to which its other addresses redirect. */
   isPrimary: boolean
 }
 
@@ -55,14 +58,14 @@ export class Origins {
   readonly #portalHost: string
   readonly #studioHost: string
   readonly #sites = new Map<string, Site>()
-  /** Names beside the portal's own, without a port. */
+  /** Further names of the portal, without a port. */
   readonly #aliases: ReadonlySet<string>
-  /** With a port a game: slug by port. */
+  /** Slug by port, with `games.origins: port`. */
   readonly #slugByPort = new Map<number, string>()
   readonly #portBySlug = new Map<string, number>()
-  /** Slug by the host of a name that its owner brought. */
+  /** Slug by the host of a custom domain. */
   #slugByDomain: ReadonlyMap<string, string> = new Map()
-  /** The origin of the main address of games whose owners chose one, by slug. */
+  /** The origin of the main address by slug, for games whose owners chose one. */
   #primaries: ReadonlyMap<string, string> = new Map()
   #domainsRead = 0
   readonly #former: FormerAddresses
@@ -80,63 +83,65 @@ export class Origins {
     this.#aliases = new Set(config.lan?.enabled ? [`${config.lan.name}.local`, 'localhost'] : [])
   }
 
-  /** Whether the Studio is the portal's own origin. */
+  /** Whether the Studio shares the portal's origin. */
   get shared(): boolean {
     return this.#portalHost === this.#studioHost
   }
 
-  /** Whether the platform is reached over https, so that cookies can be Secure. */
+  /** Whether the platform is served over https, so that cookies can be Secure. */
   get secure(): boolean {
     return this.#scheme === 'https:'
   }
 
   /**
-   * The main origin of a game, without a trailing slash: the domain that its owner made the main one, else the origin
-   * that every game has.
+   * Returns the main origin of a game, without a trailing slash: its main custom domain, otherwise its default origin.
    */
   game(slug: string): string {
     return this.#primaries.get(slug) ?? this.slugOrigin(slug)
   }
 
-  /** The origin that every game has: `https://<slug>.<domain>`; with a port a game, the portal's name and that port. */
+  /**
+   * Returns the default origin of a game: `https://<slug>.<domain>`, or with `games.origins: port` the portal's name
+   * with the game's port.
+   */
   slugOrigin(slug: string): string {
     if (this.byPort) return `${this.#scheme}//${hostname(this.#portalHost)}:${this.#portBySlug.get(slug) ?? 0}`
     return `${this.#scheme}//${slug}.${this.#domain}`
   }
 
-  /** Every origin at which a game is served, but for its previews: the one that every game has, then its domains. */
+  /** Lists every origin of a game except its previews: the default origin first, then its custom domains. */
   allOf(slug: string): string[] {
     const domains = [...this.#slugByDomain].filter(([, owner]) => owner === slug)
     return [this.slugOrigin(slug), ...domains.map(([host]) => this.atHost(host))]
   }
 
-  /** A Content-Security-Policy source that matches the origin of every game. */
+  /** Returns a Content-Security-Policy source that matches the origin of every game. */
   get gamePattern(): string {
     return this.byPort ? `${this.#scheme}//${hostname(this.#portalHost)}:*` : `${this.#scheme}//*.${this.#domain}`
   }
 
-  /** How often it was said which domain is which game: what is known of a domain holds until this is another number. */
+  /** Number of `setDomains` calls. Cached knowledge of domains is valid while the number is unchanged. */
   get domainsRead(): number {
     return this.#domainsRead
   }
 
-  /** The origin of a name that a game's owner brought; with the port of the games' domain. */
+  /** Returns the origin of a custom domain, with the port of the games' domain. */
   domainOrigin(name: string): string {
     return this.atHost(name + portSuffix(this.#domain))
   }
 
-  /** The origin that a host stands for. @param host of a site, with its port */
+  /** Returns the origin of a host. @param host host of a site, with its port */
   atHost(host: string): string {
     return `${this.#scheme}//${host}`
   }
 
-  /** Where else a game has its main address; null when this is it, or a preview, which has no other. */
+  /** Returns the main address of a game if it is another one; null for the main address itself and for previews. */
   movesTo({ host, slug, preview }: Extract<Site, { kind: 'game' }>): string | null {
     const primary = this.#primaries.get(slug)
     return primary === undefined || preview !== null || primary === this.atHost(host) ? null : primary
   }
 
-  /** Says which names games are served under beside their own, in the place of what was said before. */
+  /** Replaces all custom domains of games. */
   setDomains(domains: readonly CustomDomain[]): void {
     const suffix = portSuffix(this.#domain)
     this.#slugByDomain = new Map(domains.map(({ name, slug }) => [name + suffix, slug]))
@@ -146,7 +151,7 @@ export class Origins {
     this.#sites.clear()
   }
 
-  /** Lets the domains of a game follow it to another slug, until `setDomains` says it all anew. */
+  /** Moves the custom domains of a game to another slug, until the next `setDomains` call. */
   moveDomains(from: string, to: string): void {
     const moved = (slug: string) => (slug === from ? to : slug)
     this.#slugByDomain = new Map([...this.#slugByDomain].map(([host, slug]) => [host, moved(slug)]))
@@ -154,14 +159,17 @@ export class Origins {
     this.#sites.clear()
   }
 
-  /** Whether a name is the platform's own, or below the domain of the games: nobody can bring it. */
+  /**
+   * Whether a name belongs to the platform or is below the domain of the games, so that no game can use it as a custom
+   * domain.
+   */
   owns(name: string): boolean {
     const own = [this.#portalHost, this.#studioHost, this.#domain].map(hostname)
     if (own.includes(name) || this.#aliases.has(name) || name.endsWith(`.${hostname(this.#domain)}`)) return true
     return this.#former.hostOf(name) !== null
   }
 
-  /** Gives a game its port; a game that moves to another slug keeps it. Only where `byPort` holds. */
+  /** Assigns a port to a game; a game that changes its slug keeps it. Only with `byPort`. */
   assignPort(slug: string, port: number): void {
     const before = this.#slugByPort.get(port)
     if (before) this.#portBySlug.delete(before)
@@ -170,12 +178,12 @@ export class Origins {
     this.#sites.clear()
   }
 
-  /** The ports that games have. */
+  /** Lists the ports of games. */
   gamePorts(): number[] {
     return [...this.#slugByPort.keys()]
   }
 
-  /** Which site a request is for. Remembered on the request and, for well-formed hosts, between requests. */
+  /** Returns the site of a request. Caches it on the request and, for well-formed hosts, between requests. */
   of(request: IncomingMessage): Site {
     if (request.site) return request.site
     const site = hostHeaders(request) > 1 ? MALFORMED : this.parse(request.headers.host ?? '')
@@ -183,14 +191,14 @@ export class Origins {
     return site
   }
 
-  /** Which site a Host header names. */
+  /** Returns the site of a Host header. */
   parse(header: string): Site {
     const known = this.#sites.get(header)
     if (known) return known
     const host = header.toLowerCase()
     if (header.length > 255 || !HOST.test(host)) return MALFORMED
     const site = this.#classify(host)
-    // Unknown names are not kept: only they can be made up without end.
+    // Unknown names are not cached, because clients can invent any number of them.
     if (site.kind !== 'unknown') {
       if (this.#sites.size >= KNOWN_HOSTS) this.#sites.clear()
       this.#sites.set(header, site)
@@ -198,7 +206,7 @@ export class Origins {
     return site
   }
 
-  /** Which site a bare name leads to, at whatever port it is served. @param name lower case, as in a certificate */
+  /** Returns the site of a bare name at whatever port. @param name lower case, as in a certificate */
   named(name: string): Site {
     if (name.includes(':')) return MALFORMED
     const own = [this.#portalHost, this.#studioHost].find((host) => hostname(host) === name)
@@ -220,7 +228,7 @@ export class Origins {
     } else if (host.endsWith(`.${this.#domain}`)) {
       const label = host.slice(0, -this.#domain.length - 1)
       if (!LABEL.test(label)) return { kind: 'unknown', host }
-      // A slug never contains `--` (plugins/games), so the last one divides.
+      // A slug never contains `--` (plugins/games), so the last `--` is the separator.
       const cut = label.lastIndexOf('--')
       return cut > 0
         ? { kind: 'game', host, slug: label.slice(0, cut), preview: label.slice(cut + 2), domain: null }
@@ -233,7 +241,7 @@ export class Origins {
     return isIP(hostname(host).replace(/^\[(.*)\]$/, '$1')) ? { kind: 'address', host } : { kind: 'unknown', host }
   }
 
-  /** Where a former address leads now; null when the host was none, or has no place any more. */
+  /** Returns the current target of a former address; null when the host is not one, or has no target any more. */
   #formerSite(host: string): Site | null {
     const former = this.#former.find(host)
     if (former === null) return null
@@ -244,12 +252,12 @@ export class Origins {
     }
     const [slug] = former.label.split('--') as [string]
     const isPreview = slug !== former.label
-    // With a port a game there are no previews, and only games that are there have one.
+    // With `games.origins: port` there are no previews, and only existing games have a port.
     if (this.byPort && (isPreview || !this.#portBySlug.has(slug))) return null
     return { kind: 'former', host, target: isPreview ? this.slugOrigin(former.label) : this.game(slug), slug }
   }
 
-  /** The address behind an alias with this port. */
+  /** Returns the address behind an alias with this port. */
   #targetOf(port: number): string | null {
     if (port === portOf(this.#portalHost)) return this.portal
     const slug = this.#slugByPort.get(port)
@@ -284,12 +292,12 @@ export class Origins {
 
 const ORIGINS = new Set<Origin>(['portal', 'studio', 'game', 'any'])
 const hostname = (host: string): string => host.replace(/:[0-9]+$/, '')
-/** `:8443`, or nothing. */
+/** Returns a port suffix such as `:8443`, or an empty string. */
 const portSuffix = (host: string): string => /:[0-9]+$/.exec(host)?.[0] ?? ''
 const portOf = (host: string): number => Number(/:([0-9]+)$/.exec(host)?.[1] ?? 0)
 const MALFORMED: Site = { kind: 'malformed' }
 
-/** Node keeps the first of several Host headers and hides the others; only `rawHeaders` shows them all. */
+/** Counts the Host headers. Node keeps only the first of several; `rawHeaders` has them all. */
 function hostHeaders(request: IncomingMessage): number {
   let count = 0
   const raw = request.rawHeaders

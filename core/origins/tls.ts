@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import type { ServerCertificate } from './local-authority.ts'
 import type { Origins, Site } from './origins.ts'
 
-/** How long a connection may say nothing before it is known whether it speaks TLS. */
+/** Maximum silence of a new connection before its protocol is known. */
 const SILENCE_MS = 10_000
 /** The first byte of a TLS handshake (RFC 8446 section 5.1). */
 const HANDSHAKE = 0x16
@@ -20,7 +20,7 @@ export function createTlsServer(
   listeners: {
     secure: RequestListener
     plain: RequestListener
-    /** Of plain http; of https it is the caller's to listen for. */
+    /** Handles errors of plain http. The caller listens for those of https. */
     clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void
   },
 ): Server {
@@ -50,7 +50,7 @@ export function createTlsServer(
       process.nextTick(() => socket.resume())
     })
   })
-  // A stop closes what is idle first: who has not said anything yet is.
+  // A shutdown closes idle connections first, which include connections that have not sent anything.
   const closeIdle = server.closeIdleConnections.bind(server)
   server.closeIdleConnections = () => {
     for (const socket of silent) socket.destroy()
@@ -59,11 +59,11 @@ export function createTlsServer(
   return server
 }
 
-/** Answers plain http on https ports, and on the port beside them: redirects to the same page on https. */
+/** Handles plain http on https ports and on the redirect port: redirects to the same page on https. */
 export class PlainHttp {
-  /** Paths of the portal that are answered as they are, with all that is below them; in LAN mode only. */
+  /** Paths of the portal that are served over plain http, including everything below them; in LAN mode only. */
   readonly paths: string[] = ['/_assets']
-  /** Where the start page leads instead: to what a newcomer needs before https works for them. */
+  /** Redirect target of the start page, which explains to a new visitor how to use https. */
   landing: string | null = null
   readonly #origins: Origins
   readonly #lan: boolean
@@ -74,8 +74,8 @@ export class PlainHttp {
   }
 
   /**
-   * Chooses the redirect for a request over plain http; `lasting` marks a redirect that does not change from day to
-   * day. It returns null when the request is answered as it is, which for an unknown name is a refusal. The target is a
+   * Returns the redirect of a request over plain http; `lasting` marks a redirect that does not change from day to day.
+   * Returns null for a request that is answered directly, which for an unknown name is a refusal. The target is a
    * public address of the configuration or the host of a game served there, never an unknown Host header.
    */
   redirect(request: IncomingMessage): { location: string; lasting: boolean } | null {
@@ -89,7 +89,7 @@ export class PlainHttp {
     return location === null ? null : { location, lasting: false }
   }
 
-  /** By name alone: plain http may come to another port than https has. */
+  /** Determines the site by name alone, because plain http may use another port than https. */
   #siteOf(request: IncomingMessage): Site {
     const site = this.#origins.of(request)
     return site.kind === 'unknown' ? this.#origins.named(site.host.replace(/:[0-9]+$/, '')) : site

@@ -4,17 +4,17 @@ import type { BrowserManifest, FileSource } from '../data/built-files.ts'
 import { NotFound, StartupError } from '../errors.ts'
 import { cacheControl, chooseEncoding, matchesEtag } from '../http/headers.ts'
 
-/** One built file, whole in memory, with its compressed forms. */
+/** A built file in memory, with its compressed forms. */
 export interface BrowserFile {
-  /** As the build calls it: `styles.css`. */
+  /** Name in the build: `styles.css`. */
   name: string
-  /** With the digest of its content: `styles.3F2A….css`. */
+  /** Name with the digest of its content: `styles.3F2A….css`. */
   fileName: string
   contentType: string
   body: Buffer
-  /** Compressed forms, best first; none for what is compressed already. */
+  /** Compressed forms, best first; empty for content that is already compressed. */
   encodings: { coding: 'br' | 'gzip'; body: Buffer }[]
-  /** Strong, of the uncompressed form. */
+  /** Strong entity tag of the uncompressed form. */
   etag: string
 }
 
@@ -27,7 +27,7 @@ interface SendReply {
   header(name: string, value: string | number): unknown
 }
 
-/** The built styles, scripts, fonts and pictures, read once at the start. The kernel decorates the app with it. */
+/** The built styles, scripts, fonts and images, read once at the start. The kernel decorates the app with it. */
 export class BrowserFiles {
   readonly #byName: Map<string, BrowserFile>
   readonly #byFile: Map<string, BrowserFile>
@@ -37,19 +37,23 @@ export class BrowserFiles {
     this.#byFile = new Map(files.map((file) => [file.fileName, file]))
   }
 
-  /** Path under which a page loads it: `url('styles.css')` → `/_assets/styles.3F2A….css`. Throws on an unknown name. */
+  /**
+   * Returns the path under which pages load a file: `url('styles.css')` → `/_assets/styles.3F2A….css`.
+   *
+   * @throws Error for an unknown name
+   */
   url(name: string): string {
     return `/_assets/${this.get(name).fileName}`
   }
 
-  /** The file itself, for a plugin that serves it under an address of its own. Throws on an unknown name. */
+  /** Returns a file, for a plugin that serves it under its own address. @throws Error for an unknown name */
   get(name: string): BrowserFile {
     const file = this.#byName.get(name)
     if (!file) throw new Error(`The browser build has no ${name}; it has ${[...this.#byName.keys()].join(', ')}.`)
     return file
   }
 
-  /** The file that has this content digest in its name, or undefined. */
+  /** Returns the file with this digest in its name, or undefined. */
   find(fileName: string): BrowserFile | undefined {
     return this.#byFile.get(fileName)
   }
@@ -58,7 +62,7 @@ export class BrowserFiles {
    * Answers a GET or HEAD with a built file: entity tag, 304, and the best encoding that the client accepts. **Return**
    * its result: `return app.browserFiles.send(request, reply, 'auth-widget.js')`.
    *
-   * @param caching the default, always revalidate, is for an address that stays the same when the file changes
+   * @param caching default: always revalidate, which suits an address that remains the same when the file changes
    */
   send(
     request: SendRequest,
@@ -82,7 +86,7 @@ export class BrowserFiles {
   }
 }
 
-/** Reads the whole browser build into memory. Throws a StartupError when there is none. */
+/** Reads the whole browser build into memory. @throws StartupError when there is none */
 export async function loadBrowserFiles(source: FileSource): Promise<BrowserFiles> {
   const text = await source('manifest.json')
   if (!text) throw new StartupError('The browser files have not been built; run `npm run build:browser` first.')
@@ -127,7 +131,8 @@ export function browserFileRoutes(
       async (request, reply) => {
         const file = files.find(request.params.file)
         if (!file) throw new NotFound('file')
-        // Public, the same for everyone: games elsewhere load scripts from here, checked by their `integrity`.
+        // The files are public and the same for everyone. Games on other origins load scripts from here, verified by
+        // `integrity`.
         reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })
         return files.send(request, reply, file, cacheControl.immutable)
       },

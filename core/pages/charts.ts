@@ -5,23 +5,23 @@ const number = new Intl.NumberFormat('en')
 export interface BarChartProps {
   /** The counted quantity: "Plays". */
   title: string
-  /** In place of the title, the number that sums the points up. */
+  /** A number that summarises the points, shown instead of the title. */
   total: number
   /** The meaning of that number: "in 30 days", "on the best day". */
   totalLabel: string
   points: readonly { label: string; value: number }[]
-  /** `line` for a level over time, `bars` for counts; default `bars`. */
+  /** `line` for a value over time, `bars` for counts; default `bars`. */
   shape?: 'bars' | 'line'
 }
 
 export interface NumberTableProps {
   caption: string
-  /** Headings: what names a row, then what is counted. */
+  /** The column headings: first of the row names, then of the numbers. */
   heads: readonly string[]
   rows: readonly { name: Content; values: readonly number[] }[]
 }
 
-/** Numbers in narrow columns, also on a phone: what charts show, to be read exactly. */
+/** A table of numbers in narrow columns, also on a phone. It shows the exact values of a chart. */
 export const NumberTable = ({ caption, heads, rows }: NumberTableProps): View => html`
   <div class="card flush"><table class="numbers">
     <caption class="visually-hidden">${caption}</caption>
@@ -76,7 +76,7 @@ function line(points: Points, heightOf: HeightOf): Content {
     ${points.map(({ label, value }, index) => html`<g class="chart-point"><rect class="chart-hit" x=${index * STEP} y="0" width=${STEP} height=${HEIGHT} /><title>${label}: ${number.format(value)}</title></g>`)}`
 }
 
-/** The next round number: 1, 2, 5, 10, 20, 50 … */
+/** Rounds up to the next round number: 1, 2, 5, 10, 20, 50 … */
 function ceiling(value: number): number {
   if (value <= 0) return 0
   const power = 10 ** Math.floor(Math.log10(value))

@@ -4,23 +4,23 @@ import { Icon } from './icons.ts'
 import { Chip } from './messages.ts'
 
 export interface Column<Row> {
-  /** Heading; for a column of actions, what they are ("Actions"), hidden from view with `action`. */
+  /** Heading of the column. A column of actions has one too ("Actions"), which `action` hides visually. */
   label: string
   cell: (row: Row) => Content
-  /** `end` for numbers. */
+  /** Use `end` for numbers. */
   align?: 'start' | 'end'
-  /** The column that names the row: a row heading, and the title of the item on a phone. Default: the first. */
+  /** The column that names the row: a row heading, and on a phone the title of the item. Default: the first column. */
   primary?: boolean
-  /** Holds buttons or links: heading hidden, aligned to the end. */
+  /** The column contains buttons or links: its heading is hidden, and its content aligned to the end. */
   action?: boolean
 }
 
 export interface TableProps<Row> {
-  /** The name of the rows, for screen readers: "Deploys of Rooftop Relay". */
+  /** Name of the rows for screen readers: "Deploys of Rooftop Relay". */
   caption: string
   columns: Column<Row>[]
   rows: Row[]
-  /** Shown instead when there are no rows; an `EmptyState`. */
+  /** Shown when there are no rows; an `EmptyState`. */
   empty?: Content
 }
 
@@ -57,15 +57,15 @@ export function Table<Row>({ caption, columns, rows, empty }: TableProps<Row>): 
 }
 
 export interface PaginationProps {
-  /** Address of the next page, or nothing on the last. */
+  /** Address of the next page; absent on the last page. */
   next?: string | null | undefined
-  /** Address of the first page, when this is not it. */
+  /** Address of the first page; absent on the first page. */
   first?: string | null | undefined
-  /** The name of the list, for screen readers: "Deploys". */
+  /** Name of the list for screen readers: "Deploys". */
   label: string
 }
 
-/** The way through a list that is read by cursor: back to the start, on to the next. */
+/** The navigation of a list with cursors: back to the first page, and on to the next. */
 export const Pagination = ({ next, first, label }: PaginationProps): View | null =>
   next || first
     ? html`<nav class="pagination" aria-label=${`Pages of ${label}`}>
@@ -82,7 +82,7 @@ export interface AvatarProps {
 
 const hues = 6
 
-/** A person: their picture, or their initials on a colour that stays theirs. Decoration: the name must stand beside it. */
+/** A person's picture, or their initials on a constant colour. It is decorative, so the name must be next to it. */
 export function Avatar({ name, imageUrl, size = 'm' }: AvatarProps): View {
   if (imageUrl)
     return html`<img class=${classes('avatar', size)} src=${imageUrl} alt="" loading="lazy" decoding="async" />`
@@ -93,7 +93,7 @@ export function Avatar({ name, imageUrl, size = 'm' }: AvatarProps): View {
   return html`<span class=${classes('avatar', size, `hue-${hue}`)} aria-hidden="true">${initials.toUpperCase()}</span>`
 }
 
-/** Several people, overlapping, at most five and how many more; names them for screen readers. */
+/** At most five overlapping avatars and the number of further people. It names them for screen readers. */
 export const AvatarGroup = ({ people }: { people: { name: string; imageUrl?: string | null }[] }): View => html`
   <span class="faces" role="img" aria-label=${people.map((person) => person.name).join(', ')}>
     ${people.slice(0, 5).map((person) => html`<${Avatar} ...${person} size="s" />`)}
@@ -106,7 +106,10 @@ export interface CoverProps {
   coverUrl?: string | null | undefined
 }
 
-/** A game's cover, 4:3: its own picture, or one drawn from its title. Decoration: the title must stand beside it. */
+/**
+ * A game's cover in 4:3: its own image, or one generated from its title. It is decorative, so the title must be next to
+ * it.
+ */
 export const Cover = ({ id, title, coverUrl }: CoverProps): View =>
   coverUrl
     ? html`<span class="cover"><img src=${coverUrl} alt="" loading="lazy" decoding="async" /></span>`
@@ -117,11 +120,11 @@ export interface GameCardProps {
   href: string
   /** A line under the title: "physics · 1–4 players". */
   meta?: Content
-  /** How many play it right now; nothing is shown for none. */
+  /** Number of current players; zero shows nothing. */
   playing?: number
 }
 
-/** A game in the catalog: one link, cover first. */
+/** A game in the catalog as one link, with the cover first. */
 export const GameCard = ({ game, href, meta, playing }: GameCardProps): View => html`
   <a class="game" href=${href}>
     <${Cover} ...${game} />
@@ -131,26 +134,29 @@ export const GameCard = ({ game, href, meta, playing }: GameCardProps): View => 
   </a>`
 
 export interface PlayFrameProps {
-  /** Address at the game's own origin; the route's policy must allow to frame it (`extendPolicy`). */
+  /** Address at the game's own origin. The policy of the route must allow framing it (`extendPolicy`). */
   src: string
   /** The game's title. */
   title: string
-  /** The game asks for SharedArrayBuffer; its play page is served isolated too. */
+  /** Whether the game uses SharedArrayBuffer; its play page is then cross-origin isolated too. */
   isolated?: boolean
   /**
    * Signs the viewer in inside the frame: `ticket` is the path that issues a ticket, which the page's script posts into
-   * the frame, and `plain` is the frame's address when scripts are off.
+   * the frame, and `plain` is the address of the frame without scripts.
    */
   signIn?: { ticket: string; plain: string } | undefined
 }
 
 const granted = 'autoplay; fullscreen; gamepad; clipboard-write; screen-wake-lock; xr-spatial-tracking'
 
-/** A game, running, in a frame that fills the page; for a page rendered `wide`. What follows goes into `PlayFrameDetails`. */
+/**
+ * A running game in a frame that fills the page, for a page rendered `wide`. Content below it goes into
+ * `PlayFrameDetails`.
+ */
 export function PlayFrame({ src, title, isolated, signIn }: PlayFrameProps): View {
   const allow = isolated ? `${granted}; cross-origin-isolated` : granted
   const waiting = html`<p class="play-wait" role="status" hidden data-waiting>Starting <bdi>${title}</bdi>…</p>`
-  // The names tell the game's frame what to expect of this page (clients/browser/frame/play-page.ts).
+  // The name of the frame tells the game which messages this page sends (clients/browser/frame/play-page.ts).
   if (!signIn) {
     return html`<div class="play">${waiting}<iframe src=${src} name="service-visitor" title=${title} allow=${allow}></iframe></div>`
   }
@@ -165,15 +171,15 @@ export const PlayFrameDetails = ({ children }: { children?: Content }): View =>
   html`<div class="under-play">${children}</div>`
 
 export interface HeroProps {
-  /** The `<h1>`; may hold line breaks. */
+  /** The `<h1>`, which may contain line breaks. */
   title: Content
   lede: Content
   actions?: Content
-  /** A game to show beside it: large cover, who is in it now. */
+  /** A game to show next to the title, with a large cover and its current players. */
   feature?: GameCardProps & { people?: { name: string; imageUrl?: string | null }[] }
 }
 
-/** The opening of a start page: what this is, what to do, and a game that is being played. */
+/** The head of a start page: a title, a description, actions, and a featured game. */
 export const Hero = ({ title, lede, actions, feature }: HeroProps): View => html`
   <section class=${classes('hero', feature && 'featured')}>
     <div><h1>${title}</h1><p class="lede">${lede}</p><div class="row">${actions}</div></div>

@@ -3,24 +3,27 @@ import { Icon } from './icons.ts'
 import { Notice } from './messages.ts'
 
 export interface ButtonProps {
-  /** `act` is the one filled button of a view; `plain` the rest; `danger` destroys something; `quiet` is text only. */
+  /**
+   * `act` is the only filled button of a view; `plain` is for others; `danger` destroys something; `quiet` is text
+   * only.
+   */
   kind?: 'act' | 'plain' | 'danger' | 'quiet'
-  /** With it the button is a link; without it a `<button>`. */
+  /** Makes the button a link instead of a `<button>`. */
   href?: string | undefined
-  /** Of a `<button>`; default `submit`. */
+  /** Type of a `<button>`; default `submit`. */
   type?: 'submit' | 'button'
   name?: string | undefined
   value?: string | undefined
   disabled?: boolean | undefined
   small?: boolean
-  /** Name for screen readers, where the visible text is not enough ("Revoke" → "Revoke token laptop"). */
+  /** Name for screen readers, where the visible text is insufficient ("Revoke" → "Revoke token laptop"). */
   label?: string | undefined
-  /** `id` of the form that it submits, when it stands outside of it. */
+  /** `id` of the form to submit, for a button outside of it. */
   form?: string | undefined
   children?: Content
 }
 
-/** A link or button in the shape of a button. One `act` a view. */
+/** A link or button with the style of a button. A view has only one `act`. */
 export function Button(props: ButtonProps): View {
   const { kind = 'plain', href, type = 'submit', small, label, children, ...rest } = props
   const name = classes('button', kind !== 'plain' && kind, small && 'small')
@@ -31,29 +34,32 @@ export function Button(props: ButtonProps): View {
 
 export interface FormProps {
   action: string
-  /** Default `post`. A POST needs no token: the kernel refuses one that does not come from our own origin. */
+  /** Default `post`. A POST needs no CSRF token, because the kernel refuses cross-origin requests. */
   method?: 'post' | 'get'
-  /** For file uploads: `multipart/form-data`. */
+  /** Enables file uploads with `multipart/form-data`. */
   multipart?: boolean
   id?: string | undefined
-  /** The problem of the whole form; problems of a field belong to the field. */
+  /** An error of the whole form; errors of a field belong to the field. */
   error?: Content
-  /** Text of the button. Without it the children bring their own. */
+  /** Text of the submit button. Without it the children contain the button. */
   submit?: string | undefined
-  /** Kind of that button; default `act`. */
+  /** Kind of the submit button; default `act`. */
   kind?: ButtonProps['kind']
-  /** Elements beside that button: a second button, a link. */
+  /** Elements next to the submit button: a second button, a link. */
   beside?: Content
-  /** All on one line, for a single field and its button. */
+  /** Puts everything on one line, for a single field and its button. */
   inline?: boolean
-  /** Its outcome is certain and can be undone: the name of the `OptimisticToggle` parts that show it when it is sent. */
+  /**
+   * Name of the `OptimisticToggle` parts that show the result as soon as the form is sent. Its result must be
+   * predictable and reversible.
+   */
   optimistic?: string | undefined
-  /** With `optimistic`: what is said then. */
+  /** The message to show then, with `optimistic`. */
   said?: string | undefined
   children?: Content
 }
 
-/** A form that works without a script: fields, then one line of buttons. */
+/** A form that works without scripts: fields, then one line of buttons. */
 export function Form(props: FormProps): View {
   const { action, method = 'post', multipart, id, error, submit, kind = 'act', beside, inline, children } = props
   const { optimistic, said } = props
@@ -66,21 +72,21 @@ export function Form(props: FormProps): View {
     </form>`
 }
 
-/** The properties of every kind of field. */
+/** The common properties of fields. */
 export interface FieldProps {
   label: string
   name: string
   /** Default `text`. `textarea` takes `rows`, `select` takes `options`. */
   type?: 'text' | 'email' | 'password' | 'url' | 'search' | 'number' | 'date' | 'file' | 'textarea' | 'select'
   value?: string | number | null | undefined
-  /** The expected input, in a few words, below the label. */
+  /** The expected input in a few words, shown below the label. */
   hint?: Content
-  /** The problem of the input and how to correct it. Marks the field invalid. */
+  /** The error of the input and how to correct it. Marks the field as invalid. */
   error?: Content
   required?: boolean
   disabled?: boolean
   readonly?: boolean
-  /** The token of the HTML standard: `email`, `current-password`, `new-password`, `one-time-code`, `off` … */
+  /** A token of the HTML standard: `email`, `current-password`, `new-password`, `one-time-code`, `off` … */
   autocomplete?: string | undefined
   autofocus?: boolean
   placeholder?: string | undefined
@@ -92,15 +98,15 @@ export interface FieldProps {
   inputmode?: string | undefined
   accept?: string | undefined
   multiple?: boolean
-  /** The input is code, an address or a key: monospace, no spelling check. */
+  /** Whether the input is code, an address or a key: monospace, without a spelling check. */
   mono?: boolean
   rows?: number
   options?: { value: string; label: string }[]
-  /** Needed only when two forms of a page use one field name. */
+  /** Required only when two forms of a page use the same field name. */
   id?: string | undefined
 }
 
-/** A labelled control with its hint and its error, tied together for screen readers. */
+/** A labelled control with its hint and its error, associated for screen readers. */
 export function Field(props: FieldProps): View {
   const { label, hint, error, type = 'text', value, options, mono, id = `field-${props.name}`, ...rest } = props
   const hintId = hint ? `${id}-hint` : undefined
@@ -139,12 +145,12 @@ export interface CheckboxProps {
   hint?: Content
   required?: boolean
   disabled?: boolean
-  /** `radio` where just one of several may be chosen. */
+  /** Use `radio` for a choice of exactly one. */
   type?: 'checkbox' | 'radio'
   id?: string | undefined
 }
 
-/** A box to tick, with a line of explanation. */
+/** A checkbox with an explanation. */
 export function Checkbox(props: CheckboxProps): View {
   const { label, hint, type = 'checkbox', value = 'on', ...rest } = props
   const id = props.id ?? `field-${props.name}-${value}`
@@ -160,15 +166,15 @@ export interface ChoicesProps {
   legend: string
   name: string
   options: { value: string; label: Content; hint?: Content; disabled?: boolean }[]
-  /** The chosen value, or values when `multiple`. */
+  /** The selected value, or the selected values with `multiple`. */
   value?: string | string[] | undefined
-  /** Boxes to tick instead of one to choose. */
+  /** Uses checkboxes instead of radio buttons. */
   multiple?: boolean
   hint?: Content
   error?: Content
 }
 
-/** One of several, or several of many, each with a line of explanation: scopes, visibility, expiry. */
+/** A choice of one or several options, each with an explanation: scopes, visibility, expiry. */
 export function Choices({ legend, name, options, value = [], multiple, hint, error }: ChoicesProps): View {
   const chosen = [value].flat()
   return html`
@@ -186,9 +192,9 @@ export function Choices({ legend, name, options, value = [], multiple, hint, err
 }
 
 export interface SearchProps {
-  /** Where it leads, as a GET. */
+  /** The address of the GET request. */
   action: string
-  /** For screen readers and as placeholder: "Search 48 games". */
+  /** Label for screen readers and placeholder: "Search 48 games". */
   label: string
   /** Default `q`. */
   name?: string
@@ -203,23 +209,23 @@ export const Search = ({ action, label, name = 'q', value }: SearchProps): View 
   </form>`
 
 export interface ConfirmProps {
-  /** Text of the button that opens it: "Delete game". */
+  /** Text of the button that opens the confirmation: "Delete game". */
   label: string
-  /** Where the confirming POST goes. */
+  /** Address of the confirming POST. */
   action: string
   /** Text of the confirming button; default the label. */
   submit?: string
-  /** `danger`, the default, where something is destroyed; `plain` for what is only seldom needed. */
+  /** `danger`, the default, for a destructive action; `plain` for one that is only seldom needed. */
   kind?: 'danger' | 'plain'
-  /** Open from the start: its form was refused. */
+  /** Opens it initially, because its form was refused. */
   open?: boolean
-  /** The problem of the whole form. */
+  /** An error of the whole form. */
   error?: Content
   /** The consequences, and whether they can be undone; may contain fields. */
   children?: Content
 }
 
-/** A step behind a second, deliberate one; opens in place, without a script. */
+/** An action that needs a second, deliberate step. It opens in place, without a script. */
 export const Confirm = ({ label, action, submit = label, kind = 'danger', ...rest }: ConfirmProps): View => html`
   <details class="confirm" open=${rest.open}>
     <summary class=${classes('button', kind === 'danger' && kind)}>${label}</summary>

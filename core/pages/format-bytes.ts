@@ -2,7 +2,7 @@ const UNITS = ['kilobyte', 'megabyte', 'gigabyte', 'terabyte'].map(
   (unit) => new Intl.NumberFormat('en', { style: 'unit', unit, maximumSignificantDigits: 3 }),
 )
 
-/** A size for people, in decimal units: `1.2 MB`. */
+/** Formats a size in decimal units: `1.2 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return bytes === 1 ? '1 byte' : `${bytes} bytes`
   const power = Math.min(UNITS.length, Math.floor(Math.log10(bytes) / 3))

@@ -18,10 +18,10 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** A line icon of the text's size and colour; decoration only, so the text beside it must say what it means. */
+/** A line icon with the size and colour of the text. It is decorative, so the text next to it must have the meaning. */
 export const Icon = ({ name }: { name: IconName }): View =>
   html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d=${paths[name]} /></svg>`
 
-/** The mark: a yard's roof with the ball in it. */
+/** The logo: the roof of a yard with a ball in it. */
 export const Mark = (): View =>
   html`<svg class="mark-sign" viewBox="0 0 32 32" aria-hidden="true" focusable="false"><path d="M3.5 28.5V14.8L16 4l12.5 10.8v13.7" /><circle cx="16" cy="21" r="5.4" /></svg>`

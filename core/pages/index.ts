@@ -20,7 +20,7 @@ export type { NavigationEntry } from './navigation.ts'
 export { OptimisticToggle } from './optimistic.ts'
 export type { HeadLink, PageOptions, Share, Site, Viewer } from './shell.ts'
 
-/** What `renderPage` needs of Fastify's reply; every reply has it, whatever its type provider. */
+/** The part of Fastify's reply that `renderPage` needs, for any type provider. */
 export interface PageReply {
   readonly server: { readonly site: Site; readonly browserFiles: BrowserFiles }
   readonly request: { readonly headers: IncomingHttpHeaders; readonly url: string }
@@ -43,7 +43,7 @@ export function renderPage(reply: PageReply, options: PageOptions): string {
   return page.start + render(options.head) + page.middle + render(page.body) + page.end
 }
 
-/** A piece of a page alone, for what keeps it fresh. */
+/** Renders a piece of a page alone, for live updates. */
 export const renderPart = (content: Content): string => render(content)
 
 const render = (content: Content): string => (content ? renderToString(html`${content}` as VNode) : '')
@@ -80,16 +80,16 @@ const errorTexts: Record<number, { title: string; message: string }> = {
 
 export interface ErrorPageOptions {
   status: number
-  /** Default: a heading made for the status. */
+  /** Default: a heading for the status. */
   title?: string | undefined
-  /** Safe to show as it is; default: a sentence made for the status. */
+  /** Must be safe to show. Default: a sentence for the status. */
   message?: string | undefined
-  /** From `x-request-id`: what to quote to whoever runs the server. */
+  /** The `x-request-id`, which visitors quote to the operator. */
   requestId?: string | undefined
   user?: Viewer | null | undefined
 }
 
-/** Renders an error as a page: what happened, what to do now, and the id under which the log has it. Never a stack. */
+/** Renders an error page: what happened, what to do now, and the request id for the log. Never shows a stack. */
 export function renderErrorPage(reply: PageReply, options: ErrorPageOptions): string {
   const { status, requestId, user } = options
   const words = errorTexts[status] ?? (status < 500 ? errorTexts[400] : errorTexts[500])
@@ -105,7 +105,7 @@ export function renderErrorPage(reply: PageReply, options: ErrorPageOptions): st
       ${requestId && html`<p class="error-id">Request <code>${requestId}</code></p>`}
     </div><${FenceArt} /></div>`
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-  // It is no page of any part of the site: what an address begins with says nothing of what is not there.
+  // An error page belongs to no part of the site, so no navigation entry is current.
   const current = ''
   return renderPage(reply, { title, body, status, user, current, head: html`<meta name="robots" content="noindex" />` })
 }

@@ -5,13 +5,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { BrowserFile } from './browser-files.ts'
 import type { PageReply } from './index.ts'
 
-/** An answer that is the same for everybody, in memory with its compressed forms. */
+/** A response that is the same for everyone, in memory with its compressed forms. */
 export type KeptDocument = Pick<BrowserFile, 'contentType' | 'body' | 'encodings' | 'etag'>
 
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
-/** Compresses as well as can be, on another thread: it is done once. */
+/** Compresses once with maximum quality, on another thread. */
 export async function keepDocument(contentType: string, text: string): Promise<KeptDocument> {
   const body = Buffer.from(text)
   const params = { [constants.BROTLI_PARAM_SIZE_HINT]: body.length }
@@ -28,7 +28,7 @@ export async function keepDocument(contentType: string, text: string): Promise<K
   }
 }
 
-/** More pages than a program has that are the same for everyone. */
+/** Maximum number of pages, more than a program has that are the same for everyone. */
 const MOST_PAGES = 200
 
 /**
@@ -45,9 +45,9 @@ export class KeptPages {
   }
 
   /**
-   * Answers with the page. **Return** its result.
+   * Sends the page. **Return** its result.
    *
-   * @param render makes the page and sets its headers: `renderPage`
+   * @param render renders the page and sets its headers: `renderPage`
    */
   async send(
     request: FastifyRequest,

@@ -2,19 +2,19 @@ import { type Content, classes, Heading, html, Subsection, type View } from './h
 
 export interface PageHeaderProps {
   title: string
-  /** The way back up: `[{ label: 'Games', href: '/games' }]`. */
+  /** The breadcrumbs: `[{ label: 'Games', href: '/games' }]`. */
   crumbs?: { label: string; href: string }[]
-  /** A chip or two beside the title. */
+  /** One or two chips next to the title. */
   chips?: Content
-  /** A line under the title that says what the page is for. */
+  /** A line below the title that explains the page. */
   lede?: Content
-  /** The public address of what the page is about; wraps on a phone. */
+  /** The public address of the page's subject; wraps on a phone. */
   address?: string | undefined
   /** Buttons, at most one of kind `act`. */
   actions?: Content
 }
 
-/** The top of a page: the only `<h1>`. */
+/** The head of a page with its only `<h1>`. */
 export const PageHeader = ({ title, crumbs, chips, lede, address, actions }: PageHeaderProps): View => html`
   <header class="page-header">
     ${
@@ -33,22 +33,22 @@ export const PageHeader = ({ title, crumbs, chips, lede, address, actions }: Pag
     </div>
   </header>`
 
-/** More than three lines of a narrow column. */
+/** Whether the text needs more than three lines of a narrow column. */
 const isLong = (lede: Content): boolean => typeof lede === 'string' && lede.length > 140
 
 export interface SectionProps {
   title: string
   id?: string | undefined
-  /** A sentence under the heading. */
+  /** A sentence below the heading. */
   description?: Content
   /** A link or button at the end of the heading's line. */
   action?: Content
-  /** `side`: heading and description at the left, the content beside it, as settings pages have it. */
+  /** `side` puts heading and description on the left and the content next to them, as on settings pages. */
   layout?: 'stack' | 'side'
   children?: Content
 }
 
-/** A part of a page under an `<h2>`. */
+/** A part of a page with an `<h2>`. */
 export const Section = ({ title, id, description, action, layout = 'stack', children }: SectionProps): View => html`
   <section class=${classes('section', layout)} id=${id}>
     <div class="section-head"><div><h2>${title}</h2>${description && html`<p>${description}</p>`}</div>${action}</div>
@@ -56,18 +56,18 @@ export const Section = ({ title, id, description, action, layout = 'stack', chil
   </section>`
 
 export interface CardProps {
-  /** A heading, at the level that fits where the card stands. */
+  /** A heading, whose level depends on the position of the card. */
   title?: string | undefined
-  /** A sentence under the title. */
+  /** A sentence below the title. */
   description?: Content
-  /** A line at the foot, apart from the rest. */
+  /** A separate line at the bottom. */
   footer?: Content
-  /** No padding of its own: for a table or picture that fills it. */
+  /** Removes the padding, for a table or image that fills the card. */
   flush?: boolean
   children?: Content
 }
 
-/** A sheet of paper on the page. */
+/** A bordered area of the page. */
 export const Card = ({ title, description, footer, flush, children }: CardProps): View => html`
   <div class=${classes('card', flush && 'flush')}>
     ${title && html`<div class="card-head"><${Heading}>${title}<//>${description && html`<p>${description}</p>`}</div>`}
@@ -75,32 +75,32 @@ export const Card = ({ title, description, footer, flush, children }: CardProps)
     ${footer && html`<div class="card-foot">${footer}</div>`}
   </div>`
 
-/** The content and, where there is room, a narrow column beside it; below it on a phone. */
+/** The content with a narrow column next to it, or below it on a phone. */
 export const Split = ({ aside, children }: { aside: Content; children?: Content }): View => html`
   <div class="split"><div class="stack">${children}</div><aside class="stack">${aside}</aside></div>`
 
-/** Things below one another with an even distance. */
+/** Arranges elements vertically with even spacing. */
 export const Stack = ({ children }: { children?: Content }): View => html`<div class="stack">${children}</div>`
 
-/** Small things beside one another that wrap where they must: buttons, chips. */
+/** Arranges small elements horizontally with wrapping: buttons, chips. */
 export const Row = ({ children }: { children?: Content }): View => html`<div class="row">${children}</div>`
 
-/** Cards in as many columns as fit. */
+/** Arranges cards in as many columns as fit. */
 export const Grid = ({ children }: { children?: Content }): View => html`<div class="grid">${children}</div>`
 
-/** A quiet line under a card: the other way, the small print. With `ends`, several ways spread over the line. */
+/** A muted line below a card: an alternative link, a footnote. With `ends`, spreads several links over the line. */
 export const Note = ({ ends, children }: { ends?: boolean; children?: Content }): View =>
   html`<p class=${classes('note', ends && 'ends')}>${children}</p>`
 
 export interface TabsProps {
-  /** The whole that the parts belong to, for screen readers: the game's title. */
+  /** Name of the common subject for screen readers: the game's title. */
   label: string
   tabs: { label: string; href: string }[]
-  /** `href` of the open one. */
+  /** `href` of the current page. */
   current: string
 }
 
-/** The pages of one thing, as links. */
+/** Links to the pages of one subject. */
 export const Tabs = ({ label, tabs, current }: TabsProps): View => html`
   <nav class="tabs" aria-label=${label}><ul>${tabs.map(
     (tab) =>
@@ -109,28 +109,28 @@ export const Tabs = ({ label, tabs, current }: TabsProps): View => html`
 
 export interface Stat {
   label: string
-  /** Numbers are grouped by thousands. */
+  /** Numbers are formatted with thousands separators. */
   value: number | string
-  /** Something is alive now: draws the dot. */
+  /** Whether the subject is active now, which draws the dot. */
   live?: boolean
-  /** Name of the part that it is, where a stream keeps it fresh (`data-events`). */
+  /** Name of the part, for live updates by a stream (`data-events`). */
   part?: string | undefined
 }
 
 const grouped = new Intl.NumberFormat('en')
 
-/** A few numbers that matter, side by side; two by two on a phone. */
+/** A few important numbers side by side; on a phone two in each row. */
 export const Stats = ({ items }: { items: Stat[] }): View => html`
   <dl class="stats">${items.map(
     ({ label, value, live, part }) =>
       html`<div><dt class=${live ? 'live' : undefined}>${label}</dt><dd data-part=${part}>${typeof value === 'number' ? grouped.format(value) : value}</dd></div>`,
   )}</dl>`
 
-/** Names and values of one thing: client id, redirect URI, created. */
+/** Names and values of one subject: client id, redirect URI, created. */
 export const DescriptionList = ({ items }: { items: { term: string; detail: Content }[] }): View => html`
   <dl class="facts">${items.map(({ term, detail }) => html`<div><dt>${term}</dt><dd>${detail}</dd></div>`)}</dl>`
 
-/** Steps, numbered. */
+/** Numbered steps. */
 export const Steps = ({ items }: { items: { title: string; body: Content; done?: boolean }[] }): View => html`
   <ol class="steps">${items.map(
     ({ title, body, done }) =>

@@ -8,7 +8,7 @@ export interface MediaItem {
   height: number
 }
 
-/** Pictures and videos of one thing, in the order given; each opens on its own. */
+/** Images and videos of one subject in the given order; each opens separately. */
 export const MediaGallery = ({ items, title }: { items: readonly MediaItem[]; title: string }): View => html`
   <ul class="gallery">${items.map((item, index) => {
     const name = `${item.kind === 'video' ? 'Video' : 'Picture'} ${index + 1} of ${title}`
@@ -19,7 +19,7 @@ export const MediaGallery = ({ items, title }: { items: readonly MediaItem[]; ti
     }</li>`
   })}</ul>`
 
-/** The same to look after: each with what can be done with it. */
+/** The editable list of the same media, with actions for each item. */
 export const MediaShelf = ({
   items,
   actions,
@@ -43,11 +43,11 @@ export interface StepIndicatorProps {
   /** The goal of the steps, for screen readers: "Publish a game". */
   label: string
   steps: readonly string[]
-  /** Index of the step that is being done. */
+  /** Index of the current step. */
   current: number
 }
 
-/** Where one is in something of a few pages. */
+/** Shows the current position in a process of a few pages. */
 export const StepIndicator = ({ label, steps, current }: StepIndicatorProps): View => html`
   <ol class="trail" aria-label=${label}>${steps.map(
     (step, index) =>

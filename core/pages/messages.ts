@@ -5,12 +5,12 @@ export interface NoticeProps {
   /** Default `info`. `error` and `warn` interrupt a screen reader (`role=alert`), the others wait (`role=status`). */
   tone?: Tone
   title?: string | undefined
-  /** Offers a button that takes it away (where scripts run). */
+  /** Adds a dismiss button, which needs scripts. */
   dismissible?: boolean
   children?: Content
 }
 
-/** A message about what happened or what to know, with a sign besides its colour. */
+/** A message with a symbol in addition to its colour. */
 export const Notice = ({ tone = 'info', title, dismissible, children }: NoticeProps): View => html`
   <div class=${classes('notice', tone)} role=${tone === 'error' || tone === 'warn' ? 'alert' : 'status'}>
     <${Icon} name=${tone} />
@@ -19,17 +19,17 @@ export const Notice = ({ tone = 'info', title, dismissible, children }: NoticePr
   </div>`
 
 export interface ChipProps {
-  /** Something is alive right now: playing, live, running. Draws the dot. */
+  /** Whether the subject is active now, such as playing, live or running, which draws the dot. */
   live?: boolean
   tone?: Tone
   children?: Content
 }
 
-/** A word of state. Only what is alive now carries the dot. */
+/** A state in one word. Only active states have the dot. */
 export const Chip = ({ live, tone = 'info', children }: ChipProps): View =>
   html`<span class=${classes('chip', live ? 'live' : tone)}>${children}</span>`
 
-/** A yard's fence and a ball that flew over it: there is nothing here, and no harm done. */
+/** A fence with a ball that flew over it, for empty states that are no errors. */
 export const FenceArt = (): View => html`
   <svg class="fence-art" viewBox="0 0 132 76" aria-hidden="true" focusable="false">
     <path d="M4 68h124M16 68V43l7-7 7 7v25M44 68V43l7-7 7 7v25M72 68V43l7-7 7 7v25M9 53h7M30 53h14M58 53h14M86 53h8" />
@@ -38,17 +38,17 @@ export const FenceArt = (): View => html`
   </svg>`
 
 export interface EmptyStateProps {
-  /** The missing content: "No tokens yet". */
+  /** Names the missing content: "No tokens yet". */
   title: string
-  /** Why one would want it, and the first step, in a sentence or two. */
+  /** The benefit and the first step, in a sentence or two. */
   children?: Content
-  /** A command that does the first step; shown to copy. */
+  /** A command for the first step, with a copy button. */
   command?: string
-  /** A button that does the first step. */
+  /** A button for the first step. */
   action?: { href: string; label: string }
 }
 
-/** A list that has nothing yet: says what will be here and teaches the first step. */
+/** Replaces an empty list: explains its future content and the first step. */
 export const EmptyState = ({ title, children, command, action }: EmptyStateProps): View => html`
   <div class="empty">
     <${FenceArt} />
@@ -60,13 +60,13 @@ export const EmptyState = ({ title, children, command, action }: EmptyStateProps
 
 export interface CodeBlockProps {
   code: string
-  /** The kind: a file name, a language, "Terminal". */
+  /** The kind of content: a file name, a language, "Terminal". */
   title?: string | undefined
-  /** Offers to copy it (where scripts run); default true. */
+  /** Adds a copy button, which needs scripts; default true. */
   copy?: boolean
 }
 
-/** Something to type or paste, with a button that copies it. */
+/** Text to type or paste, with a copy button. */
 export const CodeBlock = ({ code, title, copy = true }: CodeBlockProps): View => html`
   <figure class=${classes('code', title && 'titled')}>
     ${title && html`<figcaption>${title}</figcaption>`}
@@ -74,7 +74,7 @@ export const CodeBlock = ({ code, title, copy = true }: CodeBlockProps): View =>
     ${copy && html`<button class="copy" type="button" hidden data-copy aria-label=${title ? `Copy ${title}` : 'Copy'}><${Icon} name="copy" /><span>Copy</span></button>`}
   </figure>`
 
-/** One value to take along (a key, an address), in monospace, wrapping where it must, with a copy button. */
+/** A value to copy (a key, an address), in wrapping monospace, with a copy button. */
 export const CopyValue = ({ value, label }: { value: string; label: string }): View => html`
   <span class="copy-value"><code aria-label=${label}>${value}</code><button class="copy" type="button" hidden data-copy aria-label=${`Copy ${label}`}><${Icon} name="copy" /><span>Copy</span></button></span>`
 
@@ -92,13 +92,13 @@ const shownDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'shor
 export interface TimestampProps {
   /** The instant; null or undefined shows `never`. */
   at: Date | string | number | null | undefined
-  /** The day alone, for narrow columns; the whole instant is in its title. */
+  /** Shows only the day, for narrow columns; the `title` has the exact time. */
   day?: boolean
-  /** Shown for no instant; default "never". */
+  /** Text for a missing time; default "never". */
   never?: string
 }
 
-/** An instant: written in UTC by the server, turned into the reader's own time zone by a script where there is one. */
+/** A time, which the server writes in UTC and a script converts to the reader's time zone. */
 export function Timestamp({ at, day, never = 'never' }: TimestampProps): View {
   if (at === null || at === undefined) return html`<span class="soft">${never}</span>`
   const instant = new Date(at)

@@ -3,34 +3,34 @@ import { Avatar } from './collections.ts'
 import { type Content, html, type View } from './html.ts'
 import { Icon, Mark } from './icons.ts'
 
-/** A way to a plugin's page, contributed by the plugin. */
+/** A link to a plugin's page, contributed by the plugin. */
 export interface NavigationEntry {
   label: string
-  /** Path on the portal, or a whole address. */
+  /** Path on the portal, or an absolute URL. */
   href: string
   /**
-   * `main`: the top bar, for everyone. `make` and `host`: an area for game makers and one for administrators; the bar
-   * links to its first entry, and a second line shows all entries on the area's pages. `account`: the signed-in
-   * viewer's menu. `guest`: at the end of the bar while nobody is signed in.
+   * `main` is the top bar for everyone. `make` and `host` are areas for game makers and for administrators; the bar
+   * links to the first entry of an area, and a second line shows all entries on the area's pages. `account` is the
+   * signed-in viewer's menu. `guest` is at the end of the bar while nobody is signed in.
    */
   place: 'main' | 'make' | 'host' | 'account' | 'guest'
-  /** Smaller comes first. */
+  /** Entries with a smaller value come first. */
   order: number
-  /** The step changes something (sign out): a form with one button instead of a link. */
+  /** The entry changes something (sign out), so it is a form with one button instead of a link. */
   method?: 'post'
-  /** Of the place `host`: the least role that the page takes; default `admin`. */
+  /** The minimum role of the page, for the place `host`; default `admin`. */
   role?: StaffRole
-  /** A key that leads there after `g`, for those who use the keyboard; one of a kind. */
+  /** The key that opens the page after `g`; must be unique. */
   key?: string
 }
 
-/** Parts of the site with a second line of navigation: what the bar calls them, and where they stand in it. */
+/** Parts of the site with a second line of navigation: their label and position in the bar. */
 const AREAS = [
   { place: 'make', label: 'Make', order: 20 },
   { place: 'host', label: 'Server', order: 90 },
 ] as const
 
-/** `href` of the entry that a page belongs to: the longest that its path begins with, segment by segment. */
+/** Returns the `href` of a page's entry: the longest one that is a prefix of its path, by segments. */
 export function entryFor(entries: readonly NavigationEntry[], url: string): string | undefined {
   const path = `${url.split('?', 1)[0]}/`
   return entries
@@ -42,14 +42,14 @@ export function entryFor(entries: readonly NavigationEntry[], url: string): stri
 interface NavigationProps {
   siteName: string
   entries: readonly NavigationEntry[]
-  /** `href` of the entry that the page belongs to. */
+  /** `href` of the page's entry. */
   current: string | undefined
   user: { name: string; imageUrl: string | null; role: Role } | null | undefined
-  /** Makes a path an address that also works from another origin. */
+  /** Converts a path to an address that also works from another origin. */
   address: (href: string) => string
 }
 
-/** The top of every page: the bar, and on the pages of an area the ways within it. The same on desktop and phone. */
+/** The header of every page: the bar, and on the pages of an area its entries. It is the same on desktop and phone. */
 export function Navigation({ siteName, entries, current, user, address }: NavigationProps): View {
   const at = (place: NavigationEntry['place']) =>
     entries.filter((entry) => entry.place === place).sort((a, b) => a.order - b.order)

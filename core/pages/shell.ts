@@ -16,17 +16,17 @@ export interface Viewer {
   role: Role
 }
 
-/** The data of the site that every page shows. The kernel decorates the app with it, as `app.site`. */
+/** The common data of all pages of the site. The kernel decorates the app with it, as `app.site`. */
 export interface Site {
-  /** From the configuration, `portal.name`. */
+  /** The configured `portal.name`. */
   name: string
-  /** Origin of the portal, without a slash at the end. */
+  /** Origin of the portal, without a trailing slash. */
   portalUrl: string
-  /** Contributed by plugins; shown in their `order`. */
+  /** Plugins contribute entries; shown in their `order`. */
   navigation: NavigationEntry[]
-  /** Contributed by plugins, for the head of every page: a feed, a search description. */
+  /** Links in the head of every page, contributed by plugins: a feed, a search description. */
   links: HeadLink[]
-  /** Address of the picture that stands beside a shared link where the page has none of its own. */
+  /** Address of the default preview image of shared links. */
   card: string | null
 }
 
@@ -39,40 +39,40 @@ export interface HeadLink {
   title?: string
 }
 
-/** The preview of a page in shared links. */
+/** The preview of a page where its link is shared. */
 export interface Share {
-  /** The one path of the page, without what is only for this visit. */
+  /** The canonical path of the page, without parameters of this visit. */
   path: string
-  /** Address of a picture of 1200 by 630; by default the site's own. */
+  /** Address of an image of 1200 by 630 pixels; default the site's own. */
   image?: string | undefined
-  /** The description of that picture. */
+  /** The description of that image. */
   imageAlt?: string | undefined
 }
 
 export interface PageOptions {
-  /** Of the document, without the site's name. */
+  /** Title of the document, without the site's name. */
   title: string
-  /** For search engines and link previews; a sentence. */
+  /** A sentence for search engines and link previews. */
   description?: string | undefined
-  /** `href` of the navigation entry that the page belongs to; by default the one that its path begins with. */
+  /** `href` of the page's navigation entry; default the one that is a prefix of its path. */
   current?: string | undefined
   /** The viewer; null or absent when nobody is signed in. */
   user?: Viewer | null | undefined
-  /** Everything between header and footer; begins with a `PageHeader`, or has an `<h1>` of its own. */
+  /** Everything between header and footer. It begins with a `PageHeader`, or contains its own `<h1>`. */
   body: View | View[]
-  /** For public pages: how they look where they are shared. */
+  /** The preview of a public page where its link is shared. */
   share?: Share | undefined
-  /** More elements for the `<head>`. */
+  /** Additional elements for the `<head>`. */
   head?: Content
-  /** Names of built scripts that the page needs beside the shell's own: `['play.js']`. */
+  /** Names of built scripts in addition to the shell's own: `['play.js']`. */
   scripts?: string[]
   /** Default 200. */
   status?: number
-  /** No measure at all: a game that fills the page. */
+  /** Removes the width limit, for a game that fills the page. */
   wide?: boolean
-  /** One column in the middle: sign-in, consent, a single question. */
+  /** Uses one centred column: sign-in, consent, a single question. */
   narrow?: boolean
-  /** The result of the last step, shown once on top; default tone `success`. */
+  /** The result of the last action, shown once at the top; default tone `success`. */
   flash?: { tone?: Tone; message: Content } | null | undefined
 }
 
@@ -111,7 +111,7 @@ export function shell(
   }
 }
 
-/** What is the same on every page of a site, and the headers and footers of those who looked lately. */
+/** The common parts of the pages of a site, with the headers and footers of recent viewers. */
 interface Prepared {
   browserFiles: BrowserFiles
   name: string
@@ -125,7 +125,7 @@ interface Around {
 }
 
 const kept = new WeakMap<Site, Prepared>()
-/** A header for each person and part of the site, some kilobytes each. */
+/** Maximum number of cached headers: one for each viewer and area, a few kilobytes each. */
 const MOST_AROUND = 500
 
 function aroundFor(
@@ -160,8 +160,8 @@ function preparedFor(site: Site, browserFiles: BrowserFiles): Prepared {
       (font) => `<link rel="preload" href="${browserFiles.url(font)}" as="font" type="font/woff2" crossorigin>`,
     ),
     `<link rel="stylesheet" href="${browserFiles.url('styles.css')}">`,
-    // The page is rendered when it is complete: half a table would move when its widest row arrives. The expected
-    // element comes after everything else, since browsers wait for its beginning, not for its end.
+    // The page is rendered only when it is complete, since half a table would move when its widest row arrives. The
+    // expected element comes last, because browsers wait for its beginning, not for its end.
     '<link rel="expect" href="#page-end" blocking="render">',
     `<script type="module" src="${browserFiles.url('page.js')}"></script>`,
     '<meta name="color-scheme" content="light dark">',
@@ -210,7 +210,7 @@ const linkTag =
       .map(([name, value]) => ` ${name}="${escapeHtml(value)}"`)
       .join('')}>`
 
-/** The Open Graph protocol, which every program that shows links reads, and the one address of the page. */
+/** Renders the Open Graph tags, which programs use to show links, and the canonical address of the page. */
 function shareTags(site: Site, { path, image = site.card ?? undefined, imageAlt = site.name }: Share): string {
   const address = escapeHtml(site.portalUrl + path)
   const picture = image

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify'
 
 const open = { config: { auth: 'none' }, constraints: { origin: 'portal' }, schema: { hide: true } } as const
 
-/** Files that browsers and crawlers look for by name. */
+/** Registers the files that browsers and crawlers request by well-known names. */
 export function registerSiteFiles(app: FastifyInstance): void {
   const { browserFiles, site } = app
 
-  // Asked for by what never reads the page: feed readers, bookmarks, chat programs.
+  // Clients that do not read the page request these: feed readers, bookmarks, chat programs.
   for (const [path, file] of [
     ['/favicon.ico', 'favicon.ico'],
     ['/apple-touch-icon.png', 'icon-180.png'],

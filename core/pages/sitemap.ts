@@ -6,18 +6,18 @@ import { cacheControl, matchesEtag } from '../http/headers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The pages for search engines; plugins add their public ones. */
+    /** The pages for search engines. Plugins add their public ones. */
     sitemaps: SitemapSource[]
   }
 }
 
-/** A kind of public page, in parts of at most 50,000 (sitemaps.org), each of which is one answer. */
+/** A kind of public page, in parts of at most 50,000 (sitemaps.org), each of which is one response. */
 export interface SitemapSource {
-  /** Lower-case letters; part of the address. */
+  /** Lower-case letters, which become part of the address. */
   name: string
-  /** The prefix of each part: `[A-Za-z0-9_-]+`. */
+  /** Returns the prefix of each part: `[A-Za-z0-9_-]+`. */
   starts(): Promise<string[]>
-  /** The pages of a part; none for one that is not there. */
+  /** Returns the pages of a part; empty for an unknown part. */
   pages(start: string): Promise<{ path: string; changedAt?: string }[]>
 }
 
@@ -29,7 +29,7 @@ const Part = Type.Object({
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
-/** `/sitemap.xml`, which lists the parts, and the parts themselves. */
+/** Serves `/sitemap.xml`, which lists the parts, and the parts themselves. */
 export function registerSitemap(app: FastifyInstance): void {
   const { portal } = app.origins
   app.decorate('sitemaps', [])
@@ -65,7 +65,7 @@ interface XmlReply {
   header(name: string, value: string): unknown
 }
 
-/** Answers with XML that is asked about each time and seldom sent. **Return** what it gives. */
+/** Sends XML that caches revalidate on every use. **Return** its result. */
 export function sendXml(
   request: { headers: Record<string, string | string[] | undefined> },
   reply: XmlReply,
@@ -83,7 +83,7 @@ export function sendXml(
   return body
 }
 
-/** Text for XML: escaped, and without the control characters that XML can't hold at all. */
+/** Escapes text for XML, and removes the control characters that XML does not allow. */
 export const escapeXml = (text: string): string =>
   text
     .replace(/(?![\t\n\r])[\p{Cc}\ufffe\uffff]|\p{Cs}/gu, '')

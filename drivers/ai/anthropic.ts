@@ -1,6 +1,9 @@
 import { defineHostedProvider } from './hosted.ts'
 
-/** Anthropic's Messages API: texts and objects; images are for another provider (`aiImage`). */
+/**
+ * Anthropic's Messages API. It generates text and objects, not images; configure another provider for those
+ * (`aiImage`).
+ */
 export default defineHostedProvider({
   name: 'anthropic',
   baseUrl: 'https://api.anthropic.com/v1',

@@ -8,16 +8,19 @@ import { type AiProvider, ProviderError, type ProviderFault } from './interface.
 export interface AiSubject {
   /** The driver's name, shown in the results. */
   name: string
-  /** A driver that asks the provider at `url`, with `SECRET` as its credential and one model of each type it can. */
+  /**
+   * Creates a driver that calls the provider at `url`, with `SECRET` as its credential and one model of each supported
+   * type.
+   */
   create(url: string): Promise<AiProvider>
-  /** How that provider speaks. */
+  /** The protocol of the provider. */
   protocol: Protocol
 }
 
-/** The credential that must not be seen anywhere but at the provider. */
+/** The credential, which only the provider may see. */
 export const SECRET = 'sk-conformance-0123456789abcdef'
 
-/** Written into every refusal: a driver that passes on what a provider says is found out. */
+/** Part of every refusal. The tests detect a driver that passes on the provider's text. */
 const WORDS = `The key ${SECRET} of org-1234 is over its quota.`
 
 /**
@@ -199,7 +202,7 @@ async function fails(t: Tap, call: Promise<unknown>, reason: ProviderFault, titl
 
 type Tap = Pick<typeof t, 'match' | 'ok'>
 
-/** All that a log or an answer could show of an error. */
+/** Everything that a log or a response could show of an error. */
 const revealed = (error: unknown): string => {
   const { message, stack, cause } = error as Error
   return [message, stack, JSON.stringify(error), cause === undefined ? '' : revealed(cause)].join('\n')

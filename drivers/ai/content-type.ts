@@ -6,7 +6,7 @@ const SIGNATURES: [contentType: string, offset: number, bytes: string][] = [
   ['image/avif', 4, 'ftypavif'],
 ]
 
-/** The type of an image by its first bytes; null when it is none that a browser shows. */
+/** Detects the media type of an image by its first bytes; null unless browsers can display it. */
 export function contentTypeOf(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 16)).toString('latin1')
   return SIGNATURES.find(([, offset, signature]) => head.startsWith(signature, offset))?.[0] ?? null

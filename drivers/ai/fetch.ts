@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { Readable } from 'node:stream'
 
-/** Answers that have no body, which a `Response` insists on. */
+/** Statuses without a body; the `Response` constructor rejects a body for them. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205])
 
 /**
@@ -26,7 +26,7 @@ export function fetchFrom(baseUrl: string): typeof fetch {
         url,
         {
           method,
-          // Without the header any coding would be acceptable, and none is undone here.
+          // Without the header the server could choose any content coding, and this client decodes none.
           headers: { 'accept-encoding': 'identity', ...fieldsOf(headers) },
           ...(signal ? { signal } : {}),
         },
@@ -54,6 +54,6 @@ function responseOf(answer: IncomingMessage): Response {
   return new Response(null, { status, headers: named })
 }
 
-/** The SDKs give them as they are wanted here. */
+/** Converts headers of the forms that the SDKs use. */
 const fieldsOf = (headers: HeadersInit = {}): Record<string, string> =>
   headers instanceof Headers || Array.isArray(headers) ? Object.fromEntries(new Headers(headers)) : headers

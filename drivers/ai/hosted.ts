@@ -5,27 +5,27 @@ import { fetchFrom } from './fetch.ts'
 import { type AiProvider, type GenerationType, modelsOf, providerConfig } from './interface.ts'
 import { createProvider, type Vendor } from './provider.ts'
 
-/** The options for a company's own library. */
+/** The options for a vendor's SDK. */
 export interface VendorOptions {
   apiKey: string
   baseURL: string
   fetch: typeof fetch
 }
 
-/** A company's API: what sets it apart from the others. */
+/** The differences between the APIs of vendors. */
 export interface HostedApi {
   name: string
-  /** Where the API is, unless the configuration says otherwise. */
+  /** The default address of the API. */
   baseUrl: string
-  /** Where one gets an API key, in words. */
+  /** Tells the operator where to get an API key. */
   keySource: string
-  /** The types that it can generate. */
+  /** The types that the API can generate. */
   types: readonly GenerationType[]
-  /** Loads the company's library, once, when something is first generated. */
+  /** Loads the vendor's SDK, once, at the first generation. */
   load(options: VendorOptions): Promise<Vendor>
 }
 
-/** Declares the driver of a company's API: an address, an API key, and a library of the Vercel AI SDK. */
+/** Declares the driver of a vendor's API: an address, an API key, and a provider of the Vercel AI SDK. */
 export function defineHostedProvider({ name, baseUrl: defaultUrl, keySource, types, load }: HostedApi) {
   return defineDriver({
     family: 'ai',

@@ -13,7 +13,7 @@ const builtins: Record<string, Loader> = {
 /** The AI providers: `ai: { driver: openai-compatible, baseUrl, models: { text, object, image } }`. */
 export const ai: DriverFamily = { name: 'ai', default: 'none', builtins }
 
-/** The same drivers under another word of the configuration; with `none` there, the driver of `ai` does it. */
+/** Declares a family with the same drivers under another key. When its driver is `none`, the driver of `ai` applies. */
 function familyFor(name: string): DriverFamily {
   const renamed =
     (load: Loader): Loader =>
@@ -22,8 +22,8 @@ function familyFor(name: string): DriverFamily {
   return { name, default: 'none', builtins: Object.fromEntries(loaders) }
 }
 
-/** Objects from another provider than text: `aiObject: { driver: anthropic, apiKey, models: { object } }`. */
+/** A separate provider for objects: `aiObject: { driver: anthropic, apiKey, models: { object } }`. */
 export const aiObject = familyFor('aiObject')
 
-/** Images from another provider than text: `aiImage: { driver: google, apiKey, models: { image } }`. */
+/** A separate provider for images: `aiImage: { driver: google, apiKey, models: { image } }`. */
 export const aiImage = familyFor('aiImage')

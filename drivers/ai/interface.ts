@@ -3,7 +3,7 @@ import { defineError } from '../../core/errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The AI provider; `aiObject` and `aiImage` replace it for their type where they have models for it. */
+    /** The AI provider. `aiObject` and `aiImage` replace it for their type when they have models for it. */
     aiDriver: AiProvider
     aiObject: AiProvider
     aiImage: AiProvider
@@ -14,7 +14,7 @@ export type GenerationType = 'text' | 'object' | 'image'
 export type ImageSize = '1K' | '2K'
 
 interface Prompted {
-  /** One of `models` of the type. */
+  /** One of the `models` of the requested type. */
   model: string
   prompt: string
   /** Instructions for the model, before the prompt. */
@@ -22,25 +22,25 @@ interface Prompted {
 }
 
 export interface TextRequest extends Prompted {
-  /** Never more are generated; a provider that counts otherwise is charged as if it had kept to it. */
+  /** Maximum number of generated tokens. A provider that counts differently is charged for at most this number. */
   maxOutputTokens: number
   temperature?: number | undefined
 }
 
 export interface ObjectRequest extends TextRequest {
-  /** JSON Schema that the object shall match; whatever the provider makes of it, the caller checks. */
+  /** JSON Schema for the object. The provider may ignore it; the caller validates the result. */
   schema?: Record<string, unknown> | undefined
 }
 
 export interface ImageRequest extends Prompted {
   /** `width:height`, such as `16:9`. */
   aspectRatio?: string | undefined
-  /** 1K: about a megapixel; 2K: about four. */
+  /** `1K` is about one megapixel, `2K` about four. */
   imageSize: ImageSize
 }
 
 export interface Generated {
-  /** Output tokens as the provider counts them, reasoning included; null when it does not say. */
+  /** Output tokens as the provider counts them, including reasoning; null when it does not report them. */
   outputTokens: number | null
 }
 
@@ -53,17 +53,17 @@ export interface Generated {
  * ends soon with the signal's reason; that is the only time limit.
  */
 export interface AiProvider {
-  /** By type, the model that is used by default first; empty when it can't do that type. */
+  /** The models by type, the default first; empty when the provider does not support the type. */
   readonly models: Readonly<Record<GenerationType, readonly string[]>>
-  /** The price of a model, in place of the default prices. */
+  /** The prices of models; they replace the default prices. */
   readonly pricing: Pricing
   /** @throws ProviderError also when the text is empty */
   text(request: TextRequest, signal: AbortSignal): Promise<Generated & { text: string }>
-  /** The text piece by piece as it comes, and in the end how much it was. @throws ProviderError */
+  /** Streams the text in pieces, and returns the token count at the end. @throws ProviderError */
   streamText(request: TextRequest, signal: AbortSignal): AsyncGenerator<string, Generated>
-  /** Any JSON value, parsed. @throws ProviderError also when it is cut off or no JSON */
+  /** Generates any JSON value, parsed. @throws ProviderError also when the output is cut off or not JSON */
   object(request: ObjectRequest, signal: AbortSignal): Promise<Generated & { object: unknown }>
-  /** @throws ProviderError also when there is no image, or what there is is none */
+  /** @throws ProviderError also when the response has no image, or its data is not an image */
   image(request: ImageRequest, signal: AbortSignal): Promise<{ bytes: Uint8Array; contentType: string }>
   close(): Promise<void>
 }
@@ -71,7 +71,7 @@ export interface AiProvider {
 /** A failure of a provider. `reason` and `status` are for the log; the message is for the caller. */
 export class ProviderError extends defineError('upstream_error', 502, '%s') {
   readonly reason: ProviderFault
-  /** The status of its answer, if there was one. */
+  /** The HTTP status of the response, if there was one. */
   readonly status: number | undefined
 
   constructor(
@@ -130,7 +130,7 @@ export const providerConfig = {
 
 type ModelsConfig = Static<typeof providerConfig.models>
 
-/** The configured models by type. */
+/** Lists the configured models by type. */
 export function modelsOf({ text = [], object = text, image = [] }: ModelsConfig): Record<GenerationType, string[]> {
   return { text: [text].flat(), object: [object].flat(), image: [image].flat() }
 }

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { defineDriver } from '../../core/driver.ts'
 import { type AiProvider, modelsOf, ProviderError } from './interface.ts'
 
-/** No AI: nothing can be generated, and the platform says so. */
+/** Disables AI: nothing can be generated, and the platform reports that. */
 export default defineDriver({
   family: 'ai',
   name: 'none',

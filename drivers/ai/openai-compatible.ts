@@ -6,7 +6,7 @@ import { type AiProvider, modelsOf, providerConfig } from './interface.ts'
 import { createProvider } from './provider.ts'
 import { pixelsOf } from './size.ts'
 
-/** Any server with OpenAI's Chat Completions: Ollama, llama.cpp, LM Studio, vLLM, OpenRouter and others. */
+/** Any server that implements OpenAI's Chat Completions: Ollama, llama.cpp, LM Studio, vLLM, OpenRouter and others. */
 export default defineDriver({
   family: 'ai',
   name: 'openai-compatible',

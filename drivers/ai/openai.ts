@@ -2,7 +2,7 @@ import { defineHostedProvider } from './hosted.ts'
 import { type ImageRequest, ProviderError } from './interface.ts'
 import { pixelsOf } from './size.ts'
 
-/** OpenAI itself. */
+/** OpenAI's own API. */
 export default defineHostedProvider({
   name: 'openai',
   baseUrl: 'https://api.openai.com/v1',
@@ -13,9 +13,9 @@ export default defineHostedProvider({
     const { createOpenAI } = await import('@ai-sdk/openai')
     const provider = createOpenAI(options)
     return {
-      // Chat Completions rather than Responses: OpenAI stores those unless one asks for the opposite.
+      // Uses Chat Completions rather than Responses, because OpenAI stores Responses by default.
       language: (model) => provider.chat(model),
-      // A strict schema would have to be of the few that OpenAI takes as such; what comes is checked here anyway.
+      // OpenAI's strict mode supports only a subset of JSON Schema; the caller validates the result anyway.
       languageOptions: { openai: { strictJsonSchema: false } },
       image: (model) => provider.image(model),
       imageOptions: (request) => ({ size: sizeOf(request) }),
@@ -23,7 +23,7 @@ export default defineHostedProvider({
   },
 })
 
-/** Older models draw in three formats only. */
+/** Returns a supported size. Older models support three formats only. */
 function sizeOf(request: ImageRequest): `${number}x${number}` {
   const { model, aspectRatio = '1:1', imageSize } = request
   const long = /^dall-e-3/.test(model) ? 1792 : /^(gpt-image-(1|2$)|chatgpt-image)/.test(model) ? 1536 : null

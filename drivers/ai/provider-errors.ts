@@ -3,9 +3,9 @@ import { APICallError } from '@ai-sdk/provider'
 import { isPlatformError } from '../../core/errors.ts'
 import { ProviderError } from './interface.ts'
 
-/** Attempts of one call; only such as were refused before anything was generated are followed by another. */
+/** Maximum attempts of one call. A retry follows only when the provider refused before it generated anything. */
 const ATTEMPTS = 3
-/** A provider that wants a longer rest gets its answer passed on instead. */
+/** A longer `Retry-After` of the provider is passed on to the caller instead. */
 const LONGEST_REST_MS = 5000
 
 export const isCatalogued = isPlatformError
@@ -29,10 +29,10 @@ export async function withRetries<T>(signal: AbortSignal, call: () => PromiseLik
   }
 }
 
-/** How long to wait before the next attempt; null when there shall be none. */
+/** Returns the delay before the next attempt in ms; null when there is no further attempt. */
 function restOf(error: unknown, attempt: number): number | null {
   const status = statusOf(error)
-  // 429 and 503 say that nothing was begun; so does a connection that never came about.
+  // With 429, 503 or 529 the provider has not begun; neither has it when the connection failed.
   const untouched = status === 429 || status === 503 || status === 529 || UNCONNECTED.test(codeOf(error))
   if (!untouched) return null
   const seconds = retryAfterOf(error)
@@ -40,7 +40,9 @@ function restOf(error: unknown, attempt: number): number | null {
   return restMs <= LONGEST_REST_MS ? restMs : null
 }
 
-/** Translates an error of a call into the family's errors, without text of the provider's answer or our request. */
+/**
+ * Translates an error of a call into the family's errors, without text of the provider's response or of our request.
+ */
 export function faultOf(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   const status = statusOf(error)
@@ -52,7 +54,7 @@ export function faultOf(error: unknown, signal: AbortSignal): unknown {
     return new ProviderError('busy', { ...details, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) })
   }
   if (status >= 500) return new ProviderError('failed', details)
-  // A 2xx whose body could not be read.
+  // A 2xx response whose body could not be parsed.
   return new ProviderError(status < 300 ? 'invalid-answer' : 'refused', details)
 }
 
@@ -60,7 +62,7 @@ const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH
 
 const statusOf = (error: unknown): number | undefined => (APICallError.isInstance(error) ? error.statusCode : undefined)
 
-/** The code of a system or fetch error, however deep it is wrapped; empty when there is none. */
+/** Returns the code of a system or fetch error, at any depth of causes; empty when there is none. */
 function codeOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth > 5) return ''
   const { code } = error as { code?: unknown }
@@ -69,7 +71,7 @@ function codeOf(error: unknown, depth = 0): string {
   return codeOf(first, depth + 1)
 }
 
-/** Seconds, whole and not negative (RFC 9110 section 10.2.3); undefined when the answer has none. */
+/** Parses `Retry-After` as whole, non-negative seconds (RFC 9110 section 10.2.3); undefined without it. */
 function retryAfterOf(error: unknown): number | undefined {
   const header = APICallError.isInstance(error) ? error.responseHeaders?.['retry-after'] : undefined
   if (header === undefined) return undefined

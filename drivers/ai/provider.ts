@@ -14,19 +14,19 @@ import { faultOf, isCatalogued, withRetries } from './provider-errors.ts'
 /** The differences between providers on the Vercel AI SDK. */
 export interface Vendor {
   language(model: string): LanguageModelV4
-  /** Sent along with each text and object. */
+  /** Options for each request of text or an object. */
   languageOptions?: LanguageModelV4CallOptions['providerOptions']
-  /** The server takes no schema: the model is told it. */
+  /** The server does not support schemas, so the prompt contains the schema. */
   schemaInPrompt?: boolean
   image?: ((model: string) => ImageModelV4) | undefined
-  /** How a size is asked for. */
+  /** Converts the requested image size to options of the SDK. */
   imageOptions?: ((request: ImageRequest) => Partial<Parameters<ImageModelV4['doGenerate']>[0]>) | undefined
 }
 
 export interface ProviderSettings {
   models: Record<GenerationType, string[]>
   pricing: Pricing
-  /** Loads the vendor's library, once, when something is first generated. */
+  /** Loads the vendor's SDK, once, at the first generation. */
   load(): Promise<Vendor>
 }
 
@@ -82,7 +82,8 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
             yield part.delta
           }
           if (part.type === 'finish') {
-            // The SDK ends streams that broke off as well; only one that the provider ended has a reason of its own.
+            // The SDK also finishes streams that broke off; a raw reason exists only when the provider finished the
+            // stream.
             finished = part.finishReason.raw !== undefined && part.finishReason.unified !== 'error'
             outputTokens = part.usage.outputTokens.total ?? null
           }
@@ -162,7 +163,7 @@ function optionsOf(request: TextRequest, signal: AbortSignal): LanguageModelV4Ca
   }
 }
 
-/** Not every model is made to answer in JSON by the format alone, and some servers insist on the word. */
+/** Some models need an explicit instruction to produce JSON, and some servers require the word "JSON" in the prompt. */
 function jsonSystem({ system, schema }: ObjectRequest, schemaInPrompt: boolean): string {
   const rule = 'Answer with one JSON value and nothing else.'
   const shape = schema && schemaInPrompt ? `It must match this JSON Schema: ${JSON.stringify(schema)}` : null
@@ -172,7 +173,7 @@ function jsonSystem({ system, schema }: ObjectRequest, schemaInPrompt: boolean):
 const textOf = (content: readonly { type: string; text?: string }[]): string =>
   content.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('')
 
-/** Models without a JSON mode like to put their object into a code block. */
+/** Parses JSON. Models without a JSON mode often wrap it in a code block. */
 function parse(text: string): unknown {
   const inner = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text
   try {

@@ -1,9 +1,9 @@
 import type { ImageRequest } from './interface.ts'
 
-/** Providers want multiples of this. */
+/** Providers require multiples of this number of pixels. */
 const STEP = 64
 
-/** Width and height with about the area of the size's square: `1024x1024`, or `1344x768` for 16:9. */
+/** Returns width and height with about the pixel count of the square size: `1024x1024`, or `1344x768` for 16:9. */
 export function pixelsOf({ aspectRatio = '1:1', imageSize }: ImageRequest): `${number}x${number}` {
   const [width = 1, height = 1] = aspectRatio.split(':').map(Number)
   const side = imageSize === '2K' ? 2048 : 1024

@@ -8,15 +8,15 @@ import tar from 'tar-stream'
 import type { InputFile } from './interface.ts'
 
 /**
- * Writes files as a tar archive, below `folder`; folders are listed before their contents. Ends the stream.
+ * Writes files as a tar archive, below `folder`; folders precede their contents. Ends the stream.
  *
- * @param writable empty folders beside it that any user may write to
+ * @param writable further empty folders, which any user may write to
  */
 export async function packFiles(files: InputFile[], to: Writable, folder = '', writable: string[] = []): Promise<void> {
   const pack = tar.pack()
   const sent = pipeline(pack, to)
-  sent.catch(() => {}) // awaited below; until then the loop may be busy with a file
-  // When the target ends early, every entry that waits says so as well.
+  sent.catch(() => {}) // handles the rejection until the await below; a file read may take place before it
+  // When the target ends early, every pending entry also reports an error.
   const entry = (header: Partial<tar.Header> & { name: string }, content?: Buffer | string) =>
     (content === undefined ? pack.entry(header) : pack.entry(header, content)).on('error', () => {})
   for (const name of writable) entry({ name, type: 'directory', mode: 0o777 })
@@ -35,7 +35,7 @@ export async function packFiles(files: InputFile[], to: Writable, folder = '', w
   await sent
 }
 
-/** Why what came out of a run was not taken. */
+/** The reason why an artifact of a run was refused. */
 export class RefusedArtifact extends Error {
   readonly reason: 'size' | 'kind'
   readonly artifact: string
@@ -50,7 +50,7 @@ export class RefusedArtifact extends Error {
 /**
  * Extracts ordinary files of the given names from an untrusted tar archive into a folder, and ignores other members.
  *
- * @returns the names that were found, each once
+ * @returns the names of the extracted files, each once
  * @throws RefusedArtifact for a file that is too large or occurs twice, or a link, device or folder
  */
 export async function unpackArtifacts(
@@ -60,7 +60,7 @@ export async function unpackArtifacts(
   const extract = tar.extract()
   const found = new Set<string>()
   const fed = pipeline(from, extract)
-  fed.catch(() => {}) // surfaces below, through the iteration
+  fed.catch(() => {}) // the iteration below reports the error
   try {
     for await (const entry of extract) {
       const { type, size = 0 } = entry.header

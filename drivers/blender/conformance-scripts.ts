@@ -1,4 +1,4 @@
-/** Programs that run inside Blender in the conformance suite: each gets its folders as the last two arguments. */
+/** Programs that the conformance suite runs inside Blender. The last two arguments are the input and output folders. */
 
 const START = `
 import json, os, sys, time, socket
@@ -13,7 +13,7 @@ def attempt(work):
         return ['refused', type(error).__name__ + ': ' + str(error)[:200]]
 `
 
-/** A run that keeps the rules. */
+/** A run that obeys the rules. */
 export const HONEST = `${START}
 import bpy
 print('first line', flush=True)
@@ -24,7 +24,9 @@ with open(os.path.join(OUTPUT, 'unasked.txt'), 'w') as file:
 print('last line', flush=True)
 `
 
-/** Tries everything that should be out of reach, and tells how it went. `targets.json` says where. */
+/**
+ * Tries to access everything that should be out of reach, and reports the results. `targets.json` lists the targets.
+ */
 export const PROBE = `${START}
 with open(os.path.join(INPUT, 'targets.json')) as file:
     targets = json.load(file)
@@ -100,7 +102,7 @@ tell('probe.json', {
 })
 `
 
-/** Another run that has a secret and stays a while. */
+/** A concurrent run that has a secret and stays for a while. */
 export const NEIGHBOUR = `${START}
 with open(os.path.join(OUTPUT, 'mine.txt'), 'w') as file:
     file.write(open(os.path.join(INPUT, 'secret.txt')).read())
@@ -110,7 +112,7 @@ print('ready', flush=True)
 time.sleep(60)
 `
 
-/** Forks for as long as it can; the children stay. */
+/** Forks as long as possible; the children stay. */
 export const FORK_BOMB = `${START}
 count = 0
 try:
@@ -124,7 +126,7 @@ except OSError:
 tell('count.json', count)
 `
 
-/** Wants 32 GB: alone, then as several processes. */
+/** Allocates 32 GB: first in one process, then in several. */
 export const MEMORY = `${START}
 first = attempt(lambda: len(bytearray(32 << 30)))
 tell('memory.json', first)
@@ -144,7 +146,7 @@ while children < 16:
 time.sleep(600)
 `
 
-/** Fills every place that can be written. */
+/** Fills every writable place. */
 export const DISK = `${START}
 def fill(folder):
     written, chunk = 0, bytes(1 << 20)
@@ -165,7 +167,7 @@ for folder in results:
 tell('disk.json', results)
 `
 
-/** Will not end: ignores what it can, leaves daemons behind, and sleeps. */
+/** Does not end: ignores signals where possible, leaves daemons behind, and sleeps. */
 export const STUBBORN = `${START}
 import signal, subprocess
 for number in range(1, 32):
@@ -185,7 +187,7 @@ while True:
     time.sleep(600)
 `
 
-/** Ends well, and leaves daemons that go on writing into an artifact. */
+/** Ends successfully, and leaves daemons that continue to write into an artifact. */
 export const DAEMON = `${START}
 tell('result.json', 'written by the run')
 if os.fork() == 0:
@@ -208,7 +210,7 @@ for _ in range(16384):
     os.write(1, line)
 `
 
-/** Kills whatever it may, its own supervisor first. */
+/** Kills every process that it can, its own supervisor first. */
 export const KILLER = `${START}
 import signal
 for pid in (1, os.getppid()):
@@ -220,7 +222,7 @@ time.sleep(1)
 os.kill(-1, signal.SIGKILL)
 `
 
-/** Artifacts that are no ordinary files. */
+/** Creates artifacts that are not ordinary files. */
 export const oddArtifact = (
   kind: 'symlink' | 'device link' | 'fifo' | 'socket' | 'folder' | 'large',
 ): string => `${START}

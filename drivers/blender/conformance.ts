@@ -13,11 +13,13 @@ import type { BlenderExecutor, BlenderRun, InputFile, RunEnd } from './interface
 export interface BlenderSubject {
   /** The driver's name, shown in the results. */
   name: string
-  /** An executor with room for two runs, 1 GiB of memory, 64 MiB of disk and 64 processes a run. */
+  /**
+   * Creates an executor for two concurrent runs, with 1 GiB of memory, 64 MiB of disk and 64 processes for each run.
+   */
   create(): Promise<BlenderExecutor>
-  /** The remains of runs, apart from processes: folders, containers, volumes; empty when there are none. */
+  /** Lists the remains of runs other than processes: folders, containers, volumes. */
   leftovers(): Promise<string[]>
-  /** Lines of `/proc/self/mounts` where runs mount, when that is not here. */
+  /** Lines of `/proc/self/mounts` of the machine that mounts for runs, unless that is this one. */
   mounts?(): string[]
 }
 
@@ -39,13 +41,16 @@ export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts 
     const before = new Set(mounts())
     const newMounts = () => mounts().filter((line) => !before.has(line))
 
-    /** Nothing of a run is left on this machine: its file's name would be in a command line. */
+    /**
+     * Asserts that no process of a run remains on this machine; its command line would contain the name of the run's
+     * file.
+     */
     const nothingIsLeft = async (t: Test) => {
       const deadline = Date.now() + 10_000
       while (processesOf(bench.main).length > 0 && Date.now() < deadline) await sleep(50)
       t.same(processesOf(bench.main), [], 'no process is left')
       t.same(await leftovers(), [], 'nothing else is left')
-      // Other programs of this machine mount things too, for a while.
+      // Other programs of this machine may also mount file systems for a while.
       for (const patience = Date.now() + 60_000; newMounts().length > 0 && Date.now() < patience; ) await sleep(50)
       t.same(newMounts(), [], 'no mount is left')
     }
@@ -179,7 +184,7 @@ export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts 
     })
 
     await t.test('a run that is cancelled while it starts ends as well, whatever the moment', async (t) => {
-      // Much to send, so that some are cancelled in the middle of it.
+      // The upload is large enough that some runs are cancelled in the middle of it.
       const files = Array.from({ length: 100 }, (_, index) => ({ path: `${index}.txt`, content: 'x'.repeat(200_000) }))
       const script = 'import time; time.sleep(600)'
       for (let step = 0; step < 40; step++) {
@@ -213,7 +218,7 @@ export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts 
         t.match(end, { ending: 'invalid_artifact', name: 'odd.bin' }, kind)
         t.same(files, {}, kind)
       }
-      // Archives leave sockets out: as if there were none.
+      // Archives omit sockets, so the artifact counts as missing.
       const { end, files } = await bench.run(scripts.oddArtifact('socket'), { artifacts: ['odd.bin'] })
       if (end.ending === 'exited') t.match(end, { code: 0, artifacts: [] }, 'socket')
       else t.match(end, { ending: 'invalid_artifact', name: 'odd.bin' }, 'socket')
@@ -238,9 +243,9 @@ interface Options {
   onLine?(line: string): void
 }
 
-/** Runs programs, each in folders of its own. */
+/** Runs programs, each with its own folders. */
 class Bench {
-  /** In every run's command line, and in no other. */
+  /** The command line of every run of this bench contains this name; no other process has it. */
   readonly main = `main-${randomBytes(6).toString('hex')}.py`
   output = ''
   readonly #executor: BlenderExecutor
@@ -280,7 +285,10 @@ class Bench {
   }
 }
 
-/** Everything that a run might call: TCP on both families and all addresses, a socket in a folder, an abstract one. */
+/**
+ * Opens all targets that a run might connect to: TCP on both families and all addresses, a socket in a folder, and an
+ * abstract socket.
+ */
 async function listen(t: Test, folder: string) {
   const visits: string[] = []
   const open = async (name: string, where: object): Promise<Server> => {
@@ -294,7 +302,7 @@ async function listen(t: Test, folder: string) {
   }
   const server = await open('tcp', { port: 0, host: '0.0.0.0' })
   const { port } = server.address() as { port: number }
-  await open('tcp6', { port, host: '::1' }).catch(() => {}) // a machine without IPv6
+  await open('tcp6', { port, host: '::1' }).catch(() => {}) // the machine may lack IPv6
   const socket = join(folder, 'socket')
   await open('unix', { path: socket })
   const abstract = `blender-conformance-${randomBytes(6).toString('hex')}`
@@ -304,7 +312,7 @@ async function listen(t: Test, folder: string) {
   return { visits, targets: { port, socket, abstract, address } }
 }
 
-/** Ids of processes whose command line has a text in it. */
+/** Lists the ids of processes whose command line contains a text. */
 function processesOf(text: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false
@@ -316,7 +324,7 @@ function processesOf(text: string): string[] {
   })
 }
 
-/** Watches how late timers are; the result tells the worst, in ms, and ends it. */
+/** Measures the delay of timers. The returned function stops the measurement and returns the maximum, in ms. */
 function lagOf(): () => number {
   let worst = 0
   let last = performance.now()

@@ -7,20 +7,23 @@ import type { BlenderRun, RunEnd } from './interface.ts'
 import { blenderArguments, watchLines, whenAborted } from './run.ts'
 import { WAITING } from './supervisor.ts'
 
-/** Begins the line by which the supervisor says that Blender has ended. A script that writes it ends its run early. */
+/**
+ * Prefix of the line by which the supervisor reports the end of Blender. A script that prints it only ends its own run
+ * early.
+ */
 const MARKER = '@gameyard-ended'
-/** How long the engine may take to let go of a container after files went in or out. */
+/** Maximum time that the engine may need to release a container after a file transfer. */
 const LETTING_GO_MS = 5000
 
-/** The program of a run in its container, and the signal for its end. */
+/** The controls of a run in its container, with the signal for its end. */
 interface Work {
   exceeded(what: string): void
   over: AbortSignal
-  /** Notes that files go in or out until this settles. */
+  /** Registers a file transfer, which is in progress until the promise settles. */
   moves(files: Promise<unknown>): void
 }
 
-/** Runs Blender in a container of its own, which is removed however it ends. */
+/** Runs Blender in a container of its own, and removes the container in every case. */
 export async function runContainer(
   docker: Docker,
   options: ContainerOptions,
@@ -48,7 +51,7 @@ export async function runContainer(
   const moving: Promise<unknown>[] = []
   let events: Readable | null = null
   try {
-    // Everything that the work still waits for ends with the container.
+    // Everything that `work` still waits for ends with the container.
     const exceeded = (what: string) => early.resolve({ ending: 'limit_exceeded', what })
     events = await outOfMemory(docker, container, () => exceeded('memory'))
     const moves = (files: Promise<unknown>) => void moving.push(files.catch(() => {}))
@@ -60,19 +63,19 @@ export async function runContainer(
     forget()
     events?.destroy()
     over.abort()
-    // While files are copied in or out, the engine mounts everything that belongs to a container, including folders of
-    // this machine. Removing the container meanwhile could leave some of these mounts, or empty a folder together with
-    // its mount.
+    // During a file transfer the engine mounts everything that belongs to the container, including folders of this
+    // machine. Removing the container meanwhile could leave some of these mounts, or empty a folder together with its
+    // mount.
     await Promise.race([Promise.all(moving), sleep(LETTING_GO_MS, undefined, { ref: false })])
     await removeContainer(docker, name)
   }
 }
 
-/** Calls back when the kernel ends a process of a container for want of memory; the container itself may go on. */
+/** Calls back when the kernel ends a process of a container for lack of memory; the container itself may continue. */
 async function outOfMemory(docker: Docker, { id }: Container, onEvent: () => void): Promise<Readable> {
   const events = (await docker.getEvents({ filters: { container: [id], event: ['oom'] } })) as Readable
   events.once('data', onEvent)
-  events.on('error', () => {}) // it is destroyed in the end
+  events.on('error', () => {}) // the stream is destroyed at the end
   return events
 }
 
@@ -111,10 +114,13 @@ async function perform(container: Container, run: BlenderRun, work: Work): Promi
   return take(container, run, code, work)
 }
 
-/** Puts a run's files into its container. Settles when the engine is done with them, also when it is cut short. */
+/**
+ * Copies the files of a run into its container. Resolves when the engine has finished with them, also after an abort.
+ */
 async function send(container: Container, run: BlenderRun, over: AbortSignal): Promise<void> {
   const archive = new PassThrough()
-  // A shortened upload is ended properly, so that the engine answers; a broken request would get no answer.
+  // An aborted upload still ends the body properly, so that the engine responds; it would not respond to a broken
+  // request.
   const body = new PassThrough()
   archive.pipe(body)
   archive.once('close', () => body.end())
@@ -128,7 +134,7 @@ async function send(container: Container, run: BlenderRun, over: AbortSignal): P
   if (packed.status === 'rejected') throw packed.reason
 }
 
-/** Artifacts one by one: the folder as a whole may hold anything. */
+/** Reads the artifacts one by one, since the output folder may contain anything. */
 async function take(container: Container, run: BlenderRun, code: number, { over, moves }: Work): Promise<RunEnd> {
   const artifacts: string[] = []
   for (const name of run.artifacts) {

@@ -14,19 +14,19 @@ export interface ContainerOptions {
 
 const NODE = 'gameyard.node'
 const PID = 'gameyard.pid'
-/** Nobody, in every image. */
+/** The user `nobody` of every image. */
 const USER = 65_534
 
-/** Names this installation, so that containers of others on the same engine are left alone. */
+/** Label of this installation. The sweep ignores containers of other installations on the same engine. */
 export const nodeLabel = (dataDir: string): string =>
   createHash('sha256').update(`${hostname()}:${dataDir}`).digest('hex').slice(0, 16)
 
 /**
  * Creates a container that can only compute: no network, no capabilities, a read-only root, and limits on processes,
- * memory, cores and disk. /job is an in-memory volume, because files go in and out by the engine's archive API, which
- * serves only volumes of a container whose root is read-only.
+ * memory, cores and disk. /job is an in-memory volume, because the engine's archive API transfers the files, and for a
+ * container with a read-only root it serves only volumes.
  *
- * @param artifactBytes the largest file that it may write
+ * @param artifactBytes the maximum size of a file that it may write
  */
 export function createContainer(
   docker: Docker,
@@ -58,7 +58,7 @@ export function createContainer(
       ShmSize: 16 * 1024 ** 2,
       Tmpfs: { '/tmp': `rw,nosuid,nodev,size=${Math.floor(diskBytes / 2)},uid=${USER},gid=${USER},mode=1777` },
       Ulimits: [
-        // Room to see that an artifact is too large.
+        // The extra bytes make it possible to detect an artifact that is too large.
         { Name: 'fsize', Soft: artifactBytes + 4096, Hard: artifactBytes + 4096 },
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: 512, Hard: 512 },
@@ -89,14 +89,14 @@ export function createContainer(
   return docker.createContainer(settings)
 }
 
-/** Ends a container and all in it, and its volume; what is gone already is no error. */
+/** Ends a container with its processes and removes its volume; a missing one is no error. */
 export async function removeContainer(docker: Docker, name: string): Promise<void> {
   await gone(() => docker.getContainer(name).remove({ force: true }))
-  // By ourselves: the engine forgets a volume into which files are still being put when its container ends.
+  // The engine forgets a volume if its container ends during an upload, so the volume is removed explicitly.
   await gone(() => docker.getVolume(name).remove())
 }
 
-/** Removes something, patiently. */
+/** Removes an object with retries. */
 async function gone(remove: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -105,14 +105,14 @@ async function gone(remove: () => Promise<unknown>): Promise<void> {
     } catch (error) {
       const { statusCode } = error as { statusCode?: number }
       if (statusCode === 404) return
-      // 409: it is being removed already, or is still in use. Anything else: the engine may be busy.
+      // 409 means that the removal is in progress or the object is still in use. Other errors may mean a busy engine.
       if (tries === 20) throw error
       await new Promise((done) => setTimeout(done, 250))
     }
   }
 }
 
-/** Removes what processes of this installation that are no more left on the engine. */
+/** Removes the containers and volumes that dead processes of this installation left on the engine. */
 export async function sweepContainers(docker: Docker, node: string, isAlive: (pid: number) => boolean): Promise<void> {
   const filters = { label: [`${NODE}=${node}`] }
   const containers = await docker.listContainers({ all: true, filters })

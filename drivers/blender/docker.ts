@@ -8,7 +8,7 @@ import { Probe } from './probe.ts'
 import { assertRun } from './run.ts'
 
 /**
- * Runs Blender in containers of a Docker engine, on this machine or another. Files go in and out by the engine's
+ * Runs Blender in containers of a Docker engine, on this machine or another. Files are transferred by the engine's
  * archive API, so the engine and this server need no common folder.
  */
 export default defineDriver({
@@ -54,7 +54,8 @@ export default defineDriver({
     let engine: Docker | null = null
     const docker = async (): Promise<Docker> => {
       if (engine) return engine
-      const { default: Engine } = await import('dockerode') // 150 ms that only who runs a job should wait
+      // The import takes 150 ms, so only a process that runs jobs loads it.
+      const { default: Engine } = await import('dockerode')
       const { hostname, port, protocol } = new URL(config.url ?? 'http://localhost')
       const https = protocol === 'https:'
       const address = {
@@ -67,7 +68,7 @@ export default defineDriver({
     }
 
     let asked = 0
-    /** What Blender in a container prints when it is asked. */
+    /** Runs Blender in a container with these arguments and returns its output. */
     const ask = async (...questions: string[]): Promise<string> => {
       const program = ['/bin/sh', '-c', 'read -r go; exec "$@"', 'sh', config.command, ...questions]
       const name = `gameyard-check-${node}-${process.pid}-${Date.now().toString(36)}-${++asked}`

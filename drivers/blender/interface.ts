@@ -6,56 +6,58 @@ declare module 'fastify' {
   }
 }
 
-/** A file that a run starts with: a relative path of `[A-Za-z0-9._-]` segments, and what is in it. */
+/** An input file of a run: a relative path of `[A-Za-z0-9._-]` segments, and its content. */
 export interface InputFile {
   path: string
-  /** Bytes, or a file of this machine. */
+  /** Bytes, or the path of a local file. */
   content: Buffer | string | { file: string; size: number }
 }
 
-/** The limits of a run. A run that exceeds one of them is ended completely. */
+/** The limits of a run. Exceeding one of them ends the whole run. */
 export interface RunLimits {
   timeoutSeconds: number
-  /** One artifact. */
+  /** Size of one artifact. */
   artifactBytes: number
-  /** Its whole output. */
+  /** Size of the whole output. */
   logBytes: number
 }
 
-/** One run of Blender on code that nobody trusts. */
+/** One run of Blender with untrusted code. */
 export interface BlenderRun {
-  /** Names the run in messages and in what it leaves for a moment: `[A-Za-z0-9_-]`, unique. */
+  /** Names the run in messages and temporary objects: `[A-Za-z0-9_-]`, unique. */
   id: string
-  /** They appear, read by the run, in a folder of their own. */
+  /** Input files. The run gets them in a folder of its own, which it can only read. */
   files: InputFile[]
-  /** The Python file among them that Blender runs; it is given two arguments after `--`: that folder and the output's. */
+  /**
+   * The Python file among them that Blender runs. Its arguments after `--` are the input folder and the output folder.
+   */
   main: string
-  /** Names of files that may be taken out of the output folder; everything else in there is lost. */
+  /** Names of files to take from the output folder; all other files there are discarded. */
   artifacts: readonly string[]
-  /** An existing, empty folder of this machine into which the artifacts are put. */
+  /** An existing, empty folder of this machine that receives the artifacts. */
   output: string
   limits: RunLimits
-  /** Ends the run, within 2 seconds. */
+  /** Aborts the run, which then ends within 2 seconds. */
   signal: AbortSignal
-  /** Each line that the run prints, as it comes, cut at 4,096 characters. */
+  /** Receives each line of output as it is printed, cut at 4,096 characters. */
   onLine(line: string): void
 }
 
-/** How a run ended. Artifacts are there in the first case only, those that the run wrote. */
+/** The outcome of a run. Only a successful run has artifacts: those that it wrote. */
 export type RunEnd =
   | { ending: 'exited'; code: number; artifacts: string[] }
   | { ending: 'timeout' }
   | { ending: 'limit_exceeded'; what: string }
-  /** An artifact is no ordinary file. */
+  /** An artifact is not an ordinary file. */
   | { ending: 'invalid_artifact'; name: string }
   | { ending: 'cancelled' }
 
-/** Whether runs are possible on this machine now. */
+/** Whether this machine can run Blender now. */
 export type Availability =
   | {
       available: true
       blenderVersion: string
-      /** The missing part of this Blender for glTF, and its package, as one sentence; null when it is complete. */
+      /** One sentence on what this Blender lacks for glTF, with the package to install; null when it is complete. */
       missing: string | null
     }
   | { available: false; reason: string }
@@ -70,15 +72,15 @@ export type Availability =
  */
 export interface BlenderExecutor {
   readonly name: string
-  /** Runs at once that the configuration gives this machine; 0 when it does none itself. */
+  /** The configured number of concurrent runs on this machine; 0 when it runs none. */
   readonly capacity: number
-  /** Tries Blender out, contained as a run is. Costs a second: the caller keeps the answer. */
+  /** Tests Blender in the sandbox of a run. This takes about a second, so the caller caches the result. */
   check(): Promise<Availability>
   /**
-   * @throws ExecutorUnavailable when the run could not be started: nobody's script is to blame, and it may be repeated
+   * @throws ExecutorUnavailable when the run could not start. The script is not the cause, and the run may be retried
    */
   run(run: BlenderRun): Promise<RunEnd>
-  /** Removes what a process of this machine that died in the middle of a run left behind. */
+  /** Removes the remains of runs whose process on this machine died. */
   sweep(): Promise<void>
   close(): Promise<void>
 }

@@ -4,7 +4,7 @@ import { type BlenderExecutor, ExecutorUnavailable } from './interface.ts'
 
 const REASON = 'blender.driver is none.'
 
-/** Runs nothing: for machines that leave the work to others (`gameyard worker`), or that have no Blender. */
+/** Runs no jobs, for machines without Blender or whose jobs run elsewhere (`gameyard worker`). */
 export default defineDriver({
   family: 'blender',
   name: 'none',

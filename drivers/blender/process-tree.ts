@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 
-/** Of `nice`: players come before jobs wherever processors are short. */
+/** The `nice` value of jobs, so that requests of players come first when processors are busy. */
 const PRIORITY = 10
 
 /**
- * Gives way to everything else on this machine, with all that the process starts from now on: call it at once after the
- * start. One that has ended, or a system that refuses, changes nothing.
+ * Lowers the priority of a process and of all its later descendants, so it must be called right after the start. A
+ * process that has ended, or a system that refuses, is ignored.
  */
 export function lowerPriority(pid: number | undefined): void {
   try {
@@ -17,12 +17,12 @@ export function lowerPriority(pid: number | undefined): void {
 /**
  * Returns the memory in bytes of a process and all its descendants, from /proc; 0 once they have ended.
  *
- * @param enough a value below this need not be exact
+ * @param enough a result below this need not be exact
  */
 export async function memoryOf(pid: number, enough: number): Promise<number> {
   const pids = await descendantsOf(pid)
   const rough = sum(await Promise.all(pids.map(residentOf)))
-  // Forked processes share most of their memory, which this counts once for each.
+  // Forked processes share most of their memory, and `rough` counts it once for each process.
   return rough <= enough ? rough : sum(await Promise.all(pids.map(proportionalOf)))
 }
 
@@ -32,13 +32,13 @@ async function descendantsOf(pid: number): Promise<number[]> {
   return [...found]
 }
 
-/** Without files, which others have too. */
+/** Excludes file mappings, which other processes share. */
 async function residentOf(pid: number): Promise<number> {
   const [, resident = 0, shared = 0] = (await read(`/proc/${pid}/statm`)).split(' ').map(Number)
   return (resident - shared) * PAGE
 }
 
-/** Its share of what it has in common with others. */
+/** Counts the proportional share of memory that processes share. */
 async function proportionalOf(pid: number): Promise<number> {
   const [, kilobytes] = /^Pss_Anon: +(\d+) kB/m.exec(await read(`/proc/${pid}/smaps_rollup`)) ?? []
   return kilobytes ? Number(kilobytes) * 1024 : 0
@@ -49,7 +49,7 @@ const sum = (numbers: number[]): number => numbers.reduce((total, number) => tot
 
 const PAGE = 4096
 
-/** Any thread may have forked. */
+/** Reads the children of every thread, since any thread can fork. */
 async function childrenOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
   const lists = await Promise.all(threads.map((thread) => read(`/proc/${pid}/task/${thread}/children`)))

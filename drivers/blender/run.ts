@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 import type { BlenderRun } from './interface.ts'
 
-/** Blender's own arguments, before the file to run and its two folders. */
+/** Returns Blender's own arguments, which precede the script and its two folders. */
 export const blenderArguments = (threads: number): string[] => [
   ...['--background', '--factory-startup', '--python-exit-code', '1'],
   ...['-noaudio', '--threads', String(threads), '--python'],
 ]
 
-/** Checks a run before it begins. @throws TypeError for an id, path or artifact that is no plain name */
+/** Validates a run before its start. @throws TypeError for an id, path or artifact that is not a plain name */
 export function assertRun({ id, files, main, artifacts }: BlenderRun): void {
   const name = /^[A-Za-z0-9_-]{1,80}$/
   const path = /^(?!\.)[A-Za-z0-9._-]+(\/(?!\.)[A-Za-z0-9._-]+)*$/
@@ -18,7 +18,7 @@ export function assertRun({ id, files, main, artifacts }: BlenderRun): void {
   if (!paths.includes(main)) throw new TypeError(`${main} is not among the files of the run.`)
 }
 
-/** Calls back for each line of a stream; counts its bytes, and says once when there are more than allowed. */
+/** Calls back for each line of a stream. Counts the bytes, and calls back once when they exceed the limit. */
 export function watchLines(
   stream: Readable,
   { logBytes, onLine, onExcess }: { logBytes: number; onLine(line: string): void; onExcess(): void },
@@ -41,7 +41,11 @@ export function watchLines(
   })
 }
 
-/** Calls back when a signal is aborted; at once when it has been, which a listener alone would miss. @returns ends it */
+/**
+ * Calls back when a signal aborts, or at once if it has aborted, which a listener would miss.
+ *
+ * @returns a function that removes the listener
+ */
 export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
   signal.addEventListener('abort', callback)
   if (signal.aborted) callback()

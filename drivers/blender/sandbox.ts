@@ -4,7 +4,7 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { env, getuid } from 'node:process'
 
 export interface SandboxOptions {
-  /** Absolute path of Blender, links followed. */
+  /** Absolute path of Blender, with links resolved. */
   blender: string
   memoryBytes: number
   diskBytes: number
@@ -12,10 +12,10 @@ export interface SandboxOptions {
   threads: number
 }
 
-/** Containment can't be had here; the message says what is missing. */
+/** The sandbox is not available here; the message names the missing part. */
 export class SandboxMissing extends Error {}
 
-/** Finds a program as a shell does. @throws SandboxMissing */
+/** Finds a program in the search path, as a shell does. @throws SandboxMissing */
 export async function findProgram(name: string): Promise<string> {
   const candidates = isAbsolute(name) ? [name] : (env.PATH ?? '').split(delimiter).map((folder) => join(folder, name))
   for (const candidate of candidates) {
@@ -28,8 +28,8 @@ export async function findProgram(name: string): Promise<string> {
 }
 
 /**
- * The user ids of jobs when the server runs as root, one for each concurrent job. No other user has them, so a job may
- * access no other user's files, and the process limit counts its processes alone (root has no such limit).
+ * The user ids of jobs when the server runs as root, one for each concurrent job. No other user has them, so a job can
+ * access no other user's files, and the process limit counts only its own processes (root has no such limit).
  */
 const FIRST_USER = 0x6a6f_0000
 
@@ -75,13 +75,13 @@ export async function sandboxCommand(
   return { command, args, spawn: { ...user, cwd: '/', env: {} } }
 }
 
-/** Folders below /usr that do not belong to the system, unless Blender itself is in them. */
+/** Folders below /usr that hold no system files. They are hidden unless Blender is in them. */
 const hidden = (blender: string): string[] =>
   ['/usr/local', '/usr/src'].flatMap((folder) =>
     existsSync(folder) && !blender.startsWith(`${folder}/`) ? ['--tmpfs', folder, '--remount-ro', folder] : [],
   )
 
-/** The limits of each process in the sandbox; their sum is watched from outside. */
+/** Sets the limits of each process in the sandbox; the server watches their total from outside. */
 export const limitCommand = (
   { memoryBytes, processes, threads }: SandboxOptions,
   { artifactBytes, timeoutSeconds }: { artifactBytes: number; timeoutSeconds: number },
@@ -89,7 +89,7 @@ export const limitCommand = (
   '/usr/bin/prlimit',
   `--nproc=${processes}`,
   `--data=${memoryBytes}`,
-  // Room to see that an artifact is too large.
+  // The extra bytes make it possible to detect an artifact that is too large.
   `--fsize=${artifactBytes + 4096}`,
   `--cpu=${timeoutSeconds * threads + 5}`,
   '--core=0',

@@ -8,12 +8,12 @@ import { blenderArguments, watchLines, whenAborted } from './run.ts'
 import { limitCommand, type SandboxOptions, sandboxCommand } from './sandbox.ts'
 import { STREAMING } from './supervisor.ts'
 
-/** How often the memory of a run is looked at. */
+/** The interval between two measurements of the memory of a run. */
 const LOOK_MS = 250
-/** The supervisor's code for an input that did not arrive whole. */
+/** The supervisor's exit code for incomplete input. */
 const NO_INPUT = 97
 
-/** Runs Blender in a sandbox: input and output are streams, so that no folder of this machine is shared with it. */
+/** Runs Blender in a sandbox. Input and output are streams, so that no folder of this machine is shared with it. */
 export async function runProcess(run: BlenderRun, options: SandboxOptions, slot: number): Promise<RunEnd> {
   const { limits, artifacts, signal } = run
   if (signal.aborted) return { ending: 'cancelled' }
@@ -36,7 +36,7 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
   const [input, , , output, info] = child.stdio as [Writable, unknown, unknown, Readable, Readable]
   const kill = killerOf(child, info)
   const ended = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
-  ended.catch(() => {}) // a program that is not there; seen below
+  ended.catch(() => {}) // handled below, for example when the program is missing
   let early: RunEnd | null = null
   const end = (reason: RunEnd) => {
     early ??= reason
@@ -55,7 +55,7 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
     child.stderr?.on('data', (chunk) => {
       complaint = (complaint + chunk).slice(0, 1000)
     })
-    input.on('error', () => {}) // of a sandbox that ended before it had read everything
+    input.on('error', () => {}) // the sandbox may end before it has read all input
     const packed = (await isUp(output, ended))
       ? packFiles(run.files, input).catch((error: Error) => {
           if (!early && child.exitCode === null) end({ ending: 'cancelled' })
@@ -91,11 +91,11 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
 }
 
 /**
- * Returns a function that ends a sandbox at any moment by killing its first process, with which the kernel ends all
- * others in it. Killing bwrap is not enough while it starts: until the first process has asked to die with bwrap, the
- * sandbox would continue without it.
+ * Returns a function that ends a sandbox at any moment by killing its first process; the kernel then ends all others in
+ * it. Killing bwrap is not enough while it starts: until the first process has asked to die with bwrap, the sandbox
+ * would continue without it.
  *
- * @param info what bwrap says of the sandbox (`--info-fd`)
+ * @param info status output of bwrap (`--info-fd`)
  */
 function killerOf(child: ChildProcess, info: Readable): () => void {
   let first = 0
@@ -106,7 +106,7 @@ function killerOf(child: ChildProcess, info: Readable): () => void {
     if (first === 0 || child.exitCode !== null || child.signalCode !== null) return
     try {
       process.kill(first, 'SIGKILL')
-    } catch {} // it has just ended
+    } catch {} // the process has just ended
   }
   info.on('data', (chunk) => {
     said += chunk
@@ -117,9 +117,9 @@ function killerOf(child: ChildProcess, info: Readable): () => void {
 }
 
 /**
- * Waits for the supervisor's first byte. The script is sent only then, when the sandbox ends together with this
- * process. If this process dies earlier, no part of the script has run, and the supervisor ends because its input is
- * closed.
+ * Waits for the supervisor's first byte. The script is sent only after it, because from then on the sandbox ends
+ * together with this process. If this process dies earlier, no part of the script has run, and the supervisor ends
+ * because its input is closed.
  *
  * @returns false when the sandbox ended first
  */
@@ -128,12 +128,12 @@ async function isUp(output: Readable, ended: Promise<unknown>): Promise<boolean>
   return output.read(1) !== null
 }
 
-/** Numbers for the jobs that run at once, the smallest free one each. */
+/** Numbers for concurrent jobs; each job gets the smallest free one. */
 export class Slots {
   readonly #taken = new Set<number>()
   readonly #runs = new Set<Promise<unknown>>()
 
-  /** A number that nobody has. */
+  /** Returns a free number without taking it. */
   peek(): number {
     let slot = 0
     while (this.#taken.has(slot)) slot++
@@ -153,7 +153,7 @@ export class Slots {
     }
   }
 
-  /** Resolves when none runs. */
+  /** Resolves when no job runs. */
   async idle(): Promise<void> {
     await Promise.allSettled([...this.#runs])
   }

@@ -12,8 +12,8 @@ import { runUnsandboxed, sweepUnsandboxed } from './unsandboxed.ts'
 const run = promisify(execFile)
 
 /**
- * Runs Blender as a process of this machine, in a bubblewrap sandbox and under resource limits. Where the sandbox is
- * not available it refuses to run, unless the configuration says `unsafe: true`.
+ * Runs Blender as a process of this machine, in a bubblewrap sandbox and under resource limits. Without the sandbox it
+ * refuses to run, unless the configuration says `unsafe: true`.
  */
 export default defineDriver({
   family: 'blender',

@@ -1,10 +1,10 @@
 /**
- * A file at its size limit is an error to the process that writes it and does not end Blender. Python ignores the
+ * Makes exceeding the file size limit an error of the writing process that does not end Blender. Python ignores the
  * signal by itself, but not inside Blender 4.
  */
 const OUTLIVE_THE_LIMIT = "trap '' XFSZ"
 
-/** Ends everything that the script has left running, so that nobody changes an artifact while it is read. */
+/** Ends all remaining processes of the script, so that none changes an artifact while it is read. */
 const END_THE_REST = 'kill -9 -1 2>/dev/null; wait'
 
 /**

@@ -72,13 +72,13 @@ async function take({ artifacts, limits, output }: BlenderRun, from: string): Pr
   return { ending: 'exited', code: 0, artifacts: taken }
 }
 
-/** All that it started, as far as it stayed in its process group. */
+/** Ends a process and its descendants in the same process group. */
 function endGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {}
 }
 
-/** Folders of runs whose server died. */
+/** Removes the folders of runs whose server died. */
 export const sweepUnsandboxed = (dataDir: string): Promise<void> =>
   rm(folderOf(dataDir), { recursive: true, force: true })

@@ -6,17 +6,17 @@ import type { Bus } from './interface.ts'
 export interface BusSubject {
   /** The driver's name, shown in the results. */
   name: string
-  /** Opens a bus. Called several times in a test: what it returns then shares one server, if the driver has one. */
+  /** Opens a bus. A test may call it several times; the buses then share one server, if the driver has one. */
   create(): Promise<Bus>
-  /** Undoes what `create` leaves outside the process; called once, at the end. */
+  /** Removes the resources of `create` outside the process; called once, at the end. */
   destroy?(): Promise<void>
   supports: {
-    /** The driver's `shared`: whether two buses made by `create` are connected. Otherwise they must share nothing. */
+    /** The driver's `shared`: whether two buses of `create` are connected. If false, they must share nothing. */
     shared: boolean
   }
 }
 
-/** How long a message or an expiry may take beyond its time. */
+/** Maximum delay of a message or an expiry. */
 const PATIENCE_MS = 2000
 
 /**
@@ -25,7 +25,7 @@ const PATIENCE_MS = 2000
  *     testBusDriver({ name: 'nats', create: () => nats.create(config, context), supports: { shared: true } })
  */
 export function testBusDriver({ name, create, destroy, supports }: BusSubject): void {
-  // Channels and keys of our own: the server may hold those of an earlier run.
+  // The server may hold channels and keys of an earlier run, so these are unique.
   const run = `conformance-${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`
   let used = 0
   const fresh = () => `${run}-${used++}`
@@ -313,7 +313,7 @@ async function listen(bus: Bus, channel: string) {
     channel,
     messages,
     end,
-    /** The messages so far, once there are `count`, or when patience ends. */
+    /** Returns the messages so far, once there are `count` or the timeout expires. */
     async received(count: number) {
       await until(() => messages.length >= count)
       return messages

@@ -1,6 +1,6 @@
 import type { DriverFamily } from '../../core/driver.ts'
 
-/** The message buses between nodes: `bus: { driver: redis, url }`. */
+/** The message bus between nodes: `bus: { driver: redis, url }`. */
 export const bus: DriverFamily = {
   name: 'bus',
   default: 'local',

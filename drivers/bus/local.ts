@@ -3,7 +3,7 @@ import { Counters } from '../../core/data/counters.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { type Bus, BusUnavailable, type Lease } from './interface.ts'
 
-/** A bus for one process: nothing leaves it, and two of them share nothing. */
+/** A bus for one process. Messages never leave it, and two of these buses share nothing. */
 export default defineDriver({
   family: 'bus',
   name: 'local',
@@ -13,7 +13,7 @@ export default defineDriver({
     const channels = new Map<string, Set<(message: string) => void>>()
     const counters = new Counters(clock)
     const leases = new Map<string, Lease>()
-    /** Until when holders live, in ms since 1970. */
+    /** Expiry of each holder, in ms since 1970. */
     const holders = new Map<string, number>()
     const records = new Map<string, { fence: number; texts: string[]; until: number }>()
     let fence = 0
@@ -33,7 +33,7 @@ export default defineDriver({
       shared: false,
       async publish(channel, message) {
         mustBeOpen()
-        // After the publisher's own step, as on a network: a listener that publishes does not run inside another.
+        // Delivery happens after the publisher's current step, as over a network, so that listeners never nest.
         await null
         for (const listener of channels.get(channel) ?? []) {
           try {
@@ -45,7 +45,7 @@ export default defineDriver({
       },
       async subscribe(channel, listener) {
         mustBeOpen()
-        // Wrapped, so that the same function subscribed twice is two subscriptions.
+        // The wrapper makes two subscriptions of the same function distinct.
         const own = (message: string) => listener(message)
         const listeners = channels.get(channel) ?? new Set()
         channels.set(channel, listeners.add(own))

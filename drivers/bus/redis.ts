@@ -4,15 +4,15 @@ import { defineDriver } from '../../core/driver.ts'
 import { StartupError } from '../../core/errors.ts'
 import { type Bus, BusUnavailable } from './interface.ts'
 
-/** How long an operation may wait for its answer. */
+/** Timeout of an operation. */
 const ANSWER_MS = 1000
-/** A connection that is silent for longer than this, our own pings included, is dead: close it and reconnect. */
+/** A connection that is silent for longer than this, although it sends pings, is dead: it is closed and reopened. */
 const SILENCE_MS = 4000
 const RECONNECT_MS = { first: 50, longest: 1000 }
 
 /**
- * Within a script Redis stops its clock, so the counter can't expire between the two lines. A counter without an
- * expiry, whatever created it, gets one: it would otherwise lock its key for ever.
+ * Redis freezes its clock within a script, so the counter can't expire between the two lines. A counter without an
+ * expiry, whatever created it, gets one: it would otherwise block its key for ever.
  */
 const INCREMENT = `
 local count = redis.call('INCR', KEYS[1])
@@ -23,7 +23,7 @@ if left < 0 then
 end
 return { count, left }`
 
-/** Lease keys outlive their holders so that the next one knows of them, but not for ever. */
+/** Lease keys outlive their holders so that the next holder gets a greater fence, but they expire eventually. */
 const LEASE_KEPT_MS = 24 * 3600 * 1000
 
 const KEEP_ALIVE = `
@@ -32,8 +32,8 @@ redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 return alive`
 
 /**
- * The fence starts from the asking node's clock. If it started at one again after Redis had lost its data, an earlier
- * holder could keep the new one out.
+ * The fence starts from the clock of the requesting node. If it restarted at one after Redis had lost its data, an
+ * earlier holder could keep the new one out.
  */
 const ACQUIRE = `
 local lease = redis.call('HMGET', KEYS[1], 'holder', 'fence')
@@ -53,7 +53,7 @@ const RELEASE = `
 if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]) end
 return 1`
 
-/** A record is a list: the fence, what was saved, what was appended. */
+/** A record is a list: the fence, the saved text, the appended texts. */
 const SAVE = `
 local fence = tonumber(redis.call('LINDEX', KEYS[1], 0) or '0')
 if fence > tonumber(ARGV[1]) then return 0 end
@@ -73,8 +73,8 @@ type Listener = (message: string) => void
 /**
  * A bus over one Redis (6 or later, or Valkey), shared by every node with the same `url` and `keyPrefix`.
  *
- * It reconnects and resubscribes by itself. While the server is away operations fail at once instead of queueing: an
- * event that is minutes old, or a count for a request that has been answered, would only do harm.
+ * It reconnects and resubscribes by itself. While the server is unavailable operations fail at once instead of
+ * queueing: a late event, or a late count for a request that has been answered, would only do harm.
  */
 export default defineDriver({
   family: 'bus',
@@ -93,7 +93,7 @@ export default defineDriver({
   async create({ url, keyPrefix }, { clock, log }): Promise<Bus> {
     if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url))
       throw new StartupError('bus.url is no Redis address: write redis://host:6379 or rediss://host:6379.')
-    const { createClient } = await import('redis') // 100 ms that only who uses it should wait
+    const { createClient } = await import('redis') // The import takes 100 ms, so only this driver loads it.
 
     let open = false
     const connect = async (role: string) => {
@@ -107,14 +107,14 @@ export default defineDriver({
         socket: {
           connectTimeout: SILENCE_MS,
           socketTimeout: SILENCE_MS,
-          // The first connection must work, or the start fails; later ones are tried for as long as we run.
+          // The start fails if the first connection does; later reconnects are retried as long as the process runs.
           reconnectStrategy: (retries, cause) =>
             open ? Math.min(RECONNECT_MS.first * 2 ** Math.min(retries, 10), RECONNECT_MS.longest) : cause,
         },
       })
       client.on('error', (error) => {
         if (!open || away) return
-        away = true // one line an outage, not one an attempt
+        away = true // logs one line for each outage, not for each attempt
         log.error({ err: error, connection: role }, 'the Redis bus is unavailable')
       })
       client.on('ready', () => {
@@ -137,7 +137,7 @@ export default defineDriver({
         throw error
       }
     } catch (error) {
-      const { host } = new URL(url) // and nothing of the user and password
+      const { host } = new URL(url) // omits user and password
       const reason = error instanceof Error ? error.message : String(error)
       throw new StartupError(`The Redis bus at ${host} can't be used (${reason}): start it, or correct bus.url.`, {
         cause: error,
@@ -178,7 +178,7 @@ export default defineDriver({
     const run = (script: string, keys: string[], values: (string | number)[]) =>
       command(() => commands.eval(script, { keys: keys.map((key) => keyPrefix + key), arguments: values.map(String) }))
 
-    // One Redis subscription a channel, whoever listens, so that one that timed out can be asked for again.
+    // Each channel has one Redis subscription for all listeners, so that a subscription that timed out can be retried.
     const channels = new Map<string, { listeners: Set<Listener>; dispatch: Listener; ready: boolean }>()
     const channelOf = (name: string) => {
       const listeners = new Set<Listener>()
@@ -216,7 +216,7 @@ export default defineDriver({
           channel.listeners.delete(own)
           if (channel.listeners.size > 0 || channels.get(name) !== channel) return
           channels.delete(name)
-          // Nobody listens any more, whether or not the server hears of it.
+          // No listener remains, so it does not matter whether the server processes this.
           await subscription(() => subscriber.unsubscribe(keyPrefix + name, channel.dispatch)).catch(() => {})
         }
       },

@@ -21,19 +21,19 @@ import type { DatabaseDriver } from './interface.ts'
 export interface DatabaseSubject {
   /** The driver's name, shown in the results. */
   name: string
-  /** Makes a new, empty database. What it returns connects to it, as a new driver that nobody has opened yet. */
+  /** Creates a new, empty database. Each call of the returned function creates a driver for it that is not open yet. */
   create(): Promise<() => Promise<DatabaseDriver>>
-  /** Undoes what `create` leaves outside the process; called once, at the end. */
+  /** Removes the resources of `create` outside the process; called once, at the end. */
   destroy?(): Promise<void>
   supports: {
-    /** Whether several drivers can connect to one database; false for one that lives in memory. */
+    /** Whether several drivers can connect to one database; false for an in-memory database. */
     several: boolean
-    /** Whether `backup` writes a copy; otherwise it must say what to use instead. */
+    /** Whether `backup` writes a copy; if false, its error must name the alternative. */
     backup: boolean
   }
 }
 
-/** How long anything may take, in ms, the longest wait that the driver is configured for included. */
+/** Maximum time of any step, in ms, including the driver's longest configured wait. */
 const PATIENCE_MS = 10_000
 
 /**
@@ -366,7 +366,7 @@ const openDatabase = (driver: DatabaseDriver, migrations: Migration[]) =>
 const jobs = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ id: `job-${String(index).padStart(3, '0')}`, balance: 0 }))
 
-/** Rejects when something hangs, so that the suite names the test instead of running into tap's own limit. */
+/** Rejects when a step hangs, so that the suite names the test before tap's own timeout. */
 function inTime<T>(promise: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`still waiting after ${PATIENCE_MS} ms`)), PATIENCE_MS)

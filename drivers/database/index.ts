@@ -1,6 +1,6 @@
 import type { DriverFamily } from '../../core/driver.ts'
 
-/** Where the platform keeps its rows. */
+/** The databases that can store the platform's rows. */
 export const database: DriverFamily = {
   name: 'database',
   default: 'sqlite',

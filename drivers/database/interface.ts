@@ -1,6 +1,6 @@
 import { defineError } from '../../core/errors.ts'
 
-// The kernel itself stands on the database, so the contract is written there; drivers import it from here.
+// The kernel uses the database itself, so it defines the contract; drivers import it from here.
 export {
   BackupUnsupported,
   type DatabaseDriver,
@@ -11,5 +11,5 @@ export {
 
 export const DatabaseUnavailable = defineError('database_unavailable', 503, 'The database does not answer.')
 
-/** Another transaction, of this process or another, held the database for too long. */
+/** Another transaction, of this process or another, holds the database for too long. */
 export const DatabaseBusy = defineError('database_busy', 503, '%s')

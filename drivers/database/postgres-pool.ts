@@ -4,15 +4,15 @@ import pg from 'pg'
 import { isPlatformError } from '../../core/errors.ts'
 import { DatabaseUnavailable, type Parameter, type Statements } from './interface.ts'
 
-/** Node's and PostgreSQL's codes for "the server can't be reached, or is going away". */
+/** Codes of Node and PostgreSQL for a server that is unreachable or shutting down. */
 const UNAVAILABLE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|08|57P0|53300|53400)/
 
-/** Errors of node-postgres without a code. */
+/** Messages of node-postgres errors that have no code. */
 const UNAVAILABLE_TEXT = /^(Connection terminated|timeout expired|timeout exceeded|Client has encountered a connection)/
 
-/** How long a request waits for a server that has just gone, in ms: a restart takes a second or two. */
+/** Maximum wait of a request for a server that has just become unavailable, in ms; a restart takes a second or two. */
 const PATIENCE_MS = 5000
-/** Between two attempts to connect. */
+/** Interval between two attempts to connect. */
 const ATTEMPT_MS = 100
 
 /**
@@ -43,7 +43,7 @@ export class RetryingPool extends pg.Pool {
         this.#awaySince = null
         return client
       } catch (error) {
-        // A slow failure has used up its waiting time already.
+        // A slow failure, such as a timeout, is not retried, because it has used up the waiting time.
         const gone = UNAVAILABLE.test((error as { code?: string }).code ?? '')
         if (!gone || !this.#wasThere || this.ending) throw error
         const now = performance.now()
@@ -61,7 +61,7 @@ type ConnectCallback = (
   done: (release?: boolean | Error) => void,
 ) => void
 
-/** A server that went away, as the family's error; anything else as it is. */
+/** Translates an error of an unavailable server into the family's error; returns any other error unchanged. */
 export function translated(error: unknown): unknown {
   if (!(error instanceof Error) || isPlatformError(error)) return error
   const { code = '' } = error as { code?: string }
@@ -70,7 +70,7 @@ export function translated(error: unknown): unknown {
     : error
 }
 
-/** Kysely's PostgreSQL dialect, the basis of the entity managers, with its errors translated where they arise. */
+/** Kysely's PostgreSQL dialect, which the entity managers use, with translated errors. */
 export class TranslatingDialect extends PostgresDialect {
   readonly #pool: pg.Pool
 
@@ -88,8 +88,8 @@ type Connection = Awaited<ReturnType<PostgresDriver['acquireConnection']>>
 
 /**
  * Translates errors, and releases connections that Kysely would keep for ever: one on which a transaction could not
- * begin, one that could not be rolled back because the server has gone, and one that is still being opened when the
- * driver is closed. Otherwise an outage would exhaust the pool, and closing would wait without end.
+ * begin, one that could not be rolled back because the server is unavailable, and one that is still being opened when
+ * the driver is closed. Otherwise an outage would exhaust the pool, and closing would never end.
  */
 class TranslatingDriver extends PostgresDriver {
   readonly #seen = new WeakSet<DatabaseConnection>()
@@ -131,7 +131,7 @@ class TranslatingDriver extends PostgresDriver {
     try {
       await super.rollbackTransaction(connection)
     } catch (error) {
-      // Without a connection there is no transaction either.
+      // A lost connection has also ended the transaction.
       if (!(error instanceof DatabaseUnavailable)) throw error
     }
   }
@@ -144,7 +144,7 @@ function rethrow(error: unknown): never {
 const { BOOL, DATE, INT8, INTERVAL, NUMERIC, TIMESTAMP, TIMESTAMPTZ, JSON: JSON_TEXT, JSONB } = pg.types.builtins
 const asText = (text: string) => text
 
-/** The entity managers want times as text: they know the columns' types. */
+/** Returns times as text, which the entity managers parse by the types of the columns. */
 export const entityTypes = (): pg.CustomTypesConfig => {
   const types = new pg.TypeOverrides()
   for (const oid of [DATE, INTERVAL, TIMESTAMP, TIMESTAMPTZ]) types.setTypeParser(oid, asText)
@@ -156,7 +156,7 @@ const asInstant = (oid: number) => {
   return (text: string) => parse(text).getTime()
 }
 
-/** Plain rows: what SQLite gives for the same column. */
+/** Parsers of plain rows, which return the same values as SQLite. */
 const plainParsers = new Map<number, (text: string) => unknown>([
   [BOOL, (text) => (text === 't' ? 1 : 0)],
   [INT8, Number],
@@ -171,7 +171,7 @@ const plainTypes = {
     plainParsers.get(oid) ?? pg.types.getTypeParser(oid, format),
 } as pg.CustomTypesConfig
 
-/** The hot path: statements that each connection prepares once, by name. */
+/** Statements of the hot path, which each connection prepares once, by name. */
 export class PreparedStatements {
   readonly #pool: pg.Pool
   readonly #statements = new Map<string, { name: string; text: string; types: pg.CustomTypesConfig }>()
@@ -197,7 +197,7 @@ export class PreparedStatements {
     }
   }
 
-  /** Runs `work` in one transaction on a connection of its own. */
+  /** Runs `work` in one transaction on a separate connection. */
   async transact<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
     const connection = await this.#pool.connect().catch(rethrow)
     let lost: Error | undefined
@@ -220,7 +220,7 @@ export class PreparedStatements {
   }
 }
 
-/** `?` outside of quotes becomes `$1`, `$2`, … */
+/** Replaces each `?` outside of quotes by `$1`, `$2`, … */
 export function numbered(sql: string): string {
   let count = 0
   return sql.replace(/'[^']*'|"[^"]*"|\?/g, (match) => (match === '?' ? `$${++count}` : match))

@@ -23,13 +23,13 @@ const PostgresConfig = Type.Object(
 
 const OLDEST_POSTGRES = 14
 
-/** Longest wait for a connection, in ms: for a new one to a server that does not answer, or for a free one. */
+/** Maximum wait for a connection, in ms: a new one to a server that does not answer, or a free one of the pool. */
 const CONNECT_MS = 5000
 
-/** Any number, the same in every process: who holds it migrates. */
+/** An arbitrary number, the same in every process. The holder of this lock migrates. */
 const MIGRATION_LOCK = 7_305_804_402
 
-/** PostgreSQL: for several machines on one database. */
+/** PostgreSQL, for several machines with one database. */
 export default defineDriver({
   family: 'database',
   name: 'postgres',
@@ -100,7 +100,7 @@ class PostgresDatabase implements DatabaseDriver {
     return (await this.#statements.run(sql, parameters)).rowCount ?? 0
   }
 
-  /** Each in a transaction of its own: PostgreSQL lets commits share a flush by itself. */
+  /** Runs each call in its own transaction, since PostgreSQL already groups the flushes of commits. */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
     return this.#statements.transact(work)
   }
@@ -136,14 +136,14 @@ class PostgresDatabase implements DatabaseDriver {
   }
 }
 
-/** Lets the errors through that the pool has translated already. */
+/** Passes on the errors that the pool has translated. */
 class PostgresOrmDriver extends PostgreSqlDriver {
   override convertException(exception: Error): DriverException {
     return isPlatformError(exception) ? (exception as never) : super.convertException(exception)
   }
 }
 
-/** @throws StartupError that does not show the URL: it holds the password */
+/** @throws StartupError, which does not show the URL because it contains the password */
 function parsed(url: string): URL {
   const parts = URL.parse(url)
   if (parts && /^postgres(ql)?:$/.test(parts.protocol)) return parts

@@ -6,7 +6,7 @@ import { nativeBinding } from './sqlite-native.ts'
 
 type Statement = Sqlite.Statement<unknown[], object>
 
-/** One of several that share a commit. */
+/** A call that shares its commit with others. */
 interface Unit {
   work(statements: Statements): Promise<unknown>
   resolve(value: never): void
@@ -19,17 +19,20 @@ export interface StatementResult {
   insertId?: number | bigint
 }
 
-/** How long one attempt may hold up the process while another one writes, in ms; then it is repeated from a timer. */
+/**
+ * Maximum time in ms that one attempt may block the process while another process writes; a timer then repeats the
+ * attempt.
+ */
 const ATTEMPT_MS = 10
 
 /**
- * At least this many of the last used statements stay prepared, and fewer than twice as many in all. The statements of
- * entity managers contain their values in the text, so few of them occur again.
+ * At least this many of the most recently used statements stay prepared, and fewer than twice as many in total. The
+ * statements of entity managers contain their values in the text, so few of them recur.
  */
 const KEPT_STATEMENTS = 100
 
 /**
- * One database file as this process uses it: one connection that writes, for one caller at a time, and one that only
+ * The connections of this process to one database file: one that writes, for one caller at a time, and one that only
  * reads and never waits (write-ahead log). A database in memory has only the first.
  */
 export class SqliteConnections {
@@ -44,7 +47,7 @@ export class SqliteConnections {
   readonly #units: Unit[] = []
   #committing = false
 
-  /** @param waitMs longest wait for the writing connection, and for another process */
+  /** @param waitMs maximum wait for the writing connection, and for another process */
   static async open(file: string, { waitMs, synchronous }: { waitMs: number; synchronous: 'full' | 'normal' }) {
     const writer = new Sqlite(file, { timeout: ATTEMPT_MS, ...nativeBinding(file) })
     try {
@@ -70,7 +73,7 @@ export class SqliteConnections {
     this.#read = reader && new KeptStatements(reader)
   }
 
-  /** A reading statement of the hot path: prepared once, kept for good, never waiting for a transaction. */
+  /** Runs a SELECT of the hot path. Its statement is prepared once and kept, and never waits for a transaction. */
   async query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
     if (!this.#reader) return (await this.write(sql, parameters.map(bind))).rows
     let statement = this.#fast.get(sql)
@@ -87,12 +90,12 @@ export class SqliteConnections {
     }
   }
 
-  /** A writing statement with values, in a transaction of its own. @returns the number of rows it met */
+  /** Runs a writing statement in its own transaction. @returns the number of affected rows */
   async execute(sql: string, parameters: readonly Parameter[]): Promise<number> {
     return (await this.write(sql, parameters.map(bind))).changes
   }
 
-  /** One statement outside of a transaction: a reading one at once, a writing one when its turn comes. */
+  /** Runs one statement outside of a transaction: a SELECT at once, a writing statement when its turn comes. */
   async run(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     if (this.#read && /^\s*(select|with)\b/i.test(sql)) {
       const statement = this.#read.prepare(sql)
@@ -110,9 +113,9 @@ export class SqliteConnections {
     }
   }
 
-  /** One statement of the transaction that the caller holds. */
+  /** Runs one statement in the transaction that the caller holds. */
   runInside(sql: string, parameters: readonly unknown[]): StatementResult {
-    // A full disk rolls back by itself; what follows must not be committed statement by statement.
+    // SQLite rolls back by itself when the disk is full. Further statements must not commit one by one.
     if (!this.writer.inTransaction) throw new Error('The database has rolled this transaction back already.')
     try {
       return execute(this.#written.prepare(sql), parameters)
@@ -135,7 +138,7 @@ export class SqliteConnections {
     }
   }
 
-  /** Runs `work` in a transaction with whatever else is waiting by then. See `Database.groupCommit`. */
+  /** Runs `work` in one transaction together with all other waiting calls. See `Database.groupCommit`. */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#units.push({ work, resolve: resolve as Unit['resolve'], reject })
@@ -143,13 +146,13 @@ export class SqliteConnections {
     })
   }
 
-  /** Commits group after group until nobody waits. A commit holds the process up, and requests gather meanwhile. */
+  /** Commits groups until no call waits. A commit blocks the process, and new requests gather meanwhile. */
   async #commitUnits(): Promise<void> {
     this.#committing = true
     while (this.#units.length > 0) {
-      await nextTurn() // so that everyone whose request has arrived is in
+      await nextTurn() // lets all requests that have arrived join the group
       await this.#commitGroup().catch((error) => {
-        for (const unit of this.#units.splice(0)) unit.reject(error) // the database could not be had
+        for (const unit of this.#units.splice(0)) unit.reject(error) // the database is not available
       })
     }
     this.#committing = false
@@ -171,7 +174,7 @@ export class SqliteConnections {
     }
   }
 
-  /** @returns what to tell its caller once the group is committed. @throws when the whole transaction is lost */
+  /** @returns a function that settles the call after the commit @throws when the whole transaction is lost */
   async #runUnit({ work, resolve, reject }: Unit): Promise<() => void> {
     this.runInside('savepoint unit', [])
     try {
@@ -191,7 +194,7 @@ export class SqliteConnections {
     execute: async (sql, parameters = []) => this.runInside(sql, parameters.map(bind)).changes,
   }
 
-  /** Waits for the writing connection; first come, first served. @throws DatabaseBusy */
+  /** Waits for the writing connection, in the order of the calls. @throws DatabaseBusy */
   async take(): Promise<void> {
     if (!this.#taken) {
       this.#taken = true
@@ -253,7 +256,7 @@ class KeptStatements {
   }
 }
 
-/** A connection that can only read. */
+/** Opens a read-only connection. */
 export const openReader = (file: string): Sqlite.Database =>
   new Sqlite(file, { readonly: true, fileMustExist: true, timeout: ATTEMPT_MS, ...nativeBinding(file) })
 
@@ -273,7 +276,7 @@ function bind(value: Parameter): unknown {
   return value
 }
 
-/** Repeats what another process is in the way of, without holding up this one. @throws DatabaseBusy */
+/** Retries work while another process locks the database, without blocking this process. @throws DatabaseBusy */
 async function whileBusy<T>(waitMs: number, work: () => T): Promise<T> {
   const end = performance.now() + waitMs
   for (;;) {
@@ -290,7 +293,7 @@ const codeOf = (error: unknown): string => (error instanceof Sqlite.SqliteError 
 
 const isBusy = (error: unknown) => codeOf(error).startsWith('SQLITE_BUSY')
 
-/** Conditions of the machine rather than of the statement, as the family's errors. */
+/** Translates errors of the machine, as opposed to errors of the statement, into the family's errors. */
 function translated(error: unknown): unknown {
   if (isPlatformError(error)) return error
   const code = codeOf(error)

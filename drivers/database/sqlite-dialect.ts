@@ -9,7 +9,7 @@ import {
 import type { SqliteConnections } from './sqlite-connection.ts'
 
 /**
- * Kysely's SQLite dialect, the basis of the entity managers, on `SqliteConnections`. Kysely's own gives its one
+ * Kysely's SQLite dialect, which the entity managers use, on `SqliteConnections`. Kysely's own dialect gives its one
  * connection to a transaction while all other callers wait without limit, and begins transactions that can't be
  * upgraded.
  */
@@ -30,7 +30,7 @@ export class GuardedSqliteDialect extends SqliteDialect {
   }
 }
 
-/** `SqliteConnections` decides the order of waiting callers, not Kysely's mutex. */
+/** Disables Kysely's mutex, because `SqliteConnections` decides the order of waiting callers. */
 class QueuelessAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
@@ -62,7 +62,7 @@ class GuardedDriver implements Driver {
 
   async rollbackTransaction(connection: Connection): Promise<void> {
     try {
-      // After a full disk there is nothing left to roll back, and trying would hide the cause.
+      // SQLite has already rolled back when the disk was full, and another attempt would hide the cause.
       if (this.#connections.writer.inTransaction) await connection.executeQuery({ sql: 'rollback', parameters: [] })
     } finally {
       this.#end(connection)
@@ -82,7 +82,7 @@ class GuardedDriver implements Driver {
   }
 
   async releaseConnection(connection: Connection): Promise<void> {
-    // A commit that failed: the connection must not go to the next caller inside a transaction.
+    // After a failed commit the transaction must end before the next caller gets the connection.
     if (connection.inside) await this.rollbackTransaction(connection)
   }
 
@@ -97,7 +97,7 @@ class GuardedDriver implements Driver {
   }
 }
 
-/** The connection of one caller of Kysely: none until it begins a transaction. */
+/** The connection of one Kysely caller. It takes the writing connection only when it begins a transaction. */
 class Connection implements DatabaseConnection {
   readonly #connections: SqliteConnections
   inside = false
@@ -113,7 +113,7 @@ class Connection implements DatabaseConnection {
     return { rows: rows as Row[], numAffectedRows: BigInt(changes), ...(insertId && { insertId: BigInt(insertId) }) }
   }
 
-  /** All rows at once: a half-read statement would keep everyone else from writing. */
+  /** Yields all rows at once, since an unfinished SELECT would block all writers. */
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
     yield await this.executeQuery<Row>(query)
   }

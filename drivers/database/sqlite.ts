@@ -29,16 +29,16 @@ const SqliteConfig = Type.Object(
   { additionalProperties: false },
 )
 
-/** Earlier ones can damage a database in write-ahead-log mode. */
+/** Earlier versions can damage a database in write-ahead-log mode. */
 const OLDEST_SQLITE = [3, 51, 3]
 
-/** A database up to this size is read through at each start, which takes less than 0.1 s; `gameyard doctor` reads any. */
+/** Every start checks a database up to this size, which takes less than 0.1 s; `gameyard doctor` checks any size. */
 const CHECKED_BYTES = 32 * 1024 * 1024
 
-/** How often the wait for another process that migrates is begun anew. */
+/** Maximum attempts to wait for another process that migrates. */
 const MIGRATION_ATTEMPTS = 60
 
-/** SQLite in one file, or in memory: the database of a single machine. */
+/** SQLite in one file or in memory, for a single machine. */
 export default defineDriver({
   family: 'database',
   name: 'sqlite',
@@ -69,7 +69,7 @@ class SqliteDatabase implements DatabaseDriver {
       ensureDatabase: false,
       discovery: { warnWhenNoEntities: false },
     })
-    // It turns foreign keys on as it connects: before `migrate` turns them off, not in the middle of it.
+    // MikroORM turns foreign keys on when it connects, which must happen before `migrate` turns them off.
     await this.#orm.connect()
     return this.#orm
   }
@@ -104,7 +104,7 @@ class SqliteDatabase implements DatabaseDriver {
     return this.#connections.groupCommit(work)
   }
 
-  /** SQLite's online backup from a read transaction: one moment of the database, however much is written meanwhile. */
+  /** Uses SQLite's online backup from a read transaction: the copy is of one moment, whatever is written meanwhile. */
   async backup(file: string): Promise<void> {
     if (this.#file === ':memory:') {
       await this.#connections.writer.backup(file)
@@ -137,7 +137,7 @@ class SqliteDatabase implements DatabaseDriver {
   }
 
   async close(): Promise<void> {
-    // Kysely closes only what it has used.
+    // Kysely closes only connections that it has used, so all are closed here.
     await this.#orm?.close(true)
     this.#connections?.close()
   }
@@ -185,7 +185,7 @@ class SqliteDatabase implements DatabaseDriver {
   }
 }
 
-/** Lets the errors through that the connection has translated already. */
+/** Passes on the errors that the connection has translated. */
 class SqliteOrmDriver extends SqliteDriver {
   override convertException(exception: Error): DriverException {
     return isPlatformError(exception) ? (exception as never) : super.convertException(exception)

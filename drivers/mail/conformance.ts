@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Mail } from './interface.ts'
 
-/** A message as it came out at the other end. */
+/** A message as the recipient received it. */
 export interface ReceivedMessage {
   to: string[]
   subject: string
@@ -14,9 +14,9 @@ export interface MailSubject {
   /** The driver's name, shown in the results. */
   name: string
   create(): Promise<Mail>
-  /** The messages so far, from the beginning of the suite. */
+  /** Returns all messages since the beginning of the suite. */
   received(): ReceivedMessage[]
-  /** Undoes what `create` leaves behind; called once, at the end. */
+  /** Removes the resources of `create`; called once, at the end. */
   destroy?(): Promise<void>
 }
 

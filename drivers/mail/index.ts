@@ -1,6 +1,6 @@
 import type { DriverFamily } from '../../core/driver.ts'
 
-/** How the platform writes to people: `mail: { driver: smtp, url, from }`. */
+/** The transport of the platform's mail: `mail: { driver: smtp, url, from }`. */
 export const mail: DriverFamily = {
   name: 'mail',
   default: 'log',

@@ -20,19 +20,19 @@ export interface Message {
  * Sends mail to players: links that confirm an address or set a new password. Mail is rare and small; the caller
  * retries.
  *
- * No part of a message can add a recipient or a header: an address that is not exactly one, or a subject of more than
- * one line, is refused.
+ * No part of a message can add a recipient or a header: `send` refuses anything but exactly one address, and a subject
+ * of more than one line.
  */
 export interface Mail {
   /**
    * Resolves once the next server has accepted the message.
    *
-   * @throws MailRefused when a retry would not help: the address or the message is not accepted
-   * @throws MailUnavailable when a retry may help: the server is away or busy, or this was closed
+   * @throws MailRefused when a retry would not help: the server rejects the address or the message
+   * @throws MailUnavailable when a retry may help: the server is unavailable or busy, or this instance is closed
    */
   send(message: Message): Promise<void>
   /**
-   * Connects and signs in without sending anything; absent for a driver without a server.
+   * Connects and signs in without sending a message; absent for a driver without a server.
    *
    * @throws Error that tells the operator what is wrong
    */
@@ -43,7 +43,7 @@ export interface Mail {
 export const MailRefused = defineError('mail_refused', 502, 'The message was refused: %s')
 export const MailUnavailable = defineError('mail_unavailable', 503, 'The mail server does not answer.')
 
-/** Checks a message before it is sent. @throws MailRefused */
+/** Validates a message before it is sent. @throws MailRefused */
 export function assertMessage({ to, subject }: Message): void {
   if (to.length > 254 || !/^[^\s@"(),:;<>[\]\\\p{C}]+@[^\s@"(),:;<>[\]\\\p{C}]+$/u.test(to))
     throw new MailRefused('this is not one address.')

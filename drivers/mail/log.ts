@@ -3,7 +3,7 @@ import { defineDriver } from '../../core/driver.ts'
 import { assertMessage, type Mail, MailUnavailable } from './interface.ts'
 
 /**
- * Writes messages to the log instead of sending them, and the operator passes the link on. For a LAN, and for a server
+ * Writes messages to the log instead of sending them, and the operator passes the links on. It suits a LAN, or a server
  * without mail. Everyone who can read the log can use the links in it.
  */
 export default defineDriver({

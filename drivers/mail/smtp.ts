@@ -4,7 +4,7 @@ import { defineDriver } from '../../core/driver.ts'
 import { StartupError } from '../../core/errors.ts'
 import { assertMessage, type Mail, MailRefused, MailUnavailable } from './interface.ts'
 
-/** How long each step of a conversation with the server may take. */
+/** Timeout of each step of the SMTP conversation. */
 const ANSWER_MS = 15_000
 
 /**
@@ -31,7 +31,7 @@ export default defineDriver({
     if (!/^[^\r\n<>]*<[^\s@<>]+@[^\s@<>]+>$|^[^\s@<>]+@[^\s@<>]+$/.test(from))
       throw new StartupError('mail.from is no sender: write yard@example.org or Name <yard@example.org>.')
     const { hostname, username } = new URL(url)
-    const { createTransport } = await import('nodemailer') // 60 ms that only who uses it should wait
+    const { createTransport } = await import('nodemailer') // The import takes 60 ms, so only this driver loads it.
     const transport = createTransport({
       url,
       pool: true,
@@ -55,7 +55,8 @@ export default defineDriver({
         } catch (error) {
           const { responseCode = 0, response, code, message: reason } = error as SmtpError
           log.warn({ code, responseCode, reason }, 'the mail server refused a message')
-          // 5xx is for good (RFC 5321 section 4.2.1), unless it was about our password: that is ours to mend.
+          // A 5xx reply is permanent (RFC 5321 section 4.2.1), except for a rejected password, which the operator can
+          // correct.
           if (responseCode >= 500 && code !== 'EAUTH') throw new MailRefused(response ?? reason)
           throw new MailUnavailable({ cause: error })
         }

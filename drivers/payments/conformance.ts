@@ -6,23 +6,23 @@ import { BadSignature, type Payments } from './interface.ts'
 export interface PaymentsSubject {
   /** The driver's name, shown in the results. */
   name: string
-  /** A driver whose processor is the suite's caller, and that sells the pack `small`. */
+  /** Creates a driver that sells the pack `small` and whose processor is the suite. */
   create(): Promise<Payments>
-  /** The last request to the processor, and a switch that makes it fail. */
+  /** Access to the last request to the processor, and a switch that makes the processor fail. */
   processor: {
     asked(): { purchaseId: string; amount: number; currency: string; successUrl: string; cancelUrl: string } | null
     fail(failing: boolean): void
   }
-  /** Events as the processor writes them. */
+  /** Creates events in the format of the processor. */
   paid(event: { id: string; purchaseId: string; paymentId: string; amount: number; currency: string }): string
   refunded(event: { id: string; paymentId: string; refunded: number; amount: number }): string
-  /** One that means nothing here. */
+  /** Creates an event that the platform ignores. */
   other(id: string): string
-  /** The headers by which the processor signs a body. @param ageSeconds how long ago */
+  /** Returns the headers by which the processor signs a body. @param ageSeconds age of the signature */
   sign(body: string, options?: { secret?: string; ageSeconds?: number }): IncomingHttpHeaders
 }
 
-/** The promise of `Payments`, as tests (for tap). */
+/** The contract of `Payments` as tests (for tap). */
 export function testPaymentsDriver(subject: PaymentsSubject): void {
   const { name, create, processor, sign } = subject
   t.test(`payments driver ${name}`, async (t) => {

@@ -1,6 +1,6 @@
 import type { DriverFamily } from '../../core/driver.ts'
 
-/** How credits are bought: `payments: { driver: stripe, secretKey, webhookSecret, packs }`. */
+/** The sale of credits: `payments: { driver: stripe, secretKey, webhookSecret, packs }`. */
 export const payments: DriverFamily = {
   name: 'payments',
   default: 'none',

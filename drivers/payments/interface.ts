@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** Credits for money. */
+/** An amount of credits with a price. */
 const Pack = Type.Object(
   {
     id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,39}$', description: 'Lower-case words joined by `-`.' }),
@@ -29,12 +29,12 @@ export const paymentsConfig = {
   packs: Type.Array(Pack, { default: [], maxItems: 20, description: 'The packs for sale, in the order of the page.' }),
 }
 
-/** A sale, before anything is paid. */
+/** A purchase before its payment. */
 export interface Purchase {
-  /** Ours; the processor keeps it and tells it again. */
+  /** The platform's id, which the processor stores and returns. */
   id: string
   pack: Pack
-  /** Where the processor sends the buyer afterwards. */
+  /** The address to which the processor redirects the buyer afterwards. */
   successUrl: string
   cancelUrl: string
 }
@@ -43,11 +43,11 @@ export interface Purchase {
 export type PaymentEvent =
   | {
       kind: 'paid'
-      /** Of the event: the same for each time it is told. */
+      /** Id of the event, the same for each delivery. */
       id: string
-      /** Of the purchase, or null when it was none of ours. */
+      /** Id of the purchase; null when the platform did not create it. */
       purchaseId: string | null
-      /** Of the payment, by which refunds refer to it. */
+      /** Id of the payment, which refunds refer to. */
       paymentId: string
       /** The paid amount, in the smallest unit. */
       amount: number
@@ -57,19 +57,19 @@ export type PaymentEvent =
       kind: 'refunded'
       id: string
       paymentId: string
-      /** All that has been paid back so far, of `amount`. */
+      /** The total refunded so far, of `amount`. */
       refunded: number
       amount: number
     }
 
 /** A payment processor. The family `payments`. */
 export interface Payments {
-  /** The packs for sale; empty: none. */
+  /** The packs for sale; empty when nothing is sold. */
   readonly packs: readonly Pack[]
   /**
    * Creates the page where a purchase is paid, or returns the existing page of the same purchase.
    *
-   * @returns its address
+   * @returns the address of the page
    * @throws PaymentsUnavailable
    */
   checkout(purchase: Purchase): Promise<{ url: string }>

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { defineDriver } from '../../core/driver.ts'
 import { BadSignature, type Payments, PaymentsUnavailable } from './interface.ts'
 
-/** Nothing is sold. */
+/** Disables payments: nothing is for sale. */
 export default defineDriver({
   family: 'payments',
   name: 'none',

@@ -5,7 +5,7 @@ import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { BadSignature, type PaymentEvent, type Payments, PaymentsUnavailable, paymentsConfig } from './interface.ts'
 
-/** How old a signature may be, in seconds: what is older may be a recording. */
+/** Maximum age of a signature in seconds; an older one may be a replay. */
 const TOLERANCE = 300
 
 /** Stripe Checkout. The webhook's address is `<portal>/api/payments/webhook`. */
@@ -92,7 +92,7 @@ export default defineDriver({
   },
 })
 
-/** The library takes a moment to load, for what most never use. */
+/** Loads the library on demand, since loading is slow and most installations never use it. */
 async function connect(secretKey: string, apiBase: string): Promise<Stripe> {
   const { Stripe } = await import('stripe')
   const { protocol, hostname, port } = new URL(apiBase)
@@ -133,7 +133,7 @@ const Refunded = Type.Object({
   data: Type.Object({ object: Type.Object({ payment_intent: IdOrObject, amount: Amount, amount_refunded: Amount }) }),
 })
 
-/** The relevant content of an event; an unpaid session is reported again once it is paid. */
+/** Extracts the relevant content of an event. An unpaid session is reported again once it is paid. */
 function eventOf(event: unknown): PaymentEvent | null {
   const idOf = (value: string | { id: string }) => (typeof value === 'string' ? value : value.id)
   if (Value.Check(Paid, event)) {

@@ -11,21 +11,21 @@ import { type Storage, StorageUnavailable } from './interface.ts'
 
 /** The facts about a driver that the suite needs. */
 export interface StorageSuite {
-  /** Stands before the name of every test. */
+  /** Prefix of the name of every test. */
   name: string
-  /** Opens an empty storage. Called twice, the second time for the test that closes one. */
+  /** Opens an empty storage. It is called twice, the second time for the test of `close`. */
   create(): Promise<Storage>
-  /** Takes away what `create` made, after the storage was closed. */
+  /** Removes what `create` made, after the storage is closed. */
   destroy?(storage: Storage): Promise<void>
   /** Missing abilities of the driver or its test server. By default everything is expected. */
   supports?: {
-    /** false: presigned requests are let through with a wrong signature, too late or with another size. */
+    /** false: accepts presigned requests with a wrong signature, after their expiry, or with another size. */
     verifiesSignatures?: boolean
-    /** false: where an object is copied to, there is none for a moment; if the source goes meanwhile, for good. */
+    /** false: a copy removes its target for a moment, or permanently if the source disappears meanwhile. */
     copiesAtomically?: boolean
-    /** false: `list` gives every key, but in another order. */
+    /** false: `list` returns every key, but in another order. */
     ordersKeys?: boolean
-    /** false: blobs pass through memory as a whole. */
+    /** false: buffers whole blobs in memory. */
     streams?: boolean
   }
 }
@@ -54,7 +54,7 @@ export function testStorageDriver({ name, create, destroy, supports = {} }: Stor
   })
 }
 
-/** A context as the kernel gives it to drivers, with the real clock and a silent log. */
+/** A context like that of the kernel, with the real clock and a silent log. */
 export function testContext(dataDir: string): DriverContext {
   return {
     dataDir,

@@ -10,13 +10,13 @@ declare module 'fastify' {
   }
 }
 
-/** The expected content of a blob: hex SHA-256 and size in bytes. */
+/** The expected size in bytes and hex SHA-256 of a blob. */
 export interface Expected {
   sha256: string
   size: number
 }
 
-/** Bytes `start` to `end`, both included and `start` not above `end`, as in RFC 9110 section 14. */
+/** Bytes `start` to `end`, both inclusive, with `start` at most `end`, as in RFC 9110 section 14. */
 export interface Range {
   start: number
   end: number
@@ -46,7 +46,7 @@ export interface PresignedPut {
  * Every method may throw `StorageUnavailable` after the driver's own retries, and throws it after `close`.
  */
 export interface Storage {
-  /** Reached over a network, so that copies of what is read often are worth their room on this machine. */
+  /** Whether the storage is remote, so that caching frequently read blobs on this machine pays. */
   readonly remote?: boolean
   /**
    * Stores a stream. An existing blob is left unchanged, once the stream has proved to match.
@@ -67,25 +67,25 @@ export interface Storage {
    */
   get(key: string, range?: Range): Promise<Readable>
   /**
-   * Opens a blob as a file of this machine, which is faster than a stream. Only for drivers that store blobs as files.
-   * The caller closes it.
+   * Opens a blob as a file of this machine, which is faster than a stream. Only drivers that store blobs as files have
+   * it. The caller closes the file.
    *
    * @throws BlobNotFound
    */
   openFile?(key: string): Promise<FileHandle>
-  /** The metadata of a blob, or null when there is none. */
+  /** Returns the metadata of a blob, or null when it does not exist. */
   head(key: string): Promise<{ size: number } | null>
   /**
    * Makes a blob available under a second key. Where the storage supports it, the bytes do not pass through the
    * platform. An existing blob is left unchanged.
    *
    * @param expected size and digest of `from`, as it was stored
-   * @throws BlobNotFound when there is no `from`
+   * @throws BlobNotFound when `from` does not exist
    * @throws DigestMismatch when `from` or `to` holds a blob of another size
    * @throws StorageFull
    */
   copy(from: string, to: string, expected: Expected): Promise<void>
-  /** Removes a blob; removing what is not there is no error. */
+  /** Removes a blob; a missing blob is no error. */
   delete(key: string): Promise<void>
   /**
    * Lists all keys that begin with `prefix` (no need to end at a `/`; empty for all), in byte order. Unfinished and
@@ -101,19 +101,19 @@ export interface Storage {
    *   size and the expiry. The route behind it calls `verifyRelay` and then stores by `put`
    */
   presignPut(key: string, expected: Expected, options: { expiresAt: Date; relay: string }): Promise<PresignedPut>
-  /** Whether a request to a relay address (`url`, its query included) carries a signature that holds at this moment. */
+  /** Whether a request to a relay address (`url`, including its query) has a valid signature that has not expired. */
   verifyRelay(url: string, expected: Expected): boolean
   /**
    * Completes a presigned upload: verifies the bytes and makes them a blob. Repeating the call is no error, and neither
-   * is an existing blob, whoever stored it: a key must not be shared by owners who may not have each other's bytes.
+   * is an existing blob, whoever stored it. Owners who may not have each other's bytes must therefore not share a key.
    *
    * @throws BlobNotFound when nothing was uploaded
    * @throws DigestMismatch when other bytes were uploaded; they are deleted
    */
   commitPut(key: string, expected: Expected): Promise<void>
   /**
-   * The room on the disk of this machine, for drivers that keep blobs on it: `free` bytes, of which `reserve` are kept
-   * for everything that is no blob. A blob that would take of those is refused with `StorageFull`.
+   * The space on the disk of this machine, for drivers that store blobs there: `free` bytes, of which `reserve` are
+   * kept for everything except blobs. A blob that would use the reserve is refused with `StorageFull`.
    */
   room?(): Promise<{ free: number; reserve: number }>
   /** Rejects when the storage can't be reached; used by /readyz. */
@@ -127,22 +127,22 @@ export const DigestMismatch = defineError('digest_mismatch', 422, 'The bytes of 
 export const StorageUnavailable = defineError('storage_unavailable', 503, 'The storage does not answer.')
 
 /**
- * Asked before something is taken in, so that it is refused before it has come.
+ * Checks the free space before an upload, so that it is refused before its bytes arrive.
  *
- * @param bytes as many as will be stored, where that is known
- * @throws StorageFull when they would take of what is kept free
+ * @param bytes number of bytes to store, where that is known
+ * @throws StorageFull when the upload would use the reserve
  */
 export async function assertRoom(storage: Pick<Storage, 'room'>, bytes = 0): Promise<void> {
   const room = await storage.room?.()
   if (room && room.free - bytes < room.reserve) throw new StorageFull()
 }
 
-/** @throws InvalidKey when a key has a form that `Storage` does not allow */
+/** @throws InvalidKey when the form of a key violates the rules of `Storage` */
 export function assertKey(key: string): void {
   if (!/^[A-Za-z0-9._/-]{1,512}$/.test(key) || !key.split('/').every(isSegment)) throw new InvalidKey(key)
 }
 
-/** As `assertKey`, for what may begin a key: the last segment may be cut anywhere, and all of it may be missing. */
+/** Like `assertKey`, for the prefix of a key: its last segment may be cut anywhere, and it may be empty. */
 export function assertPrefix(prefix: string): void {
   const segments = prefix.split('/')
   const cut = segments.pop() as string
@@ -153,10 +153,10 @@ export function assertPrefix(prefix: string): void {
 const isSegment = (segment: string) => segment !== '' && segment !== '.' && segment !== '..' && segment.length <= 255
 
 /**
- * Passes the bytes of `body` on and verifies them: the last chunk is followed by an error when they are not the
- * expected ones. Bytes written until then must not become a blob.
+ * Passes the bytes of `body` on and verifies them: an error follows the last chunk when they are not the expected ones.
+ * Bytes written until then must not become a blob.
  *
- * @throws DigestMismatch as soon as there is a byte too many, else at the end
+ * @throws DigestMismatch at the first surplus byte, else at the end
  */
 export async function* verified(key: string, body: Readable, expected: Expected): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')

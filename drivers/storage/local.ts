@@ -34,7 +34,7 @@ import {
   verified,
 } from './interface.ts'
 
-/** Keeps each blob as a file whose path below the folder is its key. */
+/** Stores each blob as a file, whose path below the folder is its key. */
 export default defineDriver({
   family: 'storage',
   name: 'local',
@@ -69,9 +69,12 @@ export default defineDriver({
   },
 })
 
-/** No key has a `~`, so that uploads under way never stand among the blobs. */
+/** Keys never contain `~`, so uploads in progress can't collide with blobs. */
 const INCOMING = '~incoming'
-/** A plain descriptor: a `FileHandle` in a stream that nobody reads would end the process when it is collected. */
+/**
+ * Uses a plain file descriptor: a `FileHandle` in a stream that is never read would end the process at garbage
+ * collection.
+ */
 const openDescriptor = promisify(openWithCallback)
 const MAX_DURABLE = 10_000
 const ABANDONED_AFTER = 24 * 60 * 60 * 1000
@@ -84,7 +87,7 @@ class LocalStorage implements Storage {
   readonly #incoming: string
   readonly #clock: DriverContext['clock']
   readonly #signatures: ReturnType<typeof relaySignatures>
-  /** Folders whose own names this process has made durable: they need not be synced with each blob again. */
+  /** Folders whose directory entries this process has synced, so that they need not be synced with each blob again. */
   readonly #durable = new Set<string>()
   #closed = false
 
@@ -97,7 +100,7 @@ class LocalStorage implements Storage {
     this.#signatures = relaySignatures(context.secret('storage/local/presign'), context.clock)
   }
 
-  /** Makes the folder for uploads and removes what a process that died left in it. */
+  /** Creates the folder for uploads and removes the remains of a process that died. */
   async prepare(): Promise<void> {
     await mkdir(this.#incoming, { recursive: true })
     await syncFolder(dirname(this.#root))
@@ -112,7 +115,7 @@ class LocalStorage implements Storage {
   async put(key: string, body: Readable, expected: Expected): Promise<void> {
     const path = this.#path(key)
     const temporary = join(this.#incoming, randomUUID())
-    // First, so that each of several at once sees the others.
+    // Counted before the check, so that concurrent uploads include each other.
     this.#underWay += expected.size
     try {
       await this.#run(key, () => assertRoom(this))
@@ -130,7 +133,7 @@ class LocalStorage implements Storage {
     }
   }
 
-  /** Gives a whole and synced file its key, for good. */
+  /** Renames a complete and synced file to its key, durably. */
   async #publish(temporary: string, path: string, key: string, expected: Expected): Promise<void> {
     const folders = [this.#root]
     for (const segment of key.split('/').slice(0, -1)) {
@@ -138,14 +141,14 @@ class LocalStorage implements Storage {
       await mkdir(folder).catch((error) => {
         if (error.code !== 'EEXIST') throw error
       })
-      // A blob, or a symbolic link that leads elsewhere.
+      // The path is a blob, or a symbolic link that leads elsewhere.
       if (!(await lstat(folder)).isDirectory()) throw new InvalidKey(key)
       folders.unshift(folder)
     }
     const size = await this.#size(key)
     if (size === null) await rename(temporary, path)
     else if (size !== expected.size) throw new DigestMismatch(key)
-    // Also when the blob was there: the put that renamed it may not have come this far.
+    // This also happens for an existing blob, since the put that renamed it may not have synced yet.
     await syncFolder(folders[0] as string)
     for (const [index, folder] of folders.slice(0, -1).entries()) {
       if (this.#durable.has(folder)) continue
@@ -200,7 +203,7 @@ class LocalStorage implements Storage {
     })
   }
 
-  /** Size of a blob, null when there is none. What stands behind a symbolic link is none. */
+  /** Returns the size of a blob, or null. The target of a symbolic link is not a blob. */
   async #size(key: string): Promise<number | null> {
     const path = this.#path(key)
     const folder = dirname(path)
@@ -222,7 +225,7 @@ class LocalStorage implements Storage {
     const entries = await this.#run(base, () =>
       readdir(join(this.#root, base), { withFileTypes: true }).catch(nullWhenAbsent),
     )
-    // A folder sorts as what its keys have there: `a-b` and `a.b` come before `a/b`, and `a0` after it.
+    // A folder sorts by the keys in it: `a-b` and `a.b` precede `a/b`, and `a0` follows it.
     const names = (entries ?? [])
       .filter((entry) => /^[A-Za-z0-9._-]+$/.test(entry.name) && (entry.isDirectory() || entry.isFile()))
       .map((entry) => base + entry.name + (entry.isDirectory() ? '/' : ''))
@@ -252,7 +255,7 @@ class LocalStorage implements Storage {
     return this.#signatures.verify(url, expected)
   }
 
-  /** The relay stores by `put`, which has checked the bytes; what is left is to see that it happened. */
+  /** The relay stores by `put`, which has verified the bytes, so this only checks that the blob exists. */
   async commitPut(key: string, expected: Expected): Promise<void> {
     const blob = await this.head(key)
     if (!blob) throw new BlobNotFound(key)
@@ -261,7 +264,7 @@ class LocalStorage implements Storage {
 
   async room(): Promise<{ free: number; reserve: number }> {
     const { bavail, bsize, blocks } = await this.#run('', () => statfs(this.#root))
-    // What is being written is partly on the disk already: counted whole, so that many at once do not pass together.
+    // Uploads in progress are partly on the disk already. They count in full, so that many at once do not all pass.
     const free = Math.max(0, bavail * bsize - this.#underWay)
     return { free, reserve: Math.min(this.#reserveBytes, Math.floor((blocks * bsize) / 20)) }
   }
@@ -294,7 +297,7 @@ class LocalStorage implements Storage {
   }
 }
 
-/** Writes all of a chunk: the system may take a part of it without an error, as a full disk does. */
+/** Writes a whole chunk. The system may write only a part of it without an error, as with a full disk. */
 async function writeWhole(file: FileHandle, chunk: Buffer): Promise<void> {
   for (let written = 0; written < chunk.length; ) {
     const { bytesWritten } = await file.write(chunk, written)
@@ -308,7 +311,7 @@ async function syncWhole(file: FileHandle, size: number): Promise<void> {
   if ((await file.stat()).size !== size) throw new StorageFull()
 }
 
-/** Makes the names in a folder durable. Windows has no such thing, and does not open folders. */
+/** Makes the directory entries of a folder durable. Windows has no such operation, and does not open folders. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await open(path, constants.O_RDONLY)

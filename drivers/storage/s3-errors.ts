@@ -6,7 +6,7 @@ interface SdkError extends Error {
   $metadata?: { httpStatusCode?: number }
 }
 
-/** One of the family's errors for one of the SDK's. */
+/** Translates an error of the SDK into one of the family's errors. */
 export function translate(error: unknown, key: string): unknown {
   if (isPlatformError(error)) return error
   const { name, $metadata } = error as SdkError
@@ -27,7 +27,7 @@ export function nullWhenNotFound(error: unknown): null {
   throw error
 }
 
-/** Why the storage can't be opened, in one sentence with what to do. */
+/** Explains in one sentence why the storage can't be opened, and what to do. */
 export function unusable(
   { bucket, endpoint = 'Amazon S3' }: { bucket: string; endpoint?: string },
   error: unknown,

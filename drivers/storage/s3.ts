@@ -69,7 +69,7 @@ export default defineDriver({
       client.destroy()
       throw unusable(config, error)
     }
-    // It signs and sends nothing: the address is part of what is signed.
+    // The signer sends no requests. It needs the public address, because the signature covers it.
     const signer = config.publicEndpoint ? new sdk.S3Client(options(config.publicEndpoint)) : client
     const storage = new S3Storage({ ...sdk, Upload, getSignedUrl }, { client, signer }, config, context)
     storage.removeAbandoned().catch((error) => context.log.warn(error, 'abandoned uploads could not be removed'))
@@ -84,21 +84,21 @@ type Sdk = typeof import('@aws-sdk/client-s3') &
 type Listed = { key: string; size: number; modifiedAt: Date }
 
 const MiB = 1024 * 1024
-/** Up to here a body is read into memory and sent at once; above, in parts as it comes. */
+/** A body up to this size is buffered and sent at once; a larger body is sent in parts as it arrives. */
 const SINGLE_PUT_BYTES = 16 * MiB
 const PART_BYTES = 8 * MiB
 const MAX_PARTS = 10_000
-/** No key has a `~`, so that staging objects never stand among the blobs. */
+/** Keys never contain `~`, so staging objects can't collide with blobs. */
 const STAGING = '~incoming/'
 const ABANDONED_AFTER = 48 * 60 * 60 * 1000
-/** The longest that SigV4 lets a presigned request live: seven days. */
+/** The maximum lifetime of a SigV4 presigned request: seven days. */
 const MAX_PRESIGN_SECONDS = 604_800
 
 class S3Storage implements Storage {
   readonly remote = true
   readonly #sdk: Sdk
   readonly #client: aws.S3Client
-  /** The presigning client. */
+  /** The client that presigns requests. */
   readonly #signer: aws.S3Client
   readonly #bucket: string
   readonly #prefix: string
@@ -134,7 +134,7 @@ class S3Storage implements Storage {
     }
   }
 
-  /** Sends a body in parts, and ends the upload only when the last byte has proved right; else it is aborted. */
+  /** Sends a body in parts. Completes the upload only after all bytes are verified; otherwise aborts it. */
   async #putInParts(key: string, chunks: AsyncIterable<Buffer>, size: number): Promise<void> {
     let refusal: unknown
     const body = Readable.from(
@@ -168,7 +168,7 @@ class S3Storage implements Storage {
     const input = { ...this.#object(key), ...(range ? { Range: `bytes=${range.start}-${range.end}` } : {}) }
     try {
       const answer = await this.#run(key, () => this.#client.send(new this.#sdk.GetObjectCommand(input)))
-      // A server may ignore a range (RFC 9110 section 14.2), or take one that ends at byte 0 for the whole.
+      // A server may ignore a range (RFC 9110 section 14.2), or treat one that ends at byte 0 as the whole.
       const skip = range && !answer.ContentRange ? range.start : 0
       return readable(key, answer.Body as Readable, skip, range ? range.end - range.start + 1 : Infinity)
     } catch (error) {
@@ -188,7 +188,10 @@ class S3Storage implements Storage {
     await this.#copyObject(from, input)
   }
 
-  /** A copy whose source went away is a missing blob, though some servers then call the bucket missing. */
+  /**
+   * Copies an object. A copy whose source has disappeared is a missing blob, although some servers report a missing
+   * bucket.
+   */
   async #copyObject(key: string, input: aws.CopyObjectCommandInput): Promise<aws.CopyObjectCommandOutput> {
     try {
       return await this.#run(key, () => this.#client.send(new this.#sdk.CopyObjectCommand(input)))
@@ -225,7 +228,10 @@ class S3Storage implements Storage {
     } while (next)
   }
 
-  /** An S3 presigned PUT to the staging object; length and, where the server knows it, digest are signed. */
+  /**
+   * Creates an S3 presigned PUT to the staging object. It signs the length and, where the server supports it, the
+   * digest.
+   */
   async presignPut(key: string, expected: Expected, options: { expiresAt: Date }): Promise<PresignedPut> {
     const { Bucket } = this.#object(key)
     const checksum = base64(expected)
@@ -254,7 +260,7 @@ class S3Storage implements Storage {
     const target = this.#object(key)
     const staging = this.#stagingKey(key, expected)
     const [before, upload] = await Promise.all([this.head(key), this.#headObject(key, staging)])
-    // Both may be absent because another commit went from the one to the other between the two questions.
+    // Both may be absent when a concurrent commit moved the upload to the key between the two requests.
     const blob = before ?? (upload ? null : await this.head(key))
     if (!blob && !upload) throw new BlobNotFound(key)
     const matches = blob
@@ -265,7 +271,9 @@ class S3Storage implements Storage {
     if (!matches) throw new DigestMismatch(key)
   }
 
-  /** Whether an object has the digest: by the server's word when it computed SHA-256 itself, else by reading it. */
+  /**
+   * Whether an object has the digest: by the server's own SHA-256 if it computed one, otherwise by reading the object.
+   */
   async #hasDigest(key: string, Key: string, expected: Expected, head: aws.HeadObjectCommandOutput): Promise<boolean> {
     const { ChecksumSHA256: checksum, ChecksumType: type } = head
     if (checksum && !checksum.includes('-') && type !== 'COMPOSITE') return checksum === base64(expected)
@@ -277,8 +285,8 @@ class S3Storage implements Storage {
   }
 
   /**
-   * Copies a staging object to its key if its bytes are right and unchanged when they are copied. A server that ignores
-   * the condition is detected by the ETag of the copy, which is then read again.
+   * Copies a staging object to its key if its bytes are correct and remain unchanged until they are copied. A server
+   * that ignores the condition is detected by the ETag of the copy, which is then read again.
    *
    * @returns whether the blob exists
    */
@@ -291,7 +299,7 @@ class S3Storage implements Storage {
       if (copy.CopyObjectResult?.ETag === ETag) return true
     } catch (error) {
       if (isPreconditionFailed(error)) return false
-      // Another commit of the same upload may have been first, and removed the staging object.
+      // A concurrent commit of the same upload may have been first, and removed the staging object.
       if (error instanceof BlobNotFound && (await this.head(key))) return true
       throw error
     }
@@ -326,7 +334,7 @@ class S3Storage implements Storage {
     }
   }
 
-  /** Where a blob is: the one way from a key to an object. */
+  /** Maps a key to its object. All keys are mapped here. */
   #object(key: string): { Bucket: string; Key: string } {
     assertKey(key)
     return { Bucket: this.#bucket, Key: this.#prefix + key }
@@ -357,7 +365,10 @@ class S3Storage implements Storage {
   }
 }
 
-/** `length` bytes of an answer's body after the first `skip`; one of our errors ends it when the connection breaks. */
+/**
+ * Reads `length` bytes of a response body after the first `skip`; a broken connection ends it with one of the family's
+ * errors.
+ */
 function readable(key: string, body: Readable, skip = 0, length = Infinity): Readable {
   const chunks = async function* () {
     try {

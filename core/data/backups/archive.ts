@@ -7,12 +7,12 @@ import { pipeline } from 'node:stream/promises'
 import tar from 'tar-stream'
 import { StartupError } from '../../errors.ts'
 
-/** A backup that was not made, or not restored: one sentence. Nothing was changed. */
+/** A backup or restore failed and changed nothing. The message is one sentence. */
 export class BackupError extends StartupError {
   override name = 'BackupError'
 }
 
-/** One file in an archive; hex SHA-256, size in bytes. */
+/** A file in an archive, with hex SHA-256 and size in bytes. */
 export interface Member {
   name: string
   size: number
@@ -22,7 +22,7 @@ export interface Member {
 const FORMAT = 1
 const MANIFEST = 'manifest.json'
 
-/** A tar file being written; keeps the digest of each member and ends with the list of them. */
+/** Writes a tar file. Records the digest of each member, and appends the list of members. */
 export class Archive {
   readonly file: string
   readonly members: Member[] = []
@@ -38,15 +38,15 @@ export class Archive {
    * @param about further JSON to store in the list of members
    */
   async during(work: () => Promise<void>, about: object | null = null): Promise<void> {
-    // Backups hold the platform's secrets.
+    // Backups contain the secrets of the platform, so only the owner may read the file.
     const written = pipeline(this.#pack, createWriteStream(this.file, { flags: 'wx', mode: 0o600, flush: true }))
-    written.catch(() => {}) // it is awaited below; until then `work` is what notices
+    written.catch(() => {}) // the await below handles the rejection; until then `work` notices it
     try {
       await work()
       this.#pack.entry({ name: MANIFEST }, JSON.stringify({ format: FORMAT, about, members: this.members }))
       this.#pack.finalize()
     } catch (error) {
-      // The first error wins: the file's own, or else this one.
+      // The first error wins: that of the file, if there is one.
       this.#pack.destroy(error as Error)
     }
     await written
@@ -68,7 +68,7 @@ export class Archive {
  *
  * @param isOurs whether a member may have this name
  * @returns the members, and the `about` object stored with them, or null when there is none
- * @throws BackupError when a byte differs from what was saved, or a member is missing or unexpected
+ * @throws BackupError when the content differs from what was saved, or a member is missing or unexpected
  */
 export async function verifiedMembers(
   file: string,
@@ -106,7 +106,7 @@ export async function verifiedMembers(
 
 type Visitor = (name: string, size: number, content: Readable) => Promise<unknown>
 
-/** Calls `visit` for each member in turn; it must read the content to its end. */
+/** Calls `visit` for each member in turn; `visit` must read the content to its end. */
 export async function eachMember(file: string, visit: Visitor): Promise<void> {
   const entries = tar.extract()
   const bytes = createReadStream(file)

@@ -11,13 +11,13 @@ import { describePlatform, readSourcePlatform, type SourcePlatform } from './sou
 
 /** The part of a storage driver that a backup uses (drivers/storage/interface.ts has the whole contract). */
 export interface BlobSource {
-  /** Whether the blobs live on a service of their own, which has its own means of backup. */
+  /** Whether a separate service stores the blobs, which then has its own means of backup. */
   shared?: boolean
   list(prefix: string): AsyncIterable<{ key: string; size: number }>
   get(key: string): Promise<Readable>
 }
 
-/** The part that a restore uses. */
+/** The part of a storage driver that a restore uses. */
 export interface BlobTarget {
   put(key: string, body: Readable, expected: { sha256: string; size: number }): Promise<void>
   list(prefix: string): AsyncIterable<{ key: string }>
@@ -30,13 +30,13 @@ export interface BackupSource {
   driver: Pick<DatabaseDriver, 'backup'>
   storage: BlobSource
   dataDir: string
-  /** Of the platform: where it is goes into the backup, for a restore on another machine. */
+  /** Configuration of the platform. The backup stores its addresses, for a restore on another machine. */
   config?: Config
 }
 
 export interface BackupSummary {
   blobs: number
-  /** Of everything that the backup holds. */
+  /** Total size of the content of the backup. */
   bytes: number
 }
 
@@ -94,17 +94,20 @@ export async function writeBackup(
   }
 }
 
-/** Where a backup is restored to, and how. */
+/** The target and the options of a restore. */
 export interface RestoreTarget {
-  /** Absent or empty. */
+  /** Must be absent or empty. */
   dataDir: string
-  /** Opens the storage driver on a data folder: blobs are put back where it keeps them. */
+  /** Opens the storage driver on a data folder, to restore the blobs there. */
   openStorage: (dataDir: string) => Promise<BlobTarget>
-  /** Where the database is in the data folder, `gameyard.db` by default. */
+  /** Path of the database in the data folder, by default `gameyard.db`. */
   databaseFile?: string
-  /** Of the configuration, if that has one. */
+  /** The secret of the configuration, if it has one. */
   secret?: string | undefined
-  /** Called with what the backup says of its platform, if it does, once all is there, before the data folder appears. */
+  /**
+   * Called after everything is restored and before the data folder appears, with the source platform if the backup
+   * names it.
+   */
   ready?: (source: SourcePlatform | null) => Promise<void>
 }
 
@@ -150,7 +153,7 @@ export async function restoreBackup(
   return summaryOf(members)
 }
 
-/** A bucket may hold what an interrupted restore of this backup left, and nothing of anybody else. */
+/** A bucket may contain blobs of an interrupted restore of this backup, but no others. */
 async function refuseForeignBlobs(storage: BlobTarget, members: Member[]): Promise<void> {
   const ours = new Set(members.map(({ name }) => name))
   for await (const { key } of storage.list(''))
@@ -158,7 +161,7 @@ async function refuseForeignBlobs(storage: BlobTarget, members: Member[]): Promi
       throw new BackupError(`The storage is not empty: it holds ${key}. Restore into another bucket or prefix.`)
 }
 
-/** What keys were derived from must be the same here: sign-ins and signing keys rest on it. */
+/** The secret must match that of the backup, because sessions and signing keys are derived from it. */
 async function refuseOtherSecret(
   { keyCheck }: SourcePlatform,
   place: { dataDir: string; secret: string | undefined },
@@ -203,7 +206,7 @@ const summaryOf = (members: Member[]): BackupSummary => ({
   bytes: members.reduce((sum, { size }) => sum + size, 0),
 })
 
-/** Names of the finished files in the keys folder; none when the secret comes from the configuration. */
+/** Lists the complete files in the keys folder; empty when the secret comes from the configuration. */
 async function keyFiles(dataDir: string): Promise<string[]> {
   const names = await readdir(join(dataDir, 'keys')).catch(() => [])
   return names.filter((name) => isOurs(KEYS + name))
@@ -215,7 +218,7 @@ const exists = (path: string) =>
     () => false,
   )
 
-/** Makes what was created or renamed in a folder survive a power cut. */
+/** Makes created and renamed files of a folder survive a power cut. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   await handle.sync().finally(() => handle.close())

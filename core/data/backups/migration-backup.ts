@@ -5,19 +5,19 @@ import { StartupError } from '../../errors.ts'
 import type { DatabaseDriver } from '../database.ts'
 import { lastVersion } from '../program-versions.ts'
 
-/** How many copies stay: the latest. */
+/** Number of the latest copies to keep. */
 const KEPT = 3
-/** Said of a database that was last opened by a version which did not write its name down. */
+/** Stands for a version that did not record its name in the database. */
 const UNKNOWN = 'earlier'
 const OURS = /^before-.+-\d{8}T\d{6}Z\.db$/
-/** Room that is left on the disk beside a copy, for the migration itself and the log of it. */
+/** Free space required in addition to the copy, for the migration itself and its write-ahead log. */
 const SPARE_BYTES = 16 * 1024 * 1024
 
-/** The source and the reason of a copy. */
+/** The source of a copy, and its reason. */
 export interface MigrationBackup {
   driver: Pick<DatabaseDriver, 'shared' | 'backup' | 'query'>
   dataDir: string
-  /** Of the program that is about to migrate. */
+  /** Version of the program that is about to migrate. */
   version: string
   clock: Clock
   log: { info(message: string): void }
@@ -74,7 +74,11 @@ export async function backUpBeforeMigration({
   return file
 }
 
-/** What is damaged in a database file that nobody has open; null when it is whole. @throws when there is no such file */
+/**
+ * Describes the damage of a database file that no process has open; null when it is intact.
+ *
+ * @throws when the file is missing
+ */
 export async function findDamage(file: string): Promise<string | null> {
   await access(file)
   const { DatabaseSync } = await import('node:sqlite')
@@ -109,12 +113,12 @@ export async function restoreDatabaseCopy(
   const time = clock.now().toISOString().slice(0, 19).replace(/[-:]/g, '')
   const aside = join(dataDir, 'backups', `replaced-${time}Z.db`)
   await mkdir(join(dataDir, 'backups'), { recursive: true, mode: 0o700 })
-  // The whole of it lies ready before the first name changes.
+  // The whole copy is complete before the first rename.
   const ready = `${database}.restored`
   await copyDatabase(copy, ready)
   await foldLog(database)
   let replaced = false
-  // The log of what is not in the file yet belongs to it.
+  // The write-ahead log belongs to the database, because it has changes that are not in the file yet.
   for (const suffix of ['-wal', '-shm', '']) {
     const moved = await rename(database + suffix, aside + suffix).then(
       () => true,
@@ -127,20 +131,20 @@ export async function restoreDatabaseCopy(
   return replaced ? aside : null
 }
 
-/** Makes a copy one file, without the log beside it that readers of the original keep. */
+/** Converts a copy to a single file, without the write-ahead log that readers of the original use. */
 async function makeWhole(file: string): Promise<void> {
   const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(file)
   try {
     database.exec('pragma journal_mode = delete')
   } catch {
-    // A damaged one: reading it through says so.
+    // The integrity check reports a damaged file.
   } finally {
     database.close()
   }
 }
 
-/** Takes the log of a database into its file, so that one name is all of it. A damaged one stays as it is. */
+/** Merges the write-ahead log of a database into its file. Leaves a damaged database unchanged. */
 async function foldLog(file: string): Promise<void> {
   const { DatabaseSync } = await import('node:sqlite')
   try {
@@ -149,7 +153,7 @@ async function foldLog(file: string): Promise<void> {
     database.exec('pragma wal_checkpoint(truncate)')
     database.close()
   } catch {
-    // Then the log is moved along with it.
+    // The caller then moves the log together with the file.
   }
 }
 
@@ -165,7 +169,7 @@ async function copyDatabase(from: string, to: string): Promise<void> {
   await sync(to)
 }
 
-/** What is said when there is no room in the data folder for a copy of the database; null when there is. */
+/** Explains that the data folder has too little space for a copy of the database; null when there is enough. */
 export async function missingRoom(driver: Pick<DatabaseDriver, 'query'>, dataDir: string): Promise<string | null> {
   const [size] = (await driver.query(
     'select c.page_count * s.page_size as bytes from pragma_page_count() c, pragma_page_size() s',
@@ -179,17 +183,17 @@ export async function missingRoom(driver: Pick<DatabaseDriver, 'query'>, dataDir
   return `there is no room for the copy of the database that is made before it is brought up to date: ${dataDir} has ${megabytes(free)} free, and ${megabytes(needed)} are needed`
 }
 
-/** The remains of a process that ended midway. */
+/** Removes the remains of a process that died during a copy. */
 async function removePartial(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.includes('.db.partial')) await rm(join(folder, name), { force: true })
 }
 
-/** Versions don't sort as texts do; the time at the end does. */
+/** Sorts by the time at the end of the name, since versions do not sort as text. */
 const byTime = (a: string, b: string): number => (timeOf(a) < timeOf(b) ? -1 : 1)
 const timeOf = (name: string): string => basename(name, '.db').slice(-16)
 
-/** Makes a file, or what was renamed in a folder, survive a power cut. */
+/** Makes a file, or the renamed files of a folder, survive a power cut. */
 async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')
   await handle.sync().finally(() => handle.close())

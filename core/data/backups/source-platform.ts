@@ -13,11 +13,11 @@ const SourcePlatformSchema = Type.Object({
   gamesDomain: Text,
   formerUrls: Type.Array(Text),
   formerDomains: Type.Array(Text),
-  /** `Keys.check` of what its keys are derived from; null where it had none yet. */
+  /** `Keys.check` of the source's secret; null when it had none yet. */
   keyCheck: Type.Union([Text, Type.Null()]),
 })
 
-/** What a backup says of the platform that it was made of, beside what it holds: where that was. */
+/** The part of a backup that describes the addresses of the source platform. */
 export type SourcePlatform = Static<typeof SourcePlatformSchema>
 
 export async function describePlatform({ dataDir, secret, portal, studio, games }: Config): Promise<SourcePlatform> {
@@ -35,6 +35,6 @@ export async function describePlatform({ dataDir, secret, portal, studio, games 
   }
 }
 
-/** What a backup says; null for one of a version that said nothing. */
+/** Parses the description of the source platform; null for a backup of a version that stored none. */
 export const readSourcePlatform = (about: unknown): SourcePlatform | null =>
   Value.Check(SourcePlatformSchema, about) ? about : null

@@ -15,8 +15,8 @@ const palettes: Palette[] = [
 ]
 
 /**
- * Draws a game's cover (4:3): a motif that the words of the title suggest, else a random one, in one of the palettes.
- * The same id and title always give the same picture. The cover is decoration and hidden from screen readers.
+ * Draws a game's cover (4:3): a motif that matches words of the title, otherwise a random one, in one of the palettes.
+ * The same id and title always produce the same image. The cover is decorative and hidden from screen readers.
  */
 export function coverFor(id: string, title: string): View {
   const chance = chanceFrom(id)
@@ -46,7 +46,7 @@ export function coverSvg(id: string, title: string): string {
 
 const pick = <Item>(items: Item[], chance: Chance): Item => items[Math.floor(chance() * items.length)] as Item
 
-/** FNV-1a to begin with, mulberry32 from there: both short, both the same on every machine. */
+/** Creates a random source: FNV-1a for the seed, then mulberry32. Both are short, and the same on every machine. */
 function chanceFrom(text: string): Chance {
   let state = 0x811c9dc5
   for (let index = 0; index < text.length; index++) state = Math.imul(state ^ text.charCodeAt(index), 0x01000193)

@@ -1,21 +1,21 @@
 import { type Content, html } from '../html.ts'
 
-/** The colours of one scene, from the sky to what stands nearest. */
+/** The colours of one scene, from the sky to the foreground. */
 export interface Palette {
   sky: string
   far: string
   mid: string
   near: string
-  /** The one bright thing. */
+  /** The single bright accent. */
   spot: string
-  /** Lines and lights. */
+  /** The colour of lines and lights. */
   light: string
 }
 
-/** A number from 0 to 1, excluded; the next one at every call, the same row of them for the same game. */
+/** Returns the next random number in [0, 1). The sequence is the same for the same game. */
 export type Chance = () => number
 
-/** A scene of 160 by 120 and the words in a title that call for it. */
+/** A scene of 160 by 120 units, and the words of a title that select it. */
 interface Motif {
   words: RegExp
   draw: (palette: Palette, chance: Chance) => Content
@@ -25,14 +25,14 @@ const between = (chance: Chance, low: number, high: number) => Math.round((low +
 const times = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, i) => make(i))
 
-/** A ridge from edge to edge through random heights, filled down to the ground. */
+/** Draws a ridge from edge to edge through random heights, filled down to the ground. */
 function ridge(chance: Chance, points: number, low: number, high: number): string {
   const step = 160 / (points - 1)
   const heights = times(points, (index) => `${Math.round(index * step)} ${between(chance, low, high)}`)
   return `M0 120L${heights.join('L')}L160 120Z`
 }
 
-/** A soft ridge: quadratic curves through the middles of random heights. */
+/** Draws a smooth ridge: quadratic curves through the midpoints of random heights. */
 function swell(chance: Chance, points: number, low: number, high: number): string {
   const step = 160 / (points - 1)
   let path = `M0 120V${between(chance, low, high)}`

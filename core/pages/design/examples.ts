@@ -33,7 +33,7 @@ import {
   Timestamp,
 } from '../index.ts'
 
-/** Every component in every state, on pages as they might be: what `/design` shows, and what tests and eyes look at. */
+/** Every component in every state, on example pages. `/design` shows them, and tests check them. */
 
 const titles = [
   'Rooftop Relay',

@@ -29,7 +29,9 @@ const PARTS: Record<string, { label: string; body: View; narrow?: boolean }> = {
   question: { label: 'A single question', body: signIn, narrow: true },
 }
 
-/** `/design`, where `portal.designPage` is on: the language of form, and every component in every state. */
+/**
+ * Registers `/design`, which `portal.designPage` enables: the design principles, and every component in every state.
+ */
 export function registerDesign(app: FastifyInstance): void {
   const open = {
     config: { auth: 'optional', page: true },

@@ -1,4 +1,4 @@
-/** Shows the copy buttons, where the browser lets a page write to the clipboard or at least select text. */
+/** Shows the copy buttons if the browser supports writing to the clipboard or at least selecting text. */
 export function enableCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
     const source = button.parentElement?.querySelector('code')
@@ -18,7 +18,7 @@ export function enableCopyButtons(): void {
   }
 }
 
-/** The clipboard exists only in secure contexts; on a plain-http LAN the text is selected instead. */
+/** Copies the text. The clipboard exists only in secure contexts; on a plain-http LAN the text is selected instead. */
 async function copy(source: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(source.textContent ?? '')

@@ -1,4 +1,4 @@
-/** Shows the buttons that take a notice away, and gives the focus back to the page. */
+/** Shows the dismiss buttons of notices, which also return the focus to the page. */
 export function enableDismissal(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-dismiss]')) {
     button.hidden = false

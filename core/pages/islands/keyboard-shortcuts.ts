@@ -1,7 +1,7 @@
-/** How long the second key of two may take, in ms. */
+/** Timeout in ms for the second key of a sequence. */
 const PATIENCE = 3000
 
-/** Keyboard shortcuts: `/` searches, `g` and a letter go somewhere, `?` shows them all. */
+/** Enables keyboard shortcuts: `/` searches, `g` and a letter navigate, `?` lists them all. */
 export function enableKeyboardShortcuts(): void {
   const places = new Map<string, HTMLAnchorElement>()
   for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-go]')) places.set(link.dataset.go ?? '', link)
@@ -34,7 +34,7 @@ const isTyping = (target: EventTarget | null): boolean =>
 
 let sheet: HTMLDialogElement | undefined
 
-/** The sheet of shortcuts, made when it is first asked for. */
+/** Shows the list of shortcuts, and creates it on first use. */
 function show(places: ReadonlyMap<string, HTMLAnchorElement>): void {
   sheet ??= make(places)
   sheet.showModal()

@@ -8,11 +8,11 @@ export function followEvents(): void {
   let source: EventSource | null = null
   const attend = () => {
     source?.close()
-    // A browser has few connections to a site: a page that nobody looks at leaves them to the others.
+    // A hidden page closes its stream, since browsers limit the connections to a site.
     source = document.hidden ? null : new EventSource(address)
     source?.addEventListener('parts', ({ data }: MessageEvent<string>) => show(JSON.parse(data)))
     source?.addEventListener('error', () => {
-      // It comes back by itself from an outage, but not from a refusal, as while the server starts.
+      // EventSource reconnects after an outage, but not after an HTTP error, such as while the server starts.
       if (source?.readyState === EventSource.CLOSED) setTimeout(attend, RETRY_MS)
     })
   }
@@ -34,7 +34,7 @@ function show(parts: Record<string, string>): void {
   }
 }
 
-/** Changes only what differs: what one has selected or stands on stays, pictures are not loaded again. */
+/** Changes only nodes that differ. Keeps the user's selection and focus, and does not reload images. */
 export function change(here: Node, fresh: Node): void {
   if (here.isEqualNode(fresh)) return
   if (!(here instanceof Element && fresh instanceof Element) || here.nodeName !== fresh.nodeName) {

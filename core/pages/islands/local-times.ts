@@ -1,16 +1,16 @@
-/** Turns instants that the server wrote in UTC into the reader's own time zone; the exact one stays in the title. */
+/** Converts times from UTC to the reader's time zone; the `title` keeps the exact time. */
 export function localizeTimes(): void {
   const { lang } = document.documentElement
   const whole = new Intl.DateTimeFormat(lang, { dateStyle: 'medium', timeStyle: 'short' })
   const day = new Intl.DateTimeFormat(lang, { dateStyle: 'medium' })
   const times = [...document.querySelectorAll<HTMLTimeElement>('time[data-when]')]
-  // They keep the room that they had, so that nothing around them moves; all are measured before one is changed.
+  // Each element keeps its width, so that the layout does not shift. All widths are measured before the first change.
   const widths = times.map((time) => time.offsetWidth)
   for (const [index, time] of times.entries()) {
     time.style.minWidth = `${widths[index]}px`
     const instant = new Date(time.dateTime)
     time.title = time.dataset.when === 'day' ? whole.format(instant) : time.dateTime
-    // Where a line must end within it, it ends between day and hour.
+    // A no-break space before AM and PM allows a line break only between day and time.
     const text = (time.dataset.when === 'day' ? day : whole).format(instant)
     time.textContent = text.replace(/\s(?=[AP]M$)/, '\u00a0')
   }

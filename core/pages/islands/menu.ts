@@ -1,4 +1,7 @@
-/** A menu is a `<details>`, open until its summary is pressed again; with a script, Escape and a press elsewhere close it. */
+/**
+ * Closes menus on Escape and on a press elsewhere. Without scripts a menu is a `<details>` that only its summary
+ * closes.
+ */
 export function closeMenus(): void {
   const open = () => document.querySelector<HTMLDetailsElement>('details.menu[open]')
   document.addEventListener('click', (event) => {

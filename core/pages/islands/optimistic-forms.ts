@@ -6,10 +6,10 @@
 import { change } from './live-parts.ts'
 import { showToast } from './toast.ts'
 
-/** Requests about one thing are sent one after the other, so the last one wins; a refusal drops the waiting ones. */
+/** Sends requests about one subject in sequence, so that the last one wins. A refusal drops the waiting ones. */
 interface Line {
   sent: Promise<void>
-  /** How many are shown and not answered. */
+  /** Number of changes that are shown but not answered yet. */
   open: number
   refusals: number
 }
@@ -33,7 +33,7 @@ export function submitOptimistically(): void {
       line.refusals === refusals ? send(name, line, { form, action, body }) : undefined,
     )
   })
-  // A choice is sent without the button; the button stays for people who look for one.
+  // Changing a select element submits its form; the button remains for people who look for it.
   document.addEventListener('change', ({ target }) => {
     const form = (target as HTMLSelectElement).form
     if (form?.dataset.optimistic !== undefined && target instanceof HTMLSelectElement) form.requestSubmit()
@@ -42,7 +42,7 @@ export function submitOptimistically(): void {
 
 interface Sent {
   form: HTMLFormElement
-  /** Read when it was sent: by now the form may be out of the page. */
+  /** Read at submission, because the form may since have been removed from the page. */
   action: string
   body: URLSearchParams
 }
@@ -82,13 +82,13 @@ async function send(name: string, line: Line, { form, action, body }: Sent): Pro
   if (flash) showToast(flash)
 }
 
-/** Each part with the template of its other state. */
+/** Returns each part with the template of its other state. */
 const partsOf = (name: string, page: Document = document) =>
   [...page.querySelectorAll<HTMLElement>('[data-once]')]
     .filter((part) => part.dataset.once === name)
     .map((part) => ({ part, other: part.nextElementSibling as HTMLTemplateElement }))
 
-/** Exchanges what is shown for the other state, which is kept for the way back. */
+/** Swaps the content with the other state, and keeps the previous content for a reversal. */
 function turn(name: string): void {
   for (const { part, other } of partsOf(name)) {
     const stoodHere = part.contains(document.activeElement)

@@ -1,4 +1,7 @@
-/** The small script of every page: each part improves something that already works, or shows what needs a script. */
+/**
+ * The script of every page. Each part improves something that works without it, or shows an element that needs a
+ * script.
+ */
 
 import { enableCopyButtons } from './copy-buttons.ts'
 import { enableDismissal } from './dismiss.ts'

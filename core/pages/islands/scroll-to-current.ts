@@ -1,4 +1,4 @@
-/** On a narrow screen a line of navigation scrolls; this brings into view where one is. */
+/** Scrolls the current entry of a navigation bar into view; on narrow screens the bar scrolls. */
 export function scrollToCurrent(): void {
   for (const here of document.querySelectorAll<HTMLElement>('nav [aria-current]')) {
     const line = here.closest('nav')

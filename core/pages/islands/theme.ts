@@ -1,8 +1,8 @@
 const year = 365 * 24 * 60 * 60
 
 /**
- * Switches between light, dark and the system's colour scheme. The choice is a cookie, so that the server writes it
- * into the page and no page flashes in the wrong colours.
+ * Switches between light, dark and the system's colour scheme. A cookie stores the choice, so that the server writes it
+ * into the page and no page appears in the wrong colours first.
  */
 export function enableThemeSwitch(): void {
   const group = document.querySelector<HTMLElement>('[data-theme-switch]')

@@ -1,9 +1,11 @@
-/** How long a message stays that nobody has to act on, in ms; one with a button stays longer. */
+/** Duration in ms of a message that needs no action; one with a button stays longer. */
 const SHOWN = 6000
 
 let hiding = 0
 
-/** Says over the page what has happened, where nothing moves for it; an error stays until it is taken away. */
+/**
+ * Shows a message over the page for an action without another visible effect. An error stays until the user closes it.
+ */
 export function showToast(message: string | Element, tone: 'success' | 'error' = 'success'): void {
   const toast = document.querySelector<HTMLElement>('.toast') ?? make()
   const text = document.createElement('div')
@@ -15,7 +17,7 @@ export function showToast(message: string | Element, tone: 'success' | 'error' =
   close.type = 'button'
   close.textContent = 'Close'
   close.addEventListener('click', () => toast.replaceChildren())
-  // In a moment: who listens hears only what comes into a place that is there already.
+  // The text is inserted later, because screen readers announce only changes of an existing element.
   requestAnimationFrame(() => toast.replaceChildren(text, close))
   clearTimeout(hiding)
   if (tone === 'error') return

@@ -9,18 +9,18 @@ export interface Asked {
   temperature: number | undefined
 }
 
-/** How one kind of provider answers, and how it is asked. */
+/** The requests and responses of one kind of provider. */
 export interface Protocol {
-  /** A whole answer; with `cut`, one that ended at the limit of tokens. */
+  /** A complete response; with `cut`, one that ended at the token limit. */
   text(text: string, outputTokens: number, cut?: boolean): Script
-  /** The same, streamed. Without an `end` the provider hangs up after the pieces. */
+  /** The same response, streamed. Without an `end` the provider closes the connection after the pieces. */
   stream(pieces: readonly string[], outputTokens: number, end?: boolean): Script
-  /** An answer with an image; null when the protocol has none. */
+  /** A response with an image; null when the protocol has no images. */
   image: ((base64: string) => Script) | null
   asked(request: ProviderRequest): Asked
 }
 
-/** OpenAI's Chat Completions and Images: also spoken by most servers that run open models. */
+/** OpenAI's Chat Completions and Images, which most servers for open models also implement. */
 export const openaiProtocol: Protocol = {
   text: (text, tokens, cut = false) =>
     json({

@@ -2,34 +2,34 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as the provider got it. */
+/** A request as the provider received it. */
 export interface ProviderRequest {
   path: string
   headers: IncomingHttpHeaders
   // biome-ignore lint/suspicious/noExplicitAny: each protocol has its own; tests match its shape
   body: any
-  /** Whether the other side hung up before the answer was out. */
+  /** Whether the client closed the connection before the response was complete. */
   aborted: boolean
 }
 
 /** The provider's reaction to one request. */
 export type Script = (request: ProviderRequest, response: ServerResponse) => unknown
 
-/** A real HTTP server in a provider's place, whose answers a test writes. */
+/** A real HTTP server in the role of a provider, whose responses a test writes. */
 export interface AiServer {
   url: string
   requests: ProviderRequest[]
-  /** From now on. */
+  /** Reaction to all further requests. */
   answer: Script
 }
 
-/** One pixel, red. */
+/** An image of one red pixel. */
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
   'base64',
 )
 
-/** Starts one; ends with the test. */
+/** Starts a server, which closes at the end of the test. */
 export async function startAiServer(t: { teardown(end: () => void): unknown }, answer: Script): Promise<AiServer> {
   const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = []
@@ -67,7 +67,7 @@ export const json =
   (_request, response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-/** Server-sent events, one a piece. */
+/** Formats server-sent events, one for each piece. */
 export const sse =
   (events: readonly (string | { event?: string; data: unknown })[]): Script =>
   (_request, response) => {

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { BlobNotFound, DigestMismatch, type Storage } from '../interface.ts'
 import { expectedOf, keys, MiB, read, rejectsWith, stored, unique } from './kit.ts'
 
-/** Tests of reading: whole, in parts, in lists. */
+/** Tests reading of whole blobs, ranges and lists. */
 export async function testBlobs(t: Test, storage: Storage, ordersKeys: boolean): Promise<void> {
   await t.test('a blob comes back as it was stored', async (t) => {
     const { key, bytes } = await stored(storage, randomBytes(100_000))

@@ -6,7 +6,7 @@ import type { InvalidKey, Storage } from '../interface.ts'
 
 export const MiB = 1024 * 1024
 
-/** Passes when a promise is rejected with an error of the class. */
+/** Asserts that a promise is rejected with an error of the class. */
 export async function rejectsWith(t: Test, promise: Promise<unknown>, Expected: typeof InvalidKey, name?: string) {
   const error = await promise.then(
     () => null,
@@ -15,7 +15,7 @@ export async function rejectsWith(t: Test, promise: Promise<unknown>, Expected: 
   t.ok(error instanceof Expected, name ?? 'rejects', { found: error })
 }
 
-/** A key that no other test uses. */
+/** Returns a key that no other test uses. */
 export const unique = () => `conformance/${randomUUID()}`
 
 export const expectedOf = (bytes: Buffer) => ({
@@ -23,7 +23,7 @@ export const expectedOf = (bytes: Buffer) => ({
   size: bytes.length,
 })
 
-/** A stream that comes in pieces, as from a socket. */
+/** Creates a stream that delivers pieces, like a socket. */
 export function chunked(bytes: Buffer): Readable {
   const pieces = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, i) =>
     bytes.subarray(i * 65_536, (i + 1) * 65_536),

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import type { Storage } from '../interface.ts'
 import { MiB, unique } from './kit.ts'
 
-/** Large blobs pass through in pieces. */
+/** Tests that large blobs are streamed in pieces. */
 export async function testMemory(t: Test, storage: Storage): Promise<void> {
   await t.test('a blob of 64 MiB passes in less than 48 MiB of memory', async (t) => {
     const piece = randomBytes(MiB)
@@ -40,7 +40,7 @@ export async function testMemory(t: Test, storage: Storage): Promise<void> {
   })
 }
 
-/** Watches how far the bytes in buffers rise above where they are now, garbage not counted. */
+/** Measures the increase of buffered bytes from now on, without garbage. */
 function measureMemory() {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

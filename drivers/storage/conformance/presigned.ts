@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { BlobNotFound, type Storage } from '../interface.ts'
 import { expectedOf, keys, read, rejectsWith, unique } from './kit.ts'
 
-/** Uploads by clients without credentials, over real HTTP. */
+/** Tests uploads by clients without credentials, over real HTTP. */
 export async function testPresigned(
   t: Test,
   storage: Storage,
@@ -35,7 +35,7 @@ export async function testPresigned(
     await send(bytes)
     await Promise.all(Array.from({ length: 5 }, () => storage.commitPut(key, expectedOf(bytes))))
     t.ok(bytes.equals(await read(storage, key)))
-    // Small ones meet each other at more points: the one that comes second finds the upload gone.
+    // Small uploads race at more points: the later commit finds no upload.
     const small = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         const bytes = Buffer.from(`${index} ${unique()}`)
@@ -129,7 +129,7 @@ export async function testPresigned(
   })
 }
 
-/** Plays the platform's part of presigned uploads: the route behind the relay address, and the client. */
+/** Implements the platform's part of presigned uploads: the route behind the relay address, and the client. */
 async function startRelay(storage: Storage) {
   const uploads = new Map<string, { key: string; expected: { sha256: string; size: number } }>()
   const server = createServer(async (request, response) => {
@@ -161,13 +161,13 @@ async function startRelay(storage: Storage) {
       return {
         key,
         url,
-        /** Sends a body as a client would, and gives the status of the answer. */
+        /** Sends a body like a client, and returns the status of the response. */
         async send(body: Buffer, to = url): Promise<number> {
           const response = await fetch(to, { method, headers, body: new Uint8Array(body) })
           await response.arrayBuffer()
           return response.status
         },
-        /** Announces the whole, sends a part and goes away. */
+        /** Announces the whole body, sends a part and disconnects. */
         async abort(part: Buffer): Promise<void> {
           const sending = request(url, { method, headers: { ...headers, 'content-length': bytes.length } })
           sending.on('error', () => {})

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { DigestMismatch, InvalidKey, type Storage } from '../interface.ts'
 import { chunked, expectedOf, keys, MiB, read, rejectsWith, stored, unique } from './kit.ts'
 
-/** Tests of refused blobs. */
+/** Tests the refusal of blobs. */
 export async function testRefusals(t: Test, storage: Storage): Promise<void> {
   for (const [what, size] of [
     ['a small body', 1000],
