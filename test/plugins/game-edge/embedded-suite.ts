@@ -11,7 +11,7 @@ import { type Platform, type PlayerClient, startPlatform } from '../../kit/platf
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from './kit.ts'
 
-/** What it says first is what it asked first, before anything of the page was there. */
+/** The first request of the game, sent before anything else in the page exists. */
 const GAME = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Game</title><script>
   window.first = fetch('/auth/service/session').then((answer) => answer.json())
 </script><link rel="stylesheet" href="game.css"></head>
@@ -25,7 +25,7 @@ const FILES = {
 
 const MODES = ['https', 'localhost', 'lan', 'network'] as const
 type Mode = (typeof MODES)[number]
-/** To try one at a time: `MODES=https npx tap run …`. */
+/** The selected modes, to run one at a time: `MODES=https npx tap run …`. */
 const chosen = MODES.filter((mode) => process.env.MODES?.split(',').includes(mode) ?? true)
 
 interface World {
@@ -39,7 +39,7 @@ interface World {
   ): Promise<{ id: string; slug: string; playUrl: string; previewUrl: string }>
   /** The browser of a player. */
   browserOf(player: PlayerClient | null): Promise<EngineContext>
-  /** The port of something else of this machine, at `https://itch.arcade.test`; null on http. */
+  /** Routes `https://itch.arcade.test` to the port of another server of this machine. */
   elsewhere(port: number): Promise<void>
 }
 
@@ -85,7 +85,7 @@ const session = (frame: EngineFrame) =>
   frame.evaluate<{ signedIn: boolean; user?: { name: string } }>(
     "fetch('/auth/service/session').then((answer) => answer.json())",
   )
-/** What the game learned when it asked first. */
+/** Returns the response to the game's first request. */
 const first = (frame: EngineFrame) => frame.waitFor<{ signedIn: boolean; user?: { name: string } }>('window.first')
 const enterRoom = `import('/__service/multiplayer.js').then(({ join }) => join('lobby')).then((room) => {
   window.room = room
@@ -130,7 +130,7 @@ async function playsSignedIn(t: Test, { owner, publish, browserOf }: World) {
   await context.close()
 }
 
-/** What a game asks before it can be known who plays waits for that, by whichever way it asks. */
+/** Tests that every kind of early request waits until the player is known. */
 async function asksAtOnce(t: Test, { owner, publish, browserOf }: World) {
   const early = `<!doctype html><html lang="en"><head><title>Early</title><script>
     const received = (socket) => new Promise((resolve) => {
@@ -196,7 +196,7 @@ async function staysSignedIn(t: Test, { engine, owner, publish, browserOf }: Wor
   t.match(await first(await openPlayPage(tab, game.playUrl)), ADA, 'in a second tab')
   await page.evaluate('void setTimeout(() => history.back())')
   await page.waitFor(`location.href === '${game.playUrl}'`)
-  // Firefox's protocol does not see frames of a page that it has kept.
+  // Firefox's protocol does not report frames of a page from the back-forward cache.
   if (engine.name !== 'firefox') t.match(await first(page.frame('.play iframe')), ADA, 'after going back')
   await context.close()
 }
