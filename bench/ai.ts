@@ -1,7 +1,7 @@
-// `node bench/ai.ts`: the time that POST /api/ai/generate adds to calling the provider directly. Both are called in
-// turns in the same run, CONCURRENT at once, over real sockets. The provider is a process of its own that answers after
-// DELAY_MS, plus or minus SPREAD_MS: with a constant delay, calls that once queued behind each other would do so for
-// the whole run.
+// `node bench/ai.ts`: the time that POST /api/ai/generate adds to a direct call of the provider. Both are called
+// alternately in the same run, with CONCURRENT calls at once, over real sockets. The provider is a separate process
+// that answers after DELAY_MS, plus or minus SPREAD_MS. With a constant delay, calls that once queued behind each other
+// would do so for the whole run.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,10 +16,10 @@ import { freePort } from '../test/kit/server.ts'
 const CONCURRENT = Number(process.env.CONCURRENT ?? 50)
 const REQUESTS = Number(process.env.REQUESTS ?? 2000)
 const ROUNDS = Number(process.env.ROUNDS ?? 3)
-/** What a fast model takes on the average, and how far it is from that. */
+/** The average response time of a fast model, and its deviation. */
 const DELAY_MS = Number(process.env.DELAY_MS ?? 500)
 const SPREAD_MS = Number(process.env.SPREAD_MS ?? 25)
-/** Multiples of it, without their whole part, fill 0 to 1 evenly, in an order that does not repeat. */
+/** The fractional parts of its multiples fill 0 to 1 evenly, in a sequence that does not repeat. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2
 
 if (process.argv[2] === 'provider') await provide()
@@ -105,7 +105,9 @@ interface Target {
   headers: Record<string, string>
 }
 
-/** Asks `count` times, `CONCURRENT` at once, spread over time as callers are. @returns ms */
+/**
+ * Sends `count` requests, `CONCURRENT` at once, distributed over time like those of independent callers. @returns ms
+ */
 async function load(
   { port, path, headers }: Target,
   body: string,

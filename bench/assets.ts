@@ -27,7 +27,7 @@ mkdirSync(site)
 const PACK_FILES = 200
 const PACK_FILE_BYTES = 512 * 1024
 
-/** Sheets of so many rows: 60 KB, which is kept in memory, 1 MB and 9 MB, which are read from the disk. */
+/** The number of rows of each model: 60 KB, which is kept in memory; 1 MB and 9 MB, which are read from disk. */
 const MODELS = { 'small.glb': 36, 'middle.glb': 170, 'large.glb': 500 }
 
 async function nginx(): Promise<Subject> {
@@ -38,7 +38,7 @@ async function nginx(): Promise<Subject> {
   return { name: 'nginx', port, host: 'localhost', pid: await start('nginx', ['-c', file], { port, cwd: work }) }
 }
 
-/** Our server with the models and the pack, all public, and a game through which they are asked for as well. */
+/** Starts our server with the models and the pack, all public, and with a game that also serves them. */
 async function gameyard() {
   const port = await freePort()
   const limits = '{ rateLimits: false }'
@@ -71,7 +71,7 @@ async function gameyard() {
   return { studio, proxy, slugs, pack }
 }
 
-/** Waits until a server does nothing by itself any more: ours makes lighter forms first. */
+/** Waits until a server is idle. Ours first creates the simplified variants. */
 async function atRest(pid: number): Promise<void> {
   for (let second = 0, quiet = 0; second < 240 && quiet < 3; second++) {
     const before = processorSeconds(pid)
@@ -80,7 +80,7 @@ async function atRest(pid: number): Promise<void> {
   }
 }
 
-/** Files that nothing compresses, and their archive. */
+/** Creates incompressible files and their archive. */
 function makePack(): void {
   const folder = join(work, 'pack')
   mkdirSync(folder)
@@ -89,7 +89,7 @@ function makePack(): void {
   execFileSync('zip', ['-0', '-q', '-r', join(work, 'pack.zip'), 'pack'], { cwd: work })
 }
 
-/** Seconds that a command line takes. */
+/** Returns the seconds that a command line takes. */
 async function timed(command: string): Promise<number> {
   const began = performance.now()
   const child = spawn('sh', ['-c', command], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] })
@@ -98,7 +98,7 @@ async function timed(command: string): Promise<number> {
   return (performance.now() - began) / 1000
 }
 
-/** Seconds of processor time that a command line takes, which a busy machine disturbs far less. */
+/** Returns the CPU seconds of a command line, which vary much less on a busy machine. */
 async function processorTime(command: string): Promise<number> {
   const child = spawn('bash', ['-c', `TIMEFORMAT='%U %S'; time ${command} > /dev/null 2>&1`], { cwd: work })
   let said = ''
@@ -112,7 +112,7 @@ async function processorTime(command: string): Promise<number> {
     .reduce((sum, seconds) => sum + seconds, 0)
 }
 
-/** Each command once to warm up, then in turn. @returns the medians */
+/** Runs each command once to warm up, then alternately. @returns the medians */
 async function inTurn(commands: string[], measure: (command: string) => Promise<number>): Promise<number[]> {
   const times = commands.map(() => [] as number[])
   for (let round = 0; round <= ROUNDS; round++) {
@@ -124,7 +124,7 @@ async function inTurn(commands: string[], measure: (command: string) => Promise<
   return times.map(median)
 }
 
-/** The very program that the server runs in its worker threads, in a process of its own. */
+/** Runs the program of the server's worker threads in a separate process. */
 const SIMPLIFY = `import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 const built = ${JSON.stringify(join(root, 'dist/browser/'))}
@@ -133,7 +133,7 @@ const worker = new Worker(readFileSync(built + workers.models, 'utf8'), { eval: 
 worker.once('message', ({ result }) => process.exit(result ? 0 : 1))
 worker.postMessage({ task: 'simplify', path: process.argv[2], out: process.argv[3] })`
 
-/** Each model from nginx, by its hot-link, and through a game. */
+/** Compares each model from nginx, by its hot-link, and through a game. */
 async function compareFiles({ studio, proxy, slugs }: Ours): Promise<void> {
   const peer = await nginx()
   console.log(

@@ -1,6 +1,6 @@
 /**
- * How long a page and `whoami` take while passwords are hashed, deploys are compressed and one Blender job after the
- * other runs in the background, beside the same server with nothing else to do.
+ * Measures response times of a page and `whoami` while the server hashes passwords, compresses deploys and runs
+ * successive Blender jobs in the background, compared with the same server when idle.
  *
  *     node bench/background-work.ts [seconds]
  */
@@ -17,9 +17,9 @@ import { MixedLoad } from './mixed-load.ts'
 import { machine } from './servers.ts'
 
 const seconds = Number(process.argv[2] ?? 60)
-/** Deploys and sign-ups a second. */
+/** Deploys and sign-ups per second. */
 const RATE = 4
-/** Between two requests that are measured. */
+/** The pause between two measured requests. */
 const PAUSE_MS = 20
 const JOB = { name: 'A chest', template: 'prop', parameters: { kind: 'chest', size: 2 } }
 
@@ -53,7 +53,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** @returns how many jobs have ended well */
+/** @returns the number of completed jobs */
 async function runJobs(token: string, signal: AbortSignal): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const jobs = `${portal}/api/blender/v1/jobs`
@@ -69,7 +69,7 @@ async function runJobs(token: string, signal: AbortSignal): Promise<number> {
   return completed
 }
 
-/** One request after the other, in turns. @returns ms of each */
+/** Sends sequential requests, alternating between the two kinds. @returns ms of each */
 async function measure(token: string, signal: AbortSignal): Promise<Record<'page' | 'whoami', number[]>> {
   const times: Record<'page' | 'whoami', number[]> = { page: [], whoami: [] }
   const headers = { authorization: `Bearer ${token}` }

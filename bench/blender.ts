@@ -41,7 +41,7 @@ blender: { threads: ${THREADS} }
   return { server, portal }
 }
 
-/** One job to its end, as a client sees it. @returns ms, and the job's request as the harness got it */
+/** Runs one job to its end through the API, as a client does. @returns ms, and the job's request to the harness */
 async function throughPlatform(portal: string, token: string) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const jobs = `${portal}/api/blender/v1/jobs`
@@ -60,7 +60,7 @@ async function throughPlatform(portal: string, token: string) {
   return { ms, job }
 }
 
-/** The same files, and Blender alone. */
+/** Runs Blender alone on the same files. */
 function byHand(job: { parameters: object; faceLimit: number }): number {
   const work = mkdtempSync(join(folder, 'hand-'))
   const [input, output] = [join(work, 'in'), join(work, 'out')]
@@ -94,7 +94,7 @@ const row = (label: string, values: number[]) => {
 const { server, portal } = await startServer()
 try {
   const token = await makeToken(portal, ['assets:read', 'assets:generate'])
-  const { job } = await throughPlatform(portal, token) // Blender is in the page cache from now on
+  const { job } = await throughPlatform(portal, token) // This loads Blender into the page cache.
   byHand(job)
   const [ours, hand]: [number[], number[]] = [[], []]
   for (let run = 0; run < RUNS; run++) {

@@ -104,7 +104,10 @@ async function stop({ child }: Running): Promise<void> {
   await once(child, 'exit')
 }
 
-/** Both in turn, so that what else the machine does meets both alike; a ratio is the median of the rounds' own. */
+/**
+ * Measures both alternately, so that other load on the machine affects both equally. A ratio is the median of the
+ * ratios of the rounds.
+ */
 async function compare([old, young]: [Platform, Platform]): Promise<void> {
   const starts: number[] = []
   for (let round = 0; round < STARTS; round++) {
@@ -115,7 +118,7 @@ async function compare([old, young]: [Platform, Platform]): Promise<void> {
   line('start', starts)
   const [one, other] = [await start(old), await start(young)]
   try {
-    // What is due after a start is done in the background; pages are compared with nothing else at work.
+    // The background work after a start must finish first, because the comparison of pages is for idle servers.
     for (const { folder } of [one, other]) await periodicJobsDone(folder)
     const cookies = [await signIn(one), await signIn(other)]
     for (const path of PAGES) {
@@ -135,7 +138,7 @@ async function compare([old, young]: [Platform, Platform]): Promise<void> {
   }
 }
 
-/** Waits until no periodic job runs or is due, for two minutes at most. */
+/** Waits until no periodic job runs or is due, at most two minutes. */
 async function periodicJobsDone(folder: string): Promise<void> {
   const database = new Sqlite(join(folder, 'data/gameyard.db'), { readonly: true })
   try {

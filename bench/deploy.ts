@@ -38,7 +38,7 @@ function makeTree(): string[] {
   return ['index.html', ...paths, ...(BIG_MB > 0 ? ['game.pck'] : [])]
 }
 
-/** Reads and digests a file as any client must. */
+/** Reads and hashes a file, as any client must. */
 async function announced(path: string): Promise<Announced> {
   const hash = createHash('sha256')
   let size = 0
@@ -90,7 +90,7 @@ function ask(
   })
 }
 
-/** A server in an empty folder with a game, and a way to talk to it. */
+/** Starts a server in an empty folder with a game, and returns functions that call it. */
 async function startServer() {
   const folder = mkdtempSync(join(work, 'server-'))
   const port = await freePort()
@@ -147,7 +147,7 @@ async function deploy({ post, gameId }: Awaited<ReturnType<typeof startServer>>,
   await post(`/api/deploy/${deployId}/finalize`)
 }
 
-/** Milliseconds that something takes. */
+/** Returns the milliseconds that a function takes. */
 async function time(work: () => unknown): Promise<number> {
   const began = performance.now()
   await work()

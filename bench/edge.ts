@@ -16,14 +16,16 @@ import { load, machine, median, nginxConfig, processorSeconds, type Subject, sta
 
 const ROUNDS = Number(process.env.ROUNDS ?? 11)
 const SECONDS = Number(process.env.SECONDS ?? 1)
-/** Before each case, for each server: a large program is compiled later than a small one. */
+/** The warm-up per case and server, because V8 compiles a large program later than a small one. */
 const WARM_UP_SECONDS = Number(process.env.WARM_UP_SECONDS ?? 10)
-/** How long ours may take to come to rest after the deploy. */
+/** The time limit for our server to become idle after the deploy. */
 const REST_SECONDS = Number(process.env.REST_SECONDS ?? 240)
 const root = resolve(import.meta.dirname, '..')
 const work = mkdtempSync(join(tmpdir(), 'gameyard-bench-edge-'))
 
-/** A build as games have it: a page, a bundle of text that compresses to a quarter, an engine that does not compress. */
+/**
+ * Creates a typical build: a page, a bundle of text that compresses to a quarter, and an engine that does not compress.
+ */
 function makeBuild(): { folder: string; bundle: Buffer; compressed: Buffer } {
   const folder = join(work, 'build')
   mkdirSync(folder)
@@ -144,12 +146,12 @@ const CASES: Case[] = [
   },
 ]
 
-/** One round of a case. */
+/** Runs one round of a case. */
 async function oneRound(subject: Subject, { path, connections, headers }: Case, seconds: number) {
   return load(subject, { path, connections, seconds, headers: (await headers?.(subject)) ?? [] })
 }
 
-/** Waits until a server does nothing by itself any more: ours compresses what was deployed first. */
+/** Waits until a server is idle. Ours first compresses the deployed files. */
 async function atRest({ pid, port, host }: Subject): Promise<void> {
   for (let second = 0, quiet = 0; second < REST_SECONDS && quiet < 3; second++) {
     const before = processorSeconds(pid)
@@ -164,7 +166,7 @@ async function atRest({ pid, port, host }: Subject): Promise<void> {
 try {
   const { folder, compressed } = makeBuild()
   const subjects = [await gameyard(folder)]
-  // The others find the compressed form beside the file; ours makes it by itself after the deploy.
+  // The other servers use the compressed file beside the original; ours compresses after the deploy.
   writeFileSync(join(folder, 'bundle.js.br'), compressed)
   subjects.push(await nginx(folder), await script('bare node:http', BARE(folder)))
   try {

@@ -1,20 +1,20 @@
 import { execFileSync } from 'node:child_process'
 import { chromium } from 'playwright-core'
 
-/** A phone on a slow line: what Lighthouse calls slow 4G, and a processor a quarter as fast. */
+/** A phone on a slow connection: Lighthouse's slow 4G, and a quarter of the CPU speed. */
 const LINE = { latency: 150, downloadThroughput: (1.6 * 1024 * 1024) / 8, uploadThroughput: (750 * 1024) / 8 }
 const SLOWDOWN = 4
 
 export interface Paint {
-  /** Milliseconds from the navigation on. */
+  /** Milliseconds since the start of the navigation. */
   firstPaintMs: number
-  /** Bytes that came for the page itself. */
+  /** The transferred bytes of the page itself. */
   pageBytes: number
 }
 
 /**
- * Opens pages for the first time, in Chromium on a slow line, and measures the first paint of each: the fastest of
- * several runs, since other load on the machine can only slow it down.
+ * Opens pages for the first time, in Chromium on a slow connection, and measures the first paint of each. It takes the
+ * fastest of several runs, since other load on the machine can only slow a run down.
  */
 export async function firstPaints(
   { origin, cookie }: { origin: string; cookie: string },

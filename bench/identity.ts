@@ -1,12 +1,12 @@
 /**
- * Sign-in under load: codes exchanged at the token endpoint a second, compared with oidc-provider with everything in
- * memory, and `GET /api/cli/whoami` compared with a bare Fastify route that answers the same JSON.
+ * Measures sign-in under load: code exchanges per second at the token endpoint, compared with oidc-provider with an
+ * in-memory store, and `GET /api/cli/whoami`, compared with a bare Fastify route that answers the same JSON.
  *
  *     node bench/identity.ts [rounds]
  *
- * Each server is a process of its own. This process makes the load over 32 connections and never sleeps: waking it for
- * each response would cost the server processor time, and more so the faster the server is. Ours stores everything in
- * SQLite on disk, synchronous=full.
+ * Each server is a separate process. This process creates the load over 32 connections and never sleeps: waking it for
+ * each response would cost the server CPU time, and more so the faster the server is. Our server stores everything in
+ * SQLite on disk with synchronous=full.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,12 +27,12 @@ import { freePort } from '../test/kit/server.ts'
 const CONNECTIONS = 32
 const EXCHANGES = 8000
 const QUESTIONS = 20_000
-/** A large program is compiled later than a small one. */
+/** V8 compiles a large program later than a small one. */
 const EXCHANGES_WARM_UP = 10_000
 const QUESTIONS_WARM_UP = 30_000
 const REDIRECT_URI = 'https://game.example/callback'
 
-/** What a server process tells: where it listens, and what its clients present. */
+/** The message of a server process: its port, and the credentials for its clients. */
 interface Ready {
   port: number
   clientId?: string
@@ -72,14 +72,14 @@ interface Server extends Ready {
 }
 
 async function start(name: string): Promise<Server> {
-  // Ours runs as `gameyard serve` has it run.
+  // Our server gets the same Node flags as with `gameyard serve`.
   const execArgv = name === 'gameyard' ? NODE_FLAGS : []
   const child = fork(import.meta.filename, [name], { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const [ready] = (await once(child, 'message')) as [Ready]
   return { child, ...ready }
 }
 
-/** @returns exchanges a second */
+/** @returns exchanges per second */
 async function exchanges(server: Server, path: string, first: boolean): Promise<number> {
   const perform = async (count: number) => {
     server.child.send(count)
@@ -101,7 +101,7 @@ async function exchanges(server: Server, path: string, first: boolean): Promise<
   return perform(EXCHANGES)
 }
 
-/** @returns answers a second */
+/** @returns responses per second */
 async function questions(server: Server, first: boolean): Promise<number> {
   const authorization = server.token ? `authorization: Bearer ${server.token}\r\n` : ''
   const request = `GET /api/cli/whoami HTTP/1.1\r\nhost: localhost:${server.port}\r\n${authorization}\r\n`
@@ -109,7 +109,10 @@ async function questions(server: Server, first: boolean): Promise<number> {
   return load(server.port, Array(QUESTIONS).fill(request))
 }
 
-/** Sends requests over a few connections, each the next one as soon as it has its answer. @returns answers a second */
+/**
+ * Sends requests over a few connections. Each connection sends the next request after a response. @returns responses
+ * per second
+ */
 async function load(port: number, requests: string[]): Promise<number> {
   let next = 0
   let loading = true
@@ -172,7 +175,7 @@ async function serveGameyard(): Promise<void> {
   process.send?.({ port, clientId, clientSecret, token })
 }
 
-/** oidc-provider's own adapter in memory forgets all but the latest thousand things; this one keeps them. */
+/** oidc-provider's own in-memory adapter keeps only the latest thousand entries; this one keeps all. */
 class MemoryAdapter {
   static readonly #all = new Map<string, Record<string, unknown>>()
   readonly #kind: string

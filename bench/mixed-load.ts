@@ -1,20 +1,22 @@
-// Mixed load on a server, as bench/soak.ts makes it.
+// The mixed load on a server that bench/soak.ts uses.
 import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 
-/** Resident memory of a process, in MB. */
+/** Returns the resident memory of a process in MB. */
 export const residentMb = (pid: number): number =>
   Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024)
 
-/** Open files and sockets of a process. */
+/** Returns the number of open files and sockets of a process. */
 export const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
 
 const PASSWORD = 'correct yard battery fence'
 const PAGES = ['/', '/catalog', '/catalog?q=life', '/docs', '/settings', '/games', '/docs/api', '/sign-in']
-/** Of a hundred operations. Sign-ups and sign-ins are few, since each takes 50 ms of a processor on purpose. */
+/**
+ * The share of each operation in percent. Sign-ups and sign-ins are few, since each takes 50 ms of CPU time by design.
+ */
 const SHARES = { page: 40, file: 25, whoami: 25, token: 7, room: 2, deploy: 0.6, account: 0.4 }
 type Operation = keyof typeof SHARES
 
@@ -26,7 +28,7 @@ interface Game {
   host: string
 }
 
-/** People who do what people do, some of it at once. */
+/** Simulates the operations of users, some of them concurrently. */
 export class MixedLoad {
   readonly counts: Record<Operation, number> = { page: 0, file: 0, whoami: 0, token: 0, room: 0, deploy: 0, account: 0 }
   done = 0
@@ -38,13 +40,13 @@ export class MixedLoad {
   #token = ''
   #failed: Error | null = null
 
-  /** @param only what is done, of it all */
+  /** @param only limits the operations to these */
   constructor(portal: string, only: readonly string[] = Object.keys(SHARES)) {
     this.#portal = new URL(portal)
     this.#shares = Object.entries(SHARES).filter(([kind]) => only.includes(kind)) as [Operation, number][]
   }
 
-  /** Makes the first people and games. */
+  /** Creates the first accounts and games. */
   async begin(): Promise<void> {
     for (let number = 0; number < 5; number++) await this.#account()
     const scopes = ['games:write', 'games:read', 'deployments:write']
@@ -61,7 +63,7 @@ export class MixedLoad {
     }
   }
 
-  /** Operations at a steady rate, at most 64 at a time, for so long. @throws the first failure */
+  /** Runs operations at a constant rate for `ms`, at most 64 at a time. @throws the first failure */
   async run(rate: number, ms: number): Promise<void> {
     const began = performance.now()
     const underWay = new Set<Promise<void>>()
@@ -105,7 +107,7 @@ export class MixedLoad {
     const body = { email: `${randomUUID()}@example.org`, password: PASSWORD, name: 'MixedLoad' }
     const { headers } = await this.#ask('POST', '/api/auth/sign-up', { body }, 201)
     const cookie = String(headers['set-cookie']?.[0]).split(';', 1)[0] as string
-    // So many that sessions come and go in the server's memory, and no more in this one's.
+    // This is enough for sessions to enter and leave the server's memory, and limits the memory of this process.
     if (this.#people.push({ cookie }) > 100) this.#people.shift()
   }
 
@@ -139,7 +141,7 @@ export class MixedLoad {
       const { pathname, search } = new URL(uploadUrl)
       await this.#ask(method, pathname + search, { headers, bytes }, null)
     }
-    // Another deploy of the same game may have gone live first, or this one's turn be over.
+    // Another deploy of the same game may have gone live first, or this one may have expired.
     await this.#ask('POST', `/api/deploy/${begun.deployId}/finalize`, { token }, null)
   }
 
@@ -227,10 +229,10 @@ export class MixedLoad {
   }
 }
 
-/** The operations in their shares, spread evenly. */
+/** Selects an operation by its share, in an even distribution. */
 function kindOf(shares: readonly [Operation, number][], number: number): Operation {
   const total = shares.reduce((sum, [, share]) => sum + share, 0)
-  // A step that is prime to 1000 meets all of a thousand places.
+  // A step coprime to 1000 reaches all of a thousand positions.
   let at = (((number * 379) % 1000) / 1000) * total
   for (const [kind, share] of shares) {
     at -= share

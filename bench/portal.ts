@@ -1,12 +1,12 @@
 /**
- * How soon pages begin: time to the first byte of HTML, signed in, with 1,000 games and 10,000 players in SQLite on
- * disk, compared with a bare Fastify route that answers a page of the same size. Requests are sequential, as from one
- * browser. It also measures the processor time that the server spends on each, which other work on the machine hardly
+ * Measures the time to the first byte of HTML, signed in, with 1,000 games and 10,000 players in SQLite on disk,
+ * compared with a bare Fastify route that answers a page of the same size. Requests are sequential, as from one
+ * browser. It also measures the CPU time that the server spends on each, which other work on the machine hardly
  * changes.
  *
  *     node bench/portal.ts [requests] [only pages with this text]
  *
- * The time to first paint, in Chromium on a slow line with a slow processor:
+ * The time to first paint, in Chromium on a slow connection with a slow CPU:
  *
  *     node bench/portal.ts paint [rounds] [only pages with this text]
  */
@@ -69,7 +69,7 @@ async function run(requests: number, only: string): Promise<void> {
   }
 }
 
-/** Every kind of page that has much on it, and the way through the reference. */
+/** Measures each kind of page with much content, and navigation in the API reference. */
 async function paint(rounds: number, only: string): Promise<void> {
   const server = await start('gameyard')
   try {
@@ -108,7 +108,7 @@ async function start(name: string): Promise<Server> {
 interface Times {
   p50: number
   p95: number
-  /** Of the server, a request. */
+  /** The server's CPU time per request. */
   cpu: number
 }
 

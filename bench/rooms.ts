@@ -28,14 +28,14 @@ const NAMES: Record<string, string> = {
   gameyard: 'Gameyard',
 }
 const subjects = process.env.ONLY?.split(',') ?? Object.keys(NAMES)
-/** Clock ticks of /proc/<pid>/stat: USER_HZ, 100 on every Linux. */
+/** The clock ticks per second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux. */
 const TICKS_PER_SECOND = 100
 
 function versionOf(name: string): string {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../node_modules', name, 'package.json'), 'utf8')).version
 }
 
-/** A Node process pinned to a core; a server of ours as `gameyard serve` has it run. */
+/** Starts a Node process pinned to a core. Our server gets the Node flags of `gameyard serve`. */
 function start(core: number, script: string, ...args: string[]): ChildProcess {
   const flags = args[0] === 'gameyard' ? NODE_FLAGS : []
   const node = [process.execPath, ...flags, join(import.meta.dirname, 'rooms', script), ...args]
@@ -51,7 +51,7 @@ async function* lines(child: ChildProcess) {
   }
 }
 
-/** CPU seconds that a process has used, in user and kernel. */
+/** Returns the CPU seconds of a process in user and kernel mode. */
 function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
@@ -67,7 +67,7 @@ interface Result {
   p50: number
   p99: number
   cpu: number
-  /** Resident memory before the players came and with them. */
+  /** The resident memory before and after the players connect. */
   before: number
   after: number
 }
@@ -92,7 +92,7 @@ async function measure(subject: string, scenario: Pick<Job, 'rooms' | 'players' 
   }
 }
 
-/** Doubles the rate until it is too much, then halves the gap twice: right to an eighth. */
+/** Doubles the rate until it is too high, then halves the interval twice: accurate to an eighth. */
 async function highest(subject: string, scenario: (typeof ALL)[0]): Promise<{ rate: number; delivered: number }> {
   const { rooms, players } = scenario
   let good = { rate: 0, delivered: 0 }

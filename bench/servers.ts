@@ -1,4 +1,4 @@
-// What the benches that put our server beside others share: processes on one core, load from another.
+// Shared by the benchmarks that compare our server with others. Each server runs on one core, and the load on another.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, loadavg, release } from 'node:os'
@@ -28,7 +28,7 @@ export async function start(command: string, args: string[], { port, cwd }: { po
   throw new Error(`${command} does not answer`)
 }
 
-/** Ends every server that was started. */
+/** Stops all started servers. */
 export async function stopAll(): Promise<void> {
   for (const child of started) child.kill('SIGTERM')
   await Promise.all(started.map((child) => child.exitCode ?? new Promise((done) => child.once('exit', done))))
@@ -36,7 +36,7 @@ export async function stopAll(): Promise<void> {
 
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK']).toString())
 
-/** Seconds of processor time that a process and its children have used. */
+/** Returns the CPU seconds of a process and its children. */
 export function processorSeconds(pid: number): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
   const [user, system] = fields.split(' ').slice(11, 13).map(Number) as [number, number]
@@ -47,7 +47,7 @@ export function processorSeconds(pid: number): number {
 /**
  * Requests one address as often as possible, from the second core. A status other than 2xx or 3xx fails the run.
  *
- * @returns requests a second, and requests a second of the server's processor time
+ * @returns requests per second, and requests per second of the server's CPU time
  */
 export function load(
   { name, host, port, pid }: Subject,
@@ -79,7 +79,7 @@ export function load(
   return { requests, perSecond: total / (processorSeconds(pid) - before) }
 }
 
-/** The part of nginx's configuration that every bench wants: one worker, sendfile, open files kept. */
+/** The common nginx configuration of all benchmarks: one worker, sendfile, cached open files. */
 export const nginxConfig = (folder: string, server: string) => `daemon off; worker_processes 1; pid ${folder}/pid;
   error_log stderr crit; ${process.getuid?.() === 0 ? 'user root;' : ''}
   events { worker_connections 1024; }
@@ -92,6 +92,6 @@ export const nginxConfig = (folder: string, server: string) => `daemon off; work
 
 export const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 
-/** Day, program and machine, for the head of a table. */
+/** Describes the day, program and machine for the heading of a table. */
 export const machine = () =>
   `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, ${release()}, load average ${loadavg()[0]?.toFixed(1)}`

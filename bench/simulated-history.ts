@@ -18,21 +18,21 @@ import { plugins } from '../plugins/index.ts'
 const DAY_MS = 86_400_000
 const DAYS_A_MONTH = 30
 
-/** How much of everything there is at the end, or there was on the way. */
+/** The number of entities at the end, or the total over time. */
 export interface Size {
   months: number
   players: number
   games: number
-  /** Of these at least one in two comes with a sign-in to the game. */
+  /** At least half of these include a sign-in to the game. */
   plays: number
-  /** Deploys of all games together, a day. */
+  /** Deploys per day of all games together. */
   deploysADay: number
   blenderJobs: number
 }
 
-/** What held the only connection that writes, and the event loop with it. */
+/** A statement that blocked the only write connection, and with it the event loop. */
 export interface Hold {
-  /** Of the processor, which other work on the machine does not change. */
+  /** The CPU time, which other work on the machine does not change. */
   cpuMs: number
   ms: number
   what: string
@@ -42,15 +42,15 @@ export interface SimulatedHistory {
   app: FastifyInstance
   /** The administrator, who owns the first thirty games. */
   account: { email: string; password: string }
-  /** Rows written on the way. */
+  /** The total number of written rows. */
   written: number
-  /** The longest holds by statements of periodic jobs, the longest first. */
+  /** The longest blocking statements of periodic jobs, the longest first. */
   holds: Hold[]
 }
 
 /**
- * Creates such a platform in a folder for `gameyard serve`. The simulated clock ends at the current time. Rows that
- * retention would have deleted long before are not written at all (`GONE_AFTER_DAYS`).
+ * Creates a platform of that size in a folder for `gameyard serve`. The simulated clock ends at the current time. Rows
+ * that retention would have deleted long before are not written at all (`GONE_AFTER_DAYS`).
  */
 export async function simulateHistory(
   folder: string,
@@ -112,7 +112,10 @@ class MovableClock implements Clock {
   }
 }
 
-/** By then the rows of a day have gone: their rule and at least another month, so that a month's worth is swept. */
+/**
+ * The days after which retention has deleted a row: its retention time plus at least a month, so that a month of rows
+ * is swept.
+ */
 const GONE_AFTER_DAYS: Record<string, number> = {
   ...{ game_visitors: 60, authorization_codes: 90, oauth_access_tokens: 60, oauth_refresh_tokens: 90 },
   ...{ frame_tickets: 60, sessions: 90, one_time_tokens: 60, idempotent_answers: 60, background_jobs: 90 },
@@ -122,7 +125,7 @@ const GONE_AFTER_DAYS: Record<string, number> = {
 
 type Value = string | number | null
 
-/** Writes rows of any table; columns that are not named get what stands for nothing. */
+/** Writes rows of any table. Columns that are not named get an empty value. */
 class Rows {
   written = 0
   readonly #app: FastifyInstance
@@ -132,7 +135,7 @@ class Rows {
     this.#app = app
   }
 
-  /** @param daysLeft until the end: what is gone by then, and was not there for the last sweeps either, is left out */
+  /** @param daysLeft days until the end; omits rows that are deleted by then and were not there for the last sweeps */
   async add(table: string, rows: Record<string, Value>[], daysLeft = 0): Promise<void> {
     if (rows.length === 0 || daysLeft > (GONE_AFTER_DAYS[table] ?? Number.POSITIVE_INFINITY)) return
     const columns = this.#tables.get(table) ?? (await this.#app.db.query(`pragma table_info(${table})`))
@@ -204,7 +207,7 @@ async function makeGames(app: FastifyInstance, { games }: Size, ownerId: string)
     })
     made.push({ id: game.id, clientId: game.clientId, ownerId })
   }
-  // All but a page of them are other people's.
+  // Other players own all games but one page of them.
   await app.db.execute(
     'update games set owner_id = (select id from players where is_admin = 0 order by id limit 1) where id > ?',
     [made[29]?.id ?? ''],
@@ -212,7 +215,7 @@ async function makeGames(app: FastifyInstance, { games }: Size, ownerId: string)
   return made
 }
 
-/** Nine of ten games have had something to play from the beginning. */
+/** Gives nine of ten games a playable deploy from the beginning. */
 async function publish(rows: Rows, games: readonly Made[], clock: Clock): Promise<void> {
   const at = clock.now().getTime()
   const published = games
@@ -250,7 +253,7 @@ interface Day extends Month {
   daysLeft: number
 }
 
-/** One of thirty days after the other, as the tables see it. */
+/** Writes the rows of thirty successive days. */
 async function writeMonth(rows: Rows, month: Month): Promise<void> {
   const from = month.clock.now().getTime()
   const end = (month.size.months - month.month + 1) * DAYS_A_MONTH
@@ -480,7 +483,7 @@ async function writeDay(rows: Rows, { size, players, games, daysLeft }: Day, fro
   )
 }
 
-/** Each replaces two of three files; now and then one fails. */
+/** Writes deploys. Each replaces two of three files, and some fail. */
 async function writeDeploys(
   rows: Rows,
   { size, games, daysLeft }: Pick<Day, 'size' | 'games' | 'daysLeft'>,
@@ -534,13 +537,13 @@ async function writeDeploys(
   )
 }
 
-/** Waits until everything periodic has had its turn on the clock as it is. */
+/** Waits until all periodic jobs have run at the current simulated time. */
 async function allPeriodicDone(app: FastifyInstance, clock: Clock): Promise<void> {
   const sql = `select name from background_jobs where "key" = 'every' and (state <> 'queued' or due_at <= ?)`
   while ((await app.db.query(sql, [clock.now()])).length > 0) await sleep(50)
 }
 
-/** Measures every statement and transaction that writes, from the library up: whoever issued it. */
+/** Measures every write statement and transaction in the SQLite library, for all callers. */
 function watchHolds() {
   const probe = new Sqlite(':memory:')
   const statement = probe.prepare('select 1')

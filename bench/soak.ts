@@ -1,10 +1,10 @@
 /**
- * Detects leaks: resident memory and descriptors of the program while people sign up, games are deployed, rooms open
- * and close, pages are read and tokens are created, and after a rest.
+ * Detects leaks: measures resident memory and descriptors of the program during sign-ups, deploys, rooms, page reads
+ * and token creation, and after a rest.
  *
  *     node bench/soak.ts [seconds] [seconds of rest]
  *
- * Writes a line every ten seconds, and at the end the values of each third of the time. RATE is operations a second
+ * Writes a line every ten seconds, and at the end the values of each third of the time. RATE is operations per second
  * (800), ONLY limits their kinds (`page,room`), FLAGS are additional flags for Node.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

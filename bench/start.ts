@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const root = resolve(import.meta.dirname, '..')
 const RUNS = Number(process.env.RUNS ?? 7)
-const SETTLE_MS = 6000 // the program gives back what its start needed after two
+const SETTLE_MS = 6000 // The program releases the memory of its start after two seconds.
 
 const hello = `import Fastify from ${JSON.stringify(join(root, 'node_modules/fastify/fastify.js'))}
 const app = Fastify()
@@ -34,7 +34,7 @@ const answers = (port: number) =>
     }).on('error', () => done(false))
   })
 
-/** Starts a command in an empty folder; ms to the first 200 and resident MB once idle. */
+/** Starts a command in an empty folder. Returns the ms to the first 200 and the resident MB when idle. */
 async function measure(command: string, args: (port: number, folder: string) => string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
   const port = await freePort()

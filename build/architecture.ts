@@ -10,10 +10,10 @@ import { join, posix } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const picture = join(root, 'docs/images/architecture.svg')
-/** The rooms of the kernel, each above those it may import. */
+/** The folders of the kernel, each above those that it may import. */
 const ROOMS = ['boot', 'openapi', 'pages', 'http', 'origins', 'jobs', 'data', 'observe']
 
-/** Which part of the picture a file belongs to. */
+/** Returns the part of the picture to which a file belongs. */
 function partOf(file: string): string {
   const [top = '', name = ''] = file.split('/')
   if (top === 'plugins' || top === 'drivers') return name.endsWith('.ts') ? top : `${top}/${name}`
@@ -21,7 +21,7 @@ function partOf(file: string): string {
   return top
 }
 
-/** Parts, and for each the parts that its files import. */
+/** Returns the parts, and for each the parts that its files import. */
 function readParts(): Map<string, Set<string>> {
   const parts = new Map<string, Set<string>>()
   for (const file of globSync('{bin,config,core,drivers,plugins,clients}/**/*.ts', { cwd: root }).sort()) {
@@ -49,7 +49,7 @@ const names = [...parts.keys()]
 const plugins = names.filter((name) => name.startsWith('plugins/'))
 const families = names.filter((name) => name.startsWith('drivers/'))
 
-/** What a part imports within its group, without what follows from the rest: if a → b → c, then not a → c. */
+/** Returns the imports of a part within its group without transitive ones: for a → b → c it omits a → c. */
 function direct(name: string, group: readonly string[]): string[] {
   const reaches = (from: string, to: string): boolean =>
     group.some((next) => parts.get(from)?.has(next) && (next === to || reaches(next, to)))
@@ -92,7 +92,7 @@ const line = (d: string, kind = '') => `<path class="edge ${kind}" d="${d}" mark
 const center = ({ x, width }: Box) => x + width / 2
 const round = (value: number) => Math.round(value * 10) / 10
 
-/** From the lower edge of a box to the upper edge of one below it. */
+/** Draws an arrow from the lower edge of a box to the upper edge of one below it. */
 function down(from: Box, to: Box, kind = ''): string {
   const [x1, y1, x2, y2] = [center(from), from.y + from.height, center(to), to.y - 3].map(round) as [
     number,
@@ -118,7 +118,7 @@ for (const from of rooms) {
   }
 }
 
-/** Between groups: every import from a part of the one to a part of the other, as one arrow. */
+/** Combines all imports between two groups into one arrow. */
 const groupOf = (name: string) => name.split('/')[0] as string
 const between = new Set(
   names.flatMap((from) =>
@@ -139,7 +139,7 @@ for (const edge of [...between].sort()) {
     const y = a.y + Math.min(a.height, b.height) / 2
     edges.push(line(`M${x1} ${y}H${x2}`, 'group'))
   } else {
-    // Where both are wide, straight down within what they share; the lanes keep arrows to the core apart.
+    // An arrow goes straight down where the boxes overlap. The lanes separate the arrows to the core.
     const lane = { bin: -20, config: 0, plugins: 0, drivers: 0 }[from] ?? 0
     const left = Math.max(a.x, b.x)
     const right = Math.min(a.x + a.width, b.x + b.width)

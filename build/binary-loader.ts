@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { getAssetKeys, getRawAsset } from 'node:sea'
 import { Script } from 'node:vm'
 
-/** While the binary is built: the folder that takes the compiled code. */
+/** The folder for the compiled code while the binary is built, else null. */
 declare const RECORD_TO: string | null
 
 type Loaded = { exports: unknown }
@@ -14,7 +14,7 @@ const assets = new Set(getAssetKeys())
 const loaded = new Map<string, Loaded>()
 const scripts = new Map<string, Script>()
 
-/** As CommonJS does it; a file in a circle gets what there is by then. */
+/** Loads a file as CommonJS does. In an import cycle it returns the exports that exist so far. */
 function load(name: string): unknown {
   const known = loaded.get(name)
   if (known) return known.exports
@@ -32,7 +32,7 @@ function load(name: string): unknown {
 
 const requireOf = (name: string): unknown => (name.startsWith('./') ? load(name.slice(2)) : require(name))
 
-/** What `import()` gives of CommonJS. */
+/** Converts CommonJS exports to the result of `import()`. */
 const withNames = (exports: object): object => ({ ...exports, default: exports })
 
 if (RECORD_TO) {

@@ -26,10 +26,10 @@ import { NODE_FLAGS } from '../bin/node-flags.js'
 import { browserFileNames } from '../core/data/built-files.ts'
 
 const root = resolve(import.meta.dirname, '..')
-/** A folder of this process's own, gone with it. */
+/** A folder for this process, which removes it at exit. */
 const work = join(root, 'dist/binary', String(process.pid))
 
-/** Where a binary shall run. */
+/** The platform on which a binary runs. */
 export interface Target {
   platform: 'linux' | 'darwin' | 'win32'
   arch: 'x64' | 'arm64'
@@ -42,9 +42,9 @@ const isHere = (target: Target) => target.platform === platform() && target.arch
 /**
  * Bundles the code, which is the same for every target, into a few files that load when they are needed.
  *
- * esbuild splits ES modules only, and Node caches compiled code of CommonJS only, so each file is made an ES module
- * first and CommonJS then. All text is ASCII, which V8 stores with one byte a character; one arrow in a page would
- * double the size.
+ * esbuild splits only ES modules, and Node caches compiled code only of CommonJS, so each file is first built as an ES
+ * module and then converted to CommonJS. All text is ASCII, which V8 stores with one byte per character; a single arrow
+ * in a page would double the size.
  *
  * @returns the folder of the files; `binary.js` is the first
  */
@@ -62,7 +62,7 @@ export async function joinCode(): Promise<string> {
     format: 'esm',
     platform: 'node',
     target: 'node26',
-    keepNames: true, // MikroORM and error classes are known by name
+    keepNames: true, // MikroORM and error classes need their names.
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',
@@ -71,7 +71,8 @@ export async function joinCode(): Promise<string> {
     metafile: true,
     logLevel: 'warning',
   })
-  // What was CommonJS has, imported late, the names that Node would find in it; esbuild gives it a default only.
+  // A dynamic import of a CommonJS file must have the names that Node would detect; esbuild gives it only a default
+  // export.
   const late = new Map(
     Object.entries(metafile.outputs).map(([output, { entryPoint }]) => {
       const name = basename(output)
@@ -91,8 +92,8 @@ export async function joinCode(): Promise<string> {
       target: 'node26',
       minifySyntax: true,
       minifyWhitespace: true,
-      supported: { 'dynamic-import': false }, // only what the platform is made of is imported from here
-      logOverride: { 'empty-import-meta': 'silent' }, // where it is used, the binary has another way
+      supported: { 'dynamic-import': false }, // Only dependencies of the platform are imported from here.
+      logOverride: { 'empty-import-meta': 'silent' }, // The binary has another mechanism in the places that use it.
     })
     const ascii = code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     writeFileSync(file, `(function(exports,require,module,withNames){${ascii}\n})`)
@@ -112,7 +113,7 @@ export async function makeBinary(code: string, node: string, target: Target, out
   copyFileSync(node, executable)
   strip(executable, target)
   const compiled = join(work, 'compiled')
-  // Compiled code is of one kind of processor.
+  // Compiled code is specific to a CPU architecture.
   if (isHere(target)) {
     const recorder = join(work, `recorder${platform() === 'win32' ? '.exe' : ''}`)
     await inject(executable, recorder, { ...assetsFor(target), ...filesOf('code', code) }, compiled)
@@ -125,17 +126,16 @@ export async function makeBinary(code: string, node: string, target: Target, out
   await inject(executable, output, isHere(target) ? { ...assets, ...filesOf('compiled', compiled) } : assets)
   rmSync(executable)
   try {
-    // A file that was just written is in the page cache in large pages, which a start would map whole: 45 MB more than
-    // it uses.
+    // A new file is in the page cache in large pages, which a start would map completely: 45 MB more than it uses.
     if (platform() === 'linux')
       execFileSync('dd', [`of=${output}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0'], { stdio: 'ignore' })
   } catch {
-    // Then it is so until the machine reads the file anew.
+    // Without this step, the large pages stay until the machine reads the file again.
   }
   console.log(`${relative(root, output)}: ${Math.round(statSync(output).size / 1e6)} MB`)
 }
 
-/** @param recordTo the binary is one that leaves there, when it exits, what it has compiled */
+/** @param recordTo the folder in which the binary stores its compiled code when it exits */
 async function inject(executable: string, output: string, assets: Record<string, string>, recordTo?: string) {
   const main = join(work, 'loader.cjs')
   await build({
@@ -157,7 +157,9 @@ async function inject(executable: string, output: string, assets: Record<string,
   execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** Runs what a start and a command compile. What the first run has left the second does not replace. */
+/**
+ * Runs the code of a start and of a command, to compile it. The second run does not replace the output of the first.
+ */
 async function record(recorder: string): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), 'gameyard-'))
   try {
@@ -174,7 +176,10 @@ async function record(recorder: string): Promise<void> {
 const filesOf = (prefix: string, folder: string) =>
   Object.fromEntries(readdirSync(folder).map((name) => [`${prefix}/${name}`, join(folder, name)]))
 
-/** Debug symbols are a fifth of the Node binary. They must go before the injection: a stripped result crashes. */
+/**
+ * Removes debug symbols, a fifth of the Node binary. This must precede the injection: stripping its result makes it
+ * crash.
+ */
 function strip(executable: string, target: Target): void {
   if (target.platform !== 'linux' || !isHere(target)) return
   try {

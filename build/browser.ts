@@ -20,14 +20,14 @@ import { withoutEval } from './without-eval.ts'
 const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/browser')
 
-/** Everything a page can load, by the name pages call it. */
+/** All files that pages load, by the names that pages use. */
 const styles = { styles: 'core/pages/styles/index.css' }
 const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/*/islands/*.ts']
-/** Loaded by pages without `type=module`; everything else is a module. */
+/** Scripts that pages load without `type=module`; all others are modules. */
 const classic = ['clients/browser/widget.ts', 'clients/browser/frame-session.ts', 'clients/browser/frame-worker.ts']
 const workers = ['plugins/*/workers/*.ts']
 const pictures = ['core/pages/pictures/*.svg']
-/** What the viewer of models unpacks by: Draco meshes and KTX2 textures. */
+/** The decoders of the model viewer, for Draco meshes and KTX2 textures. */
 const decoders = [
   'draco/gltf/draco_wasm_wrapper.js',
   'draco/gltf/draco_decoder.wasm',
@@ -47,7 +47,7 @@ const watched = [
   'clients/**/*.ts',
 ]
 
-/** Scripts run in what people have used in the last three years. */
+/** The browser versions of the last three years. */
 const target = ['chrome119', 'edge119', 'firefox120', 'safari17']
 
 const types: Record<string, string> = {
@@ -69,7 +69,7 @@ function isStale(): boolean {
   return find(watched).some((path) => statSync(join(root, path)).mtimeMs > builtAt)
 }
 
-/** Bundles and minifies; file names carry esbuild's own digest of the content. */
+/** Bundles and minifies. File names contain esbuild's own digest of the content. */
 async function bundle(): Promise<Map<string, { file: string; bytes: Uint8Array }>> {
   const shared = {
     absWorkingDir: root,
@@ -104,7 +104,7 @@ async function bundle(): Promise<Map<string, { file: string; bytes: Uint8Array }
   return files
 }
 
-/** One CommonJS text each, for Node; WebAssembly travels inside of it. */
+/** Builds one CommonJS text per worker for Node, with WebAssembly inside it. */
 async function bundleWorkers(): Promise<{ name: string; file: string; bytes: Uint8Array }[]> {
   const { outputFiles } = await build({
     absWorkingDir: root,
@@ -119,9 +119,9 @@ async function bundleWorkers(): Promise<{ name: string; file: string; bytes: Uin
     platform: 'node',
     target: 'node24',
     loader: { '.wasm': 'binary', '.woff2': 'binary' },
-    // The form for Node wants a native library; what we use of its only user needs neither.
+    // The variant for Node requires a native library. The only package that uses it calls nothing that needs either.
     alias: { 'ndarray-pixels': join(root, 'node_modules/ndarray-pixels/dist/ndarray-pixels-browser.js') },
-    // Of libraries that look for their files beside themselves; ours are inside.
+    // Some libraries look for files beside themselves; here these files are in the bundle.
     define: { 'import.meta.url': '"file:///"' },
     legalComments: 'none',
     logLevel: 'error',
@@ -132,7 +132,7 @@ async function bundleWorkers(): Promise<{ name: string; file: string; bytes: Uin
   })
 }
 
-/** Pictures and decoders as they are, and the licence that the fonts must travel with. */
+/** Returns pictures and decoders unchanged, and the licence that must accompany the fonts. */
 async function plainFiles(): Promise<[string, Uint8Array][]> {
   const licences = fonts.map(async (font): Promise<[string, Uint8Array]> => {
     const text = await readFile(join(root, 'node_modules/@fontsource-variable', font, 'LICENSE'))
@@ -149,7 +149,7 @@ async function plainFiles(): Promise<[string, Uint8Array][]> {
   return Promise.all([...drawn, ...licences, ...unpackers])
 }
 
-/** Writes a file whole or not at all. */
+/** Writes a file atomically. */
 async function put(name: string, bytes: Uint8Array): Promise<void> {
   const scratch = join(output, `.${name}.${process.pid}`)
   await writeFile(scratch, bytes)
@@ -190,7 +190,7 @@ async function main() {
   await put('manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
   const wanted = new Set([...browserFileNames(manifest), ...browserFileNames(JSON.parse(before) as BrowserManifest)])
   for (const name of await readdir(output)) {
-    // What begins with a dot may be another build at work.
+    // A name with a leading dot may belong to another running build.
     if (!wanted.has(name) && !name.startsWith('.')) await rm(join(output, name), { force: true })
   }
   const took = Math.round(performance.now() - started)

@@ -1,16 +1,17 @@
-// `npm run check`: types, format and lint, unused code. All three at once, and what each of them says if it fails.
+// `npm run check`: types, format and lint, and unused code. It runs all three in parallel, and shows the output of
+// those that fail.
 import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const CHECKS = {
-  // Two: each checker works out for itself what it meets, and more than two do so for nothing on a small machine.
+  // Each checker repeats some work of the others. More than two bring no gain on a small machine.
   types: ['../typescript/lib/tsc.js', '--pretty', 'false', '--checkers', '2'],
   'format and lint': ['biome', 'check', '--error-on-warnings', '--max-diagnostics=100'],
   'unused code': ['knip', '--no-progress'],
 }
 
-// The SDK's types are made, not kept.
+// The SDK's types are generated and not in the repository.
 spawnSync('node_modules/.bin/node', ['build/openapi-types.ts', '--if-stale'], { cwd: root, stdio: 'inherit' })
 const results = await Promise.all(Object.entries(CHECKS).map(([name, command]) => check(name, command)))
 for (const { name, output } of results.filter(({ ok }) => !ok)) console.log(`\n--- ${name}\n${output.trim()}`)

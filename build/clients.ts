@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/clients')
 const { version } = readJson('package.json') as { version: string }
 
-/** What a package is compiled against, beside the language: Node's own names in the SDK would be a mistake. */
+/** The libraries and types of each package, besides the language. The SDK must not use names that only Node has. */
 const packages: Record<string, { lib: string[]; types: string[] }> = {
   adapter: { lib: ['es2023', 'dom', 'dom.iterable'], types: ['node'] },
   browser: { lib: ['es2024', 'esnext', 'dom', 'dom.iterable'], types: [] },
@@ -32,7 +32,7 @@ function isStale(): boolean {
   return watched.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
 }
 
-/** Compiles a package's modules one by one, so that bundlers can leave out what a game does not use. */
+/** Compiles a package's modules separately, so that bundlers can omit unused ones. */
 function compile(name: string, { lib, types }: { lib: string[]; types: string[] }, to: string): void {
   const config = join(to, 'tsconfig.json')
   writeFileSync(
@@ -62,7 +62,7 @@ function compile(name: string, { lib, types }: { lib: string[]; types: string[] 
 }
 
 function buildPackage(name: string, how: { lib: string[]; types: string[] }): void {
-  // Beside its place until it is whole: whoever packs meanwhile gets the build before.
+  // The package is built in a temporary folder, so that a concurrent `npm pack` gets the previous build.
   const scratch = `${join(output, name)}.${process.pid}`
   mkdirSync(scratch, { recursive: true })
   compile(name, how, scratch)

@@ -4,15 +4,17 @@ import initialise from 'canvaskit-wasm'
 import { drawSvg } from '../core/pages/covers/svg-canvas.ts'
 
 const root = join(import.meta.dirname, '..')
-/** Of the drawing in core/pages/pictures/favicon.svg. */
+/** The coordinate size of the drawing in core/pages/pictures/favicon.svg. */
 const UNITS = 32
 const GROUND = '#c2410c'
 
-/** The mark as pictures, for what takes no SVG: bookmarks, home screens, feed readers. */
+/** Draws the logo as PNG and ICO for bookmarks, home screens and feed readers, which do not support SVG. */
 export async function drawIcons(): Promise<[string, Uint8Array][]> {
   const svg = await readFile(join(root, 'core/pages/pictures/favicon.svg'), 'utf8')
   const kit = await initialise.default({ locateFile: (file) => join(root, 'node_modules/canvaskit-wasm/bin', file) })
-  /** @param safe how much of the picture the mark takes: others may cut the rest off, so the ground goes to its edge */
+  /**
+   * @param safe the share of the picture that the logo occupies: the rest may be cropped, so the background fills it
+   */
   const draw = (size: number, safe = 1): Uint8Array => {
     const surface = kit.MakeSurface(size, size)
     if (!surface) throw new Error('no memory for an icon')
@@ -35,11 +37,11 @@ export async function drawIcons(): Promise<[string, Uint8Array][]> {
   ]
 }
 
-/** An ICO file that holds one PNG. */
+/** Builds an ICO file with one PNG. */
 function icoOf(png: Uint8Array, size: number): Uint8Array {
   const head = Buffer.alloc(22)
-  head.writeUInt16LE(1, 2) // an icon
-  head.writeUInt16LE(1, 4) // one picture
+  head.writeUInt16LE(1, 2) // The type is icon.
+  head.writeUInt16LE(1, 4) // The file has one picture.
   head.writeUInt8(size, 6)
   head.writeUInt8(size, 7)
   head.writeUInt16LE(1, 10)

@@ -67,7 +67,7 @@ async function missingOnPostgres(): Promise<string[]> {
   }
 }
 
-/** The statements that bring a database from the migrations there are to the plugin's entities. */
+/** Returns the statements that lead from the existing migrations to the plugin's entities. */
 async function missing(driver: DatabaseDriver): Promise<string[]> {
   const orm = await driver.open(entities)
   try {
@@ -111,7 +111,7 @@ export const migration: Migration = {
 `
 }
 
-/** Biome chooses the quotes; a template would need another escaping. */
+/** Biome chooses the quotes; a template literal would need other escapes. */
 function quoted(text: string): string {
   return JSON.stringify(text)
 }

@@ -26,9 +26,9 @@ import oauth from './mutants/oauth.mjs'
 import plugins from './mutants/plugins.mjs'
 
 const root = join(import.meta.dirname, '..')
-/** What a copy does without; a program that was built would be run in the place of the changed sources. */
+/** Paths that the copies omit. A built program would run in place of the changed sources. */
 const LEFT_OUT = /^(?:\.git|\.tap|node_modules|data|dist\/program|dist\/clients|coverage)(?:\/|$)/
-/** A test that a mistake keeps from ending has noticed it: after four times what it takes, and this at least. */
+/** A test that no longer ends has detected the mistake. The limit is four times its duration, and at least this. */
 const LEAST_MS = 120_000
 const LONGEST_MS = 1_800_000
 
@@ -73,7 +73,7 @@ for (const name of survivors.long) console.log(`nothing notices: ${name}`)
 console.log(`${noticed} of ${chosen.length} mistakes noticed by the short form, in ${minutes} minutes`)
 process.exitCode = survivors.long.length > 0 || noticed < 0.9 * chosen.length ? 1 : 0
 
-/** The file and the text of each mistake. Files may move; the text says which one is meant. */
+/** Finds the file of each mistake by its text, because files may move. */
 function findPlaces() {
   const texts = new Map()
   const textsBelow = (folder) => {
@@ -108,7 +108,7 @@ function findPlaces() {
   return found
 }
 
-/** What does not even start would be noticed by any test. */
+/** Returns the syntax error of a text, because any test would detect a program that does not start. */
 function syntaxFault(text) {
   try {
     stripTypeScriptTypes(text)
@@ -128,7 +128,7 @@ function makeCopy(name) {
 async function tryOne(copy, { name, find, replace, tests }, index) {
   for (const test of tests) await mustPass(copy, test)
   const { path, text } = places[index]
-  // A function: `$` in a replacement means nothing else.
+  // The replacement is a function, because `$` has a meaning in a replacement string.
   writeFileSync(
     join(copy, path),
     text.replace(find, () => replace),
@@ -154,7 +154,10 @@ async function firstFailure(copy, tests, extent) {
   return null
 }
 
-/** A test that fails by itself would notice anything. @returns the ms that it takes */
+/**
+ * Checks that a test passes without the mistake, since a failing test would detect any mistake. @returns its duration
+ * in ms
+ */
 function mustPass(copy, test) {
   const known = passes.get(test)
   if (known) return known
@@ -171,7 +174,7 @@ function mustPass(copy, test) {
   return passing
 }
 
-/** Runs a test file up to its first failure. @returns its exit code; null when it came to no end and was ended */
+/** Runs a test file up to its first failure. @returns its exit code; null when it exceeded the limit and was stopped */
 function run(copy, test, { extent, limitMs }) {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, TEST_EXTENT: extent, TAP_BAIL: '1', TAP_TIMEOUT: '0', NODE_ENV: 'test' }
@@ -181,7 +184,7 @@ function run(copy, test, { extent, limitMs }) {
     child.once('error', reject)
     child.once('exit', (code) => {
       clearTimeout(timer)
-      // What it has started and not ended.
+      // This ends processes that the test started and did not end.
       end(child)
       running.delete(child)
       resolve(code)
@@ -193,7 +196,7 @@ function end(child) {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It is over.
+    // The process has already ended.
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Generates TypeScript types from the platform's OpenAPI document, for the SDK: clients/sdk/openapi.ts, which is not in
+ * Generates TypeScript types for the SDK from the platform's OpenAPI document: clients/sdk/openapi.ts, which is not in
  * the repository.
  *
  *   node build/openapi-types.ts              writes
@@ -27,13 +27,13 @@ function isStale(): boolean {
   return watched.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
 }
 
-/** The document of a platform with every built-in plugin, which is started for it and never listens. */
+/** Returns the document of a platform with every built-in plugin. The platform starts but never listens. */
 async function document(): Promise<OpenAPI3> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-openapi-'))
   try {
     const env = { SERVICE_DATABASE__FILE: ':memory:' }
     const { config, plugins, drivers } = await loadConfig({ cwd: folder, env, families, plugins: builtins })
-    // Pages are not asked for, so their files need not have been built.
+    // The document requires no pages, so their files may be missing.
     const browserFiles = async (name: string) => (name === 'manifest.json' ? Buffer.from('{"files":{}}') : null)
     const log = createLog('silent')
     const app = await createKernel(config, { plugins, drivers, browserFiles, version: '0', log })
@@ -47,7 +47,7 @@ async function document(): Promise<OpenAPI3> {
 }
 
 async function typesOf(description: OpenAPI3): Promise<string> {
-  // It builds on the JavaScript API of TypeScript 5, which TypeScript 7 does not have.
+  // The package uses the JavaScript API of TypeScript 5, which TypeScript 7 does not have.
   registerHooks({ resolve: (name, context, next) => next(name === 'typescript' ? 'typescript5' : name, context) })
   const { default: openapiTypes, astToString } = await import('openapi-typescript')
   const types = astToString(await openapiTypes(description, { alphabetize: true, defaultNonNullable: false }))

@@ -12,10 +12,10 @@ import { builtProgram, FOLDER } from '../bin/built-program.js'
 
 const root = join(import.meta.dirname, '..')
 const output = join(root, FOLDER)
-/** What a program that is being built or was replaced just now may still read is left alone for so long. */
+/** The time before an old build is removed, because a running build or program may still read it. */
 const KEEP_MS = 24 * 60 * 60 * 1000
 
-/** Sources that look for files beside themselves find them where they were, seen from `dist/program/<build>/`. */
+/** Keeps the paths of sources that look for files beside themselves valid from `dist/program/<build>/`. */
 const places: Plugin = {
   name: 'places',
   setup(esbuild) {
@@ -31,7 +31,7 @@ const places: Plugin = {
   },
 }
 
-/** As modules, Node's `http` and `https` would load their whole WebSocket client with them: a twentieth of the start. */
+/** Avoids ES imports of `http` and `https`, which load Node's whole WebSocket client: a twentieth of the start time. */
 const lean: Plugin = {
   name: 'lean',
   setup(esbuild) {
@@ -45,8 +45,8 @@ const lean: Plugin = {
 }
 
 /**
- * CommonJS packages with a dynamic import are left to Node: bundled into a file of their own they would have only a
- * default export. Packages that every start needs are imported statically, and bundled.
+ * Leaves CommonJS packages with a dynamic import to Node: in a separate bundled file they would have only a default
+ * export. Packages that every start needs are imported statically, and bundled.
  */
 const later: Plugin = {
   name: 'later',
@@ -59,7 +59,7 @@ const later: Plugin = {
   },
 }
 
-/** Whether Node takes a file for an ES module: by its ending, else by the package.json above it. */
+/** Returns whether Node treats a file as an ES module: by its extension, else by the nearest package.json. */
 function isModule(file: string): boolean {
   if (/\.[cm]js$/.test(file)) return file.endsWith('.mjs')
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
@@ -71,7 +71,7 @@ function isModule(file: string): boolean {
 
 async function main() {
   if (process.argv.includes('--if-stale') && builtProgram(root)) return
-  // A source that changes from now on is newer than what is built here.
+  // A source that changes from now on is newer than this build.
   const builtAt = Date.now()
   const name = `${builtAt.toString(36)}-${process.pid}`
   const { metafile } = await build({
@@ -83,10 +83,10 @@ async function main() {
     format: 'esm',
     platform: 'node',
     target: 'node24',
-    keepNames: true, // MikroORM and error classes are known by name
+    keepNames: true, // MikroORM and error classes need their names.
     legalComments: 'none',
     external: ['*.node', 'better-sqlite3', 'pg-native', 'tinyglobby', 'dataloader'],
-    // For the CommonJS packages inside.
+    // The bundled CommonJS packages need `require`.
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     plugins: [places, lean, later],
     metafile: true,

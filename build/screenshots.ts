@@ -41,7 +41,7 @@ if (!ENGINES.includes(values.engine as EngineName)) {
 type Scheme = 'light' | 'dark'
 
 interface Scene {
-  /** Stands before the names of its pictures. */
+  /** The prefix of its pictures' names. */
   name: string
   platform: Platform
   viewers: Record<string, Client | null>
@@ -71,7 +71,7 @@ for (const stage of ['begun', 'voting', 'results'] as const) {
 const engine = await openEngine(t, values.engine as EngineName, { graphics: true })
 let pictures = 0
 
-/** Pictures of everything that one viewer sees, at one size. */
+/** Takes all pictures of one viewer at one size. */
 async function take({ name, platform, viewers, pages }: Scene, viewer: string, width: number, colorScheme: Scheme) {
   const targets = (pages[viewer] ?? []).filter((one) => `${name}${viewer} ${nameOf(one)}`.includes(values.only))
   if (!engine || targets.length === 0) return

@@ -1,6 +1,6 @@
-// Makes a source tree ready to run: the packages that the program needs, browser files and the program. --dev adds the
-// packages that contributors need, --test also the test runner. It runs before `npm start`, `npm test` and `npm run
-// check`, on Node 20 or later and without node_modules, and does nothing when everything is there.
+// Prepares a source tree: the packages that the program needs, browser files and the program. --dev adds the packages
+// that contributors need, --test also the test runner. It runs before `npm start`, `npm test` and `npm run check`, on
+// Node 20 or later and without node_modules. It does nothing when everything is installed and current.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -11,16 +11,16 @@ const windows = process.platform === 'win32'
 const node = join(root, 'node_modules/.bin', windows ? 'node.cmd' : 'node')
 const forTests = process.argv.includes('--test')
 const forDevelopment = forTests || process.argv.includes('--dev')
-/** What only contributors need is there when one of these packages is. */
+/** The development packages are installed when one of them is. */
 const hasDevelopment = existsSync(join(root, 'node_modules/tap/package.json'))
 
 if (isOlder('node_modules/.package-lock.json', 'package-lock.json'))
   await install('ci', forDevelopment || hasDevelopment)
-// Adds to what is there.
+// This adds to the installed packages.
 else if (forDevelopment && !hasDevelopment) await install('install', true)
 await Promise.all([start(node, ['build/browser.ts', '--if-stale']), start(node, ['build/program.ts', '--if-stale'])])
 if (forTests) {
-  // Here and not by the tests that pack them, which run beside each other.
+  // The packages are built here, because the tests that pack them run in parallel.
   await start(node, ['build/clients.ts', '--if-stale'])
   await prepareTap()
 }
@@ -30,17 +30,17 @@ function isOlder(file, than) {
 }
 
 async function install(command, withDevelopment) {
-  // Optional packages are needed whatever NODE_ENV says: Node itself is one.
+  // Optional packages are required whatever NODE_ENV is, because Node itself is one.
   const kinds = [withDevelopment ? '--include=dev' : '--omit=dev', '--include=optional']
   const arguments_ = [command, '--no-audit', '--no-fund', '--no-save', '--loglevel=error', '--progress=false', ...kinds]
-  // The Node in node_modules must not be the one that replaces node_modules.
+  // The Node in node_modules must not replace node_modules.
   const { npm_node_execpath: outerNode, npm_execpath: npm, PATH = '' } = process.env
   const outerPath = PATH.split(delimiter)
     .filter((folder) => !folder.includes('node_modules'))
     .join(delimiter)
   const env = { ...process.env, PATH: outerPath }
   const finished = showProgress(withDevelopment)
-  // What npm has to say of itself at the end, our line says.
+  // The progress line of this script replaces npm's summary.
   const options = { env, stdout: 'ignore' }
   if (outerNode && npm && !outerNode.includes('node_modules')) await start(outerNode, [npm, ...arguments_], options)
   else await start(windows ? 'npm.cmd' : 'npm', arguments_, options)
@@ -49,7 +49,7 @@ async function install(command, withDevelopment) {
 
 /**
  * Shows how many packages are installed, because npm prints nothing while it works. On a terminal the line is redrawn;
- * elsewhere every tenth is appended to it.
+ * elsewhere every tenth number is appended to it.
  */
 function showProgress(withDevelopment) {
   const packages = expectedPackages(withDevelopment)
@@ -70,7 +70,7 @@ function showProgress(withDevelopment) {
   }
 }
 
-/** Folders of the packages that npm puts on this machine. */
+/** Returns the folders of the packages that npm installs on this machine. */
 function expectedPackages(withDevelopment) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   const fits = (given, here) => {
@@ -85,7 +85,7 @@ function expectedPackages(withDevelopment) {
     .map(([path]) => path)
 }
 
-/** tap bakes its list of plugins into its installation; ours leaves out its own way of running TypeScript. */
+/** Builds tap's plugin list, which is part of its installation. Ours omits tap's own TypeScript support. */
 async function prepareTap() {
   const built = "import('tap').then(({ t }) => process.exit(Number(t.pluginSignature.includes('typescript'))))"
   if (spawnSync(node, ['-e', built], { cwd: root, stdio: 'ignore', shell: windows }).status === 0) return
@@ -93,7 +93,7 @@ async function prepareTap() {
   await start(node, ['node_modules/.bin/tap', 'build'])
 }
 
-/** Standard output belongs to what comes afterwards, so everything here goes to standard error. */
+/** Starts a command. Its output goes to standard error, because the next program needs standard output. */
 function start(command, arguments_, { env = process.env, stdout = 2 } = {}) {
   return new Promise((resolve) => {
     const fail = (why) => {

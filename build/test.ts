@@ -1,6 +1,6 @@
 /**
- * `npm test`: runs the tests and ends with `N passed, N failed, N skipped` on a line of its own. The exit code is 0
- * when no test has failed, 1 when one has, and 2 when an argument is no test.
+ * `npm test`: runs the tests and ends with `N passed, N failed, N skipped` on a separate line. The exit code is 0 when
+ * no test has failed, 1 when one has, and 2 when an argument is no test.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,11 +25,11 @@ async function main(): Promise<number> {
       TEST_EXTENT: options.extent === 'short' ? 'short' : 'all',
       // Each test has its own limit.
       TAP_TIMEOUT: '0',
-      // What was compiled once is kept: a quarter of the time that imports take.
+      // The cache of compiled code saves a quarter of the import time.
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/gameyard/tests'),
     },
     onFinished(one) {
-      // Where everything is installed, a file that comes to its end without a test has failed.
+      // When all packages are installed, a file that ends without a test counts as failed.
       const isEmpty = one.counts.passed + one.counts.failed + one.counts.skipped === 0
       if (isEmpty) one = { ...one, counts: { ...one.counts, failed: 1 }, failures: [`${one.file}: there are no tests`] }
       finished.push(one)
@@ -48,7 +48,7 @@ async function main(): Promise<number> {
   return interrupted || sum(finished.map(({ counts }) => counts)).failed > 0 ? 1 : 0
 }
 
-/** Of files that are gone, nothing is kept. */
+/** Stores the durations, without those of removed files. */
 function saveDurations({ extent }: Options, finished: Finished[]): void {
   const durations = readDurations()
   const kept = extent === 'short' ? 'short' : 'all'

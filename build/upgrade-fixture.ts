@@ -24,9 +24,9 @@ import { plugins } from '../plugins/index.ts'
 import { publishAt } from '../test/kit/remote-game.ts'
 
 const root = resolve(import.meta.dirname, '..')
-/** What was sealed or begun by a process that is gone, and what each start makes anew. */
+/** Tables with values sealed or started by the ended process, or created anew at each start. */
 const NOT_KEPT = new Set(['oauth_signing_keys', 'idempotent_answers', 'background_jobs', 'setup_links'])
-/** From this on a hosted game has no stored address; before, it had the one at which it was made. */
+/** Since this migration a hosted game has no stored address; before, it stored the address of its creation. */
 const ADDRESSES = '2026_11_23_addresses'
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { until: { type: 'string' } } })
@@ -50,7 +50,7 @@ try {
   rmSync(scratch, { recursive: true, force: true })
 }
 
-/** Runs a platform in which somebody signs up and publishes a game. */
+/** Runs a platform in which a player signs up and publishes a game. */
 async function live(folder: string): Promise<void> {
   const port = await freePort()
   const config = { listen: { port }, blender: { driver: 'none' } }
@@ -74,7 +74,7 @@ async function live(folder: string): Promise<void> {
   }
 }
 
-/** The same rows in the tables that the migrations up to one made. */
+/** Copies the rows into the tables of the migrations up to the given one. */
 function asOf(until: string, source: DatabaseSync): DatabaseSync {
   const database = new DatabaseSync(':memory:')
   database.exec(

@@ -1,7 +1,7 @@
 // Emscripten's glue code creates functions from text, which a page's Content-Security-Policy forbids. These functions
 // always have one of two shapes. This file defines both as ordinary functions and substitutes them.
 
-/** Calls a function of the WebAssembly module: arguments over, result back, what was made for them freed. */
+/** Calls a function of the WebAssembly module: converts the arguments and the result, and frees temporary values. */
 const INVOKER = `var invokerFn=function(...given){
   if(given.length!==argCount-2)throwBindingError("function "+humanName+" called with "+given.length+" arguments, expected "+(argCount-2));
   var first=isClassMethodFunc?1:2,destructors=needsDestructorStack?[]:null,wired=[];
@@ -13,7 +13,7 @@ const INVOKER = `var invokerFn=function(...given){
   if(returns)return argTypes[0]["fromWireType"](rv)
 };`
 
-/** Calls a JavaScript function from the module: as a method, as a constructor, or with what is first as `this`. */
+/** Calls a JavaScript function from the module: as a method, as a constructor, or with the first value as `this`. */
 const METHOD_CALLER = `var invokerFunction=function(obj,func,destructorsRef,given){
   var values=[],offset=0;
   for(var i=0;i<argCount;++i){values.push(types[i].readValueFromPointer(given+offset));offset+=types[i]["argPackAdvance"]}
@@ -21,7 +21,7 @@ const METHOD_CALLER = `var invokerFunction=function(obj,func,destructorsRef,give
   if(!retType.isVoid)return emval_returnValue(retType,destructorsRef,rv)
 };`
 
-/** From where to where each of them stands in the glue code. */
+/** The start and end of each shape in the glue code, with its replacement. */
 const PLACES = [
   ['let[args,invokerFnBody]=createJsInvoker(', 'var invokerFn=newFunc(Function,args)(...closureArgs);', INVOKER],
   [

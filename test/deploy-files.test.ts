@@ -16,7 +16,7 @@ const read = (name: string) => readFileSync(join(root, name), 'utf8')
 // biome-ignore lint/suspicious/noExplicitAny: what a file holds has no type; tests match its shape
 type Any = any
 
-/** Loads a configuration whose secrets are files, as the program would. */
+/** Loads a configuration whose secrets are files, as the program does. */
 async function loads(t: Test, text: string, secrets: Record<string, string>) {
   const folder = folderWith(t, secrets)
   const { config, problems, drivers } = await load(t, text.replaceAll('/run/secrets/gameyard', folder), { plugins })
@@ -119,7 +119,7 @@ t.test('deploy/kubernetes: probes, secrets and users are those of the program an
     startupProbe: { httpGet: { path: '/healthz', port: 'http' } },
   })
   const platform = await startPlatform(t)
-  // A kubelet asks by address.
+  // A kubelet sends requests by IP address.
   for (const path of ['/healthz', '/readyz'])
     t.equal((await platform.stranger.get(path, { host: '10.1.2.3:8080' })).status, 200, path)
   const mounts = Object.fromEntries(container.volumeMounts.map((mount: Any) => [mount.mountPath, mount.name]))

@@ -1,9 +1,10 @@
-// While nodes are replaced one at a time, the version before runs on a database that the new one has migrated.
+// Tests migrations for rolling updates: while nodes are replaced one at a time, the previous version runs on a database
+// that the new version has migrated.
 import t from 'tap'
 import { migrationsOf } from '../core/boot/database.ts'
 import { plugins } from '../plugins/index.ts'
 
-/** Begins a statement about a table that is there, whatever quotes it uses. */
+/** Matches the name of an existing table at the start of a statement, with any quotes. */
 const NAME = '[`"]?([a-z0-9_]+)[`"]?'
 const CREATE_TABLE = new RegExp(`^create table (?:if not exists )?${NAME}`, 'i')
 const CREATE_INDEX = new RegExp(`^create (unique )?index ${NAME} on ${NAME}`, 'i')
@@ -20,8 +21,8 @@ const INSERT = new RegExp(`^insert into ${NAME}`, 'i')
  * indexes and nullable columns, and lengthen texts. It may not rename, drop, narrow, make unique or rewrite anything.
  * The migration's own new tables are exempt.
  *
- * @param plain names of indexes that only make look-ups fast: they may be dropped
- * @param lengths of texts, by `table.column`, as they were created
+ * @param plain names of indexes that only speed up queries: a migration may drop them
+ * @param lengths the original lengths of texts, by `table.column`
  */
 function breaking(
   statements: readonly string[],
@@ -53,7 +54,7 @@ function breaking(
   })
 }
 
-/** Names of the indexes that statements make and that are not unique. */
+/** Returns the names of the non-unique indexes that statements create. */
 const plainIndexes = (statements: readonly string[]) =>
   new Set(
     statements.flatMap((statement) => {
@@ -62,7 +63,7 @@ const plainIndexes = (statements: readonly string[]) =>
     }),
   )
 
-/** Lengths of the texts in the tables that statements make, by `table.column`. */
+/** Returns the lengths of the texts in the tables that statements create, by `table.column`. */
 const textLengths = (statements: readonly string[]) =>
   new Map(
     statements.flatMap((statement) => {

@@ -1,5 +1,5 @@
-// The players of bench/rooms.ts, in a process of their own. Reads one job as JSON from the command line; writes
-// `{"phase":"begin"}` and `{"phase":"end", …}` at the beginning and the end of the measured time.
+// The players of bench/rooms.ts in a separate process. It reads one job as JSON from the command line, and writes
+// `{"phase":"begin"}` and `{"phase":"end", …}` at the beginning and the end of the measurement.
 import { setTimeout as sleep } from 'node:timers/promises'
 import WebSocket from 'ws'
 
@@ -9,7 +9,7 @@ export interface Job {
   headers: Record<string, string>
   rooms: number
   players: number
-  /** Messages a second from each player; 0 for sockets that say nothing. */
+  /** Messages per second from each player; 0 for silent sockets. */
   rate: number
   seconds: number
 }
@@ -18,9 +18,11 @@ interface Player {
   send(data: object): void
 }
 
-/** So long that what runs is compiled, and what was made for joining is collected. */
+/** Long enough to compile the running code, and to collect the garbage of joining. */
 const WARM_UP_MS = 6000
-/** Every so many deliveries one is read for its latency: reading all would make this process the bottleneck. */
+/**
+ * Latency is measured once per so many deliveries, because parsing all of them would make this process the bottleneck.
+ */
 const SAMPLE = 16
 const AT_ONCE = 50
 
@@ -31,7 +33,7 @@ const latencies: number[] = []
 const now = () => performance.now()
 let isCounting = false
 const heardText = (data: Buffer) => {
-  if (!isCounting) return // joins of others, so far
+  if (!isCounting) return // The messages so far report other players who join.
   if (delivered++ % SAMPLE === 0) latencies.push(now() - JSON.parse(data.toString()).data.at)
 }
 
@@ -44,7 +46,7 @@ async function overWs(room: string): Promise<Player> {
   })
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject)
-    // Gameyard's first word is the welcome.
+    // Gameyard's first message is the welcome.
     socket.once(job.subject === 'gameyard' ? 'message' : 'open', () => resolve())
   })
   socket.on('message', heardText)
@@ -67,21 +69,21 @@ for (let at = 0; at < names.length; at += AT_ONCE) {
   players.push(...(await Promise.all(names.slice(at, at + AT_ONCE).map(join))))
 }
 
-// This process never sleeps. Waking a sleeping process costs the server processor time at each write, and only a server
-// that is faster than its players meets sleeping ones.
+// This process never sleeps. Waking a sleeping process costs the server CPU time at each write, and only a server that
+// is faster than its players meets sleeping ones.
 const stayAwake = () => void setImmediate(stayAwake)
 if (job.rate > 0) stayAwake()
 
 let ticking: NodeJS.Timeout | undefined
 if (job.rate > 0) {
-  // Each player at a steady rate, all at different moments, as people are.
+  // Each player sends at a constant rate, with a random offset, like independent players.
   const due = players.map(() => now() + (Math.random() * 1000) / job.rate)
   ticking = setInterval(() => {
     const time = now()
     players.forEach((player, index) => {
       if ((due[index] as number) > time) return
       due[index] = (due[index] as number) + 1000 / job.rate
-      // 60 bytes as JSON.
+      // The message has 60 bytes as JSON.
       player.send({ at: Number(time.toFixed(3)).valueOf(), x: 123.456, y: 654.321, pad: 'abcdefg' })
     })
   }, 2)

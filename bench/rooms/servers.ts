@@ -20,7 +20,7 @@ async function gameyard() {
   probe.close()
   await once(probe, 'close')
   const test = { teardown() {} } as unknown as Parameters<typeof startKernel>[0]
-  // Everything as by default, but that one account may hold all sockets, and rooms are as large as the scenario says.
+  // All settings have their defaults, except that one account may hold all sockets, and rooms have the scenario's size.
   const limits = { rateLimits: false, roomSocketsPerPlayer: 100_000, roomPlayers: LARGEST_ROOM }
   const app = await startKernel(test, { plugins, config: { listen: { host: '127.0.0.1', port }, limits } })
   await app.listen({ host: '127.0.0.1', port })
@@ -50,7 +50,7 @@ async function colyseus() {
   return { port: (http.address() as { port: number }).port, headers: {} }
 }
 
-/** What one writes in an afternoon: a set of sockets a room, JSON parsed once and made anew for each recipient. */
+/** A minimal implementation: one set of sockets per room; JSON is parsed once and serialized for each recipient. */
 async function plain() {
   const rooms = new Map<string, Set<WebSocket>>()
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })
@@ -69,8 +69,9 @@ async function plain() {
 }
 
 /**
- * Our server reduced to its sockets: no sign-in, limits, replay or backpressure. Each room's frames are made once and
- * written together every 8 ms. It shows about the most that Node and the kernel achieve with batches of 8 ms.
+ * Our server reduced to its sockets: no sign-in, limits, replay or backpressure. Each room's frames are created once
+ * and written together every 8 ms. It shows approximately the maximum that Node and the kernel achieve with batches of
+ * 8 ms.
  */
 async function bare() {
   interface Said {

@@ -1,4 +1,4 @@
-/** Mistakes in what runs on other people's machines. */
+/** Mistakes in code that runs on users' machines. */
 export default [
   {
     name: 'the adapter reads a planted cookie beside its own',

@@ -1,4 +1,4 @@
-/** Mistakes in drivers; most are for the conformance suites to find. */
+/** Mistakes in drivers. The conformance suites should detect most of them. */
 export default [
   {
     name: 'bytes with another digest are stored',

@@ -1,4 +1,4 @@
-/** Mistakes in what games, makers and players use. */
+/** Mistakes in the features for games, developers and players. */
 export default [
   {
     name: 'credits that are held are spent once more',

@@ -1,10 +1,10 @@
 import { stringify } from 'yaml'
 
-/** The parts of a result of tap's parser that are shown. */
+/** The fields of a result of tap's parser that the summary shows. */
 export interface Result {
   ok: boolean
   name: string
-  /** The names of the tests above it and its own, the first of them of tap's root. */
+  /** The names of the parent tests and of the test itself. The first is that of tap's root. */
   fullname: string
   skip?: string | boolean
   todo?: string | boolean
@@ -19,10 +19,10 @@ interface Diagnostics {
   [more: string]: unknown
 }
 
-/** Shown in their own way, or of no use to who reads it. */
+/** Fields that are shown separately, or not useful to the reader. */
 const SHOWN = ['diff', 'at', 'source', 'stack', 'tapCaught', 'test']
 
-/** @returns what failed, as some lines of text: its name, where it stands, the lines around, and what was found */
+/** @returns the failure as lines of text: name, location, the surrounding source, and the found value */
 export function describeFailure(file: string, result: Result): string {
   const { diff, at, source, stack, ...more } = result.diag ?? {}
   const lines = [`${file}: ${names(file, result)}`]

@@ -6,16 +6,19 @@ export const root = join(import.meta.dirname, '../..')
 
 export interface TestFile {
   path: string
-  /** How long it took last time; of one that is new, what a file takes at the most ordinary. */
+  /** The duration of the last run; for a new file, the median of the known durations. */
   seconds: number
-  /** It says of itself that no other file may run in its process. */
+  /** Whether the file declares that no other file may run in its process. */
   alone: boolean
 }
 
-/** In the repository: shards on machines of their own have to agree on the parts, and a fresh clone has run nothing. */
+/**
+ * The file is in the repository: shards on different machines must agree on the parts, and a fresh clone has no
+ * previous run.
+ */
 const DURATIONS = 'test/durations.json'
 
-/** Seconds by file, of the short form and of the long one. */
+/** Seconds per file, for the short and the long form. */
 export type Durations = Record<'short' | 'all', Record<string, number>>
 
 export function readDurations(): Durations {
@@ -36,7 +39,7 @@ export function chooseFiles({ paths, extent, shard }: Options): TestFile[] {
   const usual = median(Object.values(durations))
   const files = named
     .map((path) => ({ path, seconds: durations[path] ?? usual, ...traits(path) }))
-    // A file that is named runs, also one of those that only the long form has.
+    // A named file runs even if it has only a long form.
     .filter(({ path, isLong, hasLongForm }) => {
       if (extent === 'all') return true
       if (extent === 'rest') return isLong || hasLongForm
@@ -64,7 +67,7 @@ function traits(path: string): { isLong: boolean; hasLongForm: boolean; alone: b
   }
 }
 
-/** Each file goes to the part that has least to do so far; every machine that asks gets the same parts. */
+/** Assigns each file to the part with the least work so far. The result is the same on every machine. */
 function fairPart(files: TestFile[], { number, of }: Options['shard']): TestFile[] {
   const parts = Array.from({ length: of }, () => ({ seconds: 0, files: [] as TestFile[] }))
   for (const file of files) {

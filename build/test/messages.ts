@@ -1,6 +1,6 @@
-/** What the runner and its workers tell each other. */
+/** The messages between the runner and its workers. */
 
-/** To a worker: the test file that it runs next, as a path from the project's root; null when there is no more. */
+/** To a worker: the next test file as a path from the project's root; null when no files remain. */
 export interface Order {
   file: string | null
 }
@@ -11,20 +11,20 @@ export interface Counts {
   skipped: number
 }
 
-/** From a worker: a test file has come to its end. */
+/** From a worker: a test file has ended. */
 export interface Outcome {
   file: string
   counts: Counts
-  /** Each as text for people: where it is, what it says, what was found. */
+  /** Each failure as text for people: location, message, and found value. */
   failures: string[]
-  /** Why tests were skipped, once for each test. */
+  /** The reasons for skipped tests, one per test. */
   skips: string[]
   seconds: number
-  /** Processor time of this process and of all that it started and that have ended. Null where the system doesn't tell. */
+  /** The CPU time of this process and its ended children. Null where the system does not report it. */
   processorSeconds: number | null
-  /** Its tests may go on behind our backs: the worker must not be given another file. */
+  /** Whether tests of the file may continue after the timeout. The worker must then get no other file. */
   timedOut: boolean
 }
 
-/** From a worker, from time to time: its event loop turns. */
+/** From a worker, periodically: its event loop runs. */
 export type Report = Outcome | 'alive'

@@ -1,14 +1,12 @@
-/**
- * What a worker's imports of tap come to, said before its first import: `--import` loads this file.
- */
+/** Replaces a worker's imports of tap. `--import` loads this file before the worker's first import. */
 import { registerHooks } from 'node:module'
 
 const WORKER = new URL('worker.ts', import.meta.url).href
-/** A test file gets the test that stands for it (worker.ts), not the root of the process. */
+/** A test file imports the test that represents it (worker.ts), not the root of the process. */
 const OF_RUNNING_FILE = 'export default globalThis.tapOfRunningFile'
 /**
  * Replaces tap's use of domains, which finds the subtest that an uncaught error belongs to. Domains follow every
- * promise and take a tenth of the processor time; the running file is known without them.
+ * promise and take a tenth of the CPU time; the running file is known without them.
  */
 const NO_DOMAINS = 'export class Domain { constructor(onerror) { this.onerror = onerror } destroy() {} }'
 const SOURCES: Record<string, string> = { 'tap-of-running-file:': OF_RUNNING_FILE, 'no-domains:': NO_DOMAINS }

@@ -12,9 +12,9 @@ export interface Options {
   /** Files and folders of tests; all when there are none. */
   paths: string[]
   shard: { number: number; of: number }
-  /** How many files run beside each other. */
+  /** The number of files that run in parallel. */
   jobs: number
-  /** Writes how long each file took to the file that the next runs are planned by. */
+  /** Stores the duration of each file in the file that plans later runs. */
   saveDurations: boolean
 }
 
@@ -26,7 +26,7 @@ export const USAGE = `npm test [-- PATH…] [-- --shard 1/4] [--jobs N]
   --rest             what npm test leaves out (npm run test:rest)
   --save-durations   keeps how long each file took, for the plan of later runs`
 
-/** What was typed wrongly, for people. */
+/** An invalid argument. Its message is for people. */
 export class WrongUsage extends Error {}
 
 /** @throws WrongUsage */
@@ -71,7 +71,7 @@ function readShard(text: string): Options['shard'] {
 }
 
 function readJobs(text: string | undefined): number {
-  // Tests wait for half of their time: with as many as processors, half of the processors would idle.
+  // Tests wait for half of their time, so one job per processor would leave half of the processors idle.
   if (text === undefined) return availableParallelism() * 2
   if (!/^[1-9]\d?$/.test(text)) throw new WrongUsage(`--jobs ${text}: a number from 1 to 99.`)
   return Number(text)

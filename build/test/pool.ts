@@ -3,24 +3,24 @@ import { join } from 'node:path'
 import { root, type TestFile } from './files.ts'
 import type { Outcome, Report } from './messages.ts'
 
-/** A worker that says nothing for so long hangs in a loop, or has more to do than any test should. */
+/** A worker without a message for so long is in an endless loop, or has more work than any test should. */
 const SILENCE_MS = 300_000
-/** What a file may leave behind in memory, the next one starts without. */
+/** A worker runs at most so many files, so that the memory that they leave behind stays limited. */
 const FILES_A_WORKER = 60
-/** A platform a test is much garbage: collected in fewer rounds it costs a tenth less of everything. */
+/** A platform per test creates much garbage. Fewer collections save a tenth of the total CPU time. */
 const GARBAGE_FLAGS = ['--min-semi-space-size=32', '--max-semi-space-size=64']
 
-/** A file that has run, and what it wrote beside its results. */
+/** A completed file, and its output besides the results. */
 export interface Finished extends Outcome {
   output: string
 }
 
 /**
- * Runs files in parallel processes, each of which runs one file after the other. A process that a file has crashed, or
- * that can't be trusted any more, is replaced.
+ * Runs files in parallel processes, each of which runs one file after the other. A process is replaced after a crash,
+ * or when it is no longer reliable.
  *
- * @param files in the order in which they are begun
- * @param onFinished called as each file comes to its end
+ * @param files in the order in which they begin
+ * @param onFinished called when a file ends
  * @returns a function that ends all processes at once, and a promise of the end
  */
 export function runFiles(
@@ -34,7 +34,7 @@ export function runFiles(
     let worker: Worker | undefined
     for (let file = left.shift(); file && !stopped; file = left.shift()) {
       if (worker && (file.alone || worker.isSpent)) {
-        // Not waited for: it takes down what its files shared, while the next one begins.
+        // This is not awaited: the worker tears down what its files shared while the next one starts.
         worker.end()
         worker = undefined
       }
@@ -62,7 +62,7 @@ export function runFiles(
 
 class Worker {
   readonly #process: ChildProcess
-  /** Resolves when the process is gone: with the reason, when that was not asked for. */
+  /** Resolves when the process has ended, with the reason if the runner did not request it. */
   readonly closed: Promise<string>
   #output = ''
   #begun = 0
@@ -94,7 +94,7 @@ class Worker {
     this.closed.then(() => this.spend())
   }
 
-  /** Whether it takes no further file. */
+  /** Whether the process accepts no further file. */
   get isSpent(): boolean {
     return this.#spent || this.#begun >= FILES_A_WORKER
   }
@@ -109,7 +109,7 @@ class Worker {
     const startedAt = performance.now()
     this.#silence = setTimeout(() => this.kill('SIGKILL'), SILENCE_MS)
     const reported = new Promise<Outcome>((resolve) => {
-      // tap speaks on the same channel.
+      // tap uses the same channel.
       this.#onReport = (report) => typeof report === 'object' && 'counts' in report && resolve(report)
     })
     this.#process.send({ file }, () => {})
@@ -125,7 +125,7 @@ class Worker {
     return { ...outcome, output: this.#output }
   }
 
-  /** It closes down by itself, and is made to when that takes too long. */
+  /** Asks the process to shut down, and kills it after a time limit. */
   end(): void {
     this.#process.send({ file: null }, () => {})
     const late = setTimeout(() => this.kill('SIGKILL'), 30_000)
@@ -137,7 +137,7 @@ class Worker {
   }
 }
 
-/** One that dies in the middle has failed once, however many of its tests had passed. */
+/** Builds the result of a file whose process died. It counts as one failure, however many of its tests passed. */
 function brokenDown(file: string, why: string, seconds: number): Outcome {
   return {
     file,

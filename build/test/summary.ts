@@ -3,7 +3,7 @@ import type { Finished } from './pool.ts'
 
 const SLOWEST = 10
 
-/** A file's line, as it ends. */
+/** Formats the line of a file when it ends. */
 export function fileLine({ file, counts, seconds, processorSeconds }: Finished): string {
   const word = counts.failed > 0 ? 'FAIL' : counts.passed > 0 ? 'pass' : 'skip'
   const parts = [
@@ -15,7 +15,7 @@ export function fileLine({ file, counts, seconds, processorSeconds }: Finished):
   return `${word}  ${file}  ${parts.join(', ')}  (${times.filter(Boolean).join(', ')})`
 }
 
-/** What failed, what was left out and why, what took longest, and the counts alone on the last line. */
+/** Lists failures, skipped tests with their reasons, and the slowest files. The last line has only the counts. */
 export function summarize(finished: Finished[], seconds: number): string {
   const counts = sum(finished.map((one) => one.counts))
   return [
@@ -46,7 +46,7 @@ function failures(finished: Finished[]): string[] {
     ])
 }
 
-/** Each reason once, with the number of tests that it kept from running. */
+/** Lists each reason once, with the number of tests that it skipped. */
 function leftOut(finished: Finished[]): string[] {
   const byReason = Map.groupBy(
     finished.flatMap(({ skips }) => skips),

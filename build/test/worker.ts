@@ -19,13 +19,13 @@ const root = join(import.meta.dirname, '../..')
  */
 const TIME_LIMIT_MS = process.env.TEST_EXTENT === 'all' ? 1_200_000 : 480_000
 const ALIVE_EVERY_MS = 10_000
-/** What the system counts a process's time in (`getconf CLK_TCK`; 100 on every Linux there is). */
+/** The unit of CPU times in /proc (`getconf CLK_TCK`), which is 100 on every current Linux. */
 const TICKS_A_SECOND = 100
 
-/** The test that stands for the file that is running. */
+/** The test that represents the running file. */
 let running: Test | undefined
 
-/** For modules that several files share, such as a conformance suite: at any time the test of the file that is running. */
+/** Represents the running file for modules that several files share, such as a conformance suite. */
 const ofRunningFile = new Proxy({} as Test, {
   get(_target, key) {
     if (!running) throw new Error(`t.${String(key)} was used while no test file ran.`)
@@ -35,7 +35,7 @@ const ofRunningFile = new Proxy({} as Test, {
   set: (_target, key, value) => running !== undefined && Reflect.set(running, key, value, running),
 })
 
-// What `import t from 'tap'` is in a test file (module-hooks.ts).
+// This is what `import t from 'tap'` returns in a test file (module-hooks.ts).
 Object.assign(globalThis, { tapOfRunningFile: ofRunningFile })
 
 async function run(file: string): Promise<Outcome> {
@@ -70,8 +70,8 @@ async function run(file: string): Promise<Outcome> {
 }
 
 /**
- * Processor time of this process and its descendants: those that have ended and those that files share, such as a
- * browser. A process that outlives its parent is not counted.
+ * Returns the CPU time of this process and its descendants: those that have ended, and those that files share, such as
+ * a browser. A process that outlives its parent does not count.
  */
 function processorSeconds(): number | null {
   if (process.platform !== 'linux') return null
@@ -85,10 +85,10 @@ function processorSeconds(): number | null {
   return ((statOf(process.pid)?.ticks ?? 0) + below(process.pid)) / TICKS_A_SECOND
 }
 
-/** A process's parent, and the time that it and its ended children have taken; null when it is gone. */
+/** Returns the parent of a process, and the CPU time of it and its ended children; null when it no longer exists. */
 function statOf(pid: number): { parent: number; ticks: number } | null {
   try {
-    // `pid (name) state ppid …`: the name may hold anything, so counting begins behind it.
+    // The format is `pid (name) state ppid …`. The name may contain any character, so parsing starts after it.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
@@ -104,9 +104,9 @@ const report = (message: Report) => new Promise((sent) => process.send?.(message
 
 function main() {
   runsInWorker()
-  // Piped somewhere, tap leaves standard output and the exit code alone.
+  // When tap has a pipe, it does not touch standard output and the exit code.
   tap.pipe(new Writable({ write: (_chunk, _encoding, done) => done() }) as never)
-  // An error that nobody catches: the file that is running has failed.
+  // An uncaught error makes the running file fail.
   process.on('uncaughtException', (error) => {
     if (running) running.threw(error)
     else console.error(error)

@@ -1,14 +1,14 @@
 /** The inputs for a cookie's attributes. */
 export interface CookieSite {
-  /** The game is reached over https. */
+  /** Whether the game uses https. */
   secure: boolean
-  /** Browsers take `Secure` cookies over plain http there too. */
+  /** Whether the host is a loopback name, for which browsers accept `Secure` cookies over plain http too. */
   loopback: boolean
-  /** The request is a navigation inside a frame: of the portal's play page, as a rule. */
+  /** Whether the request is a navigation inside a frame, usually the portal's play page. */
   framed: boolean
 }
 
-/** @param origin of the game, from the settings: behind a TLS proxy the request itself would say http */
+/** @param origin the game's origin from the settings, because a request behind a TLS proxy names http */
 export function cookieSite(origin: string, headers: Headers): CookieSite {
   const { protocol, hostname } = new URL(origin)
   return {
@@ -18,16 +18,16 @@ export function cookieSite(origin: string, headers: Headers): CookieSite {
   }
 }
 
-/** `__Host-` wherever browsers take it: a neighbour under the same domain can't set such a cookie for us. */
+/** Adds `__Host-` on https, so that another host of the same domain can't set this cookie. */
 export const cookieName = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name)
 
-/** Frames of another site are given nothing but partitioned cookies; `SameSite=None` alone is dropped there. */
+/** In a frame of another site, browsers accept only partitioned cookies and drop a plain `SameSite=None`. */
 const PARTITIONED = 'SameSite=None; Secure; Partitioned'
 const PLAIN = 'SameSite=Lax'
 const attributesFor = ({ secure, framed, loopback }: CookieSite): string =>
   secure || (framed && loopback) ? PARTITIONED : PLAIN
 
-/** A `Set-Cookie` header. */
+/** Builds a `Set-Cookie` header. */
 export const setCookie = (site: CookieSite, name: string, value: string, seconds: number): string =>
   `${cookieName(name, site.secure)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; ${attributesFor(site)}`
 
@@ -44,7 +44,7 @@ export function clearCookie(site: CookieSite, name: string, except?: 'current'):
     .map((form) => `${cookieName(name, site.secure)}=; Path=/; Max-Age=0; HttpOnly; ${form}`)
 }
 
-/** Every value that a cookie of this name has in a request: a neighbour may have put a second one before ours. */
+/** Returns all values of a cookie in a request, because another host of the same domain may have added a second one. */
 export function cookieValues(headers: Headers, name: string): string[] {
   return (headers.get('cookie') ?? '')
     .split(';')

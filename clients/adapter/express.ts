@@ -1,4 +1,4 @@
-/** Express, Connect and plain `node:http`. */
+/** The adapter for Express, Connect and plain `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseAddress } from './address.ts'
 import { type Auth, type AuthSettings, createAuth as createCore } from './index.ts'
@@ -7,7 +7,7 @@ export type { AuthSettings, GameSession, Player } from './index.ts'
 
 export interface AuthMiddleware {
   (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): Promise<void>
-  /** The session, for the game's own routes. */
+  /** Reads the session in the game's own routes. */
   getSession: Auth['getSession']
 }
 
@@ -36,7 +36,7 @@ export function createAuth(settings: AuthSettings = {}): AuthMiddleware {
   return Object.assign(middleware, { getSession: auth.getSession })
 }
 
-/** Method, address and headers as a Request; sign-in routes read no body. */
+/** Builds a Request from the method, address and headers. It has no body, because sign-in routes read none. */
 function requestOf(request: IncomingMessage & { originalUrl?: string }): Request {
   const headers = new Headers()
   for (const [name, value] of Object.entries(request.headers)) {
@@ -50,7 +50,7 @@ function requestOf(request: IncomingMessage & { originalUrl?: string }): Request
 async function send(answer: Response, response: ServerResponse): Promise<void> {
   response.statusCode = answer.status
   for (const [name, value] of answer.headers) if (name !== 'set-cookie') response.setHeader(name, value)
-  // Others may have set cookies already.
+  // Other middleware may have set cookies already, so this appends.
   for (const cookie of answer.headers.getSetCookie()) response.appendHeader('set-cookie', cookie)
   response.end(await answer.text())
 }

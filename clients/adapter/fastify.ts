@@ -1,4 +1,4 @@
-/** Fastify 4 and 5. */
+/** The adapter for Fastify 4 and 5. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Auth, type AuthSettings, createAuth } from './index.ts'
 
@@ -6,7 +6,7 @@ export type { AuthSettings, GameSession, Player } from './index.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Player sign-in: `await app.gameAuth.getSession(request)`. */
+    /** Reads the player's session: `await app.gameAuth.getSession(request)`. */
     gameAuth: Pick<Auth, 'getSession'>
   }
 }
@@ -29,7 +29,7 @@ export async function gameAuth(app: FastifyInstance, settings: AuthSettings = {}
     routes.all('/auth/service/*', (request, reply) => answer(auth, request, reply))
   })
 }
-// As fastify-plugin marks it: the decorator is for the whole app.
+// These are the marks of fastify-plugin, which make the decorator visible to the whole app.
 Object.assign(gameAuth, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: 'game-auth' })
 
 async function answer(auth: Auth, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

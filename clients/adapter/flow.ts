@@ -3,7 +3,7 @@ import { returnPath } from './return-to.ts'
 import { SealedTokens } from './sealed-tokens.ts'
 import type { Player, ResolvedSettings, Tokens } from './settings.ts'
 
-/** The content of the state cookie, between start and callback. */
+/** The content of the state cookie, which exists between start and callback. */
 interface Flow {
   state: string
   verifier: string
@@ -12,27 +12,29 @@ interface Flow {
 }
 
 const FLOW_SECONDS = 600
-/** Flows begun and not ended, in one browser; beyond it they go, so that the Cookie header stays small. */
+/**
+ * The maximum number of unfinished flows in one browser. Above it they are removed, to keep the Cookie header small.
+ */
 const OPEN_FLOWS = 8
 const STATE = /^[A-Za-z0-9_-]{22}$/
-/** Answers to `prompt=none` that mean: not without the player's doing (OpenID Connect Core 3.1.2.6). */
+/** Errors of `prompt=none` that mean that the player has to interact (OpenID Connect Core 3.1.2.6). */
 const QUIET_REFUSALS = new Set(['login_required', 'consent_required', 'interaction_required'])
 const TIMEOUT_MS = 15_000
 
-/** Where the browser goes next, and the cookies it takes along. */
+/** The redirect target, and the cookies to set with it. */
 export interface Step {
   location: string
   cookies: string[]
-  /** The player, after a sign-in. */
+  /** Set after a successful sign-in. */
   signedIn?: { player: Player; tokens: Tokens }
 }
 
-/** The sign-in could not be ended. */
+/** Thrown when the sign-in could not be completed. */
 export class SignInFailed extends Error {
   override name = 'SignInFailed'
   readonly status: 400 | 502
 
-  /** @param status 400; 502 when the portal could not be asked */
+  /** @param status 502 when the portal is unreachable, else 400 */
   constructor(message: string, { status = 400, cause }: { status?: 400 | 502; cause?: unknown } = {}) {
     super(message, { cause })
     this.status = status
@@ -40,8 +42,8 @@ export class SignInFailed extends Error {
 }
 
 /**
- * The authorization code flow with PKCE (RFC 6749, 7636). Each flow has its own sealed state cookie, named by the
- * state, so that two tabs may sign in at once and the server stores nothing.
+ * The authorization code flow with PKCE (RFC 6749, 7636). Each flow has its own sealed state cookie, whose name
+ * contains the state. Two tabs can therefore sign in at once, and the server stores nothing.
  */
 export class SignInFlow {
   readonly #settings: ResolvedSettings
@@ -56,8 +58,8 @@ export class SignInFlow {
   /**
    * Begins a sign-in with a redirect to the portal's authorization endpoint.
    *
-   * Query: `returnTo`, a path of the game; `embed=1`, when the game is in a frame of the portal, where no page may be
-   * shown: the portal then answers at once.
+   * The query has `returnTo`, a path of the game, and `embed=1` when the game is in a frame of the portal. The portal
+   * can show no page in a frame, so it then answers immediately.
    */
   async start(headers: Headers, query: URLSearchParams): Promise<Step> {
     const { origin, now, baseUrl, clientId, redirectUri, scope } = this.#settings
@@ -84,10 +86,10 @@ export class SignInFlow {
   }
 
   /**
-   * Ends a sign-in by redeeming the code. In a frame every failure ends at the game, signed out: many browsers keep no
-   * cookie there, and an error page in place of the game helps nobody.
+   * Ends a sign-in by redeeming the code. In a frame, every failure redirects to the game, signed out: many browsers
+   * keep no cookie there, and an error page would replace the game.
    *
-   * @throws SignInFailed when the state is not this browser's, or the code is invalid
+   * @throws SignInFailed when the state does not belong to this browser, or the code is invalid
    */
   async finish(headers: Headers, query: URLSearchParams): Promise<Step> {
     try {
@@ -113,7 +115,7 @@ export class SignInFlow {
     const cookies = clearCookie(site, name)
     const error = query.get('error')
     if (error !== null) {
-      // The player said no, or could not be asked inside a frame: back to the game, signed out.
+      // The player refused, or the portal could not ask the player inside a frame. The game continues signed out.
       if (error === 'access_denied' || (flow.embedded && QUIET_REFUSALS.has(error))) {
         return { location: flow.returnTo, cookies }
       }
@@ -124,7 +126,7 @@ export class SignInFlow {
     return { location: flow.returnTo, cookies, signedIn: await this.#redeem(code, flow.verifier) }
   }
 
-  /** Server to server: the only place that the client secret goes to. */
+  /** Redeems the code from server to server. No other request contains the client secret. */
   async #redeem(code: string, verifier: string): Promise<{ player: Player; tokens: Tokens }> {
     const { baseUrl, clientId, clientSecret, redirectUri } = this.#settings
     const form = {
@@ -168,7 +170,7 @@ export class SignInFlow {
     return { player, tokens }
   }
 
-  /** Removes the states of flows that nobody ended, once there are too many. */
+  /** Removes the states of unfinished flows when there are too many. */
   #abandoned(headers: Headers): string[] {
     const pattern = /(?:^|;) *(?:__Host-)?(service_state_[A-Za-z0-9_-]{22})=/g
     const open = [...(headers.get('cookie') ?? '').matchAll(pattern)]
@@ -177,7 +179,7 @@ export class SignInFlow {
   }
 }
 
-/** The token endpoint's answer, good or bad (RFC 6749, 5.1 and 5.2). */
+/** A success or error response of the token endpoint (RFC 6749, 5.1 and 5.2). */
 interface TokenAnswer {
   access_token?: string
   expires_in?: number

@@ -10,13 +10,13 @@ import { type AuthSettings, resolveSettings } from './settings.ts'
 export type { GameSession } from './sessions.ts'
 export { type AuthSettings, AuthSettingsError, type Player, type Tokens } from './settings.ts'
 
-/** Anything that has request headers: a Request, Headers, Node's and Express's request, Fastify's, Next's. */
+/** Any value that has request headers: a Request, Headers, or a request of Node, Express, Fastify or Next. */
 export type WithHeaders = Headers | { headers: Headers | Record<string, string | string[] | undefined> }
 
 export interface Auth {
-  /** Answers the four routes below `/auth/service/`; null for any other path, which is the game's own. */
+  /** Answers the four routes below `/auth/service/`. Returns null for any other path, which belongs to the game. */
   handle(request: Request): Promise<Response | null>
-  /** The session, for the game's own routes. */
+  /** Reads the session in the game's own routes. */
   getSession(request: WithHeaders): Promise<GameSession>
 }
 
@@ -52,7 +52,7 @@ export function createAuth(settings: AuthSettings = {}): Auth {
       methods: ['GET', 'POST'],
       answer: async ({ headers }, { searchParams }) => {
         const cookies = sessions.end(headers)
-        // Links and forms go back to the game, scripts get an answer.
+        // Links and forms return to the game; scripts get a JSON response.
         if (/\btext\/html\b/.test(headers.get('accept') ?? '')) {
           return redirect({ location: returnPath(searchParams.get('returnTo'), resolved.origin), cookies }, 303)
         }
@@ -72,7 +72,7 @@ export function createAuth(settings: AuthSettings = {}): Auth {
         const allow = route.methods.join(', ')
         return refusal(405, 'method_not_allowed', `This address takes ${allow}.`, { allow })
       }
-      // A service worker at these addresses would outlive the page and stand between the game and its sign-in.
+      // A service worker at these addresses would outlive the page and intercept the game's sign-in requests.
       if (request.headers.get('service-worker') === 'script') {
         return refusal(403, 'forbidden', 'This address is no service worker.')
       }
@@ -89,7 +89,7 @@ export function createAuth(settings: AuthSettings = {}): Auth {
 
 function headersOf(request: WithHeaders): Headers {
   if (request instanceof Headers) return request
-  // Next's read-only headers are no Headers, and have what is needed of them.
+  // Next's read-only headers are not an instance of Headers, but have the required methods.
   if ('get' in request && typeof request.get === 'function') return request as unknown as Headers
   const { headers } = request as Exclude<WithHeaders, Headers>
   if (typeof (headers as Headers).get === 'function') return headers as Headers
@@ -97,7 +97,10 @@ function headersOf(request: WithHeaders): Headers {
   return new Headers({ cookie: [cookie].flat().join('; ') })
 }
 
-/** An isolated play page frames the start of a sign-in: without CORP every hop, refusals too, would be an error page. */
+/**
+ * An isolated play page loads the start of a sign-in in a frame. Without CORP, each redirect or refusal would show as
+ * an error page.
+ */
 const COMMON = { 'cache-control': 'no-store', 'cross-origin-resource-policy': 'cross-origin' }
 
 const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>

@@ -1,4 +1,4 @@
-/** Next.js, App Router. */
+/** The adapter for the App Router of Next.js. */
 import { type Auth, type AuthSettings, createAuth as createCore, type GameSession, type WithHeaders } from './index.ts'
 
 export type { AuthSettings, GameSession, Player } from './index.ts'
@@ -6,7 +6,7 @@ export type { AuthSettings, GameSession, Player } from './index.ts'
 export interface NextAuth {
   GET(request: Request): Promise<Response>
   POST(request: Request): Promise<Response>
-  /** The session. Without an argument: of the current request, in pages, actions and routes. */
+  /** Reads the session of a request. Without an argument it reads the current request, in pages, actions and routes. */
   getSession(request?: WithHeaders): Promise<GameSession>
 }
 
@@ -30,7 +30,7 @@ export function createAuth(settings: AuthSettings = {}): NextAuth {
     async getSession(request) {
       if (request) return core().getSession(request)
       const { headers } = await import('next/headers.js')
-      // Before the settings: asking for headers is what tells `next build` not to render this beforehand.
+      // This must precede the settings: the call to `headers()` tells `next build` not to prerender this page.
       const current = await headers()
       return core().getSession(current as Headers)
     },

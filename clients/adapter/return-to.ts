@@ -9,7 +9,7 @@ const LONGEST = 2048
 export function returnPath(wanted: string | null, origin: string): string {
   if (wanted === null || wanted.length > LONGEST || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(wanted)) return '/'
   const url = parseAddress(wanted, origin)
-  // Dot segments may have resolved to a path of two slashes, which in a Location names a host.
+  // Dot segments may resolve to a path with two leading slashes, which names a host in a Location header.
   if (!url || url.origin !== origin || url.pathname.startsWith('//')) return '/'
   return /\/auth\/service\//.test(`${url.pathname}/`) ? '/' : url.pathname + url.search + url.hash
 }

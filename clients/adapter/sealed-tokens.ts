@@ -1,11 +1,11 @@
 import { EncryptJWT, type JWTPayload, jwtDecrypt } from 'jose'
 
-/** Servers of one game may have clocks that differ by this much. */
+/** The accepted clock difference between the servers of one game. */
 const SKEW_SECONDS = 60
 
 /**
- * Tokens that the browser stores for the game: encrypted and authenticated (JWE, `dir` with A256GCM), bound to one use,
- * one OAuth application and one host.
+ * Tokens that the browser stores for the game. They are encrypted and authenticated (JWE, `dir` with A256GCM), and
+ * bound to one use, one OAuth application and one host.
  */
 export class SealedTokens {
   readonly #secret: string
@@ -14,7 +14,7 @@ export class SealedTokens {
   readonly #host: string
   #key: Promise<Uint8Array> | undefined
 
-  /** @param use what these tokens are for: one use's are worth nothing for another */
+  /** @param use the purpose of the tokens; a token is invalid for any other use */
   constructor(use: string, { secret, clientId, host }: { secret: string; clientId: string; host: string }) {
     this.#use = use
     this.#secret = secret
@@ -31,7 +31,7 @@ export class SealedTokens {
       .encrypt(await this.#derived())
   }
 
-  /** The claims of a token of ours that has not expired; null for anything else. */
+  /** Returns the claims of a valid token that has not expired; null for anything else. */
   async open<Claims extends object>(token: string, now: Date): Promise<(Claims & JWTPayload) | null> {
     try {
       const { payload } = await jwtDecrypt<Claims>(token, await this.#derived(), {
@@ -49,7 +49,7 @@ export class SealedTokens {
     }
   }
 
-  /** A key of its own for each use and application (HKDF, RFC 5869), from the one session secret. */
+  /** Derives a separate key for each use and application from the session secret (HKDF, RFC 5869). */
   #derived(): Promise<Uint8Array> {
     this.#key ??= derive(this.#secret, `service-adapter/${this.#use}/${this.#clientId}`)
     return this.#key

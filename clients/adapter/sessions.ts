@@ -2,19 +2,19 @@ import { clearCookie, cookieName, cookieSite, cookieValues, setCookie } from './
 import { SealedTokens } from './sealed-tokens.ts'
 import type { Player, ResolvedSettings } from './settings.ts'
 
-/** The session of the game, as in the answer of `/auth/service/session`. */
+/** The game's session, as `/auth/service/session` returns it. */
 export type GameSession =
   | { signedIn: false }
   | {
       signedIn: true
       user: Player
-      /** Space-separated, as granted. */
+      /** The granted scopes, separated by spaces. */
       scope: string
-      /** ISO 8601. */
+      /** The expiry time in ISO 8601. */
       expiresAt: string
     }
 
-/** The content of the cookie. */
+/** The content of the session cookie. */
 interface Claims {
   sub: string
   name: string
@@ -25,7 +25,7 @@ interface Claims {
 
 const NAME = 'service_session'
 
-/** The session of a player with the game, kept in the player's browser alone: the server remembers nothing. */
+/** Manages a player's session with the game. Only the player's browser stores it; the server stores nothing. */
 export class Sessions {
   readonly #settings: ResolvedSettings
   readonly #tokens: SealedTokens
@@ -38,7 +38,7 @@ export class Sessions {
     this.#cookie = cookieName(NAME, origin.startsWith('https:'))
   }
 
-  /** `Set-Cookie` headers that sign a player in. */
+  /** Returns the `Set-Cookie` headers that sign a player in. */
   async start(headers: Headers, player: Player, scope: string): Promise<string[]> {
     const { now, sessionSeconds, origin } = this.#settings
     const claims: Claims = {
@@ -53,12 +53,12 @@ export class Sessions {
     return [...clearCookie(site, NAME, 'current'), setCookie(site, NAME, token, sessionSeconds)]
   }
 
-  /** `Set-Cookie` headers that sign out. */
+  /** Returns the `Set-Cookie` headers that sign the player out. */
   end(headers: Headers): string[] {
     return clearCookie(cookieSite(this.#settings.origin, headers), NAME)
   }
 
-  /** The session in a request's cookie. More than one cookie of the name: signed out. */
+  /** Reads the session from a request's cookie. Two or more cookies of that name count as signed out. */
   async read(headers: Headers): Promise<GameSession> {
     const values = cookieValues(headers, this.#cookie)
     const [token] = values

@@ -1,49 +1,49 @@
 import { parseAddress } from './address.ts'
 
-/** The settings of a game's server. Absent ones come from the environment variable beside them. */
+/** The settings of a game's server. Each absent setting comes from the named environment variable. */
 export interface AuthSettings {
-  /** Public id of the game's OAuth application. `SERVICE_CLIENT_ID` */
+  /** The public id of the game's OAuth application. `SERVICE_CLIENT_ID` */
   clientId?: string | undefined
-  /** Its secret: for the server alone. `SERVICE_CLIENT_SECRET` */
+  /** The application's secret, which only the server may know. `SERVICE_CLIENT_SECRET` */
   clientSecret?: string | undefined
-  /** At least 32 bytes of randomness, which this game's cookies are encrypted with. `SERVICE_SESSION_SECRET` */
+  /** A secret of at least 32 random bytes that encrypts this game's cookies. `SERVICE_SESSION_SECRET` */
   sessionSecret?: string | undefined
-  /** Where the portal sends players back to, exactly as registered: ends in `/auth/service/callback`. `SERVICE_REDIRECT_URI` */
+  /** The registered redirect URI, exactly; it ends in `/auth/service/callback`. `SERVICE_REDIRECT_URI` */
   redirectUri?: string | undefined
-  /** Origin of the portal. `SERVICE_BASE_URL`; by default `http://localhost:8080` for a game on this machine. */
+  /** The portal's origin. `SERVICE_BASE_URL`; the default for a game on this machine is `http://localhost:8080`. */
   baseUrl?: string | undefined
   /** The requested scopes, space-separated: `profile`, `email`. Default: `profile` */
   scope?: string | undefined
-  /** How long a player stays signed in, in seconds. Default: seven days */
+  /** The lifetime of a session in seconds. Default: seven days */
   sessionSeconds?: number | undefined
-  /** Called once a sign-in, before the player is back in the game: the place to make a profile or keep tokens. */
+  /** Called once per sign-in, before the player returns to the game. It can create a profile or store tokens. */
   onSignIn?: ((player: Player, tokens: Tokens) => void | Promise<void>) | undefined
-  /** Instead of the global one, such as for a proxy. */
+  /** Replaces the global `fetch`, for example to use a proxy. */
   fetch?: typeof fetch | undefined
-  /** Instead of the system's time. */
+  /** Replaces the system clock. */
   now?: (() => Date) | undefined
 }
 
-/** The player. */
+/** A signed-in player. */
 export interface Player {
-  /** Stable: saved games are keyed on it. */
+  /** A stable id; use it as the key of saved games. */
   id: string
   name: string
   imageUrl: string | null
-  /** When the scope has `email`. */
+  /** Present when the scope includes `email`. */
   email?: string
 }
 
-/** The portal's tokens for this player. They are not kept; `onSignIn` may keep them on the server. */
+/** The portal's tokens for this player. The adapter does not store them; `onSignIn` may store them on the server. */
 export interface Tokens {
   accessToken: string
-  /** Seconds from now. */
+  /** The remaining lifetime in seconds. */
   expiresIn: number
   scope: string
   refreshToken?: string
 }
 
-/** The settings that cannot be worked with, all of them, each with what to do. */
+/** Lists all missing or invalid settings, each with its fix. */
 export class AuthSettingsError extends Error {
   override name = 'AuthSettingsError'
 }
@@ -53,9 +53,9 @@ export interface ResolvedSettings {
   clientSecret: string
   sessionSecret: string
   redirectUri: string
-  /** Of the portal. */
+  /** The portal's origin. */
   baseUrl: string
-  /** Of the game. */
+  /** The game's origin. */
   origin: string
   scope: string
   sessionSeconds: number
@@ -69,7 +69,7 @@ const WEEK = 7 * 24 * 3600
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 type Environment = Record<string, string | undefined>
 
-/** Settings and environment together. @throws AuthSettingsError */
+/** Combines the settings with the environment. @throws AuthSettingsError */
 export function resolveSettings(settings: AuthSettings, environment: Environment = environmentOf()): ResolvedSettings {
   const problems: string[] = []
   const read = (name: 'clientId' | 'clientSecret' | 'sessionSecret' | 'redirectUri', variable: string) => {
@@ -117,5 +117,5 @@ export function resolveSettings(settings: AuthSettings, environment: Environment
   }
 }
 
-/** Empty in workers, which have no process. */
+/** Returns the environment variables; workers have no process, so theirs are empty. */
 const environmentOf = (): Environment => (globalThis as { process?: { env?: Environment } }).process?.env ?? {}

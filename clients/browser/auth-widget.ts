@@ -12,7 +12,7 @@ import { FRAME_SESSION_CHANGED } from './frame/hook.ts'
 import { adoptStyle, framed, playerChip, STYLE, signInButton } from './player/chip.ts'
 import { readSession, startUrl } from './player/session.ts'
 
-/** In a corner, above the game, whatever the page's own styles say. */
+/** Places the widget in a corner above the game, whatever styles the page has. */
 const CORNER = `
 :host { all: initial !important; position: fixed !important; inset: var(--auth-widget-inset, 12px 12px auto auto) !important;
   z-index: var(--auth-widget-z-index, 2147483000) !important; display: block !important;
@@ -25,10 +25,10 @@ class AuthWidget extends HTMLElement {
     adoptStyle(this.#root, CORNER + STYLE)
     this.role = 'region'
     this.ariaLabel = 'Player'
-    // The page around shows who plays, and nothing should cover the game.
+    // The surrounding page shows the player, and nothing should cover the game.
     this.hidden = true
     void this.#refresh()
-    // Signed in or out in another tab meanwhile, or brought back by the back button.
+    // The player may have signed in or out in another tab, or returned with the back button.
     addEventListener('pageshow', (event) => event.persisted && void this.#refresh())
     addEventListener(FRAME_SESSION_CHANGED, () => void this.#refresh())
     document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && void this.#refresh())
@@ -54,7 +54,7 @@ async function signOut(): Promise<void> {
   location.reload()
 }
 
-// Once a page, even when a game carries the tag itself besides.
+// The element is defined once per page, even when the game includes the script tag too.
 if (!customElements.get('service-auth')) {
   customElements.define('service-auth', AuthWidget)
   const mount = () => {

@@ -1,12 +1,14 @@
-/** The platform's own pages of a framed sign-in, on the game's origin: the window that signs in, and the way out. */
+/**
+ * Handles the platform's own pages of a framed sign-in on the game's origin: the sign-in window and the sign-out page.
+ */
 
 const HAND_OVER = 'service:hand-over'
 const step = document.querySelector<HTMLElement>('[data-step]')
 
-/** The frame can't be signed in by this window: one plays here. */
+/** Signs in at top level in this window, because it can't sign in the frame. */
 const playHere = () => location.replace('/auth/service/start?returnTo=/')
 
-/** The page that opened this window, if it is one of the same game. */
+/** Returns the window that opened this one, if it belongs to the same game. */
 function gameThatOpened(): Window | null {
   try {
     return window.opener?.location.origin === location.origin ? window.opener : null
@@ -15,7 +17,9 @@ function gameThatOpened(): Window | null {
   }
 }
 
-/** Chooses the ticket and hands it to the game while the two can still talk; nothing is good about it yet. */
+/**
+ * Creates the ticket and sends it to the game while the two windows can still communicate. The ticket is not valid yet.
+ */
 function begin(): void {
   const game = gameThatOpened()
   if (!game) {
@@ -34,7 +38,7 @@ function begin(): void {
   location.replace('/auth/service/start?window=1')
 }
 
-/** Back from the portal: the ticket becomes good. */
+/** Makes the ticket valid after the return from the portal. */
 async function end(ticket: string): Promise<void> {
   sessionStorage.removeItem(HAND_OVER)
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
@@ -60,9 +64,9 @@ if (step?.dataset.step === 'signed-out') {
   try {
     sessionStorage.removeItem('service:frame-token')
   } catch {
-    // Nothing was kept.
+    // The storage held no ticket.
   }
-  // Says nothing that anyone must not know, so it may go to whichever page is around.
+  // The message contains nothing secret, so any surrounding page may receive it.
   window.parent.postMessage({ type: 'service:signed-out' }, '*')
   location.replace(step.dataset.returnTo ?? '/')
 }

@@ -17,8 +17,8 @@ import { TokenStore } from './frame/token.ts'
 const START = '/auth/service/start'
 
 /**
- * Where the player is signed in: in this frame, as the player of the page around it, or to the game at its own address,
- * whose cookie some browsers also send in frames.
+ * Where the player is signed in: in this frame as the player of the surrounding page, or to the game at its own
+ * address, whose cookie some browsers also send in frames.
  */
 type Player = 'here' | 'at its own address' | 'nobody' | 'unknown'
 
@@ -26,12 +26,12 @@ class Framed implements FrameSession {
   readonly ready: Promise<void>
   readonly #kept = new TokenStore()
   readonly #playPage: PlayPage | null
-  /** Whether a ticket was taken since this page was loaded. */
+  /** Whether a ticket was redeemed since this page loaded. */
   #redeemed = false
-  /** As it was before the page's own goes through here. */
+  /** The original `fetch`, before this script replaces the page's own. */
   readonly #fetch = window.fetch.bind(window)
 
-  /** @param isPrivate this page stands in the place of a game that is not for everyone */
+  /** @param isPrivate whether this page replaces a game that is not public */
   constructor(portal: string, isPrivate: boolean) {
     this.#playPage = PlayPage.around(portal)
     this.ready = this.#settle().catch(() => {})
@@ -43,7 +43,7 @@ class Framed implements FrameSession {
     return this.#kept.value
   }
 
-  /** Finds out who plays: by cookie or token, else by the page around. */
+  /** Determines the player from the cookie or token, else from the surrounding page. */
   async #settle(): Promise<void> {
     const player = await this.#player(this.token)
     if (player === 'unknown' || this.#isOurs(player)) return
@@ -54,12 +54,15 @@ class Framed implements FrameSession {
       this.#kept.keepNobody()
   }
 
-  /** On a play page with a player who plays is that one: not whoever is signed in to the game at its own address. */
+  /**
+   * Returns whether this player may play here. When the play page has a player, a sign-in at the game's own address
+   * does not count.
+   */
   #isOurs(player: Player): boolean {
     return player === 'here' || (player === 'at its own address' && !this.#playPage?.hasPlayer)
   }
 
-  /** The player pressed a link that begins a sign-in. */
+  /** Signs in after the player clicked a sign-in link. */
   async signIn(link: HTMLAnchorElement): Promise<void> {
     const redeem = (ticket: string) => this.#redeem(ticket)
     if (!this.#playPage) {
@@ -77,7 +80,7 @@ class Framed implements FrameSession {
     this.#playPage?.signedOut()
   }
 
-  /** Into a private game, for who has been found to be a player by now. */
+  /** Opens a private game for a player who is now known. */
   async #enter(): Promise<void> {
     const inside = this.token ? await openPrivateFiles(this.token) : this.#redeemed
     if (inside) location.reload()
@@ -88,7 +91,7 @@ class Framed implements FrameSession {
     this.#kept.forget()
   }
 
-  /** As after a sign-in at top level the page begins anew; unless it would forget who plays by that. */
+  /** Reloads the page, as after a sign-in at top level, unless a reload would lose the session. */
   #changed(): void {
     if (this.#kept.lasting) location.reload()
     else dispatchEvent(new Event(FRAME_SESSION_CHANGED))
@@ -101,7 +104,7 @@ class Framed implements FrameSession {
     if (!answer.ok) return false
     this.#redeemed = true
     const { token } = await answer.json()
-    // Where the browser has kept the cookie that came along, no script needs to hold anything.
+    // If the browser kept the cookie of this response, scripts need no token.
     if (this.#isOurs(await this.#player(null))) this.#kept.forget()
     else this.#kept.keep(token)
     return true
@@ -116,7 +119,10 @@ class Framed implements FrameSession {
   }
 }
 
-/** To an address in the place of the page around. As a link, which every browser lets out of a frame after a press. */
+/**
+ * Replaces the surrounding page with an address. It clicks a link, because every browser lets a link navigate out of a
+ * frame after a click.
+ */
 function leaveFrame(href: string): void {
   const link = document.createElement('a')
   link.href = href
@@ -124,7 +130,7 @@ function leaveFrame(href: string): void {
   link.click()
 }
 
-/** The frame session of a page of the same origin around this one: a game may have frames within. */
+/** Returns the frame session of a surrounding page of the same origin, because a game may contain frames. */
 function sessionAbove(): FrameSession | undefined {
   try {
     return frameSession(window.parent)
@@ -141,7 +147,7 @@ if (portal && window.top !== window && !frameSession()) {
   const session = above ?? (framed as FrameSession)
   setFrameSession(session)
   attachToken(session, () => framed?.signedOut())
-  // The portal's pages never show in a frame: links to a sign-in lead another way. Those in shadow trees, too.
+  // The portal's pages never show in a frame, so this handles clicks on sign-in links itself, in shadow trees too.
   addEventListener(
     'click',
     (event) => {

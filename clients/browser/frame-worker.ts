@@ -5,7 +5,7 @@
  * again.
  */
 
-/** The used part of `ServiceWorkerGlobalScope`, whose types conflict with those of pages. */
+/** The part of `ServiceWorkerGlobalScope` that this file uses. Its types conflict with those of pages. */
 interface WorkerScope {
   addEventListener(type: string, listener: (event: WorkerEvent) => void): void
   skipWaiting(): Promise<void>
@@ -27,9 +27,9 @@ interface WorkerEvent {
 
 const scope = globalThis as unknown as WorkerScope
 const ANSWER_MS = 1000
-/** Of the platform; the page itself sends the token there. */
+/** Matches the platform's paths; the page itself sends the token there. */
 const OURS = /^\/(?:auth\/service\/|mp(?:\/|$)|__service\/)/
-/** Headers that decide about what is answered; the browser adds its own. */
+/** Request headers that affect the response. The browser adds its own. */
 const PASSED_ON = ['accept', 'range', 'if-range']
 
 let token: string | null = null
@@ -56,7 +56,7 @@ async function answer(request: Request, clientId: string): Promise<Response> {
     const value = request.headers.get(name)
     if (value !== null) headers.set(name, value)
   }
-  // Made anew: requests of elements take no such header, those of frames take no change at all.
+  // This builds a new request: requests of elements accept no such header, and those of frames accept no change.
   const { cache, signal } = request
   return fetch(request.url, {
     headers,

@@ -17,7 +17,7 @@ export { readSession, type Session } from './player/session.ts'
 export interface MountOptions {
   /** The game's name, for screen readers. */
   gameName: string
-  /** Told at once, and whenever somebody signs in or out. */
+  /** Called at once, and after each sign-in or sign-out. */
   onSession?: ((session: Session) => void) | undefined
 }
 

@@ -32,7 +32,7 @@ export {
   type SharedState,
 } from './multiplayer/types.ts'
 
-/** Enters a room, which is made when nobody is in it. @throws RoomError when it can't be entered */
+/** Enters a room, which is created when it is empty. @throws RoomError when the player can't enter it */
 export async function join(roomId: string, options: JoinOptions = {}): Promise<Room> {
   const room = new Room(roomId, options)
   await room[OPEN]()
@@ -40,7 +40,7 @@ export async function join(roomId: string, options: JoinOptions = {}): Promise<R
 }
 
 const OPEN = Symbol('open')
-/** Close codes after which nobody comes back, and what they mean. */
+/** Close codes that prevent a reconnection, with their reasons. */
 const FINAL: Record<number, string> = {
   ...Object.fromEntries([1002, 1003, 1007, 1008, 1009, 4002].map((code) => [code, 'closed'])),
   4001: 'kicked',
@@ -48,7 +48,7 @@ const FINAL: Record<number, string> = {
 }
 const PING_MS = 10_000
 const SILENCE_MS = 25_000
-/** Below what a room takes at once. */
+/** Stays below the number of messages that a room accepts at once. */
 const MOST_QUEUED = 100
 const LONGEST_WAIT_MS = 8000
 
@@ -67,12 +67,12 @@ export class Room {
   #hostId = ''
   #socket: WebSocket | null = null
   #resume: string | null = null
-  /** Number of the last frame that belongs to the room's order. */
+  /** The number of the last frame in the room's sequence. */
   #sequence = 0
-  /** The messages while away. */
+  /** The messages sent while disconnected. */
   #queue: (string | ArrayBuffer)[] = []
   readonly #clock = new ServerClock()
-  /** What `presence` said last, to be said again where a room begins anew. */
+  /** The last `presence` data, which is sent again when the room starts over. */
   #presence: unknown
   #ended = false
   #lastMessageAt = 0
@@ -87,7 +87,7 @@ export class Room {
     this.state = this.#makeState()
   }
 
-  /** Everyone in the room, in the order in which they came. */
+  /** All players in the room, in order of arrival. */
   get players(): Player[] {
     return [...this.#players.values()]
   }
@@ -105,17 +105,17 @@ export class Room {
     return this.#socket?.readyState === 1
   }
 
-  /** The server's time, in ms since 1970: the same for all players, within the latency. */
+  /** Returns the server's time in ms since 1970. All players get the same time, within the latency. */
   now(): number {
     return this.#clock.now()
   }
 
-  /** Round trip of the last ping, in ms. */
+  /** The round trip of the last ping in ms. */
   get latency(): number | null {
     return this.#clock.latency
   }
 
-  /** Says something. @param to everyone else by default; `'all'`, `'host'`, or ids or players */
+  /** Sends a message. @param to all other players by default; `'all'`, `'host'`, or ids or players */
   send(type: string, data?: unknown, to?: 'all' | 'host' | (string | Player)[]): void {
     this.#say({
       t: 'send',
@@ -125,40 +125,40 @@ export class Room {
     })
   }
 
-  /** Bytes to everyone else: for what changes many times a second. */
+  /** Sends bytes to all other players, for data that changes many times a second. */
   sendBinary(bytes: ArrayBuffer | Uint8Array): void {
     this.#push(bytes instanceof Uint8Array ? (bytes.slice().buffer as ArrayBuffer) : bytes)
   }
 
-  /** This player's `data`, visible to the others. */
+  /** Sets this player's `data`, which the other players see. */
   presence(data: unknown): void {
     this.#presence = data
     this.#say({ t: 'presence', data })
   }
 
-  /** Host only: sends a player out. */
+  /** Removes a player from the room. Only the host may call this. */
   kick(player: string | Player): void {
     this.#say({ t: 'kick', id: typeof player === 'string' ? player : player.id })
   }
 
-  /** Host only: lets nobody else in. */
+  /** Locks the room against new players. Only the host may call this. */
   lock(locked = true): void {
     this.#say({ t: 'lock', locked })
   }
 
-  /** Host only: hands over. */
+  /** Makes another player the host. Only the host may call this. */
   makeHost(player: string | Player): void {
     this.#say({ t: 'host', id: typeof player === 'string' ? player : player.id })
   }
 
-  /** Listens; the result ends it. */
+  /** Adds a listener. The returned function removes it. */
   on<Name extends keyof RoomEvents>(name: Name, listener: Listener<Name>): () => void {
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners.add(listener as never))
     return () => listeners.delete(listener as never)
   }
 
-  /** Goes for good. */
+  /** Leaves the room permanently. */
   leave(): void {
     this.#end('left')
   }
@@ -172,12 +172,12 @@ export class Room {
     globalThis.document?.addEventListener('visibilitychange', () => this.#wake?.(), until)
   }
 
-  /** Opens a socket; resolves with the room's welcome. */
+  /** Opens a socket. Resolves with the room's welcome. */
   async #connect(): Promise<void> {
     const url = new URL(`/mp/rooms/${encodeURIComponent(this.id)}`, this.#origin)
     const address = new URL(url)
     address.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
-    // In a frame the page may still be finding out who plays; its sockets carry that from then on.
+    // In a frame the page may still be determining the player, whose token the socket needs.
     await frameSession()?.ready
     if (this.#resume) address.search = `?resume=${this.#resume}&received=${this.#sequence}`
     const socket = new WebSocket(address)
@@ -201,7 +201,7 @@ export class Room {
     if (!welcomed && !this.#ended) throw await refusalReason(url)
   }
 
-  /** The socket is gone. Another one is tried for, unless that is no use. */
+  /** Handles a lost socket: reconnects, unless the close code is final. */
   async #lost(socket: WebSocket, code: number): Promise<void> {
     if (this.#ended || socket !== this.#socket) return
     this.#socket = null
@@ -211,7 +211,7 @@ export class Room {
       return
     }
     this.#emit('reconnecting')
-    // Counted in waits and not by the clock: a tab that slept for an hour has not tried for an hour.
+    // This counts waits instead of clock time: a tab that slept for an hour has not tried for an hour.
     for (let waited = 0, attempt = 0; !this.#ended; attempt++) {
       const wait = Math.min(LONGEST_WAIT_MS, 250 * 2 ** attempt) * (0.5 + Math.random() / 2)
       await new Promise<void>((resolve) => {
@@ -234,13 +234,13 @@ export class Room {
     }
   }
 
-  /** Asks now and then whether the server is there; networks die silently. */
+  /** Pings the server periodically, because a lost network raises no event. */
   #watch(): void {
     const socket = this.#socket
     if (socket?.readyState !== 1) return
     const quiet = performance.now() - this.#lastMessageAt
     if (quiet > SILENCE_MS) {
-      // Without waiting for the closing handshake, which would not come either.
+      // This does not wait for the closing handshake, which would not arrive either.
       socket.onclose = null
       socket.close()
       void this.#lost(socket, 1006)
@@ -277,7 +277,7 @@ export class Room {
       return
     }
     const message = JSON.parse(data)
-    // Answers to us alone are not part of the room's order.
+    // Replies to this player alone are not part of the room's sequence.
     if (!['welcome', 'pong', 'error'].includes(message.t)) this.#sequence++
     this.#handlers[message.t]?.(message)
   }
@@ -324,7 +324,7 @@ export class Room {
     this.#sequence = message.sequence
     this.capacity = message.room.capacity
     this.#clock.set(message.now)
-    // `replay`: what was missed follows, frame by frame, onto what is known here. Else everything begins with this.
+    // With `replay`, the missed frames follow and apply to the known state. Without it, the state starts over here.
     const missed = message.replay === null
     if (missed) {
       this.#hostId = message.room.host
@@ -348,7 +348,7 @@ export class Room {
     this.#emit(away ? 'away' : 'back', player)
   }
 
-  /** Somebody may have said something and be gone by now. */
+  /** Finds a player. A player who sent a message may have left already. */
   #player(id: string): Player {
     const gone = { id, index: -1, sub: '', name: '', imageUrl: null, data: null, joinedAt: '', away: true }
     return this.#players.get(id) ?? gone
@@ -370,7 +370,7 @@ export class Room {
       try {
         ;(listener as Listener<Name>)(...values)
       } catch (error) {
-        // A game's mistake must not stop the room from hearing what follows.
+        // An error in a game's listener must not stop the room from handling later messages.
         globalThis.reportError(error)
       }
     }

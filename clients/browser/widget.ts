@@ -11,7 +11,7 @@ declare global {
   var serviceWidget: { mount(selector: string | HTMLElement, options: WidgetOptions): Promise<Mounted> }
 }
 
-/** Where the script came from is where one signs in. */
+/** The portal's origin is the origin of this script. */
 const portal = new URL((document.currentScript as HTMLScriptElement).src).origin
 
 globalThis.serviceWidget = { mount: (selector, options) => mountWidget(selector, portal, options) }

@@ -3,16 +3,16 @@ import { CliError } from './errors.ts'
 import { ConnectionError, type HttpAnswer, type HttpRequest, send, textOf, unreachable } from './http.ts'
 import { homeOf } from './platform.ts'
 
-/** Where to ask, and as whom. */
+/** The platform's address and the caller's token. */
 export interface Connection {
-  /** Origin of the portal. */
+  /** The portal's origin. */
   baseUrl: string
   token: string
-  /** Where the token came from, for what to say when it is refused. */
+  /** The source of the token, which the message about a refused token names. */
   tokenFrom: 'environment' | 'login'
   userAgent: string
   signal?: AbortSignal
-  /** Told when the platform turns out to have another address than the one that was asked. */
+  /** Called when the platform has another address than the requested one. */
   moved?: (from: string, to: string) => Promise<void>
 }
 
@@ -20,19 +20,21 @@ export interface ApiOptions {
   body?: unknown
   query?: Record<string, string | number | boolean | undefined>
   headers?: Record<string, string>
-  /** Origin to ask instead of the portal's. */
+  /** The origin of the request, if not the portal's. */
   origin?: string
-  /** Whether asking twice does no harm: then a busy platform is asked again. By default only reads are. */
+  /**
+   * Whether the request is idempotent, so that it may be repeated when the platform is busy. By default only reads are.
+   */
   repeatable?: boolean
   idleMs?: number
 }
 
 const ATTEMPTS = 4
 
-/** The platform's HTTP API with one token. Its errors become sentences with a way out. */
+/** The platform's HTTP API with one token. Its errors are sentences that include a fix. */
 export class Api {
   readonly connection: Connection
-  /** Where the platform was before it was followed; once is enough. */
+  /** The platform's former address. The client follows a move only once. */
   #formerUrl: string | null = null
 
   constructor(connection: Connection) {
@@ -62,7 +64,7 @@ export class Api {
     }
   }
 
-  /** Every entry of a list, page after page, at most `limit`. */
+  /** Collects the entries of all pages of a list, at most `limit`. */
   async all<T>(
     path: string,
     name: string,
@@ -79,7 +81,10 @@ export class Api {
     return entries
   }
 
-  /** Sends and gives back the answer unread, for what is not JSON. @throws CliError for everything but 2xx */
+  /**
+   * Sends a request and returns the unread response, for content other than JSON. @throws CliError for everything but
+   * 2xx
+   */
   async ask(
     method: string,
     path: string,
@@ -126,14 +131,14 @@ export class Api {
         await wait(retryAfter(answer) ?? backOff(attempt), undefined, { signal })
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error
-        // Refused is an answer; a cut connection may be one that was kept open for too long.
+        // A refused connection is final. A reset one may be a keep-alive connection that was open for too long.
         if (attempt >= attempts || error.code !== 'ECONNRESET') throw unreachable(asked, error)
         await wait(backOff(attempt), undefined, { signal })
       }
     }
   }
 
-  /** Goes along with a platform that has moved, once. @returns whether the request is to be sent again, to `baseUrl` */
+  /** Follows a platform that has moved, once. @returns whether to send the request again, to `baseUrl` */
   async #follow(asked: string): Promise<boolean> {
     if (asked === this.#formerUrl) return true
     if (asked !== this.baseUrl || this.#formerUrl !== null) return false
@@ -178,7 +183,7 @@ export class Api {
         ? `It was revoked, has expired, or is mistyped. Put another into SERVICE_API_TOKEN: ${baseUrl}/settings/tokens`
         : 'It was revoked, has expired, or is mistyped. Sign in again: gameyard login'
     }
-    // The platform's answer at an address without a route.
+    // This is the platform's response for an address without a route.
     if (status === 404 && message === 'There is no such address.') {
       return 'The platform does not support this: it is turned off, or the platform is older than this program.'
     }
@@ -208,7 +213,7 @@ interface Problem {
   details?: { path: string; message: string }[]
 }
 
-/** The error of an answer, as the platform writes it; OAuth's endpoints write it as RFC 6749 says. */
+/** Reads the error from a response, in the platform's format or, for OAuth endpoints, that of RFC 6749. */
 export function problemIn(text: string): Problem | null {
   try {
     const { error, error_description } = JSON.parse(text)
@@ -219,15 +224,15 @@ export function problemIn(text: string): Problem | null {
   }
 }
 
-/** Whether it may be better in a moment. */
+/** Returns whether a later attempt may succeed. */
 export const isPassing = (status: number, code: string): boolean =>
   status === 429 || (status >= 502 && status <= 504 && !code.endsWith('_not_configured') && code !== 'upstream_error')
 
-/** Milliseconds that the answer asks for; null when it does not say. At most half a minute. */
+/** Returns the `Retry-After` delay in milliseconds, at most half a minute; null when the response has none. */
 export function retryAfter({ headers }: HttpAnswer): number | null {
   const seconds = Number(headers['retry-after'])
   return headers['retry-after'] && Number.isFinite(seconds) ? Math.min(seconds, 30) * 1000 : null
 }
 
-/** Milliseconds before the next attempt: doubling, and never in step with others. */
+/** Returns the delay before the next attempt in milliseconds. It doubles each time and has jitter. */
 export const backOff = (attempt: number): number => 250 * 2 ** attempt * (0.5 + Math.random() / 2)

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Api } from './api.ts'
 import { CliError } from './errors.ts'
 
-/** A Blender job as the platform describes it; what the command line shows of it. */
+/** The fields of a Blender job that the command line shows. */
 export interface Job {
   id: string
   name: string
@@ -17,12 +17,12 @@ export interface Job {
   assetId: string | null
 }
 
-/** An asset in the making, as the platform describes it. */
+/** An asset that is being generated, as the platform describes it. */
 export interface Generation {
   id: string
   name: string
   status: 'writing' | Job['status']
-  /** The job of now; a prompt may take several, and has none while its script is being written. */
+  /** The current job. A prompt may take several jobs, and has none while the platform writes its script. */
   jobId: string | null
   assetId: string | null
   error: { code: string; message: string } | null
@@ -32,12 +32,12 @@ export const JOBS = '/api/blender/v1/jobs'
 export const GENERATIONS = '/api/generations'
 
 const POLL_MS = 1000
-/** A platform that restarts takes its jobs up again: watching goes on as well. */
+/** A platform resumes its jobs after a restart, so the command continues to watch for this long. */
 const PATIENCE_MS = 60_000
 
 interface Watching<T> {
   origin: string
-  /** Hears of every change. */
+  /** Called on every change. */
   told: (news: T) => void
   signal: AbortSignal
 }
@@ -53,7 +53,7 @@ export async function watchJob(api: Api, id: string, { origin, told, signal }: W
   throw signal.reason
 }
 
-/** Waits until an asset is made, or will not be: through all of its jobs, if a prompt takes more than one. */
+/** Waits until the generation of an asset has ended, through all of its jobs. */
 export async function watchGeneration(
   api: Api,
   id: string,
@@ -78,7 +78,7 @@ const jobOf = (api: Api, id: string, origin: string): Promise<Job> =>
 const newsOf = ({ status, progress, stage, queuePosition }: Job): string =>
   JSON.stringify([status, progress, stage, queuePosition])
 
-/** Asks again and again; gives what differs from the time before. @throws when nobody has answered for a while */
+/** Polls, and yields each changed result. @throws when nothing has answered for a while */
 async function* changes<T>(ask: () => Promise<T>, what: (found: T) => string, signal: AbortSignal): AsyncGenerator<T> {
   let seen = ''
   let lastAnswer = Date.now()

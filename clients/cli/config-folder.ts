@@ -2,7 +2,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Where the system wants programs to keep settings: the XDG base directories, macOS's Library, Windows' AppData. */
+/** Returns the system's folder for configuration: XDG base directories, macOS's Library or Windows' AppData. */
 export function configFolder(env: NodeJS.ProcessEnv, platform = process.platform, home = homedir()): string {
   if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, 'gameyard')
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'gameyard')
@@ -10,7 +10,7 @@ export function configFolder(env: NodeJS.ProcessEnv, platform = process.platform
   return join(home, '.config', 'gameyard')
 }
 
-/** Where the system wants programs to keep what they can go on without. */
+/** Returns the system's folder for state that a program can lose. */
 export function stateFolder(env: NodeJS.ProcessEnv, platform = process.platform, home = homedir()): string {
   if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'gameyard')
   if (platform === 'darwin') return join(home, 'Library', 'Caches', 'gameyard')
@@ -43,7 +43,7 @@ export async function writePrivately(file: string, text: string): Promise<void> 
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(async (error) => {
     if (error.code !== 'ENOENT') throw error
-    // Node says so when a folder above is on a read-only file system; the one step at a time says what is the matter.
+    // Node reports this error for a folder on a read-only file system. Single steps give the actual error.
     await makeFolder(dirname(folder))
     await mkdir(folder, { mode: 0o700 })
   })

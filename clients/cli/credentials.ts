@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { writePrivately } from './config-folder.ts'
 import { CliError, fileReason } from './errors.ts'
 
-/** A sign-in that this machine remembers. */
+/** A stored sign-in of this machine. */
 export interface Account {
   token: string
   user: { id: string; name: string; email?: string }
@@ -13,12 +13,12 @@ export interface Account {
 }
 
 interface CredentialsFile {
-  /** The platform that was signed in to last: asked when nothing names another. */
+  /** The platform of the last sign-in, which is the default. */
   current: string | null
   platforms: Record<string, Account>
 }
 
-/** The sign-ins of this user on this machine, one a platform, in a file that only they can read. */
+/** Stores this user's sign-ins on this machine, one per platform, in a file that only the user can read. */
 export class Credentials {
   readonly file: string
 
@@ -53,7 +53,7 @@ export class Credentials {
     await this.#write({ current: baseUrl, platforms: { ...platforms, [baseUrl]: account } })
   }
 
-  /** Keeps a sign-in under the address that its platform has now; what still names the old one goes on to work. */
+  /** Moves a sign-in to the platform's new address. Configurations with the old address continue to work. */
   async follow(from: string, to: string): Promise<void> {
     const { current, platforms } = await this.read()
     const account = platforms[from]
@@ -73,7 +73,7 @@ export class Credentials {
     } else await this.#write({ current: next, platforms })
   }
 
-  /** Asks before a token is made whether it could be kept. @throws CliError */
+  /** Checks that a token can be stored, before one is created. @throws CliError */
   async mustBeWritable(): Promise<void> {
     const probe = `${this.file}.probe`
     const enough = `${JSON.stringify(await this.read())}${' '.repeat(4096)}`

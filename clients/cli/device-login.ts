@@ -9,9 +9,9 @@ const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 /** The data that a person needs to approve the sign-in. */
 export interface Invitation {
   userCode: string
-  /** Where the code is typed in. */
+  /** The page on which to enter the code. */
   page: string
-  /** The same with the code in it, for opening in a browser of this machine. */
+  /** The same page with the code in its address, to open in a browser of this machine. */
   pageWithCode: string
   expiresInSeconds: number
 }
@@ -22,7 +22,7 @@ export interface DeviceLogin {
   machine: string
   userAgent: string
   signal?: AbortSignal
-  /** Called once, when there is something to approve. */
+  /** Called once, when the sign-in can be approved. */
   invite(invitation: Invitation): void
 }
 
@@ -58,7 +58,7 @@ export async function deviceLogin({
     try {
       answer = await post('/api/oauth/token', { grant_type: GRANT, client_id: CLIENT_ID, device_code })
     } catch (error) {
-      // RFC 8628 section 3.5: a connection that fails is tried again, more slowly.
+      // After a connection failure the client polls again at a longer interval (RFC 8628, section 3.5).
       if (!(error instanceof CliError && error.code === 'unreachable')) throw error
       seconds = Math.min(seconds * 2, 60)
       continue

@@ -8,7 +8,7 @@ import { whoami } from './login.ts'
 import { type BaseUrlSources, choosePlatform } from './platform.ts'
 import type { FoundProject } from './project.ts'
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Check {
   name: string
   status: 'ok' | 'warning' | 'failed'
@@ -25,10 +25,10 @@ export interface DoctorOptions {
   userAgent: string
 }
 
-/** A clock that is this far off breaks sign-ins and signed addresses, in milliseconds. */
+/** A clock error of this size breaks sign-ins and signed URLs, in milliseconds. */
 const CLOCK_OFF_MS = 60_000
 
-/** Looks at everything that a client command stands on, in the order in which it would be needed. */
+/** Checks everything that a client command requires, in the order in which the command requires it. */
 export async function* diagnose(options: DoctorOptions): AsyncGenerator<Check> {
   const { credentials, env, url, userAgent } = options
   yield await settings(credentials)
@@ -52,7 +52,7 @@ export async function* diagnose(options: DoctorOptions): AsyncGenerator<Check> {
 
 const ok = (name: string, message: string): Check => ({ name, status: 'ok', message })
 
-/** A check that says by an error what is wrong. */
+/** Runs a check, and turns an error into its result. */
 async function attempt(name: string, look: () => Promise<Check>): Promise<Check> {
   try {
     return await look()

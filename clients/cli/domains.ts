@@ -23,7 +23,7 @@ export const listDomains = (api: Api, gameId: string): Promise<Domain[]> => api.
 export const addDomain = (api: Api, gameId: string, name: string): Promise<Domain> =>
   api.post<Domain>(pathOf(gameId), { name })
 
-/** Has the platform check the DNS now. */
+/** Makes the platform check the DNS now. */
 export const verifyDomain = (api: Api, gameId: string, name: string): Promise<Domain> =>
   api.post<Domain>(`${pathOf(gameId, name)}/verify`, undefined, { repeatable: true })
 
@@ -32,7 +32,7 @@ export const setPrimaryDomain = (api: Api, gameId: string, name: string, primary
 
 export const removeDomain = (api: Api, gameId: string, name: string): Promise<void> => api.delete(pathOf(gameId, name))
 
-/** The next step, in a sentence; null when there is none. */
+/** Describes the next step in a sentence; null when there is none. */
 export function todoOf({ state, proof, address, offAt }: Domain): string | null {
   if (proof === 'unreachable') return 'the name servers of the domain gave no answer'
   if (proof === 'taken') return 'another game has it, and its proof is in the DNS as well'

@@ -36,7 +36,7 @@ export async function save(
     return { file: '-', bytes, contentType }
   }
   const isFolder = to !== undefined && ((await stat(to).catch(() => null))?.isDirectory() ?? to.endsWith('/'))
-  // The name comes from the platform: nothing of it may lead elsewhere.
+  // The platform chooses the name, so only its base name is used.
   const file = to === undefined ? basename(name) : isFolder ? join(to, basename(name)) : to
   const partial = `${file}.part`
   try {

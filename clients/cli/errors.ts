@@ -1,17 +1,17 @@
 /** Additions to the message. */
 export interface ErrorExtras {
-  /** For programs, snake_case: the platform's own code where it said one. */
+  /** A snake_case code for programs: the platform's code if it sent one. */
   code?: string
   /** The fix: one or two sentences, or a command. */
   hint?: string
-  /** 1 failed, 2 wrong usage, 130 stopped from the keyboard. */
+  /** 1 for a failure, 2 for wrong usage, 130 for a stop from the keyboard. */
   exitCode?: number
   cause?: unknown
-  /** The platform's list of what was wrong where. */
+  /** The platform's list of problems with their locations. */
   details?: { path: string; message: string }[]
 }
 
-/** Something that went wrong in a way that a person can do something about: one sentence, and the way out. */
+/** An error that the user can fix. It has one sentence about the problem and one about the fix. */
 export class CliError extends Error {
   readonly code: string
   readonly hint: string | null
@@ -28,7 +28,7 @@ export class CliError extends Error {
   }
 }
 
-/** A command line that can't be carried out as it was typed. */
+/** Creates the error for an invalid command line. */
 export const usageError = (message: string, hint?: string): CliError =>
   new CliError(message, { code: 'usage', exitCode: 2, ...(hint ? { hint } : {}) })
 
@@ -44,7 +44,7 @@ const REASONS: Record<string, string> = {
   EMFILE: 'too many files are open',
 }
 
-/** Why a file or folder could not be used, in words. */
+/** Describes why a file or folder could not be used. */
 export const fileReason = (error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException
   return (code && REASONS[code]) || code || message

@@ -1,7 +1,7 @@
 import type { Api } from './api.ts'
 import { CliError } from './errors.ts'
 
-/** A game as the platform describes it; what the command line shows of it. */
+/** The fields of a game that the command line shows. */
 export interface Game {
   id: string
   slug: string
@@ -28,7 +28,7 @@ export interface CreatedGame extends Game {
 export const listGames = (api: Api, limit?: number): Promise<Game[]> =>
   api.all<Game>('/api/games', 'games', limit === undefined ? {} : { limit })
 
-/** A game of the caller's own. @throws CliError that names one that may be meant */
+/** Fetches a game of the caller's. @throws CliError that suggests a similar name */
 export async function getGame(api: Api, idOrSlug: string): Promise<Game> {
   return api.get<Game>(`/api/games/${encodeURIComponent(idOrSlug)}`).catch(async (error) => {
     if (!(error instanceof CliError && error.code === 'not_found')) throw error
@@ -48,7 +48,7 @@ export async function getGame(api: Api, idOrSlug: string): Promise<Game> {
   })
 }
 
-/** The word that was most likely meant; null when none is near. */
+/** Returns the closest candidate; null when none is similar. */
 export async function closest(word: string, candidates: string[]): Promise<string | null> {
   const { closestMatch } = await import('leven')
   return closestMatch(word, candidates, { maxDistance: Math.max(2, Math.floor(word.length / 3)) }) ?? null

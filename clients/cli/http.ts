@@ -10,21 +10,21 @@ export interface HttpRequest {
   headers?: Record<string, string>
   /** Text or bytes, or a stream whose `size` in bytes is known. */
   body?: string | Buffer | { size: number; open: () => NodeJS.ReadableStream }
-  /** Gives up when nothing moves for so long, in milliseconds; 60 s by default. */
+  /** The idle timeout in milliseconds. Default: 60 s */
   idleMs?: number
   signal?: AbortSignal | undefined
 }
 
-/** An answer whose body has not been read. */
+/** A response with an unread body. */
 export interface HttpAnswer {
   status: number
   headers: IncomingMessage['headers']
   body: IncomingMessage
 }
 
-/** A connection that could not be made, or broke. */
+/** Thrown when a connection failed or broke. */
 export class ConnectionError extends Error {
-  /** As Node's: ECONNREFUSED, ECONNRESET, ENOTFOUND, ETIMEDOUT, DEPTH_ZERO_SELF_SIGNED_CERT … */
+  /** Node's error code: ECONNREFUSED, ECONNRESET, ENOTFOUND, ETIMEDOUT, DEPTH_ZERO_SELF_SIGNED_CERT … */
   readonly code: string
 
   constructor(error: NodeJS.ErrnoException) {
@@ -33,11 +33,11 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Several addresses of one name fail together, each with its own code. */
+/** Returns the error code. The addresses of one name fail together, each with its own code. */
 const codeOf = (error: NodeJS.ErrnoException): string =>
   error.code ?? (error instanceof AggregateError ? codeOf(error.errors[0]) : 'ECONNFAILED')
 
-/** Names under `.localhost` are this machine (RFC 6761), which the system's resolver may not know. */
+/** Resolves names under `.localhost` to this machine (RFC 6761), because the system's resolver may not know them. */
 export const localLookup: LookupFunction = (hostname, options, callback) =>
   lookup(hostname.endsWith('.localhost') ? 'localhost' : hostname, options, callback as never)
 
@@ -45,7 +45,7 @@ const agents: { [protocol: string]: http.Agent } = {}
 
 function agentFor(protocol: string): http.Agent {
   const { Agent } = protocol === 'https:' ? https : http
-  // HTTP_PROXY, HTTPS_PROXY and NO_PROXY hold for us as for other programs of the terminal.
+  // The agent honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
   agents[protocol] ??= new Agent({ keepAlive: true, maxSockets: 16, proxyEnv: process.env })
   return agents[protocol]
 }
@@ -78,7 +78,7 @@ export function send({ method, url, headers, body, idleMs = 60_000, signal }: Ht
     )
     let answered = false
     const fail = (error: NodeJS.ErrnoException) => {
-      // A server may refuse a body before it has read it all: its answer counts, not the broken pipe.
+      // A server may refuse a body before it has read all of it. Its response counts, not the broken pipe.
       if (!answered) reject(signal?.aborted ? error : new ConnectionError(error))
     }
     outgoing.on('error', fail)
@@ -95,7 +95,7 @@ export function send({ method, url, headers, body, idleMs = 60_000, signal }: Ht
   })
 }
 
-/** Reads a body to its end. @throws ConnectionError when it breaks off */
+/** Reads a body completely. @throws ConnectionError when it is interrupted */
 export async function textOf({ body }: HttpAnswer): Promise<string> {
   const chunks: Buffer[] = []
   try {

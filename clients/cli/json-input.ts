@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileReason, usageError } from './errors.ts'
 
-/** The text of a file, or of standard input for `-`. */
+/** Reads the text of a file, or of standard input for `-`. */
 export async function readInput(file: string): Promise<string> {
   if (file !== '-') {
     return readFile(file, 'utf8').catch((error) => {
@@ -13,7 +13,7 @@ export async function readInput(file: string): Promise<string> {
   return text
 }
 
-/** The JSON in a file. */
+/** Reads the JSON of a file. */
 export async function readJson(file: string): Promise<unknown> {
   const text = await readInput(file)
   try {
@@ -23,7 +23,7 @@ export async function readJson(file: string): Promise<unknown> {
   }
 }
 
-/** `height=2.5` and the like: the value is JSON where it can be, else text. */
+/** Parses pairs such as `height=2.5`. A value is JSON if it parses as JSON, else text. */
 export function readPairs(pairs: string[]): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const pair of pairs) {

@@ -42,7 +42,7 @@ export async function keepToken(
 
 export const whoami = (api: Api): Promise<Whoami> => api.get('/api/cli/whoami')
 
-/** Revokes a sign-in's token at the platform. @returns false when the platform knew it no more or does not answer */
+/** Revokes a sign-in's token. @returns false when the platform does not know the token or does not respond */
 export async function revoke(baseUrl: string, { token }: Pick<Account, 'token'>, userAgent: string): Promise<boolean> {
   const api = new Api({ baseUrl, token, tokenFrom: 'login', userAgent })
   try {

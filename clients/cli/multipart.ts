@@ -7,11 +7,11 @@ export interface FilePart {
   /** The path on this disk. */
   file: string
   name: string
-  /** In bytes. */
+  /** The size in bytes. */
   size: number
 }
 
-/** A form with one file (RFC 7578), which streams from the disk and whose size is known before. */
+/** Builds a form with one file (RFC 7578). The file is streamed from disk, and the total size is known in advance. */
 export function multipart(
   fields: Record<string, string | undefined>,
   { field, file, name, size }: FilePart,
@@ -39,5 +39,5 @@ export function multipart(
   }
 }
 
-/** As browsers write names into a form (WHATWG HTML, multipart/form-data encoding). */
+/** Quotes a name as browsers do in forms (WHATWG HTML, multipart/form-data encoding). */
 const quoted = (text: string): string => text.replace(/\r/g, '%0D').replace(/\n/g, '%0A').replace(/"/g, '%22')

@@ -22,7 +22,7 @@ export async function openBrowser(url: string, env: NodeJS.ProcessEnv, platform 
 function commandFor(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string[] | null {
   if (env.BROWSER) return env.BROWSER === 'none' ? null : [env.BROWSER, url]
   if (platform === 'darwin') return ['open', url]
-  // The shell would read `&` in the address; rundll32 takes it as it is.
+  // The shell would interpret `&` in the address; rundll32 does not.
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url]
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ['xdg-open', url] : null
 }

@@ -2,18 +2,18 @@ import type { Credentials } from './credentials.ts'
 import { CliError, usageError } from './errors.ts'
 import { ConnectionError, send } from './http.ts'
 
-/** The address when nothing names one: a platform on this machine with its defaults. */
+/** The default address, which is that of a platform on this machine with default settings. */
 export const DEFAULT_BASE_URL = 'http://localhost:8080'
 
 export interface BaseUrlSources {
-  /** `--url`. */
+  /** The value of `--url`. */
   url?: string | undefined
   env: NodeJS.ProcessEnv
-  /** From gameyard.json. */
+  /** The address in gameyard.json. */
   projectUrl?: string | undefined
 }
 
-/** The origin in what a person typed: `localhost:8080`, `yard.example.org`, `https://yard.example.org/`. */
+/** Parses the origin that a user typed: `localhost:8080`, `yard.example.org`, `https://yard.example.org/`. */
 export function originOf(text: string, from: string): string {
   const trimmed = text.trim()
   const local =
@@ -31,7 +31,9 @@ export function originOf(text: string, from: string): string {
   return url.origin
 }
 
-/** Which platform is meant: the flag, the environment, gameyard.json, the last sign-in, or the one on this machine. */
+/**
+ * Chooses the platform from the flag, the environment, gameyard.json, the last sign-in, or the default in this order.
+ */
 export async function chooseBaseUrl(
   { url, env, projectUrl }: BaseUrlSources,
   credentials: Credentials,
@@ -105,7 +107,7 @@ export async function choosePlatform(surroundings: BaseUrlSources, credentials: 
   return { baseUrl, token: account.token, tokenFrom: 'login' }
 }
 
-/** Tells a token that was copied badly before anybody is asked. */
+/** Detects an incorrectly copied token before any request. */
 export function checkForm(token: string): void {
   if (/^svc_(api|cli)_[A-Za-z0-9]{38}$/.test(token)) return
   throw new CliError('That is no token of a Gameyard platform.', {

@@ -3,7 +3,7 @@ import { formatBytes, formatSpan, type Terminal } from './terminal.ts'
 const FRAME_MS = 80
 const WIDTH = 24
 
-/** A bar on the terminal that shows how far something is; silent where there is none. */
+/** A progress bar on the terminal. It draws nothing without a terminal. */
 export class ProgressBar {
   readonly #terminal: Terminal
   readonly #unicode: boolean
@@ -37,13 +37,13 @@ export class ProgressBar {
     this.#draw()
   }
 
-  /** The text behind the bar, such as `12 of 40 files`. */
+  /** Sets the text after the bar, such as `12 of 40 files`. */
   suffix(text: string): void {
     this.#suffix = text
     this.#draw()
   }
 
-  /** Takes the bar away, so that lines can be written. */
+  /** Removes the bar, so that lines can be written. */
   clear(): void {
     if (!this.#drawn) return
     this.#terminal.draw('\r\x1b[2K')

@@ -5,22 +5,25 @@ import { CliError, fileReason } from './errors.ts'
 /** The content of gameyard.json: the game of a folder, and the folder of its build. */
 export interface Project {
   gameId: string
-  /** The build, relative to the file. */
+  /** The build folder, relative to the file. */
   folder: string
-  /** The platform that has the game. */
+  /** The platform that hosts the game. */
   baseUrl?: string
 }
 
 export const PROJECT_FILE = 'gameyard.json'
 
 export interface FoundProject extends Project {
-  /** The file it was read from. */
+  /** The path of the gameyard.json. */
   file: string
-  /** The build's folder, absolute. */
+  /** The absolute path of the build folder. */
   buildFolder: string
 }
 
-/** The gameyard.json of a folder or the nearest one above it; null when there is none. @throws CliError when it is not valid */
+/**
+ * Finds the gameyard.json of a folder or its nearest parent; null when there is none. @throws CliError when it is
+ * invalid
+ */
 export async function findProject(from: string): Promise<FoundProject | null> {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const project = await projectIn(folder)
@@ -28,7 +31,7 @@ export async function findProject(from: string): Promise<FoundProject | null> {
   }
 }
 
-/** The gameyard.json of just this folder; null when there is none. @throws CliError when it is not valid */
+/** Reads the gameyard.json of exactly this folder; null when there is none. @throws CliError when it is invalid */
 export async function projectIn(folder: string): Promise<FoundProject | null> {
   const file = join(folder, PROJECT_FILE)
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -64,7 +67,7 @@ function parse(text: string, file: string): Project {
   return { gameId, folder, ...(baseUrl ? { baseUrl: new URL(baseUrl).origin } : {}) }
 }
 
-/** Writes gameyard.json into a folder. @throws CliError when there is one and `force` is not set */
+/** Writes gameyard.json into a folder. @throws CliError when one exists and `force` is not set */
 export async function writeProject(folder: string, project: Project, { force = false } = {}): Promise<string> {
   const file = join(folder, PROJECT_FILE)
   await writeFile(file, `${JSON.stringify(project, null, 2)}\n`, { flag: force ? 'w' : 'wx' }).catch((error) => {

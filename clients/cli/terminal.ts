@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Where a command writes, and how. */
+/** The output streams of a command. */
 export interface Streams {
   stdout: NodeJS.WriteStream
   stderr: NodeJS.WriteStream
@@ -21,7 +21,7 @@ export class Terminal {
     this.#streams = streams
   }
 
-  /** Whether standard error is a terminal: progress may be drawn. */
+  /** Whether standard error is a terminal, so that progress can be drawn. */
   get interactive(): boolean {
     return this.#streams.stderr.isTTY === true && process.env.TERM !== 'dumb'
   }
@@ -30,17 +30,17 @@ export class Terminal {
     return this.#streams.stderr.columns || 80
   }
 
-  /** The result: `data` as JSON, or the text made for people. */
+  /** Writes the result: `data` as JSON, or the text for people. */
   result(data: unknown, text: () => string): void {
     this.#streams.stdout.write(this.json ? `${JSON.stringify(data, null, 2)}\n` : `${text()}\n`)
   }
 
-  /** One line on the way, for people. */
+  /** Writes one line of progress for people. */
   note(line: string): void {
     this.#streams.stderr.write(`${line}\n`)
   }
 
-  /** Text drawn over itself, such as a progress bar; only where `interactive`. */
+  /** Draws text that replaces itself, such as a progress bar. Call it only when `interactive` is true. */
   draw(text: string): void {
     this.#streams.stderr.write(text)
   }
@@ -49,12 +49,12 @@ export class Terminal {
     return styleText(style, text, { stream })
   }
 
-  /** As `style`, for lines that go to standard error. */
+  /** Styles text for standard error. */
   styleNote(style: Style, text: string): string {
     return this.style(style, text, this.#streams.stderr)
   }
 
-  /** Rows under headings, each column as wide as it must be; the last one is not padded. */
+  /** Formats rows under headings. Each column has its minimum width; the last one is not padded. */
   table(headings: string[], rows: string[][]): string {
     const widths = headings.map((heading, column) =>
       Math.max(displayWidth(heading), ...rows.map((row) => displayWidth(row[column] ?? ''))),
@@ -70,7 +70,7 @@ export class Terminal {
   }
 }
 
-/** Columns that a text takes: wide characters of East Asia and emoji take two. */
+/** Returns the number of terminal columns of a text: East Asian wide characters and emoji take two. */
 export function displayWidth(text: string): number {
   let width = 0
   for (const { segment } of new Intl.Segmenter().segment(text)) {
@@ -86,7 +86,7 @@ export function displayWidth(text: string): number {
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
 
-/** A number of bytes for people: `3.1 MB`. */
+/** Formats a number of bytes for people: `3.1 MB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -97,7 +97,7 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${bytes === 1 ? 'byte' : UNITS[unit]}`
 }
 
-/** A time span for people: `0.4 s`, `12 s`, `3 min 20 s`. */
+/** Formats a time span for people: `0.4 s`, `12 s`, `3 min 20 s`. */
 export function formatSpan(milliseconds: number): string {
   const seconds = milliseconds / 1000
   if (seconds < 10) return `${seconds.toFixed(1)} s`
@@ -105,7 +105,7 @@ export function formatSpan(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
 }
 
-/** How long ago something was: `just now`, `5 min ago`, `3 days ago`. */
+/** Formats the time since an event: `just now`, `5 min ago`, `3 days ago`. */
 export function formatAgo(time: string, now: Date): string {
   const minutes = Math.round((now.getTime() - Date.parse(time)) / 60_000)
   if (minutes < 1) return 'just now'

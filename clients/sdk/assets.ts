@@ -7,32 +7,32 @@ export type AssetManifest = Answer<'/api/assets/{id}/manifest', 'get'>
 export type AssetClip = Answer<'/api/assets/{id}/animations', 'post'>
 export type AssetQuery = Query<'/api/assets', 'get'>
 
-/** Which form of a file, and which file of a pack. */
+/** Selects a variant of a file, and a file of a pack. */
 export interface FileChoice {
-  /** `auto` takes the simplified model where there is one and it pays. Default: `auto` */
+  /** `auto` selects the simplified model if it exists and saves enough. Default: `auto` */
   variant?: 'auto' | 'source' | 'lod' | undefined
-  /** A file of a pack; without it, the pack as a ZIP. */
+  /** A file of a pack. Without it, the result is the pack as a ZIP. */
   path?: string | undefined
 }
 
 const at = (idOrSlug: string) => `/api/assets/${encodeURIComponent(idOrSlug)}`
 
-/** One asset. Private ones need their owner's token with `assets:read`. */
+/** Fetches one asset. A private asset needs its owner's token with `assets:read`. */
 export const getAsset = (connection: Connection, idOrSlug: string, options?: CallOptions): Promise<Asset> =>
   connection.json('GET', at(idOrSlug), { origin: 'studio', ...options })
 
-/** Public assets, or with `owner: 'me'` your own. */
+/** Lists public assets, or your own with `owner: 'me'`. */
 export const listAssets = (connection: Connection, { signal, ...query }: CallOptions & AssetQuery = {}): List<Asset> =>
   list(connection, '/api/assets', 'assets', { query: query as Record<string, string>, signal, origin: 'studio' })
 
-/** Files, variants and animations of an asset, each with its address: what a game's loader wants. */
+/** Fetches the files, variants and animations of an asset with their addresses, for a game's loader. */
 export const getAssetManifest = (
   connection: Connection,
   idOrSlug: string,
   options?: CallOptions,
 ): Promise<AssetManifest> => connection.json('GET', `${at(idOrSlug)}/manifest`, { origin: 'studio', ...options })
 
-/** Where a file is, to be linked to: `loader.load(client.assetUrl('ship'))`. */
+/** Returns the address of a file: `loader.load(client.assetUrl('ship'))`. */
 export function assetUrl(
   { studioUrl }: Pick<Connection, 'studioUrl'>,
   idOrSlug: string,
@@ -44,8 +44,8 @@ export function assetUrl(
 }
 
 /**
- * Returns the address of the asset with an animation clip, as a GLB: with one of the presets (`idle`, `walk`, `run` …),
- * or, with `from`, with a clip of that asset which `animateAsset` has added to it.
+ * Returns the address of the asset as a GLB with an animation clip. The clip is a preset (`idle`, `walk`, `run` …) or,
+ * with `from`, a clip of that asset which `animateAsset` has added.
  */
 export function animationUrl(
   { studioUrl }: Pick<Connection, 'studioUrl'>,
@@ -58,7 +58,7 @@ export function animationUrl(
   return url.href
 }
 
-/** A preset, or a clip of another asset by its name there. */
+/** A preset, or the name of a clip of another asset. */
 export type ClipChoice = { preset: string } | ClipOf
 export interface ClipOf {
   /** The id or slug of an asset with clips. */
@@ -66,7 +66,7 @@ export interface ClipOf {
   clip: string
 }
 
-/** Gives a rigged model of yours a clip; the answer says where it is. Needs `assets:write`. */
+/** Adds a clip to your rigged model; the response has its address. Needs `assets:write`. */
 export const animateAsset = (
   connection: Connection,
   idOrSlug: string,
@@ -80,7 +80,7 @@ export const animateAsset = (
     ...options,
   })
 
-/** Takes a clip of another asset off a model of yours. Needs `assets:write`. */
+/** Removes another asset's clip from your model. Needs `assets:write`. */
 export const removeAssetClip = (
   connection: Connection,
   idOrSlug: string,
@@ -89,7 +89,7 @@ export const removeAssetClip = (
 ): Promise<void> =>
   connection.json('DELETE', `${at(idOrSlug)}/animations`, { query: { from, clip }, origin: 'studio', ...options })
 
-/** The file itself; its body streams. The header `x-service-variant` says which variant came. */
+/** Fetches a file with a streaming body. The header `x-service-variant` names the variant. */
 export const getAssetFile = (
   connection: Connection,
   idOrSlug: string,
@@ -104,7 +104,7 @@ export const getAssetFile = (
 
 export interface NewAsset {
   file: Blob
-  /** With its ending: `ship.glb`. */
+  /** The name with its extension: `ship.glb`. */
   fileName: string
   title: string
   description?: string | undefined
@@ -120,11 +120,11 @@ export function uploadAsset(connection: Connection, asset: NewAsset, options?: C
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.append(name, value)
   if (tags) form.append('tags', tags.join(' '))
-  // Last, so that the fields are known when its bytes arrive.
+  // The file is last, so that the server knows the fields when the bytes arrive.
   form.append('file', file, fileName)
   return connection.json('POST', '/api/assets', { body: form, origin: 'studio', timeoutMs: 600_000, ...options })
 }
 
-/** Takes an asset away. Needs `assets:write`. */
+/** Deletes an asset. Needs `assets:write`. */
 export const deleteAsset = (connection: Connection, idOrSlug: string, options?: CallOptions): Promise<void> =>
   connection.json('DELETE', at(idOrSlug), { origin: 'studio', ...options })

@@ -13,7 +13,7 @@ export type BlenderTemplate = Answer<'/api/blender/v1/templates', 'get'>['templa
 export type BlenderStarter = Answer<'/api/blender/v1/library', 'get'>['starters'][number]
 export type BlenderArtifact = Answer<'/api/blender/v1/jobs/{id}/artifacts', 'get'>['artifacts'][number]
 
-/** A job that ended otherwise than completed. */
+/** Thrown when a job ends in any state but completed. */
 export class BlenderJobError extends GameyardError {
   override name = 'BlenderJobError'
   readonly job: BlenderJob
@@ -36,17 +36,17 @@ export const submitBlenderJob = (
   options?: CallOptions,
 ): Promise<BlenderJob> => connection.json('POST', JOBS, { body: job, ...studio, ...options })
 
-/** Needs `assets:read`. */
+/** Fetches a job. Needs `assets:read`. */
 export const getBlenderJob = (connection: Connection, id: string, options?: CallOptions): Promise<BlenderJob> =>
   connection.json('GET', at(id), { ...studio, ...options })
 
-/** Your jobs, newest first. Needs `assets:read`. */
+/** Lists your jobs, newest first. Needs `assets:read`. */
 export const listBlenderJobs = (
   connection: Connection,
   { signal, ...query }: CallOptions & BlenderJobQuery = {},
 ): List<BlenderJob> => list(connection, JOBS, 'jobs', { query: query as Record<string, string>, signal, ...studio })
 
-/** Cancels a job that waits or runs. Needs `assets:write`. */
+/** Cancels a waiting or running job. Needs `assets:write`. */
 export const cancelBlenderJob = (connection: Connection, id: string, options?: CallOptions): Promise<BlenderJob> =>
   connection.json('POST', `${at(id)}/cancel`, { ...studio, ...options })
 
@@ -70,7 +70,7 @@ export const listBlenderArtifacts = async (
     })
   ).artifacts
 
-/** A file that a job made; its body streams. */
+/** Fetches a file of a job with a streaming body. */
 export const getBlenderArtifact = (
   connection: Connection,
   id: string,
@@ -86,11 +86,11 @@ export const getBlenderArtifact = (
 export const getBlenderHealth = (connection: Connection, options?: CallOptions): Promise<BlenderHealth> =>
   connection.json('GET', '/api/blender/health', { ...studio, ...options })
 
-/** The abilities of jobs on this platform: actions, inputs, limits. */
+/** Fetches the capabilities of jobs on this platform: actions, inputs, limits. */
 export const getBlenderCapabilities = (connection: Connection, options?: CallOptions): Promise<BlenderCapabilities> =>
   connection.json('GET', '/api/blender/v1/capabilities', { ...studio, ...options })
 
-/** Scenes to begin with, and what they can be told. */
+/** Lists scene templates and their parameters. */
 export const listBlenderTemplates = async (connection: Connection, options?: CallOptions): Promise<BlenderTemplate[]> =>
   (
     await connection.json<{ templates: BlenderTemplate[] }>('GET', '/api/blender/v1/templates', {
@@ -99,15 +99,15 @@ export const listBlenderTemplates = async (connection: Connection, options?: Cal
     })
   ).templates
 
-/** Objects to build with. */
+/** Lists the objects available to scenes. */
 export const listBlenderStarters = async (connection: Connection, options?: CallOptions): Promise<BlenderStarter[]> =>
   (await connection.json<{ starters: BlenderStarter[] }>('GET', '/api/blender/v1/library', { ...studio, ...options }))
     .starters
 
 export interface WaitOptions extends CallOptions {
-  /** With every look at the job that finds it changed. */
+  /** Called at each poll that finds the job changed. */
   onProgress?: ((job: BlenderJob) => void) | undefined
-  /** Between two looks, in ms, at first; it grows to five times that. Default: 500 */
+  /** The initial polling interval in ms, which grows to five times that. Default: 500 */
   intervalMs?: number | undefined
   /** Default: ten minutes */
   timeoutMs?: number | undefined

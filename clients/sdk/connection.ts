@@ -1,19 +1,22 @@
 import { ConnectionError, errorOf, retryAfter } from './errors.ts'
 
 export interface ClientOptions {
-  /** Origin of the portal, such as `https://yard.example`. */
+  /** The portal's origin, such as `https://yard.example`. */
   baseUrl: string
-  /** Origin of the Studio (assets, Blender jobs). Default: the portal's */
+  /** The Studio's origin, for assets and Blender jobs. Default: the portal's */
   studioUrl?: string | undefined
-  /** An API token; needed for all but what is public. A function is asked before each request. */
+  /** An API token, which all but public operations need. A function is called before each request. */
   token?: string | (() => string | undefined | Promise<string | undefined>) | undefined
-  /** Tries after the first, for what may be tried again. Default: 3 */
+  /** The maximum number of retries. Default: 3 */
   retries?: number | undefined
-  /** The longest wait before another try that is accepted of the platform, in ms; beyond it the error is thrown. Default: 60,000 */
+  /**
+   * The longest delay that the platform may request before a retry, in ms. A longer one throws the error. Default:
+   * 60,000
+   */
   longestWaitMs?: number | undefined
-  /** For an answer to begin, in ms; generation takes three times as long. Default: 30,000 */
+  /** The time limit for the start of a response in ms. Generation has three times as long. Default: 30,000 */
   timeoutMs?: number | undefined
-  /** Instead of the global one. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof fetch | undefined
 }
 
@@ -24,27 +27,29 @@ export interface CallOptions {
 
 export interface RequestOptions extends CallOptions {
   query?: Record<string, string | number | boolean | undefined> | undefined
-  /** Sent as JSON; a FormData or Blob as it is. */
+  /** The body: a FormData or Blob is sent unchanged, anything else as JSON. */
   body?: unknown
   headers?: Record<string, string> | undefined
   /** Default: the portal */
   origin?: 'portal' | 'studio' | undefined
-  /** For POST: repeated under an Idempotency-Key, so that a lost answer does not mean twice done. */
+  /** For POST: sends an Idempotency-Key, so that a retry after a lost response does not repeat the operation. */
   idempotent?: boolean | undefined
-  /** For POST: doing it twice is the same as doing it once, without a key. */
+  /** For POST: the operation is idempotent without a key. */
   repeatable?: boolean | undefined
-  /** Without the token. */
+  /** Sends the request without the token. */
   anonymous?: boolean | undefined
   timeoutMs?: number | undefined
 }
 
-/** Addresses, token and manners: what the functions of this package stand on. */
+/** The addresses, token and retry rules for all functions of this package. */
 export interface Connection {
   readonly baseUrl: string
   readonly studioUrl: string
-  /** The answer of any type, once it is 2xx. @throws ApiError, ConnectionError, or the signal's reason */
+  /**
+   * Sends a request and returns a 2xx response of any type. @throws ApiError, ConnectionError, or the signal's reason
+   */
   send(method: string, path: string, options?: RequestOptions): Promise<Response>
-  /** The same, read as JSON. */
+  /** Sends a request and parses the response as JSON. */
   json<Answer>(method: string, path: string, options?: RequestOptions): Promise<Answer>
 }
 
@@ -52,7 +57,7 @@ const SAFE = new Set(['GET', 'HEAD', 'PUT', 'DELETE'])
 const FIRST_WAIT_MS = 400
 const TIMEOUT_MS = 30_000
 
-/** @throws TypeError when an address is none */
+/** @throws TypeError when an address is invalid */
 export function createConnection(options: ClientOptions): Connection {
   const baseUrl = originOf(options.baseUrl, 'baseUrl')
   const studioUrl = options.studioUrl === undefined ? baseUrl : originOf(options.studioUrl, 'studioUrl')
@@ -76,7 +81,7 @@ export function createConnection(options: ClientOptions): Connection {
         ? new ConnectionError('timeout', `${url.origin} did not answer within ${timeoutMs} ms.`, { cause })
         : new ConnectionError('network', `${url.origin} could not be reached.`, { cause })
     } finally {
-      // The listener stays: the answer's body is read under the caller's signal too.
+      // The listener stays, because the caller's signal also applies to the response body.
       clearTimeout(timer)
     }
   }
@@ -134,11 +139,14 @@ export function createConnection(options: ClientOptions): Connection {
   }
 }
 
-/** Whether another try may do better: too many requests, or trouble that passes. What is not set up stays so. */
+/**
+ * Returns whether a retry may succeed: after too many requests or a temporary failure. A missing configuration is
+ * permanent.
+ */
 const mayPass = (status: number, code: string, repeatable: boolean): boolean =>
   status === 429 || (status >= 500 && repeatable && !code.endsWith('_not_configured') && status !== 507)
 
-/** Waits. @throws the signal's reason */
+/** Waits for `ms`. @throws the signal's reason */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
@@ -170,6 +178,9 @@ const isPlain = (body: unknown): boolean =>
   !ArrayBuffer.isView(body) &&
   typeof body !== 'string'
 
-/** Told apart from the caller's own others, no secret. (Node 18 and plain-http pages lack `crypto.randomUUID`.) */
+/**
+ * Creates a key that is unique among the caller's, but not secret. Node 18 and plain-http pages lack
+ * `crypto.randomUUID`.
+ */
 const randomKey = (): string =>
   `${Date.now().toString(36)}-${Array.from({ length: 3 }, () => Math.random().toString(36).slice(2)).join('')}`

@@ -7,7 +7,7 @@ export type Deploy = Answer<'/api/deploy/{deployId}', 'get'>
 export type PublishedDeploy = Answer<'/api/deploy/{deployId}/finalize', 'post'> & { deployId: string; uploaded: number }
 
 export interface BuildFile {
-  /** Relative to the root of the build, with `/`: `assets/ship.glb`. */
+  /** The path relative to the root of the build, with `/`: `assets/ship.glb`. */
   path: string
   content: string | Uint8Array | Blob
 }
@@ -16,7 +16,7 @@ export interface PublishOptions extends CallOptions {
   gameId: string
   files: BuildFile[]
   message?: string | undefined
-  /** Uploads at once. Default: 6 */
+  /** The number of parallel uploads. Default: 6 */
   parallel?: number | undefined
   onProgress?:
     | ((progress: { files: number; uploadedFiles: number; bytes: number; uploadedBytes: number }) => void)
@@ -24,8 +24,8 @@ export interface PublishOptions extends CallOptions {
 }
 
 /**
- * Publishes a build: announces its files, uploads those that the platform does not have yet, and takes it live in one
- * step. Players see the old build or the new one, never a mixture. Needs `deployments:write`.
+ * Publishes a build: announces its files, uploads those that the platform does not have yet, and puts the build live
+ * atomically. Players see the old build or the new one, never a mixture. Needs `deployments:write`.
  */
 export async function publish(connection: Connection, options: PublishOptions): Promise<PublishedDeploy> {
   const { gameId, message, signal, parallel = 6, onProgress } = options
@@ -61,7 +61,7 @@ export async function publish(connection: Connection, options: PublishOptions): 
   return { ...live, deployId, uploaded: begun.uploads.length }
 }
 
-/** To a presigned address, which may be another service's: it gets no token of ours. */
+/** Uploads to a presigned URL. It may belong to another service, so the request carries no token. */
 async function put(
   connection: Connection,
   url: string,
@@ -72,20 +72,20 @@ async function put(
   await connection.send('PUT', url, { body, headers, signal, anonymous: true, timeoutMs: 600_000 })
 }
 
-/** Takes an uploaded build live. */
+/** Puts an uploaded build live. */
 export const finalizeDeploy = (
   connection: Connection,
   deployId: string,
   options?: CallOptions,
 ): Promise<Answer<'/api/deploy/{deployId}/finalize', 'post'>> =>
-  // Twice is answered as once, so that it may be repeated.
+  // A second request returns the same response, so it is repeatable.
   connection.json('POST', `/api/deploy/${encodeURIComponent(deployId)}/finalize`, { repeatable: true, ...options })
 
-/** Needs `deployments:write`. */
+/** Fetches a deploy. Needs `deployments:write`. */
 export const getDeploy = (connection: Connection, deployId: string, options?: CallOptions): Promise<Deploy> =>
   connection.json('GET', `/api/deploy/${encodeURIComponent(deployId)}`, options)
 
-/** The deploys of a game, newest first. */
+/** Lists the deploys of a game, newest first. */
 export const listDeploys = (
   connection: Connection,
   gameId: string,
@@ -93,7 +93,7 @@ export const listDeploys = (
 ): List<Answer<'/api/games/{id}/deploys', 'get'>['deploys'][number]> =>
   list(connection, `/api/games/${encodeURIComponent(gameId)}/deploys`, 'deploys', { query: { limit }, signal })
 
-/** Takes an earlier build live again. Needs `deployments:write`. */
+/** Puts an earlier build live again. Needs `deployments:write`. */
 export const rollback = (
   connection: Connection,
   deployId: string,
@@ -101,7 +101,7 @@ export const rollback = (
 ): Promise<Answer<'/api/deploy/{deployId}/rollback', 'post'>> =>
   connection.json('POST', `/api/deploy/${encodeURIComponent(deployId)}/rollback`, options)
 
-/** In hexadecimal. Node 18 has its cryptography in a module only; pages on plain http have none. */
+/** Returns a digest in hexadecimal. Node 18 has Web Crypto only in a module; plain-http pages have none. */
 async function sha256(blob: Blob): Promise<string> {
   const name = 'node:crypto'
   const { subtle } = globalThis.crypto ?? ((await import(/* @vite-ignore */ name)).webcrypto as Crypto)

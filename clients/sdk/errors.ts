@@ -1,7 +1,10 @@
-/** Everything that this package throws of its own. `instanceof` tells the kinds apart, and so does `code`. */
+/** The base class of all errors of this package. `instanceof` and `code` distinguish them. */
 export class GameyardError extends Error {
   override name = 'GameyardError'
-  /** As in the answer: `not_found`, `missing_scope`, `rate_limited` …; `network` and `timeout` when there was none. */
+  /**
+   * The code of the response: `not_found`, `missing_scope`, `rate_limited` …; without a response `network` or
+   * `timeout`.
+   */
   readonly code: string
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -10,18 +13,18 @@ export class GameyardError extends Error {
   }
 }
 
-/** The platform could not be reached, or did not answer in time. */
+/** Thrown when the platform was unreachable or did not respond in time. */
 export class ConnectionError extends GameyardError {
   override name = 'ConnectionError'
 }
 
-/** The platform answered that it can't be done. */
+/** Thrown when the platform responded with an error. */
 export class ApiError extends GameyardError {
   override name = 'ApiError'
   readonly status: number
-  /** Names the request in the platform's log. */
+  /** The id of the request in the platform's log. */
   readonly requestId: string | null
-  /** The problems, by field or by file. */
+  /** The problems per field or per file. */
   readonly details: readonly { path: string; message: string }[]
 
   constructor(status: number, code: string, message: string, { requestId, details }: ErrorContext) {
@@ -32,26 +35,26 @@ export class ApiError extends GameyardError {
   }
 }
 
-/** 401: no token, or one that holds no longer. */
+/** A 401 response: the token is missing or no longer valid. */
 export class UnauthorizedError extends ApiError {
   override name = 'UnauthorizedError'
 }
 
-/** 403, because the token lacks a scope. */
+/** A 403 response: the token lacks a scope. */
 export class MissingScopeError extends ApiError {
   override name = 'MissingScopeError'
-  /** Such as `games:write`. */
+  /** The missing scope, such as `games:write`. */
   get scope(): string {
     return /missing the (\S+) scope/.exec(this.message)?.[1] ?? ''
   }
 }
 
-/** 404: not there, or not for this caller. */
+/** A 404 response: the object does not exist or the caller may not see it. */
 export class NotFoundError extends ApiError {
   override name = 'NotFoundError'
 }
 
-/** 402. Nothing was charged. */
+/** A 402 response. Nothing was charged. */
 export class InsufficientCreditsError extends ApiError {
   override name = 'InsufficientCreditsError'
   readonly balance: number
@@ -64,7 +67,7 @@ export class InsufficientCreditsError extends ApiError {
   }
 }
 
-/** 429, and the wait was longer than retries are given: `rate_limited`, or what else there is too much of. */
+/** A 429 response whose delay exceeds the retry limit: `rate_limited`, or the code of another exceeded limit. */
 export class RateLimitedError extends ApiError {
   override name = 'RateLimitedError'
   readonly retryAfterSeconds: number | null
@@ -80,7 +83,10 @@ interface ErrorContext {
   details: readonly { path: string; message: string }[]
 }
 
-/** The error of an answer that is not 2xx. Bodies that are not ours, such as a proxy's, are told by their status. */
+/**
+ * Creates the error for a response other than 2xx. A body in another format, such as a proxy's, is described by its
+ * status.
+ */
 export async function errorOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => null)) as Body | null
   const named = typeof body?.error === 'object' ? body.error : undefined
@@ -105,7 +111,7 @@ interface Body {
   required?: number
 }
 
-/** `Retry-After` in seconds from now: a number or a date (RFC 9110, 10.2.3). */
+/** Returns `Retry-After`, a number or a date (RFC 9110, 10.2.3), in seconds from now. */
 export function retryAfter(headers: Headers): number | null {
   const text = headers.get('retry-after')
   if (!text) return null

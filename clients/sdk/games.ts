@@ -3,7 +3,7 @@ import { type List, list } from './lists.ts'
 import type { Answer, Body, Query } from './types.ts'
 
 export type Game = Answer<'/api/games/{id}', 'get'>
-/** With the client secret of its OAuth application, this once. */
+/** A created game with the client secret of its OAuth application, which is returned only this once. */
 export type CreatedGame = Answer<'/api/games', 'post'>
 export type NewGame = Body<'/api/games', 'post'>
 export type GameChanges = Body<'/api/games/{id}', 'patch'>
@@ -18,15 +18,15 @@ const at = (idOrSlug: string) => `/api/games/${encodeURIComponent(idOrSlug)}`
 export const createGame = (connection: Connection, game: NewGame, options?: CallOptions): Promise<CreatedGame> =>
   connection.json('POST', '/api/games', { body: game, idempotent: true, ...options })
 
-/** One of your games, by id or slug. Needs `games:read`. */
+/** Fetches one of your games by id or slug. Needs `games:read`. */
 export const getGame = (connection: Connection, idOrSlug: string, options?: CallOptions): Promise<Game> =>
   connection.json('GET', at(idOrSlug), options)
 
-/** Your games, newest first. Needs `games:read`. */
+/** Lists your games, newest first. Needs `games:read`. */
 export const listGames = (connection: Connection, options: CallOptions & { limit?: number } = {}): List<Game> =>
   list(connection, '/api/games', 'games', { query: { limit: options.limit }, signal: options.signal })
 
-/** Changes what is given. Needs `games:write`. */
+/** Changes the given fields. Needs `games:write`. */
 export const updateGame = (
   connection: Connection,
   idOrSlug: string,
@@ -34,23 +34,23 @@ export const updateGame = (
   options?: CallOptions,
 ): Promise<Game> => connection.json('PATCH', at(idOrSlug), { body: changes, ...options })
 
-/** Takes a game away; it can be restored for 30 days. Needs `games:write`. */
+/** Deletes a game. It can be restored for 30 days. Needs `games:write`. */
 export const deleteGame = (connection: Connection, idOrSlug: string, options?: CallOptions): Promise<void> =>
   connection.json('DELETE', at(idOrSlug), options)
 
-/** Plays, players and sign-ins by day. @param options `from` and `to` as `2026-11-21`. Needs `games:read`. */
+/** Returns plays, players and sign-ins per day. @param options `from` and `to` as `2026-11-21`. Needs `games:read`. */
 export const getGameAnalytics = (
   connection: Connection,
   idOrSlug: string,
   { signal, ...query }: CallOptions & { from?: string; to?: string } = {},
 ): Promise<GameAnalytics> => connection.json('GET', `${at(idOrSlug)}/analytics`, { query, signal })
 
-/** The public games of the platform. */
+/** Lists the platform's public games. */
 export const listCatalog = (
   connection: Connection,
   { signal, ...query }: CallOptions & CatalogQuery = {},
 ): List<CatalogGame> => list(connection, '/api/catalog/games', 'games', { query, signal })
 
-/** The owner of the token. */
+/** Fetches the owner of the token. */
 export const whoami = (connection: Connection, options?: CallOptions): Promise<Caller> =>
   connection.json('GET', '/api/cli/whoami', options)

@@ -99,7 +99,7 @@ export interface Client {
   }
 }
 
-/** Everything in one object. @throws TypeError when an address is none */
+/** Creates a client with all functions. @throws TypeError when an address is invalid */
 export function createClient(options: ClientOptions): Client {
   const connection = createConnection(options)
   const bind = <Rest extends unknown[], Result>(call: (connection: Connection, ...rest: Rest) => Result) =>

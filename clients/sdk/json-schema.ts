@@ -1,4 +1,4 @@
-/** The part of JSON Schema that types are read from; further keywords are checked by the platform alone. */
+/** The part of JSON Schema from which types derive. Only the platform checks the other keywords. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly properties?: { readonly [name: string]: JsonSchema }
@@ -21,7 +21,7 @@ type Properties<Fields, Required extends string> = {
 
 type Simplify<Type> = { [Name in keyof Type]: Type[Name] }
 
-/** The type of values that fit a schema, read from the schema. */
+/** The type of the values that conform to a schema. */
 export type FromSchema<Schema> = Schema extends { const: infer Value }
   ? Value
   : Schema extends { enum: readonly (infer Value)[] }

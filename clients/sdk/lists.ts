@@ -3,19 +3,19 @@ import type { CallOptions, Connection, RequestOptions } from './connection.ts'
 /** One page of a list. */
 export interface Page<Item> {
   items: Item[]
-  /** Where the next one begins; null after the last. */
+  /** The cursor of the next page; null after the last. */
   nextCursor: string | null
 }
 
-/** A list that is fetched page by page as it is walked through: `for await (const item of list) …` */
+/** A list that loads its pages during iteration: `for await (const item of list) …` */
 export interface List<Item> extends AsyncIterable<Item> {
-  /** One page, for those who turn pages themselves. */
+  /** Fetches one page, for callers that handle pages themselves. */
   page(cursor?: string): Promise<Page<Item>>
-  /** All of it, or the first so many. */
+  /** Collects all items, or the first `most`. */
   toArray(most?: number): Promise<Item[]>
 }
 
-/** @param plural the field of the answer that has the items */
+/** @param plural the field of the response that holds the items */
 export function list<Item>(
   connection: Connection,
   path: string,

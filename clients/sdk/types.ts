@@ -12,7 +12,7 @@ type JsonOf<Responses> = {
     : never
 }[keyof Responses]
 
-/** The answer of an operation. */
+/** The response of an operation. */
 export type Answer<Path extends keyof paths, Method> =
   Operation<Path, Method> extends { responses: infer Responses } ? JsonOf<Responses> : never
 
@@ -24,6 +24,6 @@ export type Body<Path extends keyof paths, Method> =
       : never
     : never
 
-/** The query of an operation without the cursor, which lists handle themselves. */
+/** The query of an operation. It excludes the cursor, which lists handle themselves. */
 export type Query<Path extends keyof paths, Method> =
   Operation<Path, Method> extends { parameters: { query?: infer Fields } } ? Omit<NonNullable<Fields>, 'cursor'> : never

@@ -6,7 +6,7 @@ import { simulateHistory } from '../../bench/simulated-history.ts'
 
 const DAY_MS = 86_400_000
 const MONTHS = 6
-/** Days after which a table has no row left, by the rules in docs/self-hosting.md, and the time column. */
+/** Tables that have no rows after a number of days, by the rules in docs/self-hosting.md, with their time columns. */
 const GONE = [
   ['game_visitors', 'date', 3],
   ['authorization_codes', 'expires_at', 30],
@@ -16,9 +16,9 @@ const GONE = [
   ['idempotent_answers', 'created_at', 30],
   ['blender_jobs', 'finished_at', 61],
 ] as const
-/** `limits.deploysKept`, and those since the last sweep. */
+/** `limits.deploysKept`, plus those since the last sweep. */
 const MOST_DEPLOYS = 20 + 5
-/** Of one statement or transaction of a sweep. */
+/** The limit for one statement or transaction of a sweep. */
 const MOST_HELD_MS = 20
 
 t.test('half a year passes and what has a rule is gone', async (t) => {
@@ -42,7 +42,7 @@ t.test('half a year passes and what has a rule is gone', async (t) => {
   )
   t.ok(Number(deploys?.most) <= MOST_DEPLOYS, 'deploys are kept as far as the rule says')
 
-  // Processor time: other work on the machine does not change it.
+  // This is CPU time, because other work on the machine does not change it.
   const longest = holds[0]
   t.ok(
     longest && longest.cpuMs <= MOST_HELD_MS,

@@ -92,7 +92,7 @@ t.test('kill -9 leaves no data folder locked', async (t) => {
     await server.ended
     t.equal(held(cwd).pid, pid, 'its name is still there')
   }
-  // What a power cut may leave: half a file.
+  // A power cut may leave a truncated file.
   writeFileSync(join(cwd, 'data', 'lock'), '{"pid": 1')
   const server = await serve(t, cwd)
   server.process.kill('SIGTERM')

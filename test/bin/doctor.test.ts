@@ -8,7 +8,7 @@ import { blenderWithoutNumpy } from '../kit/blender.ts'
 import { startServer } from '../kit/server.ts'
 import { run } from './program.ts'
 
-/** What `gameyard doctor` says of a folder with a configuration, by the name of the finding. */
+/** Returns the findings of `gameyard doctor` for a folder with a configuration, by name. */
 async function examine(t: Test, cwd: string, config: object) {
   writeFileSync(join(cwd, 'yard.yaml'), stringify(config))
   const { code, stdout, stderr } = await run(t, ['doctor', '--config', 'yard.yaml', '--json'], { cwd })

@@ -1,4 +1,4 @@
-// New keys for a platform that runs: its own process notices.
+// Tests new keys for a running platform, whose process detects them.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'

@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { FROM_SOURCE, GAMEYARD } from '../kit/gameyard.ts'
 import { endWithParent } from '../kit/watchdog.ts'
 
-/** The Node of the machine, however old, if it has one: not the one in node_modules. */
+/** The system's own Node of any version, if there is one, and not the one in node_modules. */
 export const systemNode = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((folder) => folder && !folder.includes('node_modules'))
@@ -23,19 +23,19 @@ export interface Result {
 export interface Running {
   process: ChildProcess
   output(): Result
-  /** Resolves when standard output has this; rejects when the process ends first. */
+  /** Resolves when standard output contains the text; rejects when the process ends first. */
   says(text: string): Promise<void>
   ended: Promise<Result>
 }
 
-/** A folder that goes with the test. */
+/** Creates a folder that is removed with the test. */
 export function temporaryFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-bin-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Starts `gameyard` as a process of its own. */
+/** Starts `gameyard` in a separate process. */
 export function start(
   t: Test,
   arguments_: string[],
@@ -71,7 +71,7 @@ export function start(
 export const run = (t: Test, arguments_: string[], options?: Parameters<typeof start>[2]): Promise<Result> =>
   start(t, arguments_, options).ended
 
-/** A port of this machine that a server of the test holds. */
+/** Returns a port of this machine that a server of the test occupies. */
 export function takenPort(t: Test): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))

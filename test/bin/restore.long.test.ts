@@ -1,4 +1,4 @@
-// A platform goes to another machine: another address, another system, another storage.
+// Tests the move of a platform to another machine: another address, another system, another storage.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -8,7 +8,7 @@ import { freePort } from '../kit/server.ts'
 import { startSwift, swiftMissing } from '../kit/swift.ts'
 import { run, start, temporaryFolder } from './program.ts'
 
-/** A platform on this machine with a game that somebody has published, and a backup of it. */
+/** Starts a platform on this machine with a published game, and backs it up. */
 async function backedUp(t: Test, config: Record<string, unknown> = {}, title = 'Pong') {
   const cwd = temporaryFolder(t)
   const port = await freePort()
@@ -23,7 +23,7 @@ async function backedUp(t: Test, config: Record<string, unknown> = {}, title = '
   return { file: join(cwd, 'copy.tar'), portal, port, published }
 }
 
-/** That a player who is signed in to the portal comes into a game at its own address. */
+/** Asserts that a player who is signed in to the portal can enter a game at its own address. */
 async function playsAt(t: Test, port: number, game: string, portalCookie: string): Promise<void> {
   const cookie = await signInAt(port, game, portalCookie)
   t.match(JSON.parse((await ask(port, `${game}/auth/service/session`, { cookie })).body), { signedIn: true })

@@ -54,7 +54,7 @@ t.test('a backup is made by itself under load, checked, kept, and restores to th
   const old = ['gameyard-20200101T033000Z.tar', 'gameyard-20200102T033000Z.tar', 'notes.txt']
   for (const name of old) writeFileSync(join(backups, name), '')
   const config = { backup: { schedule: '30 3 * * *', keep: 2 }, limits: { rateLimits: false, gamesPerPlayer: 100_000 } }
-  // Backups come some seconds after the start, so what they are to hold is made before that.
+  // Backups run some seconds after the start, so their data must exist before that.
   const first = await startServer(t, { folder, config: { limits: config.limits } })
   const { portal, port } = first
   const { token, cookie, get, post } = await developer(portal, 'ada@example.org')

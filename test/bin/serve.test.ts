@@ -12,7 +12,7 @@ interface Ready {
   dataDir: string
 }
 
-/** The line of the log that says where the platform is. */
+/** Finds the log line with the platform's address. */
 const readyLine = (stdout: string): Ready =>
   stdout
     .split('\n')
@@ -58,7 +58,7 @@ t.test('new objects have 16 MB, also after an idle moment has given memory back'
     return (Number(of('used')) + Number(of('available'))) / 1024 ** 2
   }
   t.ok((await megabytes()) > 15.9)
-  // The start has made more of it, most of which is given back after 2 s.
+  // The start has enlarged it; the program releases most of that after 2 s.
   while ((await megabytes()) >= 20) await sleep(200)
   t.ok((await megabytes()) > 15.9)
 })
@@ -67,7 +67,7 @@ t.test('SIGINT stops it as well; a second signal stops it at once', async (t) =>
   const server = start(t, ['serve', '--port', '0'])
   await server.says('"ready"')
   const { port } = new URL(readyLine(server.output().stdout).portal)
-  // A request whose headers never end: a stop waits for it, within its deadline.
+  // The headers of this request never end. A stop waits for it until the deadline.
   const socket = connect(Number(port), '127.0.0.1')
   t.teardown(() => socket.destroy())
   socket.on('error', () => {})

@@ -1,4 +1,4 @@
-// A program meets the database of the version before, and the way back from there.
+// Tests a program with the database of the previous version, and the way back.
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,7 +9,7 @@ import { makeToken } from '../kit/remote-sign-up.ts'
 import { freePort } from '../kit/server.ts'
 import { run, start, takenPort, temporaryFolder } from './program.ts'
 
-/** What the version before lacked. */
+/** The migration that the previous version lacked. */
 const LATEST = '2026_11_23_addresses'
 
 async function serve(t: Test, cwd: string) {
@@ -24,7 +24,7 @@ async function startAndStop(t: Test, cwd: string): Promise<void> {
   t.match(await server.ended, { code: 0 })
 }
 
-/** Makes the database what the version before left. */
+/** Changes the database to the state that the previous version left. */
 function age(cwd: string): void {
   const database = new DatabaseSync(join(cwd, 'data', 'gameyard.db'))
   database.exec('alter table oauth_apps drop column served_uris; alter table passkeys drop column rp_id')

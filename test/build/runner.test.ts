@@ -1,4 +1,4 @@
-// What `npm test` makes of its arguments, how it shares files out, and what it says at its end.
+// Tests how `npm test` reads its arguments, distributes files, and reports at its end.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// Games with servers of their own, as developers build them: Express and Next.js from packed packages, at their own
+// Tests games with their own servers, as developers build them: Express and Next.js from packed packages, at their own
 // address and on the portal's play page, on http-localhost and on https.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -57,10 +57,10 @@ export default async function Page() {
 `,
 }
 
-/** How a game is built once and started often. */
+/** A game that is built once and started often. */
 interface App {
   project: FreshProject
-  /** Arguments of Node, after which it serves on the port of the environment. */
+  /** The arguments of Node. The game then serves on the port in the environment. */
   command: (port: number) => string[]
   ready: RegExp
 }
@@ -81,7 +81,7 @@ function buildNext(t: Test): App {
   return { project, command, ready: /Ready in/ }
 }
 
-/** Without secrets, which `next build` has none of either. */
+/** Contains no secrets, because `next build` has none either. */
 const environment = (own: Record<string, string>): NodeJS.ProcessEnv => ({
   ...plainEnvironment(),
   NODE_ENV: 'production',
@@ -109,7 +109,7 @@ async function start(t: Test, app: App, port: number, own: Record<string, string
   }
 }
 
-/** The game registered, its server running, and the platform that it signs in at. */
+/** Registers the game, and starts its server and the platform. */
 async function playground(t: Test, app: App, scheme: 'http' | 'https') {
   const port = await freePort()
   const secure = scheme === 'https'
@@ -147,7 +147,7 @@ async function signInAtPortal(context: BrowserContext, platform: Platform, playe
   await page.close()
 }
 
-/** Sign-in, session and sign-out at the game's own address; then the play page, signed in without a click. */
+/** Tests sign-in, session and sign-out at the game's own address; then the play page, signed in without a click. */
 async function play(t: Test, app: App, scheme: 'http' | 'https', open: (flags: string[]) => Promise<Browser | null>) {
   const ground = await playground(t, app, scheme)
   const browser = ground && (await open(ground.flags))
@@ -186,7 +186,7 @@ async function play(t: Test, app: App, scheme: 'http' | 'https', open: (flags: s
   const frame = framed.page.frames().find((one) => one.url().startsWith(url)) as Frame
   t.match(await fetchIn(frame, '/auth/service/session'), known, 'signed in on the play page, without a click')
   t.match(await fetchIn(frame, '/api/me'), known)
-  // What could not be if cookies of third parties were let through: the frame's own are of this page alone.
+  // This checks that the browser blocks third-party cookies, so that the frame's own cookies are partitioned.
   await frame.evaluate("document.cookie = 'plain=1; SameSite=None; Secure; Path=/'")
   t.notMatch(await frame.evaluate('document.cookie'), 'plain=1', 'where unpartitioned cookies are blocked')
   t.same(await fetchIn(frame, '/auth/service/logout'), { signedIn: false })

@@ -1,4 +1,4 @@
-// The server adapter, as a game's server uses it, against the platform on a real socket.
+// Tests the server adapter, as a game's server uses it, against the platform on a real socket.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ const SECRET = 's'.repeat(32)
 const URL_OF_GAME = 'http://relay.localhost:3000'
 const CALLBACK = '/auth/service/callback'
 
-/** A game that lives elsewhere, its settings, and somebody to play it. */
+/** Creates a game on another host, its settings, and a player. */
 async function elsewhere(t: Test, { url = URL_OF_GAME, ...fields }: AuthSettings & { url?: string } = {}) {
   const platform = await startPlatform(t, { listen: true })
   const owner = await platform.signUp()
@@ -32,7 +32,7 @@ async function elsewhere(t: Test, { url = URL_OF_GAME, ...fields }: AuthSettings
   return { platform, player: await platform.signUp({ name: 'Ada' }), settings }
 }
 
-/** A browser in front of a handler: keeps its cookies. */
+/** A browser that calls a handler and stores its cookies. */
 class Visitor {
   readonly cookies = new Map<string, string>()
   readonly #answer: (request: Request) => Promise<Response>
@@ -57,7 +57,7 @@ class Visitor {
     return response
   }
 
-  /** From the start to the answer of the callback. */
+  /** Runs a sign-in from the start to the response of the callback. */
   async signIn(platform: Platform, player: PlayerClient, path = '/auth/service/start', headers = {}) {
     const start = await this.ask(path, { headers })
     return this.ask(await approved(platform, player, String(start.headers.get('location'))), { headers })
@@ -66,7 +66,7 @@ class Visitor {
   session = async () => (await this.ask('/auth/service/session')).json()
 }
 
-/** What the portal sends the player back with, after a consent where one is asked for. */
+/** Returns the URL to which the portal redirects the player, after a consent where one is required. */
 async function approved(platform: Platform, player: PlayerClient, location: string): Promise<string> {
   const { origin, pathname, search } = new URL(location)
   if (origin !== platform.portal) throw new Error(`Sent to ${origin}.`)

@@ -10,10 +10,10 @@ import { deploy } from '../plugins/game-edge/kit.ts'
 
 const DUO = join(import.meta.dirname, '../fixtures/games/duo')
 
-/** The sample game, published on a platform that listens. */
+/** Publishes the sample game on a listening platform. */
 async function playground(t: Test, extra: Record<string, string> = {}) {
   const platform = await startPlatform(t, { listen: true })
-  // Rooms count messages against the time, which stands still in tests.
+  // Rooms limit messages by time, and the test clock does not advance on its own.
   const ticking = setInterval(() => platform.clock.advance(50), 50)
   t.teardown(() => clearInterval(ticking))
   const owner = await platform.signUp({ name: 'Ada' })
@@ -25,7 +25,7 @@ async function playground(t: Test, extra: Record<string, string> = {}) {
   return { platform, owner, program, game, url: platform.app.origins.game(game.slug) }
 }
 
-/** What a screen reader is told of the widget, whose shadow root is closed to scripts. */
+/** Returns the accessible names in the widget, whose shadow root is closed to scripts. */
 async function accessibleNames(page: Page): Promise<string[]> {
   const devtools = await page.context().newCDPSession(page)
   const { nodes } = await devtools.send('Accessibility.getFullAXTree')
@@ -108,7 +108,7 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
       for (const name of ['reconnecting', 'reconnected', 'left']) duo.room.on(name, (value) => roomEvents.push([name, value]))
       duo.room.on('message', (type, data) => roomEvents.push([type, data]))`)
     await first.context.setOffline(true)
-    // A WebSocket that is open survives Chromium's offline switch: its other end is cut instead. Ada came first.
+    // An open WebSocket survives Chromium's offline mode, so the server closes it. Ada's socket is the first.
     const [ada] = platform.app.websocketServer.clients
     ada?.terminate()
     await second.page.evaluate("for (let count = 1; count <= 5; count++) duo.room.send('n', count)")

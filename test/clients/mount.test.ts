@@ -1,4 +1,4 @@
-// The sign-in button that a game mounts, the hosted widget of games with code of their own, and scripts at immutable
+// Tests the sign-in button that a game mounts, the hosted widget of games with their own code, and scripts at immutable
 // addresses with `integrity`.
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ const page = (body: string) =>
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown
 
-/** A server of a game elsewhere, at a name of its own. */
+/** Starts the server of an external game under its own name. */
 async function serve(t: Test): Promise<{ url: string; use(answer: Answer): void }> {
   let current: Answer = (_request, response) => response.writeHead(503).end()
   const server = createServer((request, response) => current(request, response)).listen(0, '127.0.0.1')
@@ -142,7 +142,7 @@ inFull(t)?.test(
     const { oauth } = await platform.game(owner, { title: 'Relay', url: game.url })
     const { clientId, clientSecret, redirectUri } = oauth
     let signedInAs: string | null = null
-    /** As the specification's reference for raw callbacks has it. */
+    /** Handles the callback like the reference implementation in the specification. */
     const callback = async (request: IncomingMessage, response: ServerResponse) => {
       const query = new URL(request.url as string, game.url).searchParams
       const [, state] = /service_oauth_state=([^;]+)/.exec(request.headers.cookie ?? '') ?? []

@@ -1,4 +1,4 @@
-// The packages as they are published: what is in them, how much it weighs, and that they work where nothing else is.
+// Tests the published packages: their content, their size, and that they work without any other files.
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -13,7 +13,7 @@ import { startPlatform } from '../kit/platform.ts'
 const root = resolve(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** Entries by package, each with what a game that uses it downloads or loads, in bytes of gzip. */
+/** The entries of each package, with the gzipped bytes that a game downloads or loads for each. */
 const BUDGETS: Record<string, { code: string; bytes: number; external?: string[] }[]> = {
   sdk: [
     { code: "import { createClient } from '@gameyard/sdk'; globalThis.x = createClient", bytes: 5000 },
@@ -116,7 +116,7 @@ inFull(t)?.test(
       }),
     })
     const env = { PATH: process.env.PATH, SERVICE_BASE_URL: platform.portal, SERVICE_API_TOKEN: token as string }
-    // Not by a blocking call: the platform answers from this very process.
+    // The call must not block, because the platform answers from this process.
     const { stdout } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project.folder, env })
     t.match(stdout, /name: 'Ada'/, 'the example of the README')
     const oldest = process.env.GAMEYARD_NODE_18
@@ -137,7 +137,7 @@ inFull(t)?.test(
         console.log(process.version, game.title, titles.length, missing instanceof ApiError && missing.status, given)
       `,
       })
-      // Without what the test runner gives to every Node: this one is too old for it.
+      // This omits the test runner's options for Node, which this old version does not support.
       const run = (file: string) =>
         promisify(execFile)('env', ['-u', 'NODE_OPTIONS', oldest, file], { cwd: project.folder, env })
       t.match((await run('example.js')).stdout, /name: 'Ada'/)

@@ -11,7 +11,7 @@ import { signInTo } from '../plugins/multiplayer/kit.ts'
 const DUO = join(import.meta.dirname, '../fixtures/games/duo')
 const AWAY_MS = 10_000
 
-/** A worker that enters a room and tells its page what it hears. */
+/** A worker that enters a room and forwards the events to its page. */
 const WORKER = `import { join } from '/__service/multiplayer.js'
 const room = await join('duo')
 room.on('message', (type, data, from) => postMessage([type, data, from.name]))
@@ -20,7 +20,7 @@ postMessage(['ready', room.latency === null || room.latency >= 0, Math.abs(room.
 
 async function playground(t: Test) {
   const platform = await startPlatform(t, { listen: true })
-  // Rooms count messages against the time, which stands still in tests.
+  // Rooms limit messages by time, and the test clock does not advance on its own.
   const ticking = setInterval(() => platform.clock.advance(50), 50)
   t.teardown(() => clearInterval(ticking))
   const owner = await platform.signUp({ name: 'Ada' })
@@ -30,7 +30,7 @@ async function playground(t: Test) {
   await deploy(platform, await platform.program(owner), game.id, files)
   const origin = platform.app.origins.game(game.slug)
 
-  /** A browser of its own in which a player is signed in to the game and plays it. */
+  /** Opens a separate browser in which a player is signed in to the game. */
   const play = async (browser: Browser, player: PlayerClient) => {
     const host = platform.gameHost(game.slug)
     await signInTo(player, host)
@@ -39,7 +39,7 @@ async function playground(t: Test) {
     await opened.context.addCookies(cookies)
     await opened.page.goto(origin)
     await opened.page.waitForFunction('window.duo !== undefined')
-    // Everything that this player hears, in order.
+    // This records all messages that the player receives, in order.
     await opened.page.evaluate(`
       window.received = []
       window.roomEvents = []
@@ -66,7 +66,7 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
 
   await t.test('whoever loses the network for 10 s misses nothing', async (t) => {
     await eve.context.setOffline(true)
-    // A WebSocket that is open survives Chromium's offline switch: its other end is cut instead. Eve came last.
+    // An open WebSocket survives Chromium's offline mode, so the server closes it. Eve's socket is the last.
     const sockets = [...platform.app.websocketServer.clients]
     sockets.at(-1)?.terminate()
     await eve.page.waitForFunction("roomEvents.some(([name]) => name === 'reconnecting')")
@@ -92,7 +92,7 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
     const sockets = [...platform.app.websocketServer.clients]
     sockets.at(-1)?.terminate()
     await eve.page.waitForFunction("roomEvents.at(-1)[0] === 'reconnecting'")
-    // 300 messages, as fast as players may.
+    // The players send 300 messages at the highest permitted rate.
     for (let round = 0; round < 6; round++) {
       for (const { page } of [ada, bob]) await page.evaluate("for (let n = 0; n < 25; n++) duo.room.send('noise', n)")
       await sleep(500)

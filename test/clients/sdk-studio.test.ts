@@ -1,4 +1,4 @@
-// The SDK's assets, generation and Blender jobs, against a live server.
+// Tests the SDK's assets, generation and Blender jobs against a live server.
 import { expectTypeOf } from 'expect-type'
 import t, { type Test } from 'tap'
 import {

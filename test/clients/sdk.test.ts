@@ -1,4 +1,4 @@
-// The SDK against a live server: in Node, and bundled in Chromium.
+// Tests the SDK against a live server: in Node, and bundled in Chromium.
 import { once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,7 +29,7 @@ async function openPlatform(t: Test, scopes?: string[]) {
   return { platform, owner, token, client: createClient({ baseUrl: platform.portal, token }) }
 }
 
-/** Before the platform, as a network and a proxy in trouble: answers a request itself as long as told to. */
+/** Starts a proxy that simulates network trouble: it answers a request itself when `trouble` says so. */
 async function troubled(t: Test, portal: string, trouble: (path: string) => Response | 'cut' | null) {
   const { host, port } = new URL(portal)
   const seen: { method: string; path: string; key: string | undefined }[] = []

@@ -33,7 +33,7 @@ t.test('a variable chooses a driver and sets its keys', async (t) => {
   t.equal(drivers.storage?.driver.name, 's3')
   t.match(drivers.storage?.config, {
     bucket: 'games',
-    accessKeyId: '0123456789', // text where the schema wants text, even if it is all digits
+    accessKeyId: '0123456789', // The schema requires text here, even if all characters are digits.
     secretAccessKey: '9876543210',
     forcePathStyle: true,
     region: 'us-east-1',

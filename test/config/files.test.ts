@@ -18,7 +18,7 @@ const SECRETS: Record<string, string> = {
   's3-secret': 's3-secret-key',
 }
 
-/** A ready-made file, with its secrets where a test can put them. */
+/** Returns a ready-made file whose secrets are in a folder that a test can write. */
 function readyMade(name: string) {
   const text = readFileSync(join(folder, `${name}.yaml`), 'utf8').replaceAll('/run/secrets/gameyard-', './')
   return { text, setup: { files: SECRETS, plugins } }

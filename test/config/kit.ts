@@ -6,7 +6,7 @@ import { type LoadOptions, loadConfig } from '../../config/load.ts'
 import { ConfigError } from '../../config/problems.ts'
 import { families } from '../../drivers/index.ts'
 
-/** A folder that goes with the test, with files in it. */
+/** Creates a folder with files, which is removed with the test. */
 export function folderWith(t: Test, files: Record<string, string> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-config-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -22,7 +22,7 @@ export function load(t: Test, text: string | null, { files = {}, ...options }: S
   return loadConfig({ cwd, env: {}, families, plugins: [], ...options })
 }
 
-/** What loading it complains about, as printed, one problem an item. */
+/** Returns the problems that loading reports, as printed, one per item. */
 export async function complaints(t: Test, text: string | null, setup: Setup = {}): Promise<string[]> {
   try {
     await load(t, text, setup)

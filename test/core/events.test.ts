@@ -34,7 +34,7 @@ t.test('every listener of an event hears it once, and no other event', async (t)
   events.on('test.scored', (payload) => void received.push(['second', payload]))
   events.on('test.ended', (payload) => void received.push(['ended', payload]))
   await events.emit('test.scored', { player: 'ada', points: 3 })
-  await sleep(20) // its own message comes back over the bus, and must not count again
+  await sleep(20) // The sender's own message returns over the bus, and must not count again.
   t.same(received, [
     ['first', { player: 'ada', points: 3 }],
     ['second', { player: 'ada', points: 3 }],
@@ -101,7 +101,7 @@ t.test('two nodes on one Redis hear each other, and an outage loses events but n
   two.events.on('test.scored', ({ points }) => void received.two?.push(points))
 
   for (let points = 1; points <= 50; points++) await one.events.emit('test.scored', { player: 'ada', points })
-  await until(() => received.two?.length === 50) // the order holds for each sender, not between them
+  await until(() => received.two?.length === 50) // The order holds per sender, not between senders.
   await two.events.emit('test.scored', { player: 'bob', points: 51 })
   await until(() => received.one?.length === 51 && received.two?.length === 51)
   const all = Array.from({ length: 51 }, (_, index) => index + 1)

@@ -5,7 +5,7 @@ import t from 'tap'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Paths in backquotes that begin with a folder of the tree. */
+/** Returns the paths in backquotes that begin with a folder of the tree. */
 const pathsIn = (text: string): string[] =>
   [...text.matchAll(/`([a-z][\w-]*\/[\w./-]*)`/g)].map(([, path]) => path as string)
 

@@ -11,26 +11,26 @@ const folder = join(import.meta.dirname, '../../docs')
 export interface Block {
   language: string
   code: string
-  /** Line of the fence, from 1. */
+  /** The line of the fence, counted from 1. */
   line: number
   /**
-   * `run`: the test does what it says, by its language and the words below. `by-hand`: the block needs a person or
-   * changes the machine; the reason must be plain from the text. `shown`: the block contains nothing to run.
+   * `run`: the test executes the block by its language and the words below. `by-hand`: the block needs a person or
+   * changes the machine; the text must make the reason clear. `shown`: the block contains nothing to run.
    */
   mark: 'run' | 'by-hand' | 'shown'
   /** `file=main.js`: written into the reader's folder. */
   file: string | null
-  /** `node`: that file is then run by Node. */
+  /** `node`: Node then runs that file. */
   node: boolean
-  /** `page`: run as a module in a page of the game, by somebody who is signed in. */
+  /** `page`: runs as a module in a page of the game, with a signed-in player. */
   page: boolean
-  /** `answer`: what the block before printed, in shape. */
+  /** `answer`: the shape of the previous block's output. */
   answer: boolean
-  /** `background=URL`: runs on until the end of the guide; it is up when the address answers. */
+  /** `background=URL`: runs until the end of the guide; it is ready when the address answers. */
   background: string | null
-  /** `needs=blender`: where that is not installed, the block is skipped in the open. */
+  /** `needs=blender`: the block is reported as skipped where that is not installed. */
   needs: string | null
-  /** `with=guestbook.ts`: a file that the configuration names. */
+  /** `with=guestbook.ts`: a file that the configuration refers to. */
   with: string | null
 }
 
@@ -45,7 +45,7 @@ export const guideNames = (): string[] =>
 
 export const guideText = (name: string): string => readFileSync(join(folder, `${name}.md`), 'utf8')
 
-/** The blocks of a guide in their order. @throws on a fence without a mark, or with a word that nobody knows */
+/** Returns the blocks of a guide in order. @throws on a fence without a mark, or with an unknown word */
 export function blocksOf(markdown: string): Block[] {
   const lineAt = (index: number) => markdown.slice(0, index).split('\n').length
   const found = [...markdown.matchAll(/^( *)```(.*)\n([\s\S]*?)^\1```$/gm)]

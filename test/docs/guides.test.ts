@@ -16,7 +16,7 @@ import { type Place, Reader } from './reader.ts'
 
 t.setTimeout(900_000)
 
-/** Guides with a test of their own, which does more than to follow them. */
+/** Guides with separate, more thorough tests. */
 const ELSEWHERE = ['writing-a-driver', 'writing-a-plugin']
 const SCOPES = [
   'assets:read',
@@ -38,7 +38,7 @@ const texts = names.map(guideText)
 const blocks = texts.flatMap(blocksOf)
 
 const provider = await startAiServer(t)
-// An object where one is asked for, else a sentence.
+// The provider returns an object where one is requested, else a sentence.
 provider.answer = (request, response) =>
   openai(JSON.stringify(request.body).includes('goblin') ? '{"name":"Grix","gold":12}' : 'Hail, brave knight of dawn!')(
     request,
@@ -48,7 +48,7 @@ const platform = await startTestServer(t, { config: { ai: aiConfig(provider), li
 const { portal, port } = platform.server
 const env = { SERVICE_BASE_URL: portal, SERVICE_API_TOKEN: await platform.token(SCOPES) }
 
-// The game that all guides speak of. The quick start makes it itself.
+// All guides use this game. The quick start creates it itself.
 if (names[0] !== 'quick-start') await makeGame(t)
 const needsPackages = blocks.some(({ code }) => code.includes("'@gameyard/"))
 const packages = needsPackages

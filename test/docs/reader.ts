@@ -11,26 +11,26 @@ import type { Block } from './blocks.ts'
 
 const PATIENCE_MS = 240_000
 
-/** Where a guide is read: what its words stand for, and whose machine it is. */
+/** The environment for a guide: the values of its placeholders, and the machine. */
 export interface Place {
-  /** Of the platform that is read about. */
+  /** The port of the platform. */
   port: number
   clientId: string
   /** A folder with `node_modules` of packed clients, for imports. */
   packages: string
   env: Record<string, string>
-  /** A page of the game, signed in; null where there is no browser. */
+  /** Opens a page of the game, signed in; resolves with null where there is no browser. */
   openPage(): Promise<Page | null>
 }
 
-/** Somebody who reads a guide and does all that it says, in a folder of their own. */
+/** Follows all instructions of a guide in a separate folder. */
 export class Reader {
   readonly folder: string
   readonly #t: Test
   readonly #place: Place
   readonly #environment: string
   readonly #running: ChildProcess[] = []
-  /** What the last command printed. */
+  /** The output of the last command. */
   #printed = ''
 
   constructor(t: Test, place: Place) {
@@ -57,14 +57,14 @@ export class Reader {
     })
   }
 
-  /** What a block says on this machine. */
+  /** Replaces placeholders with this machine's values. */
   fill(code: string): string {
     return code
       .replaceAll('localhost:8080', `localhost:${this.#place.port}`)
       .replaceAll('YOUR_CLIENT_ID', this.#place.clientId)
   }
 
-  /** Does what a block says. @throws when it does not work */
+  /** Executes a block. @throws when it fails */
   async follow(block: Block): Promise<void> {
     const code = this.fill(block.code)
     const { language, file } = block
@@ -93,13 +93,13 @@ export class Reader {
     }
   }
 
-  /** The packages that were installed once are there in every folder. */
+  /** Links the packages, which are installed once, into the folder. */
   #link(modules: string): void {
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module", "private": true }')
     spawnQuietly('cp', ['-rs', `${this.#place.packages}/node_modules/.`, modules])
   }
 
-  /** Variables that one block exports are there in the next, as in a terminal. */
+  /** Runs a shell block. Variables that one block exports exist in the next, as in a terminal. */
   async #shell(code: string): Promise<void> {
     const script = `set -eo pipefail\n. '${this.#environment}'\n${code}\nexport -p > '${this.#environment}'\n`
     const child = spawn('bash', ['-c', script], {
@@ -170,7 +170,7 @@ export class Reader {
   }
 }
 
-/** Names and types, without values: an example's numbers are not those of the reader. */
+/** Returns names and types without values, because an example's values differ from those of a run. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)
   if (value === null || typeof value !== 'object') return value === null ? 'null' : typeof value
@@ -186,7 +186,7 @@ function spawnQuietly(command: string, arguments_: string[]): void {
   if (status !== 0) throw new Error(stderr)
 }
 
-/** What a program printed, once it has ended well. */
+/** Resolves with a program's output after it has succeeded. */
 function ended(child: ChildProcess): Promise<string> {
   let out = ''
   let err = ''

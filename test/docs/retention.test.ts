@@ -5,7 +5,7 @@ import { startPlatform } from '../kit/platform.ts'
 
 const GUIDE = join(import.meta.dirname, '../../docs/self-hosting.md')
 
-/** The tables that a guide says how long are kept, by row of its table. */
+/** Returns each row of the guide's table about retention, with the database tables that it names. */
 function tablesIn(text: string): { tables: string[]; kept: string }[] {
   const section = /## How long things are kept\n(.*?)\n## /s.exec(text)?.[1] ?? ''
   return section

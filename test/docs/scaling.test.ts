@@ -1,4 +1,4 @@
-// What docs/scaling.md says is what bench/RESULTS.md has: measured again, the guide has to follow.
+// Checks that docs/scaling.md agrees with bench/RESULTS.md: after new measurements the guide must change too.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { guideText } from './blocks.ts'
 const results = readFileSync(join(import.meta.dirname, '../../bench/RESULTS.md'), 'utf8')
 const guide = guideText('scaling')
 
-/** The tables of a text, each row a record by the words above its columns. */
+/** Returns the tables of a text. Each row is a record with the column headings as keys. */
 function tablesOf(markdown: string): Record<string, string>[][] {
   const cells = (line: string) =>
     line
@@ -21,7 +21,7 @@ function tablesOf(markdown: string): Record<string, string>[][] {
   })
 }
 
-/** The first number of a cell; grouped or bold as it may be. */
+/** Returns the first number of a cell, which may have digit grouping or bold type. */
 const numberIn = (cell = ''): number => Number(/[\d.]+/.exec(cell.replace(/[,*]/g, ''))?.[0])
 
 const median = (numbers: number[]): number => {

@@ -1,4 +1,4 @@
-// The plugin in docs/writing-a-plugin.md, word for word: its types, its configuration, and what it does on a server.
+// Tests the plugin in docs/writing-a-plugin.md verbatim: its types, its configuration, and its behaviour on a server.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { blocksOf, guideText } from './blocks.ts'
 
 const project = join(import.meta.dirname, '../..')
 
-// A package of its own, as a stranger's would be: the names that it imports are those a stranger would use.
+// A separate package has only the imports that an external author has.
 const folder = mkdtempSync(join(tmpdir(), 'gameyard-plugin-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 const blocks = blocksOf(guideText('writing-a-plugin'))

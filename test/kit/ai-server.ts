@@ -4,7 +4,7 @@ import { type AiServer, PNG, type Script, startAiServer as start } from '../../d
 
 export { type AiServer, json, PNG, type Script } from '../../drivers/ai/conformance/server.ts'
 
-/** An OpenAI-compatible server: the same text, streamed word by word or whole, and a pixel. */
+/** Answers as an OpenAI-compatible server: the same text, streamed word by word or whole, and a one-pixel image. */
 export const openai =
   (text: string, tokens = 10): Script =>
   (request, response) => {
@@ -16,11 +16,11 @@ export const openai =
     return answer?.(request, response)
   }
 
-/** Starts one; ends with the test. */
+/** Starts a server that ends with the test. */
 export const startAiServer = (t: Pick<Test, 'teardown'>, answer = openai('Hello.')): Promise<AiServer> =>
   start(t, answer)
 
-/** The section `ai` of a configuration that uses it. */
+/** Returns the configuration section `ai` for this server. */
 export const aiConfig = (server: AiServer, more: Record<string, unknown> = {}) => ({
   driver: 'openai-compatible',
   baseUrl: `${server.url}/v1`,

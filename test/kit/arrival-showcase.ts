@@ -9,12 +9,12 @@ const CLUB = { issuer: 'http://127.0.0.1:9', clientId: 'yard', clientSecret: 'x'
 
 export interface Arrivals {
   platform: Platform
-  /** Who looks, and at what. */
+  /** The clients of the viewers, and the pages that each visits. */
   viewers: Record<string, Client | null>
   pages: Record<string, Target[]>
 }
 
-/** A platform in its first minute: it runs, nobody has an account, and the log has printed where to make the first. */
+/** Starts a platform without accounts, whose log contains the link that creates the first one. */
 export async function openFirstStart(t: Pick<Test, 'teardown'>): Promise<Arrivals> {
   const platform = await startPlatform(t as Test, { listen: true })
   const link = await platform.app.identity.setupUrl()
@@ -34,7 +34,7 @@ export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals>
   const config = { mail, auth, payments: stripeConfig(), limits: { rateLimits: false } }
   const platform = await startPlatform(t as Test, { listen: true, config })
   const { stranger } = platform
-  /** The path of the link that comes by mail after something was asked for. */
+  /** Returns the path of the link in the mail that a request sends. */
   const linkAfter = async (asked: Promise<{ status: number; text: string }>): Promise<string> => {
     const before = inbox.length
     const { status, text } = await asked
@@ -70,7 +70,7 @@ export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals>
   }
 }
 
-/** What a stranger's forms are answered with: refused, and taken. */
+/** Returns the submissions of a visitor's forms, both refused and accepted. */
 const answersFor = ({ name, email, password }: { name: string; email: string; password: string }): FormAnswer[] => [
   { path: '/sign-in', press: 'Sign in', status: 401, fill: { Email: email, Password: 'a wrong one' } },
   { path: '/sign-in', press: 'Play as a guest', status: 400 },
@@ -79,7 +79,7 @@ const answersFor = ({ name, email, password }: { name: string; email: string; pa
   { path: '/reset-password', press: 'Send the link', status: 202, fill: { Email: email } },
 ]
 
-/** The same of the host's: a token and an invitation are shown once, when they are made. */
+/** Submissions of the host's forms. A new token and a new invitation appear only once. */
 const HOST_ANSWERS: FormAnswer[] = [
   { path: '/games/new', press: 'Make it', status: 400 },
   { path: '/admin/invitations', press: 'Make a link', status: 201 },
@@ -87,7 +87,7 @@ const HOST_ANSWERS: FormAnswer[] = [
   { path: '/settings/tokens', press: 'Create token', status: 200, fill: { Label: 'build server' } },
 ]
 
-/** The path on which a player is asked whether an account elsewhere, with the same address, is theirs. */
+/** Returns the path that asks a player whether an external account with the same email address is theirs. */
 async function connectPath({ app }: Platform, { account }: PlayerClient): Promise<string> {
   const { upstream } = app.identity
   const outcome = await upstream.arrive(

@@ -23,7 +23,7 @@ export function blenderWithoutNumpy(t: Test): string | null {
   return program
 }
 
-/** Waits until a job is over; generous, since a machine may be busy. */
+/** Waits until a job has ended. The time limit is long, since a machine may be busy. */
 export async function settled(client: Client, id: string, seconds = 120) {
   return until(async () => {
     const { body } = await client.get(`/api/blender/v1/jobs/${id}`)
@@ -31,7 +31,7 @@ export async function settled(client: Client, id: string, seconds = 120) {
   }, seconds)
 }
 
-/** Asks again and again until there is an answer. */
+/** Polls until there is a result. */
 export async function until<T>(ask: () => Promise<T | null | undefined | false>, seconds = 60): Promise<T> {
   const deadline = Date.now() + seconds * 1000
   for (;;) {
@@ -42,7 +42,7 @@ export async function until<T>(ask: () => Promise<T | null | undefined | false>,
   }
 }
 
-/** A file of a job, as bytes. */
+/** Fetches a file of a job as bytes. */
 export async function artifactOf(
   platform: Platform,
   client: Pick<Client, 'token'>,

@@ -9,7 +9,7 @@ import { atProcessEnd } from './process-end.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /**
- * The headless shell renders and runs pages by the same code, for half of the processor time. It differs in one way: it
+ * The headless shell renders and runs pages with the same code, for half of the CPU time. It differs in one way: it
  * accepts third-party cookies, which the full browser refuses. The long form uses the full browser.
  */
 const SHELL = '/usr/bin/chromium-headless-shell'
@@ -24,18 +24,18 @@ const flags = [
   '--disable-sync',
 ]
 
-/** How Chromium is started: nothing of its own goes out. */
+/** Launch options of Chromium. The browser sends no requests of its own. */
 export const BROWSER = { executablePath, headless: true, args: flags }
 
-/** A flag with which 3D is drawn without a graphics card. */
+/** A flag that renders 3D without a graphics card. */
 export const SOFTWARE_GRAPHICS = '--enable-unsafe-swiftshader'
 
-/** Browsers of this process, without and with graphics: its tests share them, each with contexts of its own. */
+/** The shared browsers of this process, with and without graphics. Each test has separate contexts. */
 const running = new Map<string, Promise<Browser>>()
 
 /**
- * Opens a Chromium for a test, shared unless the test needs flags of its own; its contexts are closed at the test's
- * end. Returns null, after marking the test as skipped, where there is no Chromium; under CI=true that is a failure.
+ * Opens a Chromium for a test, shared unless the test needs its own flags. Its contexts are closed at the test's end.
+ * Returns null, after marking the test as skipped, where there is no Chromium; under CI=true that is a failure.
  *
  * @param extra further flags
  * @param whole the full browser, for tests about cookies in frames
@@ -74,21 +74,21 @@ async function sharedBrowser(program: string, extra: readonly string[]): Promise
 const launch = (program: string, extra: readonly string[]) =>
   chromium.launch({ ...BROWSER, executablePath: program, args: [...flags, ...extra] })
 
-/** A page that remembers its complaints: console errors, refused resources, uncaught exceptions, requests elsewhere. */
+/** A page that records console errors, refused resources, uncaught exceptions and external requests. */
 export interface WatchedPage {
   page: Page
   context: BrowserContext
   complaints: string[]
 }
 
-/** Opens a page in a context of its own (cookies, colour scheme, size) and writes down everything it complains about. */
+/** Opens a page in a separate context (cookies, colour scheme, size) and records its errors. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
   return { page, context, complaints: complaintsOf(page) }
 }
 
-/** Writes down everything that a page complains about from now on. */
+/** Records the errors of a page from now on. */
 export function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -97,7 +97,7 @@ export function complaintsOf(page: Page): string[] {
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText
-    // Aborted is what the browser calls a request of a page that was left meanwhile.
+    // The browser reports this for requests of a page that has navigated away.
     if (reason !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${reason}`)
   })
   page.on('request', (request) => {
@@ -106,7 +106,7 @@ export function complaintsOf(page: Page): string[] {
   return complaints
 }
 
-/** Whether an address leads out of what a test has set up. */
+/** Returns whether an address is outside the test's setup. */
 export function isExternal(url: string): boolean {
   const { hostname, protocol } = new URL(url)
   if (!/^(https?|wss?):$/.test(protocol)) return false
@@ -133,7 +133,7 @@ export async function expectNoAxeViolations(
   rules?: readonly string[],
 ): Promise<void> {
   axe ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-  // Evaluated through the debugging protocol, which a page's Content-Security-Policy does not bind.
+  // A page's Content-Security-Policy does not apply to scripts that the debugging protocol evaluates.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(await axe)
   const options = { resultTypes: ['violations'], ...(rules ? { runOnly: rules } : {}) }
   const violations = (await page.evaluate(
@@ -146,7 +146,7 @@ export async function expectNoAxeViolations(
   t.same(found, [], name)
 }
 
-/** Runs in a page: what sticks out of the window at its side. */
+/** Finds elements that overflow the window horizontally. It runs in the page. */
 export function overflowingElements(): string[] {
   const width = document.documentElement.clientWidth
   if (document.documentElement.scrollWidth <= width) return []
@@ -156,12 +156,12 @@ export function overflowingElements(): string[] {
     .slice(0, 8)
 }
 
-/** Fails the test when the page is wider than the window, naming what sticks out. */
+/** Fails the test when the page is wider than the window, and names the overflowing elements. */
 export async function expectNoOverflow(t: Test, page: Page, name = 'nothing sticks out at the side'): Promise<void> {
   t.same(await page.evaluate(overflowingElements), [], name)
 }
 
-/** Writes a picture of the whole page into the folder named by SCREENSHOTS; does nothing where that is not set. */
+/** Saves a screenshot of the whole page in the folder SCREENSHOTS; does nothing when that is unset. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   const folder = process.env.SCREENSHOTS
   if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })

@@ -8,25 +8,25 @@ import { needsRedis, type RedisServer, startRedis } from './redis.ts'
 import { freePort, type Server, startServer } from './server.ts'
 import { startSwift, swiftMissing } from './swift.ts'
 
-/** For `skip`: what is missing on this machine for a cluster; in CI nothing may be. */
+/** The value for `skip`: the component that a cluster needs and this machine lacks. In CI none may be missing. */
 export const clusterMissing: string | false =
   needsPostgres.skip || needsRedis.skip || proxyMissing('nginx') || (process.env.CI === 'true' ? false : swiftMissing())
 
-/** Equal nodes on one PostgreSQL, one Redis and one S3, behind the nginx of `deploy/nginx.conf`. */
+/** Equal nodes that share one PostgreSQL, Redis and S3 behind the nginx of `deploy/nginx.conf`. */
 export interface Cluster {
-  /** As visitors see it: `http://localhost:<port of nginx>`. */
+  /** The public address: `http://localhost:<port of nginx>`. */
   portal: string
   port: number
   nodes: Server[]
   postgres: Postgres
-  /** URL of the nodes' database. */
+  /** The URL of the nodes' database. */
   database: string
   redis: RedisServer
-  /** Origin of a game. */
+  /** Returns the origin of a game. */
   origin(slug: string): string
-  /** Starts a node anew at its place, with nothing on its disk; of another build by its program. */
+  /** Starts a node again with the same port and an empty disk. `program` starts another build. */
   startNode(index: number, program?: string[]): Promise<Server>
-  /** How many requests each node was sent since the last time. */
+  /** Returns the number of requests to each node since the last call. */
   shares(): number[]
 }
 
@@ -81,7 +81,7 @@ export async function startCluster(
     nodes[index] = server
     return server
   }
-  // All at once, as they come after a power cut: the first migrates, the others wait for it.
+  // All nodes start at once, as after a power cut: the first one migrates, and the others wait for it.
   await Promise.all(ports.map((_port, index) => startNode(index, first)))
 
   const log = join(folder, 'requests')
@@ -102,7 +102,9 @@ export async function startCluster(
   }
 }
 
-/** The file of `deploy/` with the test's names and ports, without https: what it does for nodes is left as it is. */
+/**
+ * Returns the file of `deploy/` with the test's names and ports, without https. The settings for nodes do not change.
+ */
 function site(port: number, redirects: number, nodes: number[]): string {
   const text = readFileSync(resolve(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8')
   const server = /^\tserver 127\.0\.0\.1:8080(.*)$/m

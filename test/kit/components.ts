@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import type { Test } from 'tap'
 
-/** Debian's packages, by the program that a test needs of them. What is not here has its program's name. */
+/** The Debian packages of programs that tests need. A program that is not listed has a package of its own name. */
 const PACKAGES: Record<string, string> = {
   blender: 'blender python3-numpy',
   bwrap: 'bubblewrap',
@@ -14,15 +14,18 @@ const PACKAGES: Record<string, string> = {
   'systemd-analyze': 'systemd',
 }
 
-/** In these words, since `npm test` counts at its end how many tests wait for a component. */
+/** Builds the skip message. All callers share its wording, because `npm test` counts skipped tests per message. */
 export const absent = (program: string): string =>
   `${program} is not installed (Debian: apt install ${PACKAGES[program] ?? program})`
 
-/** Whether a program can be started here, by its name. */
+/** Returns whether a program can be started by its name. */
 export const isPresent = (program: string): boolean =>
   spawnSync('sh', ['-c', 'command -v "$0"', program], { stdio: 'ignore' }).status === 0
 
-/** Whether programs that a test needs are here. When not, it is marked as skipped; under CI=true it has failed. */
+/**
+ * Returns whether the programs that a test needs are installed. If not, marks the test as skipped; under CI=true it
+ * fails.
+ */
 export function hasPrograms(t: Test, ...programs: string[]): boolean {
   const missing = programs.find((program) => !isPresent(program))
   if (missing === undefined) return true
@@ -30,7 +33,7 @@ export function hasPrograms(t: Test, ...programs: string[]): boolean {
   return false
 }
 
-/** Marks a test as skipped for want of a program. Under CI=true, where everything is installed, that is a failure. */
+/** Marks a test as skipped because a program is missing. Under CI=true, where all are installed, that is a failure. */
 export function skipWithout(t: Test, program: string): void {
   if (process.env.CI === 'true') t.fail(absent(program))
   else t.pass(absent(program), { skip: absent(program) })

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 
 type Kind = 'A' | 'AAAA' | 'CNAME' | 'TXT'
 
-/** Flags of a DNS header (RFC 1035 section 4.1.1). */
+/** The flags of a DNS header (RFC 1035, section 4.1.1). */
 const AUTHORITATIVE = 1 << 10
 const SERVFAIL = 2
 const NXDOMAIN = 3
@@ -22,7 +22,7 @@ export async function startDns(t: Test) {
   const keyOf = (type: string, name: string) => `${type} ${name.toLowerCase()}`
   const known = (name: string) => [...zone.keys()].some((key) => key.endsWith(` ${name.toLowerCase()}`))
 
-  /** The answers to a question, aliases followed as a resolver would. */
+  /** Answers a question. It follows aliases as a resolver would. */
   const answersTo = (type: string, name: string): DnsAnswer[] => {
     const own = (zone.get(keyOf(type, name)) ?? []).map((data) => ({ type: type as 'A', name, ttl: 60, data }))
     const [alias] = type === 'CNAME' ? [] : (zone.get(keyOf('CNAME', name)) ?? [])
@@ -42,14 +42,14 @@ export async function startDns(t: Test) {
   t.teardown(() => new Promise<void>((resolve) => socket.close(() => resolve())))
 
   return {
-    /** For `plugins.domains.resolvers`. */
+    /** The value for `plugins.domains.resolvers`. */
     address: `127.0.0.1:${(socket.address() as AddressInfo).port}`,
-    /** Every question so far, as `TXT name`. */
+    /** All questions so far, as `TXT name`. */
     asked,
-    /** Puts a record in the place of those of its kind and name. */
+    /** Replaces the records of a type and name. */
     set: (type: Kind, name: string, ...values: string[]) => void zone.set(keyOf(type, name), values),
     remove: (type: Kind, name: string) => void zone.delete(keyOf(type, name)),
-    /** From now on it answers that it can't. */
+    /** Makes the server answer SERVFAIL from now on. */
     break: (broken: boolean) => {
       state.broken = broken
     },
@@ -58,7 +58,7 @@ export async function startDns(t: Test) {
 
 export type Dns = Awaited<ReturnType<typeof startDns>>
 
-/** Puts every record of a domain, as the platform asks for them, into the zone. */
+/** Adds every record that the platform requests for a domain to the zone. */
 export function publish(dns: Dns, records: { type: string; name: string; value: string }[]): void {
   for (const { type, name, value } of records) dns.set(type === 'ALIAS' ? 'CNAME' : (type as Kind), name, value)
 }

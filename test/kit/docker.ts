@@ -18,21 +18,21 @@ import type { Test } from 'tap'
 import { until } from './blender.ts'
 import { endWithParent } from './watchdog.ts'
 
-/** A Docker engine of the test's own, with one image that has nothing of its own. */
+/** A Docker engine for one test, with one empty image. */
 export interface DockerEngine {
   socketPath: string
   image: string
-  /** What an image without programs needs of this machine. */
+  /** The mounts of this machine that an image without programs needs. */
   readOnlyMounts: string[]
-  /** Runs the command `docker`. @returns what it says; throws when it fails */
+  /** Runs the command `docker`. @returns its output; throws when it fails */
   docker(...args: string[]): string
-  /** Ids of containers and names of volumes there are. */
+  /** Lists the ids of existing containers and the names of existing volumes. */
   leftovers(): Promise<string[]>
-  /** Lines of `/proc/self/mounts`, as the engine sees them. */
+  /** Returns the lines of `/proc/self/mounts` in the engine's mount namespace. */
   mounts(): string[]
 }
 
-/** What an image without programs needs of this machine. */
+/** The folders of this machine that an image without programs needs. */
 const OF_THIS_MACHINE = ['/usr', '/etc/alternatives']
 
 /**
@@ -50,13 +50,13 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   const socketPath = join(folder, 'docker.sock')
   const flags = ['--iptables=false', '--ip6tables=false', '--bridge=none', '--pidfile', join(folder, 'pid')]
   const place = ['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '-H', `unix://${socketPath}`]
-  // Into a file: nobody reads a pipe while a command below is waited for, and a full one stops the engine.
+  // The output goes to a file: nothing reads a pipe while a command below blocks, and a full pipe stops the engine.
   const log = join(folder, 'log')
   const written = openSync(log, 'w')
   const apart = ['--mount', '--propagation', 'private', '/bin/sh', '-c', IN_PRIVATE, 'dockerd']
   const engine = spawn('unshare', [...apart, ...flags, ...place], { stdio: ['ignore', 'ignore', written] })
   closeSync(written)
-  // Asked to end, so that it ends what it has started.
+  // SIGTERM lets the engine stop its child processes.
   endWithParent(engine, { signal: 'TERM' })
   const ended = once(engine, 'exit')
   t.teardown(async () => {
@@ -64,7 +64,7 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
     await ended
     rmSync(folder, { recursive: true, force: true })
   })
-  // BuildKit is a program of its own, which Debian's engine lacks.
+  // BuildKit is a separate program, which Debian's engine lacks.
   const env = { ...process.env, DOCKER_BUILDKIT: '0' }
   const docker = (...args: string[]) =>
     String(
@@ -89,7 +89,7 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
 }
 
 /**
- * Makes an image of a few of this machine's programs and their libraries. It stands for a slim Debian, which can't be
+ * Creates an image with a few of this machine's programs and their libraries. It replaces a slim Debian, which can't be
  * pulled without a registry.
  *
  * @param files absolute paths of programs and libraries
@@ -109,7 +109,7 @@ export function importBase({ docker }: DockerEngine, t: Test, name: string, file
   docker('import', archive, name)
 }
 
-/** Paths of the shared libraries that a program wants, its loader included. */
+/** Returns the paths of a program's shared libraries, including the loader. */
 export function librariesOf(file: string): string[] {
   const said = execFileSync('ldd', [file], { encoding: 'utf8' })
   return [...said.matchAll(/(\/\S+\.so\S*) \(0x/g)].map((match) => match[1] as string)

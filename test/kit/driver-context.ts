@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import type { DriverContext } from '../../core/driver.ts'
 import { createLog } from '../../core/observe/log.ts'
 
-/** What the kernel hands to a driver, for a driver tested on its own; a silent log unless told otherwise. */
+/** Returns the kernel's context for a driver that is tested alone. The log is silent by default. */
 export function driverContext(overrides: Partial<DriverContext> = {}): DriverContext {
   return {
     dataDir: tmpdir(),
@@ -17,7 +17,7 @@ export function driverContext(overrides: Partial<DriverContext> = {}): DriverCon
   }
 }
 
-/** The program's own log, kept: `lines` are the records so far. */
+/** Captures the program's log; `lines` are the records so far. */
 export function captureLog() {
   let text = ''
   const destination = new Writable({
@@ -35,7 +35,7 @@ export function captureLog() {
   return { log: createLog('trace', destination), lines }
 }
 
-/** A clock that stands still until it is told to move. */
+/** Creates a clock that advances only on request. */
 export function manualClock(at = new Date('2026-11-21T12:00:00.000Z')): Clock & { advance(ms: number): void } {
   let now = at.getTime()
   return {

@@ -15,7 +15,7 @@ const bytes = pieces.join('')
 const expected = { sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length }
 const body = () => Readable.from(pieces.map((piece) => Buffer.from(piece)))
 
-/** A real storage on disk that has one blob, `there`, and the same behind a fault. */
+/** Creates a real storage on disk with one blob, `there`, and wraps it with a fault. */
 async function setUp(t: Test, fault: Fault) {
   const dataDir = await mkdtemp(join(tmpdir(), 'gameyard-fault-'))
   t.teardown(() => rm(dataDir, { recursive: true }))

@@ -2,19 +2,22 @@ import { Readable } from 'node:stream'
 import { type Storage, StorageUnavailable } from '../../drivers/storage/interface.ts'
 
 export interface Fault {
-  /** Number of the operation that fails, from 1; Infinity for none. */
+  /** The number of the failing operation, from 1; Infinity for none. */
   failOn: number
   /**
-   * `before`: nothing was done. `after`: it was done, and the answer was lost. `mid-stream`: the bytes of a put or a
-   * get, or a list, end after the first piece; other operations fail as by `before`. Default: `before`.
+   * `before`: the operation has no effect. `after`: it took effect, but its result is lost. `mid-stream`: the bytes of
+   * a put or a get, or a list, end after the first chunk; other operations fail as with `before`. Default: `before`.
    */
   mode?: 'before' | 'after' | 'mid-stream'
   error?: Error
 }
 
-/** A storage that fails once, and knows how often it was asked. */
+/** A storage that fails once and counts its operations. */
 export interface FaultyStorage extends Storage {
-  /** Operations begun so far: every method counts but `verifyRelay` and `close`, which ask nothing of the storage. */
+  /**
+   * The number of started operations. All methods count except `verifyRelay` and `close`, which do not access the
+   * storage.
+   */
   readonly operations: number
 }
 
@@ -26,7 +29,7 @@ export function faultyStorage(inner: Storage, fault: Fault): FaultyStorage {
   const { failOn, mode = 'before', error = new StorageUnavailable() } = fault
   let operations = 0
 
-  /** Whether the operation that begins now breaks off on its way. */
+  /** Returns whether the operation that starts now fails midway. */
   const breaksOff = () => mode === 'mid-stream' && operations + 1 === failOn
 
   const attempt = async <Result>(operation: () => Promise<Result>, streams = false): Promise<Result> => {
@@ -70,7 +73,7 @@ export function faultyStorage(inner: Storage, fault: Fault): FaultyStorage {
   }
 }
 
-/** The first piece of a stream, and then an error. */
+/** Returns a stream with the first chunk, then an error. */
 function brokenOff(body: Readable, error: Error): Readable {
   const chunks = async function* () {
     for await (const chunk of body) {

@@ -1,4 +1,4 @@
-// A test process that never comes to its end: starts what tests start, says their process ids, and hangs.
+// A test process that never ends: it starts typical child processes, prints their process ids, and hangs.
 import { spawn } from 'node:child_process'
 import t from 'tap'
 import { launchPostgres } from './postgres.ts'

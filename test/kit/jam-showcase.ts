@@ -6,11 +6,11 @@ type Stage = 'begun' | 'voting' | 'results'
 
 export interface JamShowcase {
   platform: Platform
-  /** Runs the jam. */
+  /** Organizes the jam. */
   host: PlayerClient
-  /** Has a game in it. */
+  /** Has a game in the jam. */
   maker: PlayerClient
-  /** Came with nothing but a name. */
+  /** Joined with only a name. */
   guest: Client
 }
 
@@ -18,8 +18,8 @@ const ENTRIES = ['Two in a Boat', 'Fence Hopper', 'Rain', 'Bürgersteigkantenste
 const CATEGORIES = ['Overall', 'Fun', 'Looks']
 
 /**
- * A game jam on one laptop, in the LAN mode: it has just begun, people vote, or the projector shows the results. The
- * last stage uses https with its own certificate, which browsers have to be told to trust.
+ * Opens a game jam on one laptop in the LAN mode: at its start, during the vote, or with the results on a projector.
+ * The last stage uses https with a self-signed certificate, which browsers must be configured to trust.
  */
 export async function openJamShowcase(t: Pick<Test, 'teardown'>, stage: Stage): Promise<JamShowcase> {
   const lan = { enabled: true, address: '127.0.0.1', name: 'yard', https: stage === 'results' }
@@ -56,7 +56,7 @@ export async function openJamShowcase(t: Pick<Test, 'teardown'>, stage: Stage): 
   return { platform, host, maker, guest }
 }
 
-/** Every page that is about the jam and the room, by who looks at it. */
+/** Returns every page of the jam, grouped by viewer. */
 export const jamPagesOf = (stage: Stage): Record<'stranger' | 'guest' | 'maker' | 'host', string[]> =>
   stage === 'voting'
     ? {

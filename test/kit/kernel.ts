@@ -24,17 +24,18 @@ export interface KernelTestOptions {
   log?: Logger
   program?: Program
   logTail?: LogTail
-  /** Where the built files are; those of this tree by default. */
+  /** The built browser files; by default those of this source tree. */
   browserFiles?: FileSource
 }
 
 const folder = folderSource(resolve(import.meta.dirname, '../../dist/browser'))
 const files = new Map<string, ReturnType<FileSource>>()
-/** Read once for all the kernels of this process. */
+/** The files are read once for all kernels of this process. */
 const browserFiles: FileSource = (name) => files.get(name) ?? files.set(name, folder(name)).get(name) ?? folder(name)
 
 /**
- * A kernel with the given plugins on a data folder of its own, SQLite in memory and a silent log. Closed with the test.
+ * Starts a kernel with the given plugins, a separate data folder, SQLite in memory and a silent log. It closes with the
+ * test.
  */
 export async function startKernel(t: Test, options: KernelTestOptions = {}): Promise<FastifyInstance> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-kernel-'))

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Starts a program that serves the platform, and waits until it is ready. It ends when its standard input closes, and
- * so with this process, however that ends.
+ * Starts a program that serves the platform, and waits until it is ready. It ends when its standard input closes, so it
+ * ends with this process in every case.
  *
  * @param program a file of TypeScript, run with the folder, the port and `rest` as its arguments
  */

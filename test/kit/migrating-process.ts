@@ -8,7 +8,7 @@ import type { Migration } from '../../core/data/migrations.ts'
 import { createLog } from '../../core/observe/log.ts'
 import { driverContext } from './driver-context.ts'
 
-/** Migrations that take a while: tables, and rows in them, one after another. */
+/** Migrations that take some time: they create tables with rows, one after another. */
 export const slowMigrations: Migration[] = Array.from({ length: 20 }, (_, index) => {
   const table = `slow_${String(index).padStart(2, '0')}`
   const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)'
@@ -20,12 +20,12 @@ export const slowMigrations: Migration[] = Array.from({ length: 20 }, (_, index)
   return { name: `2026_11_21_${table}`, sqlite: statements, postgres: statements }
 })
 
-/** What the platform does to its database at every start, alone in a process: `[dialect, file or URL]`. */
+/** The migrations of a platform's start in a separate process: `[dialect, file or URL]`. */
 export interface MigratingProcess {
   child: ChildProcess
-  /** Resolves when the process is about to open the database. */
+  /** Resolves before the process opens the database. */
   opening: Promise<void>
-  /** Resolves to the exit code, or null when it was killed. */
+  /** Resolves with the exit code, or null when the process was killed. */
   ended: Promise<number | null>
 }
 
@@ -37,7 +37,7 @@ export function startMigrating(dialect: Database['dialect'], place: string): Mig
   return { child, opening: Promise.race([once(child.stdout, 'data'), ended]).then(() => {}), ended }
 }
 
-/** Opens the database as a start does. */
+/** Opens the database as the platform does at its start. */
 export async function openMigrated(dialect: Database['dialect'], place: string): Promise<Database> {
   const entities = [defineEntity({ name: 'Slow00', tableName: 'slow_00', properties: { id: p.integer().primary() } })]
   const driver =

@@ -8,22 +8,22 @@ import { BROWSER } from './browser.ts'
 import { absent, isPresent } from './components.ts'
 import { endWithParent } from './watchdog.ts'
 
-/** A machine of a made-up network: a network namespace with one address and no way out. */
+/** A machine of a simulated network: a network namespace with one address and no external route. */
 export interface Machine {
   name: string
   address: string
   spawn(command: string, args: readonly string[], options?: { cwd?: string; env?: NodeJS.ProcessEnv }): ChildProcess
-  /** Runs a program to its end. @returns what it wrote to standard output */
+  /** Runs a program to its end. @returns its standard output */
   run(command: string, args: readonly string[], options?: { cwd?: string; env?: NodeJS.ProcessEnv }): Promise<string>
   openBrowser(t: Test): Promise<Browser>
-  /** How many packets it wanted to send to where no route leads, since it was made. */
+  /** Returns the number of packets to unroutable addresses since the machine's creation. */
   strays(): number
 }
 
 const ip = (...words: string[]) => execFileSync('ip', words, { stdio: ['ignore', 'pipe', 'pipe'] }).toString()
 
 /**
- * Simulates machines on one cable: network namespaces on a bridge, without other networks or a name server. They are
+ * Simulates machines in one network: network namespaces on a bridge, without other networks or a name server. They are
  * removed with the test. Returns null, after marking the test as skipped, where that is not permitted; under CI=true
  * that is a failure.
  */

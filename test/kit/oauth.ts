@@ -3,14 +3,14 @@ import type { Answer, Client, Platform, PlayerClient } from './platform.ts'
 
 export const REDIRECT_URI = 'https://game.example/auth/callback'
 
-/** An OAuth application as its own server uses it. */
+/** An OAuth application from its server's point of view. */
 export interface TestApp {
   id: string
   clientId: string
   clientSecret: string
 }
 
-/** Registers an application of its own for a player. */
+/** Registers an application for a player. */
 export async function registerApp(
   platform: Platform,
   owner: PlayerClient,
@@ -26,7 +26,9 @@ export async function registerApp(
   return body
 }
 
-/** The address of an authorization request; a change of `undefined` leaves a parameter out, a list sends it twice. */
+/**
+ * Returns the URL of an authorization request. In `changes`, `undefined` omits a parameter, and a list sends it twice.
+ */
 export function authorizeUrl(app: TestApp, changes: Record<string, string | string[] | undefined> = {}): string {
   const parameters = {
     response_type: 'code',
@@ -43,18 +45,18 @@ export function authorizeUrl(app: TestApp, changes: Record<string, string | stri
   return `/oauth/authorize?${query}`
 }
 
-/** The parameters that an answer sends back to the client, and where to; null when it does not redirect there. */
+/** Returns the parameters of a redirect to the client; null when the response does not redirect there. */
 export function redirectParameters(answer: Answer, redirectUri = REDIRECT_URI): Record<string, string> | null {
   const { location } = answer.headers
   if (answer.status !== 303 || !location?.startsWith(`${redirectUri}?`)) return null
   return Object.fromEntries(new URL(location).searchParams)
 }
 
-/** Presses a button of the consent page. */
+/** Submits a decision on the consent page. */
 export const decide = (player: Client, url: string, decision: 'allow' | 'deny'): Promise<Answer> =>
   player.submit('/oauth/consent', { request: url.slice(url.indexOf('?') + 1), decision })
 
-/** A code that the player gave the application. */
+/** Obtains a code with the player's consent. */
 export async function obtainCode(
   player: Client,
   app: TestApp,
@@ -68,7 +70,7 @@ export async function obtainCode(
   return code
 }
 
-/** Presents a code at the token endpoint, with the secret in the form; changes as for `authorizeUrl`. */
+/** Redeems a code at the token endpoint, with the secret in the form. `changes` are as for `authorizeUrl`. */
 export function exchange(
   client: Client,
   app: TestApp,
@@ -97,7 +99,7 @@ export function pkce(verifier = 'v'.repeat(43)) {
   return { verifier, challenge: { code_challenge: challenge, code_challenge_method: 'S256' } }
 }
 
-/** Calls one of the endpoints that applications call, with the secret in the form; changes as for `authorizeUrl`. */
+/** Calls an endpoint for applications, with the secret in the form. `changes` are as for `authorizeUrl`. */
 export function callEndpoint(
   client: Client,
   app: Pick<TestApp, 'clientId'> & { clientSecret?: string | null },
@@ -109,7 +111,7 @@ export function callEndpoint(
   return client.submit(`/api/oauth/${endpoint}`, Object.fromEntries(sent), { headers: { origin: undefined } })
 }
 
-/** Everything that a code of these scopes gives. */
+/** Returns all tokens for a code of these scopes. */
 export async function obtainTokens(player: Client, stranger: Client, app: TestApp, scope: string) {
   const { status, body } = await exchange(stranger, app, await obtainCode(player, app, { scope }))
   if (status !== 200) throw new Error(`The code was answered with ${status}: ${JSON.stringify(body)}`)

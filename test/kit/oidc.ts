@@ -10,8 +10,8 @@ export interface UpstreamPerson {
 }
 
 /**
- * A real OpenID Connect provider (oidc-provider) on a free port of 127.0.0.1, which signs in `person.current` without a
- * page. It ends with the test.
+ * Starts a real OpenID Connect provider (oidc-provider) on a free port of 127.0.0.1, which signs in `person.current`
+ * without showing a page. It ends with the test.
  */
 export async function startOidc(t: Test, redirectUri: string) {
   const person: { current: UpstreamPerson } = { current: { sub: 'u1', name: 'Ada Upstream' } }
@@ -55,7 +55,7 @@ export async function startOidc(t: Test, redirectUri: string) {
   return { issuer, person, server }
 }
 
-/** Follows redirects at the provider with a browser's cookies, until it sends us away: the address it names. */
+/** Follows redirects within the provider with a cookie jar. Returns the first address outside it. */
 export async function followRedirects(start: string): Promise<URL> {
   const cookies = new Map<string, string>()
   let url = new URL(start)

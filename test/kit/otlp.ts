@@ -3,16 +3,16 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-/** A span as it arrived. */
+/** A received span. */
 export interface ReceivedSpan {
   name: string
   traceId: string
   spanId: string
   parentSpanId: string
-  /** 0 unset, 1 ok, 2 error. */
+  /** The status code: 0 unset, 1 ok, 2 error. */
   status: number
   attributes: Record<string, unknown>
-  /** Of whoever sent it. */
+  /** The resource attributes of the sender. */
   resource: Record<string, unknown>
 }
 
@@ -39,7 +39,9 @@ interface OtlpTraces {
 
 const plain = (list: KeyValue[]) => Object.fromEntries(list.map(({ key, value }) => [key, Object.values(value)[0]]))
 
-/** A receiver of OTLP over HTTP in JSON, on a free port of 127.0.0.1: keeps every span. Ends with the test. */
+/**
+ * Starts a receiver of OTLP over HTTP in JSON on a free port of 127.0.0.1. It stores every span and ends with the test.
+ */
 export async function startOtlp(t: Test) {
   const spans: ReceivedSpan[] = []
   const headers: Record<string, unknown>[] = []
@@ -63,7 +65,7 @@ export async function startOtlp(t: Test) {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
     headers,
-    /** The first span of this kind, waited for. */
+    /** Waits for the first matching span. */
     async span(wanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
       for (;;) {
         const found = spans.find(wanted)

@@ -7,17 +7,17 @@ import type { Test } from 'tap'
 const root = resolve(import.meta.dirname, '../..')
 const modules = join(root, 'node_modules')
 
-/** What `npm pack` made of one of the packages in `dist/clients`. */
+/** The output of `npm pack` for a package in `dist/clients`. */
 export interface Packed {
   name: string
   tarball: string
-  /** Paths in the package. */
+  /** The paths in the package. */
   files: string[]
-  /** Of the tarball, in bytes. */
+  /** The size of the tarball in bytes. */
   size: number
 }
 
-/** Builds the packages where a source is newer, and packs one as `npm publish` would. */
+/** Builds the packages if a source is newer, and packs one as `npm publish` would. */
 export function packClient(t: Test, name: string): Packed {
   const env = plainEnvironment()
   execFileSync(process.execPath, [join(root, 'build/clients.ts'), '--if-stale'], {
@@ -34,7 +34,7 @@ export function packClient(t: Test, name: string): Packed {
 
 export interface FreshProject {
   folder: string
-  /** Writes files by path. */
+  /** Writes files, given by path. */
   write(files: Record<string, string>): void
 }
 
@@ -68,7 +68,10 @@ interface Manifest {
   peerDependencies?: Record<string, string>
 }
 
-/** Packages and all that they need, as folders of `node_modules`, nested ones left to their parent. */
+/**
+ * Returns the folders in `node_modules` of packages and all their dependencies. A nested dependency is part of its
+ * parent.
+ */
 function closureOf(names: string[]): Set<string> {
   const found = new Set<string>()
   const visit = (name: string) => {
@@ -84,7 +87,7 @@ function closureOf(names: string[]): Set<string> {
     }
     for (const { dependencies, optionalDependencies } of manifests) {
       for (const other of Object.keys({ ...dependencies, ...optionalDependencies })) {
-        // Pictures are no part of signing in, and its addon is large.
+        // Sign-in needs no images, and the addon of `sharp` is large.
         if (other !== 'sharp' && !existsSync(join(nested, other))) visit(other)
       }
     }
@@ -93,7 +96,7 @@ function closureOf(names: string[]): Set<string> {
   return found
 }
 
-/** By hard links where the two are on one disk: Next alone is 150 MB. */
+/** Copies a folder, with hard links if both are on one disk: Next alone is 150 MB. */
 function copy(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true })
   try {
@@ -104,7 +107,9 @@ function copy(from: string, to: string): void {
   }
 }
 
-/** Without what the test runner and an outer npm say of themselves: it would rule the programs inside. */
+/**
+ * Returns the environment without variables of the test runner and an outer npm, which would affect the child programs.
+ */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|TAP|SERVICE_)/.test(name)))
 }

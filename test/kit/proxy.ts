@@ -7,21 +7,21 @@ import type { Test } from 'tap'
 import { absent } from './components.ts'
 import { endWithParent } from './watchdog.ts'
 
-/** How a proxy of Debian's packages is started. */
+/** The command line of a proxy from Debian's packages. */
 export interface ProxyCommand {
   command: string
   arguments: string[]
   env?: NodeJS.ProcessEnv
 }
 
-/** For `skip`, where there is no such program: seen to be skipped; a failure in CI. */
+/** The value for `skip` when the program is missing: the test is reported as skipped, and fails in CI. */
 export const proxyMissing = (command: string): string | false => {
   const found = ['/usr/bin', '/usr/sbin', '/usr/local/bin'].some((folder) => existsSync(join(folder, command)))
   return found || process.env.CI === 'true' ? false : absent(command)
 }
 
 /**
- * The command for nginx with a site's file. Everything that it writes is in the test's own folder.
+ * Returns the command for nginx with a site's file. nginx writes only to the test's own folder.
  *
  * @param http further lines of the block `http`
  */
@@ -34,7 +34,7 @@ export function nginxCommand(folder: string, site: string, http = 'access_log of
   return { command: 'nginx', arguments: ['-p', folder, '-c', join(folder, 'nginx.conf')] }
 }
 
-/** Starts a proxy and waits until it listens; ends with the test. */
+/** Starts a proxy and waits until it listens. It ends with the test. */
 export async function runProxy(
   t: Pick<Test, 'teardown'>,
   { command, arguments: given, env }: ProxyCommand,

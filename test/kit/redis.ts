@@ -17,21 +17,21 @@ const SERVER = ['/usr/bin/redis-server', '/usr/local/bin/redis-server', '/opt/ho
 
 export interface RedisServer {
   url: string
-  /** Ends the server at once, as a crash would. */
+  /** Stops the server immediately, as in a crash. */
   stop(): Promise<void>
-  /** Starts it again at the same address, empty. */
+  /** Restarts it at the same address without data. */
   start(): Promise<void>
-  /** Freezes it: connections stay open and nothing answers. `thaw` undoes it. */
+  /** Freezes the server: connections stay open, but nothing answers. `thaw` resumes it. */
   freeze(): void
   thaw(): void
 }
 
-/** Options for a test that needs Redis: skipped, and seen to be, where it is not installed; a failure in CI. */
+/** Options for a test that needs Redis: it is reported as skipped where Redis is missing, and fails in CI. */
 export const needsRedis = {
   skip: SERVER || process.env.CI === 'true' ? false : absent('redis-server'),
 } as const
 
-/** A real Redis on a free port of the loopback, gone at the end of the test. */
+/** Starts a real Redis on a free loopback port. It ends with the test. */
 export async function startRedis(t: Pick<Test, 'teardown'>): Promise<RedisServer> {
   if (!SERVER) throw new Error(absent('redis-server'))
   const binary = SERVER

@@ -3,17 +3,17 @@ import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { signUpAt } from './remote-sign-up.ts'
 
-/** A game at a server of its own process, and its maker. */
+/** A game on a server in a separate process, and its developer. */
 export interface PublishedGame {
   id: string
   slug: string
-  /** Of the maker. */
+  /** The developer's name. */
   name: string
-  /** With which the maker is signed in at the portal. */
+  /** The cookie of the developer's session at the portal. */
   cookie: string
 }
 
-/** Signs a maker up at a server of its own process, who publishes a game of these files. */
+/** Signs up a developer at a server in a separate process, and publishes a game with these files. */
 export async function publishAt(portal: string, files: Record<string, string>): Promise<PublishedGame> {
   const name = 'Maker'
   const headers = await signUpAt(portal, name)
@@ -40,7 +40,7 @@ export async function publishAt(portal: string, files: Record<string, string>): 
   return { id, slug, name, cookie }
 }
 
-/** Asks this machine for an address of any name, as its proxy would. */
+/** Sends this machine a request for any host name, as its proxy would. */
 export function ask(port: number, url: string, headers: Record<string, string> = {}) {
   const { host, pathname, search } = new URL(url)
   return new Promise<{ status: number; location: string | undefined; cookies: string[]; body: string }>(
@@ -60,7 +60,7 @@ export function ask(port: number, url: string, headers: Record<string, string> =
   )
 }
 
-/** Signs somebody who is signed in to the portal in to a game, as a browser does. @returns the game's cookie */
+/** Signs a player of the portal in to a game, as a browser does. @returns the game's cookie */
 export async function signInAt(port: number, game: string, portalCookie: string): Promise<string> {
   const started = await ask(port, `${game}/auth/service/start`)
   const authorized = await ask(port, started.location ?? '', { cookie: portalCookie })

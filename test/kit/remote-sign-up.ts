@@ -2,7 +2,7 @@ import { PASSWORD } from './platform.ts'
 
 let people = 0
 
-/** Signs somebody up at a server of its own process. @returns the headers of their browser */
+/** Signs up a player at a server in a separate process. @returns the headers of the player's browser */
 export async function signUpAt(portal: string, name = `Player ${++people}`): Promise<Record<string, string>> {
   const headers = { origin: portal, 'content-type': 'application/json' }
   const account = { email: `${name.toLowerCase().replaceAll(' ', '')}@example.org`, password: PASSWORD, name }
@@ -12,7 +12,7 @@ export async function signUpAt(portal: string, name = `Player ${++people}`): Pro
   return { ...headers, cookie: cookies.join('; ') }
 }
 
-/** Signs somebody up at a server of its own process, and gives them a token. */
+/** Signs up a player at a server in a separate process, and creates a token for the player. */
 export async function makeToken(portal: string, scopes: string[]): Promise<string> {
   const headers = await signUpAt(portal)
   const body = JSON.stringify({ label: 'test', scopes, expiresInDays: null })

@@ -10,35 +10,35 @@ import { GAMEYARD } from './gameyard.ts'
 import { endWithParent } from './watchdog.ts'
 
 export interface ServerOptions {
-  /** The program and its first arguments; `GAMEYARD` by default. */
+  /** The program and its first arguments. Default: `GAMEYARD` */
   program?: string[]
-  /** Sections of the configuration file, beside a free port. */
+  /** The sections of the configuration file, in addition to a free port. */
   config?: Record<string, unknown>
-  /** A folder to run in, kept by the caller; by default one that goes with the test. */
+  /** The working folder, which the caller owns; by default one that is removed with the test. */
   folder?: string
-  /** Where it listens; by default a port that is free. */
+  /** The port. Default: a free one */
   port?: number
   env?: Record<string, string>
 }
 
-/** The platform as a process of its own, as its host runs it: a folder, a configuration file, signals. */
+/** The platform in a separate process, as its host runs it: with a folder, a configuration file and signals. */
 export interface Server {
   portal: string
   port: number
   folder: string
   process: ChildProcess
-  /** From the log: the one-time link of the first start, or null once there is an administrator. */
+  /** The one-time link of the first start, from the log; null when there is an administrator. */
   setupLink: string | null
-  /** Everything it wrote so far. */
+  /** Returns all output so far. */
   output(): string
-  /** Sends a signal and waits for the end. @returns the exit code, null after a signal that kills */
+  /** Sends a signal and waits for the end. @returns the exit code; null after a signal that kills */
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** What a server goes with: a test, or the process. */
+/** The owner of a server, with which it ends: a test or the process. */
 type Owner = { teardown(ending: () => Promise<void>): void }
 
-/** Starts the platform in its own process and waits until it is ready. Ends with the test. */
+/** Starts the platform in a separate process and waits until it is ready. It ends with the test. */
 export async function startServer(t: Owner, options: ServerOptions = {}): Promise<Server> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'gameyard-server-'))
   const port = options.port ?? (await freePort())
@@ -69,7 +69,7 @@ export async function startServer(t: Owner, options: ServerOptions = {}): Promis
   return { portal, port, folder, process: child, setupLink, output: () => output, stop }
 }
 
-/** Waits for the line that names the addresses: by then the set-up link, if there is one, has been written as well. */
+/** Waits for the line with the addresses. The log contains the set-up link, if any, before that line. */
 async function ready(port: number, exited: Promise<unknown>, output: () => string): Promise<void> {
   let over = false
   exited.then(() => {
@@ -87,7 +87,7 @@ const given = new Set<number>()
 
 /**
  * Returns a port that was free a moment ago, a different one each time. It is below the range that the system assigns
- * by itself (Linux: from 32768 on), so that it is still free when the program listens on it, seconds later.
+ * automatically (Linux: from 32768), so that it is still free when the program listens on it seconds later.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

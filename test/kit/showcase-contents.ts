@@ -1,4 +1,4 @@
-// What lies on the platform of the showcase beside its games: assets, Blender jobs, domains, applications, invitations.
+// The data of the showcase platform besides its games: assets, Blender jobs, domains, applications, invitations.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import type { Client, Platform, PlayerClient } from './platform.ts'
 
 export const PICTURE = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
 
-/** A published model, a curated pack, a picture of the host's own that nobody else sees. */
+/** Adds a published model, a curated pack, and a private picture of the host. */
 export async function addAssets({ portal }: Platform, host: PlayerClient, program: Client): Promise<void> {
   const model = await sheet(20)
   const put = async (file: Uint8Array, name: string, fields: Record<string, string>): Promise<string> => {
@@ -47,7 +47,7 @@ export async function addAssets({ portal }: Platform, host: PlayerClient, progra
   await put(PICTURE, 'fence.jpg', { title: 'Fence by the water' })
 }
 
-/** The paths of Blender jobs in every state: what a worker would write is written here, through the queue itself. */
+/** Adds Blender jobs in every state and returns their paths. It writes a worker's results through the queue itself. */
 export async function addBlenderJobs({ app, clock }: Platform, owner: PlayerClient): Promise<string[]> {
   const worker = { id: 'wrk_showcase', executor: 'subprocess', capacity: 2, blenderVersion: '4.2.0' }
   await app.db.em().insert(WorkerRow, { ...worker, seenAt: new Date(clock.now().getTime() + 3_600_000) })
@@ -94,7 +94,7 @@ export async function addBlenderJobs({ app, clock }: Platform, owner: PlayerClie
   return [completed, failed, running, queued, cancelled].map(({ id }) => `/blender/jobs/${id}`)
 }
 
-/** A domain that is live, and a domain that still waits for its records. */
+/** Adds a live domain, and a domain that waits for its records. */
 export async function addDomains(program: Client, dns: Dns, gameId: string): Promise<void> {
   const { body: live } = await program.post(`/api/games/${gameId}/domains`, { name: 'play.example.com' })
   publish(dns, live.records)
@@ -103,7 +103,7 @@ export async function addDomains(program: Client, dns: Dns, gameId: string): Pro
   await program.post(`/api/games/${gameId}/domains`, { name: 'rooftop-relay-the-official-game.example.org' })
 }
 
-/** The paths on which a player is asked: by an application, by a device, by a game to sign out or to come in. */
+/** Returns the paths of questions to a player: from an application, a device, or a game for sign-out or entry. */
 export async function addQuestions(platform: Platform, owner: PlayerClient): Promise<string[]> {
   const application = await registerApp(platform, owner, { name: 'Rooftop Relay for phones' })
   const kept = await registerApp(platform, owner, { name: 'Score keeper', redirectUris: [REDIRECT_URI] })
@@ -123,7 +123,7 @@ export async function addQuestions(platform: Platform, owner: PlayerClient): Pro
   ]
 }
 
-/** The path of an invitation to the platform. */
+/** Returns the path of an invitation to the platform. */
 export async function addInvitation(host: PlayerClient): Promise<string> {
   const { text } = await host.submit('/admin/invitations', { note: 'For Grace, who writes the music' })
   const path = text.match(/\/invite\/[\w-]+/)?.[0]

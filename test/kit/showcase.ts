@@ -9,17 +9,17 @@ import { addAssets, addBlenderJobs, addDomains, addInvitation, addQuestions, PIC
 
 export interface Showcase {
   platform: Platform
-  /** Runs the server, makes games. */
+  /** Operates the server and makes games. */
   host: PlayerClient
   /** Has just signed up. */
   newcomer: PlayerClient
-  /** The game with the most in it. */
+  /** The game with the most data. */
   slug: string
-  /** Addresses that nobody can know beforehand. */
+  /** Addresses that are known only at run time. */
   found: {
-    /** Blender jobs of the host: completed, failed, running, queued, cancelled. */
+    /** The host's Blender jobs: completed, failed, running, queued, cancelled. */
     jobs: string[]
-    /** What a newcomer is asked. */
+    /** The paths of questions to a newcomer. */
     questions: string[]
     invitation: string
   }
@@ -37,9 +37,9 @@ const GAMES = [
 ]
 
 /**
- * A platform as it is after a few months, listening, for checks of its pages: players, games with builds, plays,
- * credits, tokens, rooms, assets, Blender jobs, domains, a failed background job. `newcomer` is a player without any
- * data.
+ * Starts a platform with data of several months, which listens, for checks of its pages: players, games with builds,
+ * plays, credits, tokens, rooms, assets, Blender jobs, domains, a failed background job. `newcomer` is a player without
+ * any data.
  */
 export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<string, unknown> = {}): Promise<Showcase> {
   const logTail = new LogTail()
@@ -111,10 +111,10 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   return { platform, host, newcomer, slug, found: { jobs, questions, invitation: await addInvitation(host) } }
 }
 
-/** Where the components themselves are shown: what is pressed there does nothing. */
+/** The pages that demonstrate the components, whose buttons have no effect. */
 export const DESIGN_PAGES = ['/design', ...['start', 'thing', 'forms', 'question'].map((part) => `/design/${part}`)]
 
-/** Every page that can be opened by its address, by who looks at it: nobody, somebody new, the host. */
+/** Returns every page with its own address, grouped by viewer: visitor, newcomer, host. */
 export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => ({
   guest: [
     '/',
@@ -164,7 +164,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     `/admin/players/${newcomer.id}`,
     ...['/admin/jobs', '/admin/storage', '/admin/log', '/admin/config', '/docs'],
   ],
-  /** What is refused or missing. */
+  /** Refused or missing pages. */
   error: [
     '/nowhere',
     '/catalog?q=nothing-like-this',
@@ -174,7 +174,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/admin/log?level=error',
     ...['/docs?q=xylophone', '/docs/no-such-guide', '/assets/no-such-asset', '/oauth/authorize'],
     '/oauth/device?user_code=BBBB-BBBB',
-    // What stands at a game's own address until it is there.
+    // A game's own address shows these pages until the game exists there.
     ...['none-of-that-name', 'ball-block'].map((game) => `${platform.app.origins.game(game)}/`),
   ],
 })

@@ -9,13 +9,13 @@ export interface Delivered {
 }
 
 export interface SmtpOptions {
-  /** The only credentials that it takes; none are asked for by default. */
+  /** The only accepted credentials; the default requires none. */
   credentials?: { user: string; password: string }
-  /** What it says to a reader: nothing, or a refusal with its code (450 for later, 550 for never). */
+  /** Returns a recipient's refusal code (450 for temporary, 550 for permanent), or nothing. */
   refuse?: (address: string) => number | undefined
 }
 
-/** A real SMTP server on a free port of 127.0.0.1, which keeps what is delivered to it. Ends with the test. */
+/** Starts a real SMTP server on a free port of 127.0.0.1, which stores delivered mail. It ends with the test. */
 export async function startSmtp(t: Test, { credentials, refuse }: SmtpOptions = {}) {
   const inbox: Delivered[] = []
   const server = new SMTPServer({
@@ -51,14 +51,14 @@ export async function startSmtp(t: Test, { credentials, refuse }: SmtpOptions = 
   return { inbox, port, url: `smtp://127.0.0.1:${port}`, stop }
 }
 
-/** The one address of the portal in a message, as a path. */
+/** Returns the path of the only portal address in a message. */
 export const linkIn = ({ text }: { text: string }): string => {
   const [link] = /https?:\/\/\S+/.exec(text) ?? []
   if (!link) throw new Error(`No link in: ${text}`)
   return new URL(link).pathname
 }
 
-/** Subject and text of a plain message in MIME (RFC 2045, RFC 2047). */
+/** Parses subject and text of a plain MIME message (RFC 2045, RFC 2047). */
 function parse(raw: string): { subject: string; text: string } {
   const [head = '', ...rest] = raw.split('\r\n\r\n')
   const headers = head.replace(/\r\n[ \t]+/g, ' ')

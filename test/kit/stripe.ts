@@ -8,7 +8,7 @@ export const WEBHOOK_SECRET = 'whsec_test_0123456789abcdef'
 export const SECRET_KEY = 'sk_test_0123456789abcdef'
 export const PACK = { id: 'small', credits: 500, price: 500, currency: 'eur' }
 
-/** The part of Stripe's API that makes checkouts, over HTTP. */
+/** Serves the part of Stripe's API that creates checkouts, over HTTP. */
 export async function startStripe(t: Pick<Test, 'teardown'>) {
   const stripe = { url: '', checkouts: [] as Record<string, string>[], failing: false }
   const server = createServer(async (request, response) => {
@@ -35,7 +35,7 @@ export async function startStripe(t: Pick<Test, 'teardown'>) {
   return stripe
 }
 
-/** The section `payments` of a configuration that uses it. */
+/** Returns the configuration section `payments` for this server. */
 export const stripeConfig = (apiBase = 'http://127.0.0.1:9') => ({
   driver: 'stripe',
   secretKey: SECRET_KEY,
@@ -86,7 +86,7 @@ export const refunded = (event: { id: string; paymentId: string; refunded: numbe
     },
   })
 
-/** Signs as Stripe does: HMAC-SHA256 over time and body. */
+/** Signs as Stripe does, with HMAC-SHA256 over time and body. */
 export function sign(body: string, at: Date, { secret = WEBHOOK_SECRET, ageSeconds = 0 } = {}): string {
   const time = Math.floor(at.getTime() / 1000) - ageSeconds
   return `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`

@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const HOST = '127.0.0.1'
 const STORES = ['account', 'container', 'object'] as const
 
-/** Why there can be no Swift on this machine, in a sentence, or false when there can. */
+/** Returns in a sentence why Swift can't run on this machine; false when it can. */
 export function swiftMissing(): string | false {
   try {
     for (const name of ['proxy', ...STORES]) accessSync(`/usr/bin/swift-${name}-server`)
@@ -26,21 +26,21 @@ export function swiftMissing(): string | false {
   }
 }
 
-/** A running server of the S3 protocol that checks signatures, and what a client needs to talk to it. */
+/** A running S3 server that checks signatures, with the values that a client needs. */
 export interface Swift {
   endpoint: string
   region: string
   accessKeyId: string
   secretAccessKey: string
   createBucket(name: string): Promise<void>
-  /** Ends the servers and removes their folder. */
+  /** Stops the servers and removes their folder. */
   stop(): Promise<void>
 }
 
 /**
  * Starts OpenStack Swift with its S3 interface on free loopback ports: one process each for accounts, containers,
- * objects and the proxy, and memcached. Data, rings and settings are in a temporary folder; of the machine's own
- * settings only `/etc/swift/swift.conf`, as the package installs it, is read. Lists come in pages of seven, so that a
+ * objects and the proxy, and memcached. Data, rings and settings are in a temporary folder. Of the machine's own
+ * settings it reads only `/etc/swift/swift.conf`, as the package installs it. Lists have pages of seven, so that a
  * client that ignores further pages fails.
  */
 export async function startSwift(): Promise<Swift> {
@@ -112,7 +112,7 @@ export async function startSwift(): Promise<Swift> {
   }
 }
 
-/** One device a ring. `swift-ring-builder` would be nine starts of Python. */
+/** Writes rings with one device each. `swift-ring-builder` would need nine starts of Python. */
 const WRITE_RINGS = `
 import sys
 from swift.common.ring import RingBuilder

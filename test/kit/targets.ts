@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** What answers a form: the page that it is on, what is filled in by label, the button that sends it, and the status. */
+/** A form submission: its page, the values by label, the submit button, and the expected status. */
 export interface FormAnswer {
   path: string
   fill?: Record<string, string>
@@ -8,18 +8,18 @@ export interface FormAnswer {
   status: number
 }
 
-/** What there is to look at: a page by its address, or what answers a form. */
+/** A page by its address, or a form submission. */
 export type Target = string | FormAnswer
 
 export const nameOf = (target: Target): string =>
   typeof target === 'string' ? target : `${target.path} ${target.press}${target.fill ? ' (filled in)' : ''}`
 
-/** Opens it as somebody would, until all of it is loaded. @returns the status of what came last */
+/** Opens a page or submits its form, and waits until everything is loaded. @returns the status of the last response */
 export async function openTarget(page: Page, target: Target): Promise<number | undefined> {
   const { path, fill = {}, press } = typeof target === 'string' ? { path: target, press: null } : target
   const opened = await page.goto(path, { waitUntil: 'load' })
   if (press === null) return opened?.status()
-  // What the browser would refuse by itself is to come back from the server.
+  // Browser validation is off, so that the server receives and refuses invalid input.
   await page.evaluate(() => {
     for (const form of document.forms) form.noValidate = true
   })

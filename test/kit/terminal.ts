@@ -17,30 +17,30 @@ export interface TerminalOptions {
   rows?: number
 }
 
-/** A real terminal with a shell in it, as a person has it: a pseudo-terminal of tmux. */
+/** A real terminal with a shell: a pseudo-terminal of tmux. */
 export interface Terminal {
-  /** Empties the screen, and what has scrolled away. The shell must be at its prompt. */
+  /** Clears the screen and the scrollback. The shell must be at its prompt. */
   clear(): Promise<void>
   /** Types a line and Enter. */
   type(line: string): Promise<void>
-  /** Presses keys by tmux's names, such as `C-c`. */
+  /** Presses keys by their tmux names, such as `C-c`. */
   press(key: string): Promise<void>
-  /** What is to be seen, with what has scrolled away; `colours` keeps the escape sequences. */
+  /** Returns the screen with its scrollback; `colours` keeps the escape sequences. */
   screen(options?: { colours?: boolean }): Promise<string>
-  /** Waits until something is to be seen. @throws with the screen, when it is not after a minute and a half */
+  /** Waits until the screen matches. @throws with the screen's content after a minute and a half */
   sees(what: RegExp, milliseconds?: number): Promise<string>
 }
 
 /**
- * Opens a terminal for a test and closes it at its end. Returns null, after marking the test as skipped, where there is
- * no tmux; under CI=true that is a failure.
+ * Opens a terminal for a test and closes it at the test's end. Returns null, after marking the test as skipped, where
+ * tmux is not installed; under CI=true that is a failure.
  */
 export async function openTerminal(
   t: Test,
   { cwd, env, columns = 110, rows = 40 }: TerminalOptions,
 ): Promise<Terminal | null> {
   if (!hasPrograms(t, 'tmux')) return null
-  // A server of its own, so that nobody's sessions are touched.
+  // A separate tmux server leaves other sessions untouched.
   const socket = `gameyard-${randomUUID()}`
   const tmux = async (...arguments_: string[]) => (await run('tmux', ['-L', socket, ...arguments_])).stdout
   const settings = Object.entries({ ...env, PS1: PROMPT }).map(([name, value]) => `${name}=${value}`)

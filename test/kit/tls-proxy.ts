@@ -9,16 +9,16 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { hasPrograms } from './components.ts'
 
-/** Before a server of this machine, as a proxy that speaks https stands before the platform. */
+/** An https proxy in front of a server of this machine, as in front of the platform. */
 export interface TlsProxy {
   port: number
-  /** Flags with which Chromium takes its certificate, and finds every name of `.test` at it. */
+  /** Flags that make Chromium accept its certificate and resolve every name of `.test` to it. */
   chromiumFlags: string[]
-  /** Environment with which Node trusts the certificate, and finds every name of `.test` at the proxy. */
+  /** Environment variables that make Node trust the certificate and resolve every name of `.test` to the proxy. */
   nodeEnvironment: Record<string, string>
 }
 
-/** Settings of a platform that stands behind it, at names that its certificate has. */
+/** The settings of a platform behind the proxy, with names of its certificate. */
 export const BEHIND_PROXY = {
   portal: { url: 'https://www.portal.test' },
   studio: { url: 'https://www.portal.test' },
@@ -27,9 +27,9 @@ export const BEHIND_PROXY = {
 }
 
 /**
- * Starts a proxy with its own certificate, which forwards requests unchanged. Null without `openssl`.
+ * Starts a proxy with its own certificate, which forwards requests unchanged. Returns null without `openssl`.
  *
- * @param others ports that further names are served at, such as `{ 'relay.arcade.test': 3000 }`
+ * @param others ports of further names, such as `{ 'relay.arcade.test': 3000 }`
  */
 export async function startTlsProxy(
   t: Test,
@@ -97,7 +97,7 @@ export async function startTlsProxy(
   }
 }
 
-/** A proxy that leads to one port of this machine whatever name is asked for. @returns its port */
+/** Starts a proxy that connects every name to one port of this machine. @returns its port */
 async function startTunnel(t: Test, port: number): Promise<number> {
   const tunnel = createHttpServer().on('connect', (_request, client) => {
     const upstream = connect(port, '127.0.0.1', () => {

@@ -10,7 +10,9 @@ export interface HttpAnswer {
   headers: Record<string, string | string[] | undefined>
 }
 
-/** One request to a server of this machine by the name in its URL: Node does not resolve `*.localhost` by itself. */
+/**
+ * Sends one request to a server of this machine under the name in the URL. Node does not resolve `*.localhost` itself.
+ */
 export function ask(
   method: string,
   url: string,
@@ -26,7 +28,7 @@ export function ask(
         port,
         path: `${pathname}${search}`,
         method,
-        agent: false, // a connection that is kept may be one that the server has just ended
+        agent: false, // The server may have just closed a kept-alive connection.
         headers: {
           host,
           ...(payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) }),
@@ -54,7 +56,7 @@ export function ask(
   })
 }
 
-/** A game developer's program: one API token, JSON in and out. */
+/** A game developer's program with one API token, which sends and receives JSON. */
 export function program(portal: string, token: string) {
   const headers = { authorization: `Bearer ${token}` }
   return {
@@ -63,7 +65,7 @@ export function program(portal: string, token: string) {
   }
 }
 
-/** Every file of a folder as `POST /api/deploy` wants it announced. */
+/** Returns every file of a folder in the format of `POST /api/deploy`. */
 export function filesOf(folder: string): { path: string; size: number; sha256: string }[] {
   return globSync('**', { cwd: folder })
     .filter((path) => statSync(join(folder, path)).isFile())
@@ -73,7 +75,10 @@ export function filesOf(folder: string): { path: string; size: number; sha256: s
     })
 }
 
-/** Deploys a folder through the HTTP API, as any client would: announce, upload what is asked for, finalize. */
+/**
+ * Deploys a folder through the HTTP API, as any client would: announces the files, uploads the missing ones, and
+ * finalizes.
+ */
 export async function deployFolder(portal: string, token: string, gameId: string, folder: string) {
   const { post } = program(portal, token)
   const begun = await post('/api/deploy', { gameId, files: filesOf(folder) })

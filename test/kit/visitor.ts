@@ -1,10 +1,10 @@
 import { ask, type HttpAnswer } from './upload.ts'
 
-/** A browser without pages, before a server of its own process: keeps each site's cookies, and says where it is. */
+/** A browser without pages for a server in a separate process. It stores each site's cookies and tracks its address. */
 export class Visitor {
   readonly #jars = new Map<string, Map<string, string>>()
 
-  /** `Cookie` of a site, by its origin or any address there. */
+  /** Returns the `Cookie` header of a site, given its origin or any address there. */
   cookies(url: string): string {
     return [...this.#jar(url)].map(([name, value]) => `${name}=${value}`).join('; ')
   }
@@ -21,7 +21,7 @@ export class Visitor {
     })
   }
 
-  /** Asks, and goes where it is sent, to whichever site. @returns the last answer, and its address */
+  /** Sends a request and follows redirects to any site. @returns the last response and its address */
   async follow(url: string): Promise<HttpAnswer & { url: string }> {
     for (let hops = 0; hops < 10; hops++) {
       const answer = await this.get(url)

@@ -1,4 +1,4 @@
-// What tests start ends with them, whatever ends them.
+// Checks that processes which tests start end with them, however the tests end.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

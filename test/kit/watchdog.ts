@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 type Signal = 'KILL' | 'TERM' | 'QUIT'
 
 /**
- * Reads process ids from a pipe, and ends the remaining processes when the pipe closes, which happens when the process
- * at its other end is gone, however it ended.
+ * Reads process ids from a pipe, and ends the remaining processes when the pipe closes. The pipe closes when the
+ * process at its other end has ended for any reason.
  */
 const PROGRAM = `
 trap '' HUP INT TERM
@@ -21,22 +21,22 @@ let watchdog: ChildProcess | undefined
 
 function tell(line: string): void {
   if (!watchdog) {
-    // A session of its own: what ends this process is not to end that one.
+    // A separate session keeps the watchdog alive when a signal ends this process.
     watchdog = spawn('/bin/sh', ['-c', PROGRAM], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
     watchdog.stdin?.on('error', () => {})
     watchdog.unref()
-    // Of a socket, which the types of a pipe do not tell.
+    // The stream is a socket, but the types describe a pipe without `unref`.
     ;(watchdog.stdin as unknown as { unref(): void }).unref()
   }
   watchdog.stdin?.write(`${line}\n`)
 }
 
 /**
- * Ends a process together with this one, also after a signal that can't be caught, so that a test that times out leaves
+ * Ends a process together with this one, even after a signal that can't be caught, so that a test that times out leaves
  * no process behind.
  *
  * @param pid negative for a whole process group
- * @returns a function to call when the process has ended: its number may soon be another's
+ * @returns a function to call when the process has ended, because its id may be reused
  */
 export function endWithThisProcess(pid: number, signal: Signal = 'KILL'): () => void {
   const one = `${signal}:${pid}`
@@ -44,12 +44,12 @@ export function endWithThisProcess(pid: number, signal: Signal = 'KILL'): () => 
   return () => tell(`- ${one}`)
 }
 
-/** The same for a child process. @returns the child */
+/** Ends a child process together with this one. @returns the child */
 export function endWithParent<Child extends ChildProcess>(
   child: Child,
   { signal = 'KILL', group = false }: { signal?: Signal; group?: boolean } = {},
 ): Child {
-  // It has no number when it could not be started.
+  // A process that failed to start has no id.
   if (child.pid !== undefined) child.once('exit', endWithThisProcess(group ? -child.pid : child.pid, signal))
   return child
 }

@@ -11,14 +11,14 @@ export class DeferredWebSocket extends EventTarget {
   readonly url: string
   #socket: WebSocket | null = null
   #binaryType: BinaryType = 'blob'
-  /** Closed before it was made. */
+  /** Whether `close` was called before the socket existed. */
   #closed = false
-  /** Those set as `onopen` and so on, each with what listens for it. */
+  /** The handlers set as `onopen` and similar, each with its event listener. */
   readonly #handlers = new Map<Kind, { given: Listener; listener: Listener }>()
 
   /**
    * @param address to connect to
-   * @param connect makes the socket
+   * @param connect creates the socket
    */
   constructor(address: string | URL, ready: Promise<void>, connect: () => WebSocket) {
     super()
@@ -60,7 +60,7 @@ export class DeferredWebSocket extends EventTarget {
     if (this.#socket) this.#socket.close(code, reason)
     else if (!this.#closed) {
       this.#closed = true
-      // As of a socket that is closed before it has opened (WebSockets Standard, section 3.1).
+      // These are the events of a socket that closes before it opens (WebSockets Standard, section 3.1).
       setTimeout(() => {
         this.dispatchEvent(new Event('error'))
         this.dispatchEvent(new CloseEvent('close', { code: 1006 }))
@@ -103,7 +103,7 @@ export class DeferredWebSocket extends EventTarget {
           this.#handle(kind, typeof given === 'function' ? (given as Listener) : null)
         },
       })
-    // `instanceof WebSocket` holds.
+    // This makes `instanceof WebSocket` hold.
     Object.setPrototypeOf(prototype, WebSocket.prototype)
   }
 }

@@ -1,12 +1,15 @@
-/** How long the play page may take to fetch a ticket. */
+/** The time limit for the play page to fetch a ticket. */
 const ANSWER_MS = 5000
-/** The play page gives its frame one of these names: whether the viewer is signed in there. No secret, a hint only. */
+/**
+ * Matches the name that the play page gives its frame. The name says whether the viewer is signed in; it is a hint and
+ * no secret.
+ */
 const NAME = /^service-(player|visitor)(?:-|$)/
 
 /** The portal's play page around this frame. */
 export class PlayPage {
   readonly #portal: string
-  /** Whether its viewer is signed in there. */
+  /** Whether the viewer of the play page is signed in there. */
   readonly hasPlayer: boolean
 
   private constructor(portal: string, hasPlayer: boolean) {
@@ -14,15 +17,18 @@ export class PlayPage {
     this.hasPlayer = hasPlayer
   }
 
-  /** Null when some other page is around. @param portal origin of the portal */
+  /** Returns null when another page surrounds this one. @param portal origin of the portal */
   static around(portal: string): PlayPage | null {
     const name = NAME.exec(window.name)
-    // Not in every browser.
+    // Not every browser has `ancestorOrigins`.
     const above = location.ancestorOrigins?.[0] ?? portal
     return name && window.parent === window.top && above === portal ? new PlayPage(portal, name[1] === 'player') : null
   }
 
-  /** A ticket for this frame. Null when nobody is signed in there, or the player signed out in this frame. */
+  /**
+   * Requests a ticket for this frame. Resolves with null when nobody is signed in there, or the player signed out in
+   * this frame.
+   */
   ticket({ pressed = false } = {}): Promise<string | null> {
     return new Promise((resolve) => {
       const end = (ticket: string | null) => {
@@ -40,7 +46,7 @@ export class PlayPage {
     })
   }
 
-  /** The player signed out here: no more tickets unasked. */
+  /** Reports a sign-out in this frame, so that the play page issues no more tickets on its own. */
   signedOut(): void {
     this.#say({ type: 'service:signed-out' })
   }

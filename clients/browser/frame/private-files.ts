@@ -1,9 +1,9 @@
 const WORKER = '/__service/frame-worker.js'
 const TRIED = 'service:frame-files'
-/** Within this a second try would end as the first did. */
+/** Within this time a second attempt would end like the first. */
 const AGAIN_MS = 10_000
 
-/** Whether this browser has service workers in a frame at all: not outside of secure contexts, nor where storage is blocked. */
+/** Returns this browser's service workers. Insecure contexts and frames with blocked storage have none. */
 const workers = (): ServiceWorkerContainer | null => (isSecureContext && navigator.serviceWorker) || null
 
 const ours = (registration: ServiceWorkerRegistration | undefined): boolean =>
@@ -46,7 +46,7 @@ export function shareTokenWithWorker(token: () => string | null): void {
   }
 }
 
-/** Nobody is signed in here any more. */
+/** Removes the worker after the player has signed out. */
 export async function closePrivateFiles(): Promise<void> {
   const registration = await workers()?.getRegistration('/')
   if (registration && ours(registration)) await registration.unregister()

@@ -1,11 +1,11 @@
 import { DeferredWebSocket } from './deferred-websocket.ts'
 import type { FrameSession } from './hook.ts'
 
-/** Paths of the platform on a game's origin. */
+/** Matches the platform's paths on a game's origin. */
 const OURS = /^\/(?:auth\/service\/|mp(?:\/|$)|__service\/)/
 const LOGOUT = '/auth/service/logout'
 
-/** The URL of a request that goes to the platform at the game's own origin, else null. */
+/** Returns the URL of a request to the platform at the game's own origin, else null. */
 function oursIn(address: string | URL): URL | null {
   const url = URL.parse(address, document.baseURI)
   const origin = url?.origin.replace(/^ws/, 'http')
@@ -59,11 +59,11 @@ export function attachToken(session: FrameSession, signedOut: () => void): void 
       send.call(this, body)
     }
     if (waiting.has(this)) throw new DOMException('The request is sent already.', 'InvalidStateError')
-    // One that the page stands still for can't wait.
+    // A synchronous request can't wait.
     if (!request.isAsync || !mustWait(request.url)) return go()
     waiting.add(this)
     void session.ready.then(() => {
-      // Begun anew, or broken off meanwhile.
+      // The page may have reopened or aborted the request in the meantime.
       if (asked.get(this) === request && waiting.delete(this)) go()
     })
   }
@@ -81,7 +81,7 @@ export function attachToken(session: FrameSession, signedOut: () => void): void 
         const carried = token && url ? ['service', ...[protocols].flat(), `service.token.${token}`] : protocols
         return Reflect.construct(target, [address, carried, ...rest], newTarget) as WebSocket
       }
-      // A class of the game's own has to be what is made here.
+      // A subclass of the game's must create its own instance.
       const waits = newTarget === own && mustWait(url)
       return waits ? new DeferredWebSocket(address, session.ready, connect) : connect()
     },

@@ -1,6 +1,6 @@
 const WINDOW = '/auth/service/window'
 const LOOK_MS = 1000
-/** As long as a sign-in may take. */
+/** The maximum duration of a sign-in. */
 const GIVE_UP_MS = 600_000
 
 /**
@@ -10,7 +10,7 @@ const GIVE_UP_MS = 600_000
  *
  * Must be called in a click handler.
  *
- * @param redeem whether a ticket is valid by now
+ * @param redeem resolves with whether the ticket is valid yet
  */
 export function signInByWindow(redeem: (ticket: string) => Promise<boolean>): Promise<boolean> {
   const opened = window.open(WINDOW, '_blank', 'popup,width=480,height=760')

@@ -1,5 +1,5 @@
 const KEY = 'service:frame-token'
-/** What is sent in its place where nobody is to be signed in, whatever cookie the browser sends along. */
+/** The value sent in place of a token when the player has signed out, so that the browser's cookie does not count. */
 const NOBODY = '-'
 
 /**
@@ -8,7 +8,7 @@ const NOBODY = '-'
  */
 export class TokenStore {
   #token: string | null
-  /** Whether a reload would keep it. */
+  /** Whether the token survives a reload. */
   lasting = true
 
   constructor() {
@@ -33,13 +33,13 @@ export class TokenStore {
     stored(() => sessionStorage.removeItem(KEY))
   }
 
-  /** Has the player stay signed out, until a token is kept or this forgotten. */
+  /** Keeps the player signed out until a token is stored or this store is cleared. */
   keepNobody(): void {
     this.keep(NOBODY)
   }
 }
 
-/** Touches the storage, which throws where the browser blocks it. */
+/** Accesses the storage, which throws where the browser blocks it. */
 function stored<Value>(touch: () => Value): Value | null {
   try {
     return touch()

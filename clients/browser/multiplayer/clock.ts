@@ -1,20 +1,20 @@
-/** Pings that the clock is set by. */
+/** The number of pings used to set the clock. */
 const KEPT = 8
 
-/** The server's time, as well as the round trips of pings let one know it. */
+/** Estimates the server's time from the round trips of pings. */
 export class ServerClock {
-  /** Round trip of the last ping, in ms. */
+  /** The round trip of the last ping in ms. */
   latency: number | null = null
   #offset = 0
   #pings: { took: number; offset: number }[] = []
 
-  /** Begins with what a welcome says. @param serverNow in ms since 1970 */
+  /** Sets the clock from a welcome message. @param serverNow in ms since 1970 */
   set(serverNow: number): void {
     this.#pings = []
     this.#offset = serverNow - Date.now()
   }
 
-  /** A ping has come back. Of the last ones the quickest knows best. @param sentAt of `performance.now()` */
+  /** Records a returned ping. The fastest of the recent pings sets the clock. @param sentAt of `performance.now()` */
   addPing(sentAt: number, serverNow: number): void {
     const took = performance.now() - sentAt
     this.latency = took
@@ -22,7 +22,7 @@ export class ServerClock {
     this.#offset = this.#pings.reduce((best, ping) => (ping.took < best.took ? ping : best)).offset
   }
 
-  /** In ms since 1970. */
+  /** Returns the server's time in ms since 1970. */
   now(): number {
     return Date.now() + this.#offset
   }

@@ -1,6 +1,6 @@
 import type { Session } from './session.ts'
 
-/** The looks of button and chip, without a place; custom properties restyle them. */
+/** The styles of button and chip, without a position. Custom properties restyle them. */
 export const STYLE = `
 :host { color-scheme: light dark !important;
   font: 600 14px/1.2 var(--auth-widget-font, ui-sans-serif, system-ui, sans-serif) !important }
@@ -26,10 +26,13 @@ i::before { content: attr(data-letter) }
 :focus-visible { outline: 3px solid light-dark(#1d4ed8, #8ab4ff); outline-offset: 2px }
 @media print { :host { display: none !important } }`
 
-/** Inside a frame of another page, such as the portal's play page. */
+/** Whether this page is inside a frame of another page, such as the portal's play page. */
 export const framed = window.top !== window
 
-/** A constructed style sheet is not bound by the page's own Content-Security-Policy, an element would be. */
+/**
+ * Adopts a constructed style sheet. The page's Content-Security-Policy does not apply to it, but would to a style
+ * element.
+ */
 export function adoptStyle(root: ShadowRoot, style: string): void {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(style)
@@ -53,12 +56,12 @@ export function signInButton(href: () => string, gameName?: string): HTMLElement
   return link
 }
 
-/** The player, and below it what leads out. */
+/** The player's name with a menu below it. */
 export function playerChip(user: NonNullable<Session['user']>, signOut: () => Promise<void>): HTMLElement {
   const summary = element('summary', {})
   summary.setAttribute('aria-label', `Signed in as ${user.name}`)
   const initial = element('i', { ariaHidden: 'true' })
-  // Drawn and not written: it is no part of the name.
+  // CSS draws the initial, because it is not part of the name.
   initial.dataset.letter = [...user.name.trim()][0]?.toUpperCase() ?? '?'
   const name = element('span', { textContent: user.name })
   if (user.imageUrl) {
@@ -74,13 +77,13 @@ export function playerChip(user: NonNullable<Session['user']>, signOut: () => Pr
   menu.append(out)
   const details = element('details', {})
   details.append(summary, menu)
-  // Opens towards the middle of the page, where there is room.
+  // The menu opens towards the middle of the page, where there is room.
   details.addEventListener('toggle', () => {
     const { left, right } = summary.getBoundingClientRect()
     menu.classList.toggle('left', (left + right) / 2 < innerWidth / 2)
   })
   details.addEventListener('keydown', (event) => {
-    // Keys meant for the menu are not meant for the game.
+    // The game must not handle keys of the menu.
     event.stopPropagation()
     if (event.key !== 'Escape') return
     details.open = false

@@ -2,24 +2,24 @@ import { FRAME_SESSION_CHANGED } from '../frame/hook.ts'
 import { adoptStyle, playerChip, STYLE, signInButton } from './chip.ts'
 import type { Session } from './session.ts'
 
-/** In the flow of the page, where the game put the element. */
+/** Positions the element in the page's flow, where the game put it. */
 const HERE = ':host { display: inline-block; position: relative; max-width: 100% }'
 
 export interface MountPlayerOptions {
   gameName: string
-  /** Where a sign-in begins. */
+  /** The address at which a sign-in begins. */
   signInUrl: () => string
-  /** Null: it can't be known, and nobody is taken to be signed in. */
+  /** Resolves with null when the session is unavailable; the player then counts as signed out. */
   session: () => Promise<Session | null>
   signOut: () => Promise<void>
   onSession?: ((session: Session) => void) | undefined
 }
 
-/** The element in the page. */
+/** The mounted element. */
 export interface Mounted {
-  /** As it was last read. */
+  /** The session as last read. */
   readonly session: Session
-  /** Reads it anew, and shows what it says. */
+  /** Reads the session again and updates the element. */
   refresh(): Promise<Session>
   unmount(): void
 }
@@ -28,14 +28,14 @@ export interface Mounted {
 export async function mountPlayer(selector: string | HTMLElement, options: MountPlayerOptions): Promise<Mounted> {
   const host = typeof selector === 'string' ? document.querySelector<HTMLElement>(selector) : selector
   if (!host) throw new Error(`There is no element ${String(selector)} on this page.`)
-  // A second time in one place takes over from the first.
+  // A second mount in the same element replaces the first.
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
   adoptStyle(root, HERE + STYLE)
   let session: Session = { signedIn: false }
   let shown = ''
   const refresh = async (): Promise<Session> => {
     const found = await options.session()
-    // Not to be had just now: what is shown stays.
+    // The session is temporarily unavailable, so the element keeps its content.
     if (!found && shown !== '') return session
     session = found ?? { signedIn: false }
     const key = JSON.stringify(session.user ?? null)
@@ -52,7 +52,7 @@ export async function mountPlayer(selector: string | HTMLElement, options: Mount
   }
   const stop = new AbortController()
   const again = { signal: stop.signal }
-  // Signed in or out in another tab meanwhile, or brought back by the back button.
+  // The player may have signed in or out in another tab, or returned with the back button.
   addEventListener('pageshow', (event) => event.persisted && void refresh(), again)
   addEventListener(FRAME_SESSION_CHANGED, () => void refresh(), again)
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && void refresh(), again)

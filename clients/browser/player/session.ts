@@ -1,13 +1,13 @@
-/** The session of the game, as in the answer of `/auth/service/session`. */
+/** The game's session, as `/auth/service/session` returns it. */
 export interface Session {
   signedIn: boolean
   user?: { id: string; name: string; imageUrl: string | null }
   scope?: string
-  /** ISO 8601. */
+  /** The expiry time in ISO 8601. */
   expiresAt?: string
 }
 
-/** Null when it can't be known now. */
+/** Reads the session. Resolves with null when it is temporarily unavailable. */
 export async function readSession(url = '/auth/service/session'): Promise<Session | null> {
   try {
     const response = await fetch(url, { headers: { accept: 'application/json' }, cache: 'no-store' })
@@ -17,6 +17,6 @@ export async function readSession(url = '/auth/service/session'): Promise<Sessio
   }
 }
 
-/** Where a sign-in begins that ends on this very page. */
+/** Returns the address of a sign-in that returns to the current page. */
 export const startUrl = (): string =>
   `/auth/service/start?returnTo=${encodeURIComponent(location.pathname + location.search + location.hash)}`

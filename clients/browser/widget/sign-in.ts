@@ -1,24 +1,27 @@
 /**
- * The hosted sign-in widget, for games with callback and session code of their own: a button that leads to the portal's
- * authorization endpoint. New games use the server adapter.
+ * The hosted sign-in widget, for games with their own callback and session code. It shows a button that leads to the
+ * portal's authorization endpoint. New games use the server adapter.
  */
 import { type Mounted, mountPlayer } from '../player/mount-player.ts'
 import { readSession, type Session } from '../player/session.ts'
 
-/** The cookie that holds the `state` of the sign-in under way, for the game's callback to compare with. */
+/** The cookie with the `state` of the current sign-in, which the game's callback compares. */
 export const STATE_COOKIE = 'service_oauth_state'
 const STATE_SECONDS = 600
 
 export interface WidgetOptions {
   clientId: string
-  /** The game's callback, exactly as it is registered. */
+  /** The game's redirect URI, exactly as registered. */
   redirectUri: string
   gameName: string
-  /** Space-separated. Default: `profile email` */
+  /** The scopes, separated by spaces. Default: `profile email` */
   scope?: string | undefined
-  /** Where the game says who is signed in, as `{ signedIn, user?: { name, imageUrl } }`. Without it, always the button. */
+  /**
+   * The game's address for the session, as `{ signedIn, user?: { name, imageUrl } }`. Without it the widget always
+   * shows the button.
+   */
   sessionUrl?: string | undefined
-  /** Where the game signs out. */
+  /** The game's address for the sign-out. */
   signOutUrl?: string | undefined
   onSession?: ((session: Session) => void) | undefined
 }
@@ -40,7 +43,7 @@ export function mountWidget(selector: string | HTMLElement, portal: string, opti
   })
 }
 
-/** The state is one and the same for ten minutes: what was opened in another tab stays good. */
+/** Builds the authorization URL. It reuses the state for ten minutes, so that links opened in other tabs stay valid. */
 function authorizeUrl(portal: string, { clientId, redirectUri, scope = 'profile email' }: WidgetOptions): string {
   const known = new RegExp(`(?:^|; )${STATE_COOKIE}=([\\w-]{32})(?:;|$)`).exec(document.cookie)?.[1]
   const state = known ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), hex).join('')

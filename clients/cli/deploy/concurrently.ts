@@ -1,4 +1,7 @@
-/** Works on all items, at most `most` at a time. The first failure ends it; what runs then is waited for. */
+/**
+ * Processes all items, at most `most` at a time. After the first failure it starts no more items and awaits the running
+ * ones.
+ */
 export async function forEach<T>(most: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0
   let failed = false

@@ -9,7 +9,7 @@ export interface DeployRequest {
   game: { id: string; slug: string; title: string }
   build: Build
   message?: string | undefined
-  /** Publishes at a preview address only; the live version stays. */
+  /** Publishes at a preview address only; the live version does not change. */
   preview?: boolean
   /** The program's state folder. */
   stateFolder: string
@@ -19,7 +19,7 @@ export interface DeployRequest {
 /** Progress events of a deploy. */
 export interface DeployProgress {
   hashing(files: number, bytes: number): void
-  /** An earlier attempt that was cut off is gone on with. */
+  /** Called when the deploy resumes an interrupted attempt. */
   resuming(startedAt: string, arrived: number): void
   uploading(files: number, bytes: number, unchanged: number): void
   advance(bytes: number): void
@@ -28,7 +28,7 @@ export interface DeployProgress {
   publishing(): void
 }
 
-/** What `POST /api/deploy/{id}/finalize` says, and what this deploy took. */
+/** The response of `POST /api/deploy/{id}/finalize`, and the statistics of this deploy. */
 export interface DeployResult {
   deployId: string
   url: string
@@ -39,10 +39,10 @@ export interface DeployResult {
   multiplayer: unknown
   files: number
   bytes: number
-  /** Files and bytes that this run sent. */
+  /** The number of files that this run sent. */
   uploaded: number
   uploadedBytes: number
-  /** Whether it went on with an attempt that was cut off. */
+  /** Whether the deploy resumed an interrupted attempt. */
   resumed: boolean
   leftOut: string[]
 }
@@ -104,7 +104,7 @@ export async function deploy(api: Api, request: DeployRequest, progress: DeployP
       idleMs: 300_000,
     })
   const answer = await finalize().catch(async (error) => {
-    // Files that arrived according to the journal may have been lost since: those are sent once more.
+    // The platform may have lost files that the journal lists as uploaded. These are sent again.
     if (!(error instanceof CliError && error.code === 'incomplete_deploy')) throw error
     const missing = new Set(error.details.map(({ path }) => byPath.get(path)?.sha256))
     const again = started.uploads.filter(({ path }) => missing.has(byPath.get(path)?.sha256))
@@ -125,7 +125,7 @@ export async function deploy(api: Api, request: DeployRequest, progress: DeployP
   }
 }
 
-/** Begins the deploy, or goes on with the one that was cut off. */
+/** Begins a deploy, or resumes the interrupted one. */
 async function begin(api: Api, journal: Journal, body: unknown): Promise<Started> {
   const start = () =>
     api.post<Started>('/api/deploy', body, {
@@ -135,7 +135,7 @@ async function begin(api: Api, journal: Journal, body: unknown): Promise<Started
     })
   if (journal.resumedFrom) {
     const earlier = await start().catch((error) => {
-      // Its key is held by a request that never ended: it can't be gone on with.
+      // A request that never ended still holds the idempotency key, so this attempt can't be resumed.
       if (error instanceof CliError && error.code === 'conflict') return null
       throw error
     })
@@ -145,19 +145,19 @@ async function begin(api: Api, journal: Journal, body: unknown): Promise<Started
   return start()
 }
 
-/** Whether a deploy still waits for files: it may have ended without our hearing of it. */
+/** Returns whether a deploy still waits for files. It may have ended without a response to this client. */
 async function takesFiles(api: Api, deployId: string): Promise<boolean> {
   try {
     const { state } = await api.get<{ state: string }>(`/api/deploy/${deployId}`)
     return state === 'uploading' || state === 'finalizing'
   } catch (error) {
-    // Removed since, or this token may not read it: then it begins anew.
+    // The deploy was removed, or this token may not read it, so a new one begins.
     if (error instanceof CliError && ['not_found', 'missing_scope'].includes(error.code)) return false
     throw error
   }
 }
 
-/** The same error, with what it means for the deploy. */
+/** Adds to an error how it affects the deploy. */
 function interrupted(error: unknown, done: number, all: number): unknown {
   if (!(error instanceof CliError)) return error
   if (error.code !== 'unreachable') return error

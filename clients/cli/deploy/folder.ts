@@ -3,28 +3,31 @@ import { join, relative, sep } from 'node:path'
 import { CliError, fileReason } from '../errors.ts'
 import { PROJECT_FILE } from '../project.ts'
 
-/** Lists paths that are not published, in the build's own folder, with the syntax of .gitignore. */
+/** The file in the build folder that lists unpublished paths, in the syntax of .gitignore. */
 const IGNORE_FILE = '.gameyardignore'
 
 /** A file of a build. */
 export interface BuildFile {
-  /** As it is published: relative, separated by `/`, in Unicode normalization form C. */
+  /** The published path: relative, separated by `/`, in Unicode normalization form C. */
   path: string
-  /** Where it is on this disk. */
+  /** The path on this disk. */
   file: string
-  /** In bytes. */
+  /** The size in bytes. */
   size: number
 }
 
 export interface Build {
   files: BuildFile[]
-  /** The skipped files of the folder, in words: `.git`, `node_modules`, `3 files by …`. */
+  /** Describes the skipped files of the folder: `.git`, `node_modules`, `3 files by …`. */
   leftOut: string[]
 }
 
-/** Secrets, histories and dependencies: never published, wherever they are (the platform refuses the first two). */
+/**
+ * Matches secrets, histories and dependencies, which are never published in any folder. The platform refuses the first
+ * two.
+ */
 const NEVER = /^(?:\.git|node_modules|\.env.*)$/i
-/** Files that systems and editors leave behind; skipped without a notice. */
+/** Matches files of operating systems and editors, which are skipped without a notice. */
 const LITTER = /^(?:__MACOSX|\._.*|\.DS_Store|Thumbs\.db|desktop\.ini)$/
 
 /**
@@ -75,11 +78,11 @@ async function ignoreRules(root: string): Promise<(path: string) => boolean> {
   return (path) => rules.ignores(path)
 }
 
-/** Whether a link leads to a file of the build, and not to something private in it or beside it. */
+/** Returns whether a link leads to a file inside the build that is not private. */
 async function isInside(root: string, link: string): Promise<boolean> {
   const target = await realpath(link).catch(() => null)
   if (!target?.startsWith(root + sep)) return false
-  // Under another name it would be published all the same.
+  // A link must not publish a private file under another name.
   if (
     relative(root, target)
       .split(sep)

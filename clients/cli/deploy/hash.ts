@@ -6,15 +6,15 @@ import { forEach } from './concurrently.ts'
 import type { BuildFile } from './folder.ts'
 
 export interface HashedFile extends BuildFile {
-  /** Hex, of the bytes. */
+  /** The SHA-256 digest in hexadecimal. */
   sha256: string
 }
 
-/** Files up to this size are read whole and hashed beside each other on the thread pool; larger ones as they stream. */
+/** Files up to this size are read whole and hashed in parallel on the thread pool; larger ones are streamed. */
 const WHOLE_BYTES = 16 * 1024 ** 2
 const CONCURRENCY = 8
 
-/** Hashes files. The size is the one that was hashed, should a file have changed since it was listed. */
+/** Hashes files. Returns the hashed size of each, because a file may have changed since it was listed. */
 export async function hashFiles(files: BuildFile[], advance: (bytes: number) => void): Promise<HashedFile[]> {
   const hashed: HashedFile[] = new Array(files.length)
   await forEach(CONCURRENCY, [...files.entries()], async ([index, file]) => {

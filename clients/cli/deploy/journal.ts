@@ -3,14 +3,14 @@ import { appendFile, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivately } from '../config-folder.ts'
 
-/** A begun deploy, as the journal has it. */
+/** A started deploy in the journal. */
 interface Begun {
-  /** Sent as `Idempotency-Key`: the same key and files give the same deploy again, for a day. */
+  /** The `Idempotency-Key`. For a day, the same key and files return the same deploy. */
   key: string
   startedAt: string
 }
 
-/** As long as the platform replays an answer, and a little less. */
+/** Slightly shorter than the time for which the platform replays a response. */
 const KEPT_MS = 23 * 3_600_000
 
 /**
@@ -22,7 +22,7 @@ export class Journal {
   readonly #file: string
   readonly #arrivals: string
   key: string
-  /** Set when this goes on with an earlier attempt. */
+  /** Set when this journal resumes an earlier attempt. */
   resumedFrom: string | null = null
 
   private constructor(file: string, key: string) {
@@ -32,10 +32,10 @@ export class Journal {
   }
 
   /**
-   * Opens the journal of one deploy: same platform, account, game, files and message.
+   * Opens the journal of one deploy, which is identified by platform, account, game, files and message.
    *
    * @param folder the program's state folder
-   * @param identity all of those
+   * @param identity the identifying values
    */
   static async open(folder: string, identity: unknown): Promise<Journal> {
     const name = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32)
@@ -53,7 +53,7 @@ export class Journal {
     return journal
   }
 
-  /** Forgets an earlier attempt and begins another. */
+  /** Discards an earlier attempt and begins a new one. */
   async restart(): Promise<void> {
     await this.end()
     this.key = randomUUID()
@@ -62,10 +62,10 @@ export class Journal {
     await writePrivately(this.#file, JSON.stringify(begun)).catch(() => {})
   }
 
-  /** Digests that have arrived for a deploy. Another deploy's arrivals don't count. */
+  /** Returns the digests of the files uploaded for a deploy, without those of other deploys. */
   async arrived(deployId: string): Promise<Set<string>> {
     const text = await readFile(this.#arrivals, 'utf8').catch(() => '')
-    // A line that was cut off in the middle has another length, and is no digest.
+    // An incomplete line has another length and is no digest.
     const lines = text.split('\n').map((line) => line.split(' '))
     return new Set(
       lines.filter(([id, sha256]) => id === deployId && sha256?.length === 64).map(([, sha256]) => sha256 as string),
@@ -76,7 +76,7 @@ export class Journal {
     await appendFile(this.#arrivals, `${deployId} ${sha256}\n`, { mode: 0o600 }).catch(() => {})
   }
 
-  /** The deploy is over. */
+  /** Removes the journal after the deploy has ended. */
   async end(): Promise<void> {
     for (const file of [this.#file, this.#arrivals]) await rm(file, { force: true }).catch(() => {})
   }

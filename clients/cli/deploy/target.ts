@@ -6,10 +6,10 @@ import { CliError, usageError } from '../errors.ts'
 import { type CreatedGame, type Game, getGame } from '../games.ts'
 import { type FoundProject, writeProject } from '../project.ts'
 
-/** Where builds usually come out. */
+/** The usual output folders of build tools. */
 const USUAL_FOLDERS = ['dist', 'build', 'public', 'out', 'www']
 
-/** The folder to deploy: the one that is named, that of gameyard.json, or the one here if it can only be this one. */
+/** Returns the folder to deploy: the named one, that of gameyard.json, or the only candidate in this folder. */
 export async function chooseFolder(
   named: string | undefined,
   project: FoundProject | null,
@@ -35,9 +35,9 @@ const hasIndex = (folder: string): Promise<boolean> =>
   )
 
 export interface TargetOptions {
-  /** `--game`: id or slug. */
+  /** The id or slug from `--game`. */
   game?: string | undefined
-  /** `--create`: makes the game when there is none yet. */
+  /** Whether `--create` allows the creation of a missing game. */
   create?: boolean
   title?: string | undefined
   project: FoundProject | null
@@ -48,11 +48,11 @@ export interface TargetOptions {
 export interface Target {
   game: Game
   created: boolean
-  /** The gameyard.json that was written, or why it could not be. */
+  /** The written gameyard.json, or the error that prevented it. */
   wrote: string | CliError | null
 }
 
-/** The game to deploy to; made now where that was asked for, and remembered in gameyard.json. */
+/** Chooses the game to deploy to. It creates the game on request and stores it in gameyard.json. */
 export async function chooseGame(api: Api, options: TargetOptions): Promise<Target> {
   const { game, create = false, project, folder, cwd } = options
   if (game !== undefined) return { game: await getGame(api, game), created: false, wrote: null }
@@ -85,7 +85,7 @@ export async function chooseGame(api: Api, options: TargetOptions): Promise<Targ
   return { game: made, created: true, wrote }
 }
 
-/** The title of the page, or else the name of the folder, or of its parent when that is generic. */
+/** Returns the page's title, else the folder's name, or the parent's name when that is generic. */
 function titleOf(page: string, folder: string): string {
   const [, title = ''] = /<title[^>]*>([^<]*)<\/title>/i.exec(page) ?? []
   const name = basename(folder)

@@ -6,7 +6,7 @@ import { ConnectionError, send, textOf, unreachable } from '../http.ts'
 import { forEach } from './concurrently.ts'
 import type { HashedFile } from './hash.ts'
 
-/** Where the platform wants a file's bytes. */
+/** The upload address of a file's bytes. */
 export interface Upload {
   path: string
   uploadUrl: string
@@ -16,25 +16,28 @@ export interface Upload {
 
 /** Progress events of an upload. */
 export interface UploadProgress {
-  /** Bytes that left, or minus those that must be sent again. */
+  /** Called with the number of sent bytes, or a negative number for bytes to be sent again. */
   advance(bytes: number): void
   arrived(file: HashedFile): Promise<void>
-  /** The platform does not answer just now. */
+  /** Called while the platform does not respond. */
   waiting(reason: string): void
 }
 
-/** Side by side: more would not be faster on one connection to the internet, and small files wait for answers. */
+/**
+ * The number of parallel uploads. More would not be faster on one internet connection; one would wait too long between
+ * small files.
+ */
 const CONCURRENCY = 8
-/** How long a platform may be away, restarted perhaps, before the deploy gives up, in milliseconds. */
+/** How long the platform may be unreachable, for example during a restart, before the deploy fails, in milliseconds. */
 const PATIENCE_MS = 15_000
 
-/** Sends files side by side. Each is sent again when the connection breaks, as long as there is patience. */
+/** Uploads files in parallel. A file is sent again when the connection breaks, until `PATIENCE_MS` has passed. */
 export async function uploadFiles(
   uploads: { upload: Upload; file: HashedFile }[],
   progress: UploadProgress,
   { signal, patienceMs = PATIENCE_MS }: { signal?: AbortSignal | undefined; patienceMs?: number },
 ): Promise<void> {
-  // One clock for all: what counts is when the platform last took a file.
+  // All uploads share one clock, which measures the time since the platform last accepted a file.
   let lastSuccess = Date.now()
   await forEach(CONCURRENCY, uploads, async ({ upload, file }) => {
     for (let attempt = 1; ; attempt++) {

@@ -6,16 +6,16 @@ import mime from 'mime'
 
 export interface FilesOptions {
   root: string
-  /** Put into every HTML page, before its end. */
+  /** The HTML inserted before the end of every page. */
   inject: string
-  /** On every answer. */
+  /** The headers of every response. */
   headers: Record<string, string>
 }
 
-/** Never served, as a deploy would never publish them. */
+/** Matches files that are never served, because a deploy would not publish them. */
 const PRIVATE = /(?:^|\/)(?:\.git|\.env[^/]*|node_modules)(?:\/|$)/i
 
-/** Serves a folder as a game's own origin does: the file, `index.html` of a folder, else the game's own page. */
+/** Serves a folder as a game's own origin does: the file, a folder's `index.html`, else the game's own page. */
 export async function serveFile(
   { root, inject, headers }: FilesOptions,
   { method, path }: { method: string; path: string },

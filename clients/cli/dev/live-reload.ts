@@ -1,13 +1,16 @@
 import { type FSWatcher, watch } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 
-/** Where pages listen for changes: a path that no deploy can have. */
+/** The address of the change events. No deploy can have this path. */
 export const RELOAD_PATH = '/__service/dev/changes'
 
-/** Changes that come within this time are one: builds write many files. In milliseconds. */
+/** Changes within this time count as one, because builds write many files. In milliseconds. */
 const SETTLE_MS = 100
 
-/** Put into pages: loads style sheets again when only those changed, else the page; and after the server was away. */
+/**
+ * The script inserted into pages. It reloads style sheets if only those changed, else the page, and reloads after the
+ * server was unreachable.
+ */
 export const RELOAD_SCRIPT = `<script>
 (() => {
   const changes = new EventSource('${RELOAD_PATH}')
@@ -25,14 +28,14 @@ export const RELOAD_SCRIPT = `<script>
 })()
 </script>`
 
-/** Tells open pages when something in a folder changes. */
+/** Notifies open pages of changes in a folder. */
 export class LiveReload {
   readonly #pages = new Set<ServerResponse>()
   readonly #watcher: FSWatcher
   #changed = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
-  /** @param changed hears which files changed, relative to the folder */
+  /** @param changed called with the changed files, relative to the folder */
   constructor(folder: string, changed: (names: string[]) => void) {
     this.#watcher = watch(folder, { recursive: true }, (_event, name) => {
       if (name && /(?:^|[\\/])(?:\.git|node_modules)(?:[\\/]|$)/.test(name)) return
@@ -45,7 +48,7 @@ export class LiveReload {
         this.#send(names.every((entry) => entry.endsWith('.css')) ? 'styles' : 'page')
       }, SETTLE_MS)
     })
-    // A folder that is removed and built anew ends the watching on some systems; the server lives on.
+    // On some systems, watching ends when the folder is removed and rebuilt. The server continues without it.
     this.#watcher.on('error', () => {})
   }
 

@@ -16,14 +16,14 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ])
 
-/** Passes requests on to a game's own origin, so that it takes them for its own pages'. */
+/** Forwards requests to a game's own origin, which treats them as requests of its own pages. */
 export class PlatformProxy {
   readonly #origin: URL
   readonly #own: string
 
   /**
-   * @param origin of the game
-   * @param own origin of the development server's pages
+   * @param origin the game's origin
+   * @param own the origin of the development server's pages
    */
   constructor(origin: string, own: string) {
     this.#origin = new URL(origin)
@@ -48,10 +48,10 @@ export class PlatformProxy {
     request.pipe(outgoing)
   }
 
-  /** Passes a WebSocket on: the sockets are tied together once both sides have agreed. */
+  /** Forwards a WebSocket. It connects the two sockets after both sides have completed the upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const outgoing = this.#ask(request, (answer) => {
-      // Refused: the platform's answer, as it is.
+      // The platform refused the upgrade, so its response is forwarded unchanged.
       socket.write(headOf(answer))
       answer.pipe(socket)
     })
@@ -98,7 +98,7 @@ export class PlatformProxy {
   }
 }
 
-/** The head of an answer as it goes over the wire. */
+/** Serializes the head of a response. */
 function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
   let head = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n`
   for (let index = 0; index < rawHeaders.length; index += 2)

@@ -8,9 +8,9 @@ import { signInPage } from './sign-in.ts'
 export interface DevOptions {
   folder: string
   port: number
-  /** The deployed game whose sign-in, rooms and scripts are used; null serves the files alone. */
+  /** The deployed game that provides sign-in, rooms and scripts; null serves only the files. */
   game: { url: string; settings: { authWidget: 'on' | 'off'; crossOriginIsolated: boolean } } | null
-  /** Hears of changed files. */
+  /** Called with the changed files. */
   changed(names: string[]): void
 }
 
@@ -19,7 +19,7 @@ export interface DevServer {
   close(): Promise<void>
 }
 
-/** A play of the game on this machine: its files from a folder, everything of the platform from the platform. */
+/** Runs the game on this machine, with its files from a folder and everything else from the platform. */
 export async function startDevServer({ folder, port, game, changed }: DevOptions): Promise<DevServer> {
   let reload: LiveReload | null = null
   let own = ''
@@ -72,7 +72,7 @@ export async function startDevServer({ folder, port, game, changed }: DevOptions
   })
   const chosen = await listen(server, port)
   reload = new LiveReload(folder, changed)
-  // The game's own host name where it leads to this machine: then a session there is one here.
+  // If the game's host name resolves to this machine, the server uses it, so that a session there is valid here.
   const hostname = game && isLocal(new URL(game.url).hostname) ? new URL(game.url).hostname : 'localhost'
   own = `http://${hostname}:${chosen}`
   if (game) proxy = new PlatformProxy(new URL(game.url).origin, own)

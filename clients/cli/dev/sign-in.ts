@@ -1,6 +1,6 @@
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
-/** A path of this origin, and nothing that a browser would take for another one. */
+/** Returns a path of this origin, or `/` for a value that a browser would read as another origin. */
 const safePath = (path: string | null): string => (path && /^\/(?![/\\])/.test(path) ? path : '/')
 
 /**

@@ -84,7 +84,7 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
   mkdirSync(join(mine.cwd, 'public'))
   t.match(await mine.json('assets', 'animate', 'hero', 'idle', '-o', 'public'), { file: 'public/hero-idle.glb' })
 
-  // A script from standard input; what is not waited for says how to go on.
+  // The script comes from standard input. Without `--wait` the output says how to continue.
   const cone = "job.blob('cone', job.param('size'), job.material('red', '#c02040'), (0, 0, 1))\n"
   const queued = await mine.withInput(cone, 'blender', 'create', 'Cone', '--script', '-', '--param', 'size=0.5')
   t.match(queued, { code: 0, stdout: /^Queued as job_\w{26}\.\nNext: gameyard blender watch job_\w{26}\n$/ })
@@ -115,7 +115,7 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
   t.match(await mine.gameyard('blender', 'cancel', jobId), { code: 0, stdout: `The job ${jobId} is cancelled.\n` })
   t.match(await mine.gameyard('blender', 'cancel', id), { code: 1, stderr: /completed/ })
 
-  // A prompt: the first script fails, the model mends it, and only then there is an end.
+  // The first script fails and the model corrects it, so the command must wait for the second job.
   let scripts = 0
   provider.answer = (request, response) => openai(scripts++ === 0 ? 'nothing_like_this()' : cone, 10)(request, response)
   const prompted = await mine.gameyard('blender', 'create', 'Small cone', '--prompt', 'A cone.', '--param', 'size=1')

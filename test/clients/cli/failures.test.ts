@@ -10,7 +10,7 @@ import { machine, startTestServer, type TestServer, terminalOf, typedProcess, wr
 const FILES = 600
 const FAR = /Uploading .* [1-5]\d\d of 600 files/
 
-/** A file system of a given size that goes with the test; null where this may not be mounted. */
+/** Mounts a file system of a given size for the test; null where mounting is not permitted. */
 function smallDisk(t: Test, options: string): string | null {
   const folder = temporaryFolder(t)
   try {
@@ -129,7 +129,7 @@ inFull(t)?.test('a full disk or a read-only folder here is said before anybody i
   try {
     writeFileSync(join(full, 'ballast'), Buffer.alloc(100_000))
   } catch {
-    // That is what it is for.
+    // The write fails because it fills the disk, as intended.
   }
   const token = await platform.token()
   const mine = machine(t, { XDG_CONFIG_HOME: full })
@@ -142,7 +142,7 @@ inFull(t)?.test('a full disk or a read-only folder here is said before anybody i
     user: { name: 'Ada' },
   })
 
-  // A deploy needs no memory of its own: where none can be written it works, from the beginning each time.
+  // A deploy does not require a journal: where none can be written it works, from the beginning each time.
   const amnesiac = machine(t, { XDG_STATE_HOME: readOnly, SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal })
   writeFileSync(join(amnesiac.cwd, 'index.html'), '<title>Long</title>It is all there.')
   t.match(await amnesiac.json('deploy', '--create'), { uploaded: 1 })

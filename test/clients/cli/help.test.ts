@@ -8,10 +8,10 @@ import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { machine, terminalOf } from './kit.ts'
 
 t.test('help is there in a moment: it reads the words of the command and nothing of the server', (t) => {
-  // bench/start.ts measures the time. What takes the time is code, and Node tells which files it ran.
+  // bench/start.ts measures the time. Code takes the time, so this test checks which files Node ran.
   for (const command of [[], ['deploy'], ['games', 'create'], ['blender', 'create']]) {
     const folder = t.testdir()
-    // Without what the test runner gives to every Node that is started.
+    // This omits the environment that the test runner gives to every Node process.
     const env = ['-i', `NODE_V8_COVERAGE=${folder}`]
     execFileSync('env', [...env, process.execPath, FROM_SOURCE, ...command, '--help'])
     const report = readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))

@@ -10,13 +10,13 @@ import { ask } from '../../kit/upload.ts'
 
 export const PASSWORD = 'correct yard battery fence'
 
-/** A platform in its own process, and an account on it. */
+/** A platform in a separate process, with an account. */
 export interface TestServer {
   server: Server
-  /** Of the account's browser session. */
+  /** The cookie of the account's browser session. */
   cookie: string
   email: string
-  /** Makes an API token, by default with every scope that the command line needs for games. */
+  /** Creates an API token, by default with every scope that the command line needs for games. */
   token(scopes?: string[]): Promise<string>
 }
 
@@ -26,8 +26,8 @@ let shared: Promise<Server> | undefined
 let accounts = 0
 
 /**
- * @param options of a platform of the test's own, which goes with it; without them it is one that the tests of this
- * process share, each by an account of its own
+ * @param options starts a platform for this test only; without them the tests of this process share one, each with a
+ *   separate account
  */
 export async function startTestServer(t: Test, options?: ServerOptions): Promise<TestServer> {
   if (!options) shared ??= startServer({ teardown: (ending) => void atProcessEnd(ending) })
@@ -54,21 +54,21 @@ export async function startTestServer(t: Test, options?: ServerOptions): Promise
 }
 
 export interface Machine {
-  /** Where the developer works. */
+  /** The developer's working folder. */
   cwd: string
-  /** Where the command line keeps its settings. */
+  /** The command line's configuration folder. */
   configFolder: string
   env: Record<string, string>
   /** Runs `gameyard` to its end. */
   gameyard(...arguments_: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>
-  /** The same with `--json`: what standard output says. */
+  /** Runs with `--json` and returns the parsed standard output. */
   // biome-ignore lint/suspicious/noExplicitAny: tests match its shape
   json(...arguments_: string[]): Promise<any>
-  /** The same with something on standard input. */
+  /** Runs with the given standard input. */
   withInput(input: string, ...arguments_: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>
 }
 
-/** A developer's machine: empty folders for work and settings. */
+/** Creates a developer's machine: empty folders for work and settings. */
 export function machine(t: Test, env: Record<string, string> = {}): Machine {
   const home = temporaryFolder(t)
   const cwd = temporaryFolder(t)
@@ -98,10 +98,10 @@ export function machine(t: Test, env: Record<string, string> = {}): Machine {
   }
 }
 
-/** The process of the last `gameyard` that was typed into a terminal. */
+/** Returns the process id of the last `gameyard` that was typed into a terminal. */
 export const typedProcess = ({ env }: Machine): number => Number(readFileSync(join(env.HOME as string, 'pid'), 'utf8'))
 
-/** The machine's terminal, with `gameyard` in its path. Null where there is no tmux. */
+/** Opens the machine's terminal, with `gameyard` in its path. Returns null where tmux is missing. */
 export async function terminalOf(
   t: Test,
   { cwd, env }: Machine,
@@ -114,7 +114,7 @@ export async function terminalOf(
   return openTerminal(t, { cwd, env: { ...env, PATH, LANG: 'C.UTF-8', TERM: 'tmux-256color' } })
 }
 
-/** Writes a build of many small files, each with bytes of its own. */
+/** Writes a build of many small files with different content. */
 export function writeBuild(folder: string, count: number): void {
   mkdirSync(join(folder, 'levels'), { recursive: true })
   writeFileSync(join(folder, 'index.html'), '<title>Long</title>It is all there.')

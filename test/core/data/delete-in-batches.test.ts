@@ -12,7 +12,7 @@ const visits: Migration = {
 }
 const DELETION = { table: 'visits', key: ['day', 'who'], where: 'day < ?', parameters: [3] }
 
-/** Four days of 5,000 visits, and every statement that writes. */
+/** Creates four days of 5,000 visits, and records every write statement. */
 async function open() {
   const driver = await sqlite.create({ file: ':memory:', durability: 'full', busyTimeout: 300 }, driverContext())
   const { log } = driverContext()

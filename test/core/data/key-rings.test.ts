@@ -11,7 +11,7 @@ import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Two nodes on one database that don't hear each other. */
+/** Starts two nodes on one database that do not receive each other's events. */
 async function twoNodes(t: Test, driver: DatabaseDriver) {
   const { log } = driverContext()
   const clock = manualClock()

@@ -10,7 +10,7 @@ import { amount } from '../../kit/extent.ts'
 import { openMigrated, slowMigrations, startMigrating } from '../../kit/migrating-process.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 
-/** How often a process is killed while it migrates. */
+/** The number of times that a process is killed during a migration. */
 const KILLS = amount(2, 50)
 
 const folder = await mkdtemp(join(tmpdir(), 'gameyard-migrations-'))
@@ -59,7 +59,7 @@ for (const { dialect, options, create, tables } of databases) {
       await sleep(Math.random() * longest)
       child.kill('SIGKILL')
       if ((await ended) === null) interrupted++
-      // It was slower when it was measured: the machine has other things to do.
+      // The measurement was slower, because the machine was busy then.
       else longest *= 0.7
 
       const left = (await tables(place)).filter((name) => name.startsWith('slow_')).length

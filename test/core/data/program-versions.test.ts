@@ -9,7 +9,7 @@ import sqlite from '../../../drivers/database/sqlite.ts'
 import { driverContext, manualClock } from '../../kit/driver-context.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 
-/** Has versions open a database one after the other. @returns the last driver, open */
+/** Lets versions open a database one after the other. @returns the last driver, open */
 async function openedBy(t: Test, versions: string[], driver: () => Promise<DatabaseDriver>): Promise<DatabaseDriver> {
   const { log } = driverContext()
   const clock = manualClock()

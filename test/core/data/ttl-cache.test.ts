@@ -7,7 +7,7 @@ const Away = defineError('database_unavailable', 503, 'The database does not ans
 const AGE = 5000
 const OUTAGE = 60_000
 
-/** A cache whose source can be turned off, and how often it was asked. */
+/** Creates a cache whose source can be turned off and counts its calls. */
 function cached(outageMs?: number) {
   const clock = manualClock()
   const source = { value: 'one' as string | null, error: null as Error | null, reads: 0 }

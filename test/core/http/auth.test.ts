@@ -9,7 +9,7 @@ import { startKernel } from '../../kit/kernel.ts'
 const portal = { host: 'localhost:8080' }
 const own = { ...portal, origin: 'http://localhost:8080' }
 
-/** Credentials of a small kind of their own: `<kind>.<player>.<scopes>.<signature>`, signed by the kernel's keys. */
+/** Credentials of a test-only kind: `<kind>.<player>.<scopes>.<signature>`, signed with the kernel's keys. */
 class Seals {
   readonly #key: Buffer
 

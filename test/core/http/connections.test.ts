@@ -1,4 +1,4 @@
-// What clients do to connections that only real sockets show: faulty framing, bodies and answers that never end.
+// Tests client behaviour that only real sockets show: faulty framing, and bodies and responses that never end.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -13,7 +13,7 @@ import { definePlugin } from '../../../core/plugin.ts'
 import { startKernel } from '../../kit/kernel.ts'
 
 const MiB = 1024 * 1024
-/** More than the system's buffers hold between two sockets. */
+/** Larger than the system's buffers between two sockets. */
 const LARGE = Buffer.alloc(24 * MiB, 'x')
 
 const routes = definePlugin({ name: 'routes' }, async (app) => {
@@ -29,7 +29,7 @@ const routes = definePlugin({ name: 'routes' }, async (app) => {
   app.post('/takes', options, async (request) => request.body)
   app.get('/events', options, async (_request, reply) => {
     let sent = 0
-    // More at once than any buffer holds, so that a reader who stands still leaves something unsent.
+    // The first event is larger than any buffer, so that a client that stops reading leaves data unsent.
     const look = async () => ({ event: 'look', data: 'x'.repeat(sent++ === 0 ? LARGE.length : 1) })
     return app.eventStreams.send(reply, { key: 'events', look, everyMs: 500 })
   })
@@ -53,7 +53,7 @@ interface Talk {
   answer: Promise<string>
 }
 
-/** Writes, and collects the answer until the connection is closed. */
+/** Writes a request, and collects the response until the connection closes. */
 async function talk(t: Test, port: number, text: string, { reads = true } = {}): Promise<Talk> {
   const socket = connect({ port, host: '127.0.0.1' })
   socket.on('error', () => {})
@@ -70,7 +70,7 @@ async function talk(t: Test, port: number, text: string, { reads = true } = {}):
 const head = (line: string, ...headers: string[]) =>
   `${[line, 'Host: localhost:8080', ...headers].join('\r\n')}\r\n\r\n`
 
-/** Statuses of all answers on a connection. */
+/** Returns the status codes of all responses on a connection. */
 const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))
 
 t.jobs = 8
@@ -185,7 +185,7 @@ t.test('an event stream that nobody reads ends, much later than any other answer
   const { app, port } = await listening(t, { slowReaderSeconds: 1 })
   await Promise.all([1, 2, 3].map(() => talk(t, port, head('GET /events HTTP/1.1'), { reads: false })))
   const sips = await talk(t, port, head('GET /events HTTP/1.1'), { reads: false })
-  // What is taken from the socket is made room for in the system by whole segments.
+  // The system frees receive-buffer space only in whole segments.
   const sip = setInterval(() => sips.socket.read(256 * 1024), 100)
   t.teardown(() => clearInterval(sip))
   await talk(t, port, head('GET /events HTTP/1.1'))
@@ -206,7 +206,7 @@ t.test('an event stream that nobody reads for a while is left alone', async (t) 
   }
 })
 
-/** Waits until the server has no more connections than that; nothing of what it sent needs to be read. */
+/** Waits until the server has no more than `most` connections. It works without reading what the server sent. */
 async function connectionsLeft(app: FastifyInstance, most: number, ms: number): Promise<number> {
   const until = performance.now() + ms
   for (;;) {

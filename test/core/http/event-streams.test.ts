@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EventStreams } from '../../../core/http/event-streams.ts'
 
-/** The next piece of a stream, or null at its end. */
+/** Returns the next chunk of a stream, or null at its end. */
 const next = async (stream: AsyncGenerator<string>) => (await stream.next()).value ?? null
 const NEVER_MS = 60_000
 
@@ -12,7 +12,7 @@ t.test('a stream says how things are, then each change when it is woken, then th
   const stream = streams.follow({ key: 'job', look, everyMs: NEVER_MS })
   t.equal(await next(stream), 'event: job\ndata: {"progress":0}\n\n')
   const later = next(stream)
-  // Nothing is new for this one, and nothing is said.
+  // The stream is up to date, so it sends nothing.
   setImmediate(() => streams.wake('job'))
   setTimeout(() => {
     progress = 0.5

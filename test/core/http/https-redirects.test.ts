@@ -1,4 +1,4 @@
-// Real sockets: plain http leads to https, on the port of https itself and on another one.
+// Tests with real sockets that plain http redirects to https, on the port of https itself and on another one.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { get, request } from 'node:http'
 import { connect } from 'node:net'
@@ -10,7 +10,10 @@ import { openLocalAuthority } from '../../../core/origins/local-authority.ts'
 import { startKernel } from '../../kit/kernel.ts'
 import { freePort } from '../../kit/server.ts'
 
-/** A platform at https://yard.example:<port>, games below yard-games.example, with a port that leads there. */
+/**
+ * Starts a platform at https://yard.example:<port>, with games below yard-games.example, and a port that redirects
+ * there.
+ */
 async function start(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-plain-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

@@ -12,7 +12,7 @@ import { startKernel } from '../../kit/kernel.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** A shop: each order that was really placed is in `placed`. */
+/** Starts a shop; `placed` has each order that was actually placed. */
 async function start(t: Test) {
   const placed: string[] = []
   const gates: (() => void)[] = []
@@ -151,7 +151,7 @@ t.test('after 24 hours a key is new again, and the answer is gone from the datab
   const rows = () => app.db.em().count(IdempotentAnswer, {})
   t.equal(await rows(), 2)
   clock.advance(25 * HOUR)
-  await app.jobs.start() // looks at once for what is due
+  await app.jobs.start() // The start checks immediately for due jobs.
   for (let tries = 0; tries < 100 && (await rows()) > 0; tries++) await sleep(50)
   t.equal(await rows(), 0, 'the sweep takes what nobody asks for')
 })

@@ -15,7 +15,7 @@ const MINUTE = 60_000
 const PORTAL = 'play.test'
 const GAME = 'pong.games.test'
 
-/** The kernel's ground without plugins: route contract, auth, origins and the rate limits on them. */
+/** Starts the kernel without plugins: route contract, auth, origins and the rate limits on them. */
 async function startApp(t: Test, options: { bus?: Bus; max?: number; enabled?: boolean } = {}) {
   const clock = manualClock()
   const { log, lines } = captureLog()

@@ -1,4 +1,4 @@
-// What only a real socket shows: the traps in our libraries' defaults (time limits, Host, upgrades, stopping).
+// Tests the defaults of libraries that only a real socket shows: time limits, Host, upgrades, stopping.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { startKernel } from '../../kit/kernel.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** How many requests have begun. */
+    /** The number of started requests. */
     begun: { count: number }
   }
 }
@@ -93,7 +93,7 @@ t.test('who is refused while still sending can go on for a while, and gets the a
   const errors: unknown[] = []
   socket.on('error', ({ message }) => errors.push(message))
   await once(socket, 'data')
-  // Many times more than the system's buffers hold.
+  // The total is many times larger than the system's buffers.
   const million = Buffer.alloc(1024 * 1024, ' ')
   for (let sent = 0; sent < 32 && !socket.destroyed; sent++) {
     if (!socket.write(million)) await Promise.race([once(socket, 'drain'), answer])

@@ -1,4 +1,4 @@
-// Real sockets: uploads that come slowly, and many at a time.
+// Tests slow and concurrent uploads with real sockets.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,7 +19,7 @@ const takes = (rule: UploadRule) =>
       for await (const chunk of raw) bytes += chunk.length
       return { bytes }
     })
-    // As a slow storage would: it reads nothing for longer than a window.
+    // The handler simulates a slow storage: it reads nothing for longer than a window.
     app.put('/dawdles', options, async ({ raw }) => {
       await sleep(2500)
       let bytes = 0
@@ -51,7 +51,7 @@ async function upload(t: Test, port: number, bytes: number, path = '/takes') {
   return { socket, answer }
 }
 
-/** Sends so many bytes at a time, again and again, until the connection ends. */
+/** Sends `bytes` bytes every `everyMs` until the connection ends. */
 function drip(t: Test, socket: Socket, bytes: number, everyMs: number): void {
   const timer = setInterval(() => {
     if (socket.writable) socket.write(Buffer.alloc(bytes, 'x'))
@@ -89,7 +89,7 @@ t.test('an upload has a total time, however it keeps up its windows', async (t) 
   const port = await listening(t, { rule: { maxBytes: 10_000 }, limits: { uploadBytesPerSecond: 5000 } })
   const { socket, answer } = await upload(t, port, 10_000, '/dawdles')
   socket.write(Buffer.alloc(6000))
-  // One window and two seconds for its length, of which our own slowness takes most.
+  // The limit is one window plus two seconds for the length. Delays of the server itself take most of it.
   const began = performance.now()
   t.match(await answer, /^HTTP\/1.1 408 /)
   t.ok(performance.now() - began < 6000)

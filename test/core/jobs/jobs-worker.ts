@@ -1,4 +1,4 @@
-// A node of its own for jobs.test.ts: works on the database file given, says what it does, and never ends a job.
+// A separate node for jobs.test.ts: it works on the given database file, reports its actions, and never ends a job.
 import { Database } from '../../../core/data/database.ts'
 import { Events } from '../../../core/events.ts'
 import { BackgroundJob, Jobs, jobMigrations } from '../../../core/jobs/jobs.ts'
@@ -19,5 +19,5 @@ jobs.handle(
   { leaseSeconds: 1, maxAttempts: 3 },
 )
 await jobs.start()
-// What polls for jobs does not keep a process alive; a server's sockets do.
+// The job poller does not keep a process alive, unlike a server's sockets.
 setInterval(() => {}, 60_000)

@@ -19,7 +19,7 @@ import { launchPostgres, needsPostgres, type Postgres } from '../../kit/postgres
 const POLL_MS = 20
 const SECOND = 1000
 
-/** One database and any number of nodes on it, each with connections of its own. */
+/** One database with any number of nodes, each with separate connections. */
 interface Ground {
   dataDir: string
   openDriver(): Promise<DatabaseDriver>
@@ -310,7 +310,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       jobs.handle('busy', async () => {
         most = Math.max(most, ++now)
         await until(() => most >= 3)
-        await sleep(50) // in which a fourth would begin
+        await sleep(50) // A fourth job would start within this time.
         now--
       })
       await jobs.start()
@@ -485,7 +485,7 @@ t.test('a job that kills its worker each time is given up', async (t) => {
   }
   jobs.handle('poison', run, { maxAttempts: 2 })
   await jobs.enqueue(db.em(), { name: 'poison' })
-  // As two workers left it that died: the second attempt's lease has ended.
+  // This is the state after two workers died: the second attempt's lease has expired.
   await db.em().nativeUpdate(BackgroundJob, {}, { state: 'running', attempts: 2, leaseId: 'gone' })
   await jobs.start()
   await until(async () => (await rows())[0]?.state === 'failed')
@@ -508,7 +508,7 @@ t.test('a job that was asked for again while its last worker died is tried anew'
   t.same(began, [['new', 1]], 'once, and as it was asked for last')
 })
 
-/** Waits until nothing runs and nothing is due. */
+/** Waits until no job runs or is due. */
 async function settled(rows: () => Promise<BackgroundJob[]>, clock: Clock): Promise<void> {
   const isOpen = ({ state, dueAt }: BackgroundJob) => state === 'running' || (dueAt != null && dueAt <= clock.now())
   await until(async () => !(await rows()).some(isOpen))

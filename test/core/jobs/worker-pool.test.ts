@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
 
-/** Answers `{ thread }`, after `busyMs` of work; or breaks as it is told to. */
+/** Answers `{ thread }` after `busyMs` of work, or fails as requested. */
 const PROGRAM = `
 const { parentPort, threadId } = require('node:worker_threads')
 parentPort.on('message', ({ busyMs = 0, fail, grow }) => {

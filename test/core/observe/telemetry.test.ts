@@ -1,4 +1,4 @@
-// A real collector's endpoint, and the platform as a process of its own, as its host runs it.
+// Tests with a real collector's endpoint and the platform in a separate process.
 import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
 import { startTestServer } from '../../clients/cli/kit.ts'
@@ -20,14 +20,14 @@ t.test('nothing of OpenTelemetry is loaded unless it is wanted', async (t) => {
   t.equal(await app.tracing.span('work', {}, async () => 7), 7, 'work just runs')
 })
 
-/** What a traced platform sends, whichever way it was started. */
+/** Tests the spans of a traced platform, for each way of starting it. */
 async function tracedPlatform(t: Test, options: ServerOptions = {}) {
   const otlp = await startOtlp(t)
   const platform = await startTestServer(t, {
     ...options,
     config: {
       blender: { driver: 'none' },
-      // Nobody listens there: the provider fails.
+      // Nothing listens there, so the provider fails.
       ai: { driver: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'key', models: { text: ['m'] } },
       telemetry: { endpoint: otlp.endpoint, headers: 'x-team=yard, authorization=Bearer a=b', serviceName: 'yard' },
     },

@@ -1,4 +1,4 @@
-/** An OpenAPI document with one of everything that the reference page shows. */
+/** An OpenAPI document with an example of everything that the reference page shows. */
 
 const Game = {
   type: 'object',

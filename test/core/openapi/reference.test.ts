@@ -12,9 +12,9 @@ const text = (markup: string) =>
     .replace(/&amp;/g, '&')
     .replace(/\s+/g, ' ')
 const overview = renderToString(renderReference(document))
-/** The page of one group of a document. */
+/** Renders the page of one group of a document. */
 const group = (of: object, name: string) => renderToString(renderReferenceGroup(of, name)?.body as never)
-/** In their order, as the overview leads to them. */
+/** The groups in the order of the overview. */
 const groups = [...overview.matchAll(/<h2><a href="\/docs\/api\/([^"]+)"/g)].map(([, name]) => name as string)
 const page = groups.map((name) => group(document, name)).join('')
 const operation = (id: string) =>

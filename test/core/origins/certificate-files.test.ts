@@ -1,4 +1,4 @@
-// Real sockets: https from two files, which are renewed while the server runs.
+// Tests with real sockets https from two files that are renewed while the server runs.
 import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -14,10 +14,10 @@ import { startKernel } from '../../kit/kernel.ts'
 import { freePort } from '../../kit/server.ts'
 
 const DAY_MS = 86_400_000
-/** How long a certificate of the authority holds; see core/origins/local-authority.ts. */
+/** The lifetime of a certificate of the authority; see core/origins/local-authority.ts. */
 const LIFE_DAYS = 397
 
-/** An authority in a folder, and certificates by it. */
+/** Creates an authority in a folder, and issues its certificates. */
 async function authority(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -28,7 +28,7 @@ async function authority(t: Test) {
   }
   const cert = join(folder, 'cert.pem')
   const key = join(folder, 'key.pem')
-  /** As renewals do it: new files, then links to them. */
+  /** Replaces the files as renewals do: writes new files, then links to them. */
   const put = (pair: { cert: string; key: string }) => {
     for (const [file, text] of [
       [cert, pair.cert],
@@ -43,7 +43,7 @@ async function authority(t: Test) {
   return { folder, cert, key, sign, put }
 }
 
-/** The serial number of the certificate that a server shows. */
+/** Returns the serial number of a server's certificate. */
 const serialAt = (port: number, ca: string) =>
   new Promise<string>((resolve, reject) => {
     const socket: TLSSocket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca }, () => {
@@ -59,7 +59,7 @@ t.test('https from files, renewed without a restart', async (t) => {
   put(first)
   const port = await freePort()
   const { log, lines } = captureLog()
-  // The files are looked at every ten seconds.
+  // The server checks the files every ten seconds.
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const app = await startKernel(t, {

@@ -1,4 +1,4 @@
-// Real sockets: a port for each game, for networks without wildcard names.
+// Tests with real sockets a port for each game, for networks without wildcard names.
 import { once } from 'node:events'
 import { type Agent, request } from 'node:http'
 import { connect, createServer, type Server } from 'node:net'
@@ -12,7 +12,7 @@ import { headersOf, signInTo } from '../../plugins/multiplayer/kit.ts'
 
 const arrived = new Set<string>()
 
-/** Waits until an address has been asked for. */
+/** Waits until an address has been requested. */
 async function asked(path: string): Promise<void> {
   while (!arrived.delete(path)) await sleep(5)
 }
@@ -33,7 +33,7 @@ const site = definePlugin({ name: 'site' }, async (app) => {
   app.get('/which-portal', { config: { auth: 'none' }, constraints: { origin: 'portal' } }, async () => 'portal')
 })
 
-/** As many free ports as are asked for, each other's neighbours or not. */
+/** Returns that many free ports, which may or may not be adjacent. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, () => occupy(0)))
   const ports = servers.map((server) => (server.address() as { port: number }).port)
@@ -71,7 +71,7 @@ interface Answer {
   text: string
 }
 
-/** Asks a port of this machine under a Host of one's choice. */
+/** Sends a request to a port of this machine with the given Host. */
 function ask(port: number, path: string, host = `gameyard.test:${port}`, agent?: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = request({ port, host: '127.0.0.1', path, headers: { host }, ...(agent ? { agent } : {}) })

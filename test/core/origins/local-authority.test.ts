@@ -1,4 +1,4 @@
-// The authority of a LAN: what OpenSSL and Node think of what it signs.
+// Tests the authority of a LAN: OpenSSL and Node verify its certificates.
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startKernel } from '../../kit/kernel.ts'
 
-/** Who a caller is taken for shows in whose share of the general limit a request counts. */
+/** Returns the remaining requests of the rate limit, which show how the platform identifies a caller. */
 async function callers(t: Parameters<typeof startKernel>[0], trustProxy: unknown) {
   const app = await startKernel(t, { config: { trustProxy, limits: { requestsPerMinute: 1000 } } })
   const left = async (remoteAddress: string, forwardedFor?: string) => {

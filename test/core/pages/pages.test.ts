@@ -82,7 +82,7 @@ async function serve(site: Partial<Site> = {}): Promise<{ app: FastifyInstance; 
   return { app, url: `http://localhost:${port}` }
 }
 
-/** A page as it comes over a slow line: a pause before its title, its form, its footer and two parts of that. */
+/** Streams a page like a slow connection, with pauses before its title, its form, its footer and two parts of that. */
 async function* slowly(page: string) {
   const bits = page.split(/(?=<h1|<form|<footer|<div class="foot-inner|<div class="theme)/)
   if (bits.length !== 6) throw new Error(`The page came in ${bits.length} bits.`)

@@ -1,4 +1,4 @@
-// What an executor takes out of a run, whatever the run says: an archive that a hostile one wrote itself.
+// Tests what an executor extracts from a run: it must not trust the archive, which hostile code may have written.
 import { readdirSync, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import t from 'tap'

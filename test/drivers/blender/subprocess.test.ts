@@ -21,7 +21,7 @@ const settings = {
 const dataDir = mkdtempSync(join(tmpdir(), 'gameyard-subprocess-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 
-// A job of each kind goes through it in plugins/blender; here is what it keeps from happening.
+// The tests in plugins/blender run a job of each kind; these test the sandbox's restrictions.
 if (ALL && hasPrograms(t, 'blender', 'bwrap'))
   testBlenderDriver({
     name: 'subprocess',

@@ -102,7 +102,7 @@ t.test('the redis bus', needsRedis, async (t) => {
     const received: string[] = []
     await bus.subscribe('silent', (message) => void received.push(message))
     server.freeze()
-    // Pings stop being answered.
+    // The server stops answering pings.
     await until(async () => lines().length > 1)
     t.match(
       lines().map(({ connection }) => connection),

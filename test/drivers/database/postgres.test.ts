@@ -31,7 +31,7 @@ t.test('postgres comes back after an outage without a restart', needsPostgres, a
   await db.em().insert(Account, { id: 'a', balance: 1 })
   const unavailable = { code: 'database_unavailable', statusCode: 503 }
 
-  // What is under way when the server goes: a raw statement, an entity manager's, a transaction.
+  // These run when the server stops: a raw statement, an entity manager's, a transaction.
   const under = [
     db.query('select pg_sleep(20)'),
     db.em().execute('select pg_sleep(20)'),

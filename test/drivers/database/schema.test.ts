@@ -12,7 +12,7 @@ import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 const entities = [BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)]
 const migrations = [...jobMigrations, ...idempotencyMigrations, ...plugins.flatMap((plugin) => plugin.migrations)]
 
-/** The statements that would still be needed to bring a migrated database to the entities. */
+/** Returns the statements that a migrated database still needs to match the entities. */
 async function missing(driver: DatabaseDriver): Promise<string> {
   const orm = await driver.open(entities)
   try {

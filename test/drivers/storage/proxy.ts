@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** A request on its way through the proxy. */
+/** A request that passes through the proxy. */
 export interface Passing {
   method: string
   path: string
@@ -10,13 +10,13 @@ export interface Passing {
   body: Buffer
 }
 
-/** What happens on the way: something before a request goes on, and headers added to its answer. */
+/** Hooks of the proxy: one runs before it forwards a request, and one adds headers to the response. */
 export interface Hooks {
   before(request: Passing): Promise<void>
   headers?(request: Passing): Record<string, string>
 }
 
-/** Puts an HTTP proxy before a server, to see and to disturb what a driver says to it. */
+/** Starts an HTTP proxy in front of a server, to observe and disturb a driver's requests. */
 export async function startProxy(target: string, { before, headers }: Hooks) {
   const server = createServer(async (incoming, response) => {
     const passing: Passing = {
@@ -25,14 +25,14 @@ export async function startProxy(target: string, { before, headers }: Hooks) {
       headers: incoming.headers,
       body: await buffer(incoming),
     }
-    // What the hook itself sends passes too; a hook that looks for one kind of request does not meet its own.
+    // The hook's own requests also pass through the proxy, so it must not match them.
     await before(passing)
     const { method, path, body } = passing
     const outgoing = request(target + path, { method, headers: { ...passing.headers } }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, { ...answer.headers, ...headers?.(passing) })
       answer.pipe(response)
     })
-    // After an answer an error is of no matter: Swift adds a body to what it answers HEAD.
+    // An error after the response does not matter: Swift adds a body to its response to HEAD.
     outgoing.on('error', () => response.headersSent || response.destroy())
     outgoing.end(body)
   })

@@ -187,7 +187,7 @@ t.test('the digest that a server computed itself spares reading an upload again'
 t.test('an upload that is exchanged between check and copy does not become a blob', async (t) => {
   const stranger = Buffer.from('bytes of a stranger')
   let address = ''
-  // s3rver copies whatever is there, unlike servers that heed the condition; see s3-swift.long.test.ts for one that does.
+  // s3rver ignores the condition of a copy, unlike other servers; s3-swift.long.test.ts tests one that honours it.
   const proxy = await startProxy(access.endpoint, {
     async before({ headers }) {
       if (headers['x-amz-copy-source']) await fetch(address, { method: 'PUT', body: new Uint8Array(stranger) })

@@ -7,14 +7,14 @@ import { run as gameyard } from '../../bin/program.ts'
 
 const project = join(import.meta.dirname, '../../..')
 
-/** The text of each TypeScript block in a document, by the file name that begins the paragraph before it. */
+/** Returns the text of each TypeScript block in a document, by the file name at the start of the previous paragraph. */
 async function filesOf(document: string): Promise<Record<string, string>> {
   const text = await readFile(join(project, document), 'utf8')
   const blocks = text.matchAll(/^`(\S+\.ts)`[\s\S]*?^```ts run\n([\s\S]*?)^```$/gm)
   return Object.fromEntries([...blocks].map(([, name, code]) => [name, code]))
 }
 
-// A package of its own, as a stranger's would be: the names that it imports are those a stranger would use.
+// A separate package has only the imports that an external author has.
 const folder = await mkdtemp(join(tmpdir(), 'gameyard-docs-'))
 t.teardown(() => rm(folder, { recursive: true }))
 const files = await filesOf('docs/writing-a-driver.md')
@@ -25,7 +25,7 @@ for (const name of ['tap', 'typebox', '@types'])
   await symlink(join(project, 'node_modules', name), join(folder, 'node_modules', name))
 await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
 
-/** Runs a program in that folder; all that it printed, and how it ended. */
+/** Runs a program in that folder. Returns its whole output and its exit code. */
 function run(program: string, args: string[]): Promise<{ code: unknown; output: string }> {
   const { PATH, HOME } = process.env
   return new Promise((resolve) =>
@@ -47,7 +47,7 @@ t.test('the driver in docs/writing-a-driver.md passes the suite, word for word',
 t.test('its types are right under our own compiler settings', async (t) => {
   const { compilerOptions } = JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'))
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
-  // The compiler itself: tap's loader, which every Node process below a test gets, breaks its Node launcher.
+  // This runs the compiler directly: every Node process below a test gets tap's loader, which breaks its Node launcher.
   const { default: getExePath } = await import('../../../node_modules/typescript/lib/getExePath.js')
   const { code, output } = await run(getExePath(), ['-p', '.'])
   t.equal(code, 0, { output })

@@ -12,7 +12,7 @@ import {
 import { DIRECT } from './recording.ts'
 import { wrapFrames, wrapPages } from './wrap.ts'
 
-/** Chromium by its debugging protocol, with Playwright. Null where there is none. */
+/** Starts Chromium through its debugging protocol, with Playwright. Returns null when it is not installed. */
 export async function startChromium(
   t: Test,
   { names, graphics = false, chromiumFlags = [] }: DriverOptions,
@@ -28,7 +28,7 @@ export async function startChromium(
       await context.addCookies(cookies.map((cookie) => ({ ...cookie, sameSite: 'Lax' })))
       return contextOf(context)
     },
-    // Others use it too; the contexts end with the test.
+    // Other tests share the browser; the contexts end with the test.
     close: async () => {},
   }
 }

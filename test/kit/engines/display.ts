@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { endWithParent } from '../watchdog.ts'
 
-/** A display that nobody sees, for browsers that draw on one. */
+/** A virtual display for browsers that render only to one. */
 export interface Display {
-  /** For the environment's `DISPLAY`. */
+  /** The value of the environment variable `DISPLAY`. */
   name: string
   close(): void
 }
 
-/** Starts Xvfb on a display that is free. */
+/** Starts Xvfb on an unused display. */
 export async function startDisplay(): Promise<Display> {
   const screen = ['-screen', '0', '2600x2000x24', '-nolisten', 'tcp']
   const xvfb = endWithParent(

@@ -1,31 +1,31 @@
 import type { Names } from './names.ts'
 
-/** Which engine draws the page: Chrome's and Edge's, Firefox's, Safari's. */
+/** The rendering engine: that of Chrome and Edge, of Firefox, or of Safari. */
 export type EngineName = 'chromium' | 'firefox' | 'webkit'
 
-/** What an engine has to do for `Page`, in each case by its own protocol. Expressions are JavaScript. */
+/** The functions that each engine implements for `Page` with its own protocol. Expressions are JavaScript. */
 export interface DriverFrame {
-  /** The value of an expression as JSON; a promise is awaited. */
+  /** Returns the value of an expression as JSON. It awaits a promise. */
   evaluate(expression: string): Promise<unknown>
-  /** The element that an expression names, or null. */
+  /** Returns the element that an expression evaluates to, or null. */
   element(expression: string): Promise<DriverElement | null>
 }
 
 export interface DriverElement {
-  /** As the mouse does it: scrolled into view, at its middle. */
+  /** Clicks the centre of the element with the mouse, after scrolling it into view. */
   click(): Promise<void>
-  /** Types at the end of what a field holds. */
+  /** Types at the end of a field's content. */
   type(text: string): Promise<void>
-  /** Chooses a file of this machine. */
+  /** Chooses a local file. */
   chooseFile(path: string): Promise<void>
-  /** What is inside of an `<iframe>`. */
+  /** Returns the document inside an `<iframe>`. */
   frame(): Promise<DriverFrame>
 }
 
-/** The size of a page, as an expression. */
+/** An expression for the size of a page. */
 export const WHOLE_PAGE = '[innerWidth, document.documentElement.scrollHeight]'
 
-/** What a picture of it shows. */
+/** The area of a screenshot of the whole page. */
 export const wholePage = ([width, height]: [number, number]) => ({
   x: 0,
   y: 0,
@@ -33,30 +33,30 @@ export const wholePage = ([width, height]: [number, number]) => ({
   height: Math.min(height, TALLEST),
 })
 
-/** Pixels of the tallest picture: no engine draws pages of any height at once. */
+/** The maximum height of a screenshot in pixels, because no engine renders pages of unlimited height. */
 export const TALLEST = 15_000
 
 export interface DriverPage extends DriverFrame {
-  /** Equal for the same tab or window. */
+  /** Identifies a tab or window. */
   readonly id: unknown
-  /** Opens an address and waits until it is loaded. */
+  /** Opens an address and waits until the page is loaded. */
   goto(url: string): Promise<void>
   url(): Promise<string>
-  /** A key by its name in the UI Events specification, such as `Enter`. */
+  /** Presses a key, named as in the UI Events specification, such as `Enter`. */
   press(key: string): Promise<void>
   resize(width: number, height: number): Promise<void>
-  /** A PNG of the whole page, or of what the window shows; of a page that is very tall, its beginning. */
+  /** Returns a PNG of the whole page or the viewport. A very tall page is cut off. */
   screenshot(fullPage: boolean): Promise<Buffer>
-  /** Everything that the browser complained about in this page so far; of WebKit in all pages of the context. */
+  /** All errors that the browser reported in this page so far. WebKit reports those of all pages of the context. */
   readonly complaints: string[]
   close(): Promise<void>
 }
 
-/** With `SameSite=Lax`, as those of a sign-in are. */
+/** A cookie with `SameSite=Lax`, like those of a sign-in. */
 export interface Cookie {
   name: string
   value: string
-  /** Where it is sent to. */
+  /** The address to which the browser sends the cookie. */
   url: string
 }
 
@@ -67,26 +67,26 @@ export interface ContextOptions {
   cookies: readonly Cookie[]
 }
 
-/** Somebody's browser: cookies and storage of its own. */
+/** A browser context with separate cookies and storage. */
 export interface DriverContext {
   newPage(): Promise<DriverPage>
-  /** All tabs and windows, those that pages opened too. */
+  /** Returns all tabs and windows, including those that pages opened. */
   pages(): Promise<DriverPage[]>
   close(): Promise<void>
 }
 
 export interface DriverOptions {
-  /** Where names of `.test` lead to. */
+  /** Resolves names of `.test`. */
   names: Names
-  /** Draws 3D, without a graphics card. */
+  /** Renders 3D without a graphics card. */
   graphics?: boolean | undefined
-  /** Further flags of Chromium's command line. */
+  /** Additional Chromium flags. */
   chromiumFlags?: readonly string[] | undefined
-  /** Further preferences of Firefox, as in `about:config`. */
+  /** Additional Firefox preferences, as in `about:config`. */
   firefoxPreferences?: Record<string, string | number | boolean> | undefined
 }
 
-/** A browser that runs. */
+/** A running browser. */
 export interface Driver {
   newContext(options: ContextOptions): Promise<DriverContext>
   close(): Promise<void>

@@ -1,4 +1,4 @@
-// The kit itself: what tests do in a browser, done in each engine on pages that say what came of it.
+// Tests the kit itself: runs the browser operations of tests in each engine, on pages that report the result.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -12,7 +12,7 @@ export type { EngineName } from './driver.ts'
 
 export const ENGINES = ['chromium', 'firefox', 'webkit'] as const
 
-/** Each with the programs that it needs. */
+/** The start function of each engine. It checks for the programs that it needs. */
 const START: Record<EngineName, (t: Test, options: DriverOptions) => Promise<Driver | null>> = {
   chromium: startChromium,
   firefox: async (t, options) => {
@@ -22,18 +22,18 @@ const START: Record<EngineName, (t: Test, options: DriverOptions) => Promise<Dri
   webkit: async (t, options) => (hasPrograms(t, 'WebKitWebDriver', 'Xvfb') ? startWebKit(options) : null),
 }
 
-/** A browser of one engine, for as many people as a test has. */
+/** A browser of one engine, for any number of users of a test. */
 export interface Engine {
   name: EngineName
-  /** Opens the browser of one person: its cookies and storage are its own. Self-made certificates are taken. */
+  /** Opens a context for one user, with separate cookies and storage. It accepts self-signed certificates. */
   newContext(options?: Partial<ContextOptions> & { base?: string }): Promise<EngineContext>
-  /** Has https for a domain of `.test`, and everything under it, lead to a port of this machine. */
+  /** Routes https for a domain of `.test` and its subdomains to a port of this machine. */
   route(domain: string, port: number): void
 }
 
 /**
- * Starts a browser, which ends with the test. Returns null, after marking the test as skipped, where the machine does
- * not have it; under CI=true that is a failure. A start takes a second or two, so one for each file is enough.
+ * Starts a browser, which ends with the test. Returns null, after marking the test as skipped, where the browser is not
+ * installed; under CI=true that is a failure. A start takes one or two seconds, so one per file is enough.
  */
 export async function openEngine(
   t: Test,
@@ -55,7 +55,7 @@ export async function openEngine(
   }
 }
 
-/** Somebody's browser. */
+/** The browser of one user. */
 export class EngineContext {
   readonly #context: DriverContext
   readonly #base: string | undefined
@@ -73,7 +73,7 @@ export class EngineContext {
     return (await this.#context.pages()).map((page) => new EnginePage(page, this.#base))
   }
 
-  /** Does what opens a window, and waits for it. */
+  /** Performs an action that opens a window, and waits for the window. */
   async popup(act: () => Promise<unknown>): Promise<EnginePage> {
     const before = new Set((await this.pages()).map(({ id }) => id))
     await act()

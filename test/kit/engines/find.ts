@@ -1,4 +1,4 @@
-/** What a person would say of an element: by CSS, or by the words that are written on it. */
+/** Describes an element by CSS or by its visible text. */
 export type Query =
   | string
   | { label: string }
@@ -6,13 +6,13 @@ export type Query =
   | { link: string | RegExp }
   | { text: string | RegExp; within?: string }
 
-/** An expression for a page: all elements that a query means. */
+/** Returns an expression for all elements that match a query. */
 export const findAll = (query: Query): string => `(${find})(${literal(query)})`
 
-/** An expression for the first of them, or null. */
+/** Returns an expression for the first match, or null. */
 export const findFirst = (query: Query): string => `(${findAll(query)}[0] ?? null)`
 
-/** The query as it is written. */
+/** Serializes a query as source text. */
 export const literal = (query: Query): string => {
   if (typeof query === 'string') return JSON.stringify({ css: query })
   const fields = Object.entries(query).map(([name, value]) => {
@@ -30,7 +30,7 @@ interface Sought {
   within?: string
 }
 
-/** Runs in the page, so it knows nothing but its argument. It looks into open shadow trees as well. */
+/** Finds the elements. It runs in the page, so it uses only its argument. It searches open shadow trees too. */
 function find({ css, label, button, link, text, within = 'body *' }: Sought): HTMLElement[] {
   type Root = Document | ShadowRoot
   const all = (selector: string, root: Root = document): HTMLElement[] => [
@@ -49,7 +49,7 @@ function find({ css, label, button, link, text, within = 'body *' }: Sought): HT
   if (label !== undefined) {
     const controls = (labels: HTMLElement[]) => labels.map((one) => (one as HTMLLabelElement).control)
     const exactly = all('label').filter((one) => nameOf(one) === label)
-    // What is optional says so behind its name.
+    // The label of an optional field has a suffix.
     const beginning = all('label').filter((one) => nameOf(one).startsWith(`${label} `))
     const direct = all('input, select, textarea, [contenteditable]').filter(({ ariaLabel }) => ariaLabel === label)
     return [...controls(exactly), ...direct, ...controls(beginning)].filter((one) => one !== null)

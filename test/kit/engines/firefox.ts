@@ -18,12 +18,12 @@ const executablePath = '/usr/bin/firefox-esr'
 
 type Scheme = ContextOptions['colorScheme']
 
-/** Firefox by WebDriver BiDi, with Puppeteer: a distribution's Firefox understands nothing else. */
+/** Starts Firefox through WebDriver BiDi, with Puppeteer. A distribution's Firefox supports no other protocol. */
 export async function startFirefox({ names, graphics = false, firefoxPreferences }: DriverOptions): Promise<Driver> {
-  // Imported here: it is large, and most tests never need it.
+  // The import is dynamic, because the package is large and most tests do not need it.
   const { default: puppeteer } = await import('puppeteer-core')
   const proxyPort = await names.startProxy()
-  // It draws 3D on a display only.
+  // Firefox renders 3D only with a display.
   const display = graphics ? await startDisplay() : null
   const launch = async (colorScheme: Scheme) => {
     const browser = await puppeteer.launch({
@@ -39,7 +39,7 @@ export async function startFirefox({ names, graphics = false, firefoxPreferences
     const ended = pid ? endWithThisProcess(pid) : () => {}
     return { browser, close: () => browser.close().finally(ended) }
   }
-  // The colour scheme is a preference of the whole browser.
+  // The colour scheme is a preference of the whole browser, so each scheme has a separate one.
   const running = new Map<Scheme, ReturnType<typeof launch>>()
   const browserFor = (scheme: Scheme) => {
     const one = running.get(scheme) ?? launch(scheme)
@@ -71,9 +71,9 @@ const preferences = (proxyPort: number, colorScheme: Scheme) => ({
   'network.proxy.no_proxies_on': DIRECT,
   'layout.css.prefers-color-scheme.content-override': colorScheme === 'dark' ? 0 : 1,
   'ui.prefersReducedMotion': 1,
-  // As on a phone: beside the page a bar would take its room.
+  // Overlay scroll bars, as on a phone, take no width from the page.
   'ui.useOverlayScrollbars': 1,
-  // Nothing of its own goes out.
+  // These stop the browser's own requests.
   'app.normandy.enabled': false,
   'app.update.enabled': false,
   'browser.safebrowsing.malware.enabled': false,
@@ -106,7 +106,7 @@ function pageOf(page: Page): DriverPage {
   })
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText
-    // Aborted is what the browser calls a request of a page that was left meanwhile.
+    // The browser reports this for requests of a page that has navigated away.
     if (reason !== 'NS_BINDING_ABORTED') complaints.push(`failed: ${request.url()} ${reason}`)
   })
   return {
@@ -127,9 +127,9 @@ function pageOf(page: Page): DriverPage {
 }
 
 /**
- * Puppeteer waits for the new page and for the end of the previous page's frames, and begins to wait for the latter
- * only once the new page is loaded: for ever, if they ended before. On pages with frames this therefore waits only for
- * the load.
+ * Opens an address. Puppeteer waits for the new page and for the end of the previous page's frames. It starts to wait
+ * for the latter only after the new page is loaded, so it waits forever if they ended before. On pages with frames this
+ * function therefore waits only for the load.
  */
 async function goTo(page: Page, url: string): Promise<void> {
   const framed = page.mainFrame().childFrames().length > 0
@@ -142,7 +142,7 @@ async function goTo(page: Page, url: string): Promise<void> {
     if (framed) page.on('framenavigated', navigated)
   })
   const gone = page.goto(url)
-  gone.catch(() => {}) // it may give up long after we went on
+  gone.catch(() => {}) // This may reject long after the test has continued.
   await Promise.race([gone, loaded])
 }
 

@@ -2,18 +2,18 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { forwardRecording, isLoopback, isOfThisMachine } from './recording.ts'
 
-/** How browsers find the names of a test: by a proxy, which leads each name to a port of this machine. */
+/** Resolves the names of a test for browsers, through a proxy that maps each name to a port of this machine. */
 export class Names {
   readonly #routes = new Map<string, number>()
   readonly #ends: (() => void)[] = []
 
-  /** Leads https for a domain and everything under it to a port of 127.0.0.1. */
+  /** Routes https for a domain and its subdomains to a port of 127.0.0.1. */
   route = (domain: string, port: number): void => void this.#routes.set(domain, port)
 
   /**
    * Starts a proxy. It refuses unknown names, so that no request leaves the machine.
    *
-   * @param complaints given, plain http is recorded there as well: see `forwardRecording`
+   * @param complaints when given, also receives the errors of plain http: see `forwardRecording`
    * @returns its port
    */
   async startProxy(complaints?: string[]): Promise<number> {
@@ -47,7 +47,7 @@ export class Names {
         client.write('HTTP/1.1 200 Connection established\r\n\r\n'),
       )
     })
-    // A WebSocket over plain http, for which WebKit makes no tunnel.
+    // This handles a WebSocket over plain http, for which WebKit opens no tunnel.
     server.on('upgrade', ({ url = '', rawHeaders }, client: Socket, head: Buffer) => {
       const target = URL.parse(url)
       if (!complaints || !target || !isOfThisMachine(target.hostname)) return client.destroy()

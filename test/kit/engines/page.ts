@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DriverElement, DriverFrame, DriverPage } from './driver.ts'
 import { findAll, findFirst, literal, type Query } from './find.ts'
 
-/** Everything is slower on a busy machine; nothing here is a measurement. */
+/** The time limit is long because a busy machine is slow; tests here measure no speed. */
 const PATIENCE_MS = 60_000
 const POLL_MS = 40
 
 /**
- * A document in any engine: that of a page, or of a frame in it. A frame is looked up at each call, so it may navigate,
- * or appear later.
+ * A document in any engine: that of a page or of a frame. Each call looks up the frame again, so it may navigate or
+ * appear later.
  */
 export class EngineFrame {
   readonly #root: () => Promise<DriverFrame>
@@ -18,7 +18,7 @@ export class EngineFrame {
     this.#root = root
   }
 
-  /** A frame in this document: the first `<iframe>` by default. */
+  /** Returns a frame in this document, by default the first `<iframe>`. */
   frame(query: Query = 'iframe'): EngineFrame {
     return new EngineFrame(async () => {
       const element = await (await this.#root()).element(findFirst(query))
@@ -47,28 +47,28 @@ export class EngineFrame {
     return this.#until(String(code), async () => (await this.evaluate(code, argument)) || null)
   }
 
-  /** Waits until there is such an element, and it can be seen. */
+  /** Waits until a matching element exists and is visible. */
   async see(query: Query): Promise<void> {
     const seen = `${findAll(query)}.some((element) => element.checkVisibility({ visibilityProperty: true }))`
     await this.#until(literal(query), async () => (await this.evaluate(seen)) || null)
   }
 
-  /** How many there are now. */
+  /** Returns the current number of matches. */
   count(query: Query): Promise<number> {
     return this.evaluate<number>(`${findAll(query)}.length`)
   }
 
-  /** What is written in it, once it is there. */
+  /** Waits for an element and returns its text. */
   text(query: Query): Promise<string> {
     return this.#until(literal(query), () => this.evaluate<string | null>(`${findFirst(query)}?.innerText ?? null`))
   }
 
-  /** Presses it with the mouse, once it is there. */
+  /** Waits for an element and clicks it. */
   click(query: Query): Promise<void> {
     return this.#with(query, (element) => element.click())
   }
 
-  /** Writes something else into a field. */
+  /** Replaces the content of a field. */
   async fill(query: Query, text: string): Promise<void> {
     await this.#with(query, () => Promise.resolve())
     await this.evaluate(`(() => {
@@ -81,7 +81,7 @@ export class EngineFrame {
     await this.#with(query, (element) => element.type(text))
   }
 
-  /** Chooses one of a `<select>` by its label. */
+  /** Selects an option of a `<select>` by its label. */
   async select(query: Query, option: string): Promise<void> {
     await this.#with(query, () => Promise.resolve())
     await this.evaluate(`(() => {
@@ -91,7 +91,7 @@ export class EngineFrame {
     })()`)
   }
 
-  /** Chooses a file of this machine in a field for one. */
+  /** Chooses a local file in a file field. */
   upload(query: Query, path: string): Promise<void> {
     return this.#with(query, (element) => element.chooseFile(path))
   }
@@ -105,7 +105,7 @@ export class EngineFrame {
     })
   }
 
-  /** Tries until something comes of it: pages are replaced meanwhile, and frames with them. */
+  /** Retries until an attempt succeeds, because pages and their frames may be replaced meanwhile. */
   async #until<Value>(what: string, attempt: () => Promise<Value | null>): Promise<Value> {
     const deadline = Date.now() + PATIENCE_MS
     for (let last: unknown = null; ; await sleep(POLL_MS)) {
@@ -126,7 +126,7 @@ export class EnginePage extends EngineFrame {
   readonly #page: DriverPage
   readonly #base: string
 
-  /** @param base what addresses without a host are relative to */
+  /** @param base the base URL for relative addresses */
   constructor(page: DriverPage, base = 'about:blank') {
     super(() => Promise.resolve(page))
     this.#page = page
@@ -137,12 +137,12 @@ export class EnginePage extends EngineFrame {
     return this.#page.id
   }
 
-  /** Errors and warnings of scripts, refused and broken requests, requests that lead elsewhere. */
+  /** Script errors and warnings, refused and failed requests, and external requests. */
   get complaints(): string[] {
     return this.#page.complaints
   }
 
-  /** Opens an address and waits until it is loaded. */
+  /** Opens an address and waits until the page is loaded. */
   goto(url: string): Promise<void> {
     return this.#page.goto(URL.canParse(url) ? url : new URL(url, this.#base).href)
   }
@@ -151,7 +151,7 @@ export class EnginePage extends EngineFrame {
     return this.#page.url()
   }
 
-  /** Waits until the address is one that fits, and loaded. */
+  /** Waits until the address matches and the page is loaded. */
   async waitForUrl(fits: string | RegExp | ((url: URL) => boolean)): Promise<void> {
     const test = (url: string) =>
       typeof fits === 'string' ? url === fits : fits instanceof RegExp ? fits.test(url) : fits(new URL(url))
@@ -171,7 +171,7 @@ export class EnginePage extends EngineFrame {
     return this.#page.resize(width, height)
   }
 
-  /** Writes a PNG of it. */
+  /** Writes a PNG of the page. */
   async screenshot(path: string, { fullPage = true } = {}): Promise<void> {
     await writeFile(path, await this.#page.screenshot(fullPage))
   }

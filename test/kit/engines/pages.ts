@@ -3,16 +3,16 @@ import type { Target } from '../targets.ts'
 import type { Cookie } from './driver.ts'
 import type { EnginePage } from './page.ts'
 
-/** The cookies with which a player is signed in at the portal. */
+/** Returns the cookies of a player's session at the portal. */
 export const cookiesOf = (platform: Platform, player: Client | null): Cookie[] =>
   [...(player?.cookiesOf() ?? [])].map(([name, value]) => ({ name, value, url: platform.portal }))
 
-/** Opens a page, or sends its form, as somebody would, until all of it is loaded, its letters too. */
+/** Opens a page, or submits its form, and waits until everything is loaded, including fonts. */
 export async function openTarget(page: EnginePage, target: Target): Promise<void> {
   const { path, fill = {}, press } = typeof target === 'string' ? { path: target, press: null } : target
   await page.goto(path)
   if (press !== null) {
-    // What the browser would refuse by itself is to come back from the server.
+    // Browser validation is off, so that the server receives and refuses invalid input.
     await page.evaluate(() => {
       for (const form of document.forms) form.noValidate = true
       Object.assign(window, { answered: false })

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 
 const REPORTS = '/__complaints'
 
-/** Tells the proxy what a browser's console would be told; not what is broken off because the page is left. */
+/** Reports to the proxy what the browser's console would show, except aborts caused by leaving the page. */
 const COLLECTOR = `(() => {
   let left = false
   addEventListener('beforeunload', () => { left = true; setTimeout(() => { left = false }, 5000) })
@@ -69,7 +69,7 @@ function collect(stream: IncomingMessage, done: (body: Buffer) => void): void {
   stream.on('end', () => done(Buffer.concat(chunks)))
 }
 
-/** First in the head, or before all else where a page has none written out. */
+/** Inserts the script at the start of the head, or of the document if it has no head tag. */
 function withCollector(page: string): string {
   const script = `<script>${COLLECTOR}</script>`
   const [start] = /^\s*(<!doctype[^>]*>)?\s*(<html[^>]*>)?\s*(<head[^>]*>)?/i.exec(page) ?? ['']
@@ -84,15 +84,15 @@ const withPermission = (policy: string): string =>
         (all, sources) => `${all}; script-src ${sources.replace("'none'", '')} ${HASH}`,
       )
 
-/** Addresses at which others in the same network find this machine. */
+/** This machine's addresses in its network. */
 export const NETWORK_ADDRESSES: readonly string[] = Object.values(networkInterfaces())
   .flatMap((all) => all ?? [])
   .flatMap(({ family, internal, address }) => (family === 'IPv4' && !internal ? [address] : []))
 
-/** What browsers ask for without a proxy. */
+/** The hosts that browsers request without a proxy. */
 export const DIRECT = ['localhost', '.localhost', '127.0.0.1', ...NETWORK_ADDRESSES].join(', ')
 
 export const isOfThisMachine = (host: string): boolean => isLoopback(host) || NETWORK_ADDRESSES.includes(host)
 
-/** Names that lead to this machine by themselves. */
+/** Returns whether a name resolves to this machine without a proxy. */
 export const isLoopback = (host: string): boolean => /^(.+\.)?localhost$|^127\.0\.0\.1$/.test(host)

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cookie, type DriverElement, type DriverFrame, type DriverPage, TALLEST } from './driver.ts'
 
-/** How an element is written on the wire (WebDriver, section 12). */
+/** The key of an element reference (WebDriver, section 12). */
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'
 type Reference = { [ELEMENT]: string }
 
-/** Keys that are no character (WebDriver, section 17.4.2). */
+/** The code points of keys that are no characters (WebDriver, section 17.4.2). */
 const KEYS: Record<string, string> = {
   ...{ Backspace: '\uE003', Tab: '\uE004', Enter: '\uE007', Escape: '\uE00C', Space: ' ' },
   ...{ ArrowLeft: '\uE012', ArrowUp: '\uE013', ArrowRight: '\uE014', ArrowDown: '\uE015' },
@@ -13,10 +13,13 @@ const KEYS: Record<string, string> = {
 
 const SCROLL = `arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' })`
 
-/** Until what the page has now is on the screen. */
+/** Waits until the browser has drawn the current state of the page. */
 const DRAWN = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
 
-/** A session of classic WebDriver. One command at a time: which window and frame is meant is a state of the session. */
+/**
+ * A session of classic WebDriver. It runs one command at a time, because the current window and frame are session
+ * state.
+ */
 export class WebDriverSession {
   readonly #address: string
   readonly #complaints: string[]
@@ -30,9 +33,9 @@ export class WebDriverSession {
   }
 
   /**
-   * Opens a session as soon as the driver answers.
+   * Opens a session when the driver responds.
    *
-   * @param complaints errors of all its pages, which the proxy records
+   * @param complaints the errors of all its pages, which the proxy records
    */
   static async open(driver: string, complaints: string[], capabilities: object): Promise<WebDriverSession> {
     const deadline = Date.now() + 30_000
@@ -46,12 +49,12 @@ export class WebDriverSession {
     return new WebDriverSession(`${driver}/session/${sessionId}`, complaints)
   }
 
-  /** Does something that is not about one window. */
+  /** Sends a command that needs no window. */
   command(method: string, path: string, body?: object): Promise<unknown> {
     return this.#queue(() => send(method, this.#address + path, body))
   }
 
-  /** Does something in a frame of a window. */
+  /** Sends a command for a frame of a window. */
   commandIn(window: string, frames: readonly Reference[], method: string, path: string, body?: object) {
     return this.#queue(async () => {
       try {
@@ -74,13 +77,13 @@ export class WebDriverSession {
     return handles.map((handle) => this.#page(handle))
   }
 
-  /** No tab: behind another one nothing is drawn. */
+  /** Opens a window instead of a tab, because the browser does not render hidden tabs. */
   async newWindow(): Promise<WebDriverPage> {
     const { handle } = (await this.command('POST', '/window/new', { type: 'window' })) as { handle: string }
     return this.#page(handle)
   }
 
-  /** Cookies can be set for the site that is open only. */
+  /** Sets cookies. WebDriver can set them only for the open site. */
   async setCookies(cookies: readonly Cookie[]): Promise<void> {
     let open = ''
     for (const { name, value, url } of cookies) {
@@ -119,7 +122,7 @@ async function send(method: string, url: string, body?: object): Promise<unknown
   throw new Error(`${error}: ${message}`)
 }
 
-/** A document: that of a window, or of a frame in it. */
+/** The document of a window or of a frame in it. */
 class WebDriverFrame implements DriverFrame {
   readonly #session: WebDriverSession
   readonly #window: string
@@ -150,7 +153,7 @@ class WebDriverFrame implements DriverFrame {
     const path = `/element/${reference[ELEMENT]}`
     return {
       click: async () => {
-        // By itself WebKit leaves some pages where they are, and says that the element is not interactable.
+        // Without this, WebKit does not scroll some pages, and reports that the element is not interactable.
         await this.command('POST', '/execute/sync', { script: SCROLL, args: [reference] })
         await this.command('POST', `${path}/click`)
       },
@@ -189,7 +192,7 @@ export class WebDriverPage extends WebDriverFrame implements DriverPage {
     await this.command('POST', '/actions', { actions })
   }
 
-  /** The page itself gets this size: the window has bars beside it. */
+  /** Resizes the page itself; the window is larger by its bars. */
   async resize(width: number, height: number): Promise<void> {
     const size = () => this.evaluate('[innerWidth, innerHeight]') as Promise<[number, number]>
     let [outerWidth, outerHeight] = [width, height]

@@ -9,12 +9,14 @@ import { startDisplay } from './display.ts'
 import type { ContextOptions, Driver, DriverContext, DriverOptions } from './driver.ts'
 import { WebDriverSession } from './webdriver.ts'
 
-/** Its window is nothing but the page: bars are without height, and as narrow as a phone. Nothing moves. */
+/**
+ * Reduces the window to the page: its bars have no height and fit the width of a phone. It also turns animation off.
+ */
 const GTK_STYLE =
   '* { min-width: 0; min-height: 0; padding: 0; margin: 0; border-width: 0; font-size: 1px; -gtk-icon-transform: scale(0.1); }'
 const GTK_SETTINGS = '[Settings]\ngtk-enable-animations=0\n'
 
-/** WebKitGTK, which is Safari's engine, by classic WebDriver in a display that nobody sees. */
+/** Starts WebKitGTK, Safari's engine, through classic WebDriver on a virtual display. */
 export async function startWebKit({ names }: DriverOptions): Promise<Driver> {
   const browser = miniBrowser()
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-webkit-'))
@@ -26,12 +28,14 @@ export async function startWebKit({ names }: DriverOptions): Promise<Driver> {
     ...process.env,
     DISPLAY: display.name,
     XDG_CONFIG_HOME: folder,
-    // Its sandbox wants user namespaces, which root in a container has not.
+    // The sandbox needs user namespaces, which root does not have in a container.
     WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1',
   }
   const open = new Set<DriverContext>()
 
-  /** One session is all that a WebKitWebDriver can have at once: each context has its own, and so its own browser. */
+  /**
+   * Opens a context with its own session and browser, because a WebKitWebDriver supports only one session at a time.
+   */
   async function newContext({ width, height, colorScheme, cookies }: ContextOptions): Promise<DriverContext> {
     const port = await freePort()
     const program = spawn('WebKitWebDriver', [`--port=${port}`], {
@@ -39,7 +43,7 @@ export async function startWebKit({ names }: DriverOptions): Promise<Driver> {
     })
     const driver = endWithParent(program, { group: true })
     const gone = once(driver, 'exit')
-    // Its console is closed to automation: a proxy hears of what is wrong.
+    // Automation can't read the console, so a proxy records errors.
     const complaints: string[] = []
     const proxy = `--proxy=http://127.0.0.1:${await names.startProxy(complaints)}`
     const dark = colorScheme === 'dark' ? ['--dark-mode'] : []
@@ -48,7 +52,7 @@ export async function startWebKit({ names }: DriverOptions): Promise<Driver> {
       acceptInsecureCerts: true,
       'webkitgtk:browserOptions': {
         binary: browser,
-        // Of WebDriver's own capability `proxy` it makes one that is itself spoken to over TLS.
+        // WebKit would use TLS to connect to a proxy from WebDriver's own capability `proxy`.
         args: ['--automation', proxy, ...dark],
       },
     })
@@ -57,7 +61,7 @@ export async function startWebKit({ names }: DriverOptions): Promise<Driver> {
     await first?.resize(width, height)
     let given = false
     const context: DriverContext = {
-      // A session begins with a window, which is the first page.
+      // A session starts with a window, which is the first page.
       async newPage() {
         const page = given || !first ? await session.newWindow() : first
         if (given) await page.resize(width, height)
@@ -86,7 +90,7 @@ export async function startWebKit({ names }: DriverOptions): Promise<Driver> {
   }
 }
 
-/** The browser that comes with the driver, in the folder of the machine's architecture. */
+/** Returns the browser of the driver's package, in the folder of the machine's architecture. */
 function miniBrowser(): string {
   const folders = readdirSync('/usr/lib').map((name) => `/usr/lib/${name}/webkit2gtk-4.1/MiniBrowser`)
   return folders.find((path) => existsSync(path)) ?? 'MiniBrowser'

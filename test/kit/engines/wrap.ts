@@ -1,13 +1,13 @@
 import type { DriverElement, DriverFrame, DriverPage } from './driver.ts'
 
-/** An element as Playwright and Puppeteer both have it. */
+/** The common interface of an element in Playwright and Puppeteer. */
 interface LibraryElement<Frame> {
   click(): Promise<void>
   type(text: string): Promise<void>
   contentFrame(): Promise<Frame | null>
 }
 
-/** A frame as Playwright and Puppeteer both have it. */
+/** The common interface of a frame in Playwright and Puppeteer. */
 interface LibraryFrame {
   evaluate(expression: string): Promise<unknown>
   evaluateHandle(expression: string): Promise<{ asElement(): unknown }>
@@ -41,7 +41,7 @@ export function wrapFrames<Frame extends LibraryFrame, Element extends LibraryEl
   return frameOf
 }
 
-/** One page of the interface for each of the library's, the same one every time. */
+/** Maps each page of the library to one page of the interface, always the same object. */
 export function wrapPages<Page extends object>(wrap: (page: Page) => DriverPage): (page: Page) => DriverPage {
   const known = new WeakMap<Page, DriverPage>()
   return (page) => {

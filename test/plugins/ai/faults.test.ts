@@ -1,4 +1,4 @@
-// Whatever a provider or a caller does wrong: the right code, nothing charged, nothing given away.
+// Tests faults of a provider or a caller: the error code is correct, nothing is charged, and nothing is free.
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -10,7 +10,7 @@ const text = { type: 'text', prompt: 'Greet the player.' }
 const WORDS = `Key ${PROVIDER_KEY} of org-1234 is over its quota.`
 const refusal = { error: { message: WORDS, type: 'x' } }
 
-/** @param seconds longest time of a generation */
+/** @param seconds the maximum duration of a generation */
 async function inhabit(t: Parameters<typeof startPlatform>[0], seconds = 20, listen = false) {
   const server = await startAiServer(t)
   const { log, lines } = captureLog()
@@ -81,7 +81,7 @@ t.test('a stream that breaks off ends with an error event, uncharged', async (t)
   t.match(await account(), { balance: 100, held: 0 })
 })
 
-/** Asks over a socket, and hangs up once the provider is at work. */
+/** Sends a request over a socket, and closes it once the provider is working. */
 async function leave(server: AiServer, portal: string, program: Client, body: object): Promise<void> {
   const before = server.requests.length
   const { port } = new URL(portal)

@@ -1,4 +1,5 @@
-// What a game calls: POST /api/ai/generate and GET /api/ai/credits, over a provider that speaks the real protocol.
+// Tests the endpoints for games, POST /api/ai/generate and GET /api/ai/credits, with a provider that implements the
+// real protocol.
 import t from 'tap'
 import { aiConfig, json, openai, PNG, startAiServer } from '../../kit/ai-server.ts'
 import { startPlatform } from '../../kit/platform.ts'
@@ -195,7 +196,7 @@ t.test('a stream under an Idempotency-Key is generated and paid once, too', asyn
   const ask = (fields = {}) =>
     program.post('/api/ai/generate', { ...text, stream: true, ...fields }, { headers: { 'idempotency-key': 'a-key' } })
   const doneOf = (answer: { text: string }) => JSON.parse(/event: done\ndata: (.*)\n/.exec(answer.text)?.[1] ?? 'null')
-  // What comes to nothing leaves the key free.
+  // A failed request does not occupy the key.
   server.answer = json({ error: { message: 'no' } }, 500)
   t.match(await ask(), { status: 502 })
   server.answer = openai('Once upon a time.', 4)

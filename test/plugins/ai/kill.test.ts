@@ -1,4 +1,4 @@
-// kill -9 between hold and settle: whatever was held comes back, whatever was charged had been generated.
+// Tests kill -9 between hold and settle: held credits are released, and each charge has a generation.
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -15,10 +15,10 @@ import { startKillable } from '../../kit/killable-server.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { freePort } from '../../kit/server.ts'
 
-/** How many times the server dies. */
+/** The number of times that the server is killed. */
 const KILLS = amount(1, 25)
 const CREDITS = 100_000
-/** Requests under way when it dies. */
+/** The number of running requests at the kill. */
 const AT_ONCE = 6
 
 t.setTimeout(480_000 + KILLS * 20_000)
@@ -29,7 +29,7 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   let answered = 0
   let atOnce = false
   const provider = await startAiServer(t, async (asked, response) => {
-    // Half of the answers come at once, so that some are being settled at the moment of death; the others hang.
+    // Half of the responses come immediately, so that some requests are settling at the kill; the others hang.
     if (!atOnce) await sleep(Math.random() < 0.5 ? Math.random() * 40 : 60_000, undefined, { ref: false })
     if (asked.aborted) return
     answered++
@@ -45,7 +45,7 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   await fetch(`${portal}/api/ai/credits`, { headers })
 
-  /** What the caller knows of each key: the generation, or null when no answer came. */
+  /** The client's knowledge of each key: the generation, or null without a response. */
   const known = new Map<string, string | null>()
   const ask = async (key: string) => {
     const answer = await fetch(`${portal}/api/ai/generate`, {
@@ -94,11 +94,12 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
     `${acknowledged.length} acknowledged generations are all charged`,
   )
 
-  // An hour later nobody answers under the keys of before any more.
+  // An hour later no request under the earlier keys is still running.
   server.kill('SIGKILL')
   await once(server, 'exit')
   server = await serve(1)
-  // Who asks again with the same key gets what was charged, though its answer never came; nothing is charged twice.
+  // A repeated request with the same key returns the charged generation whose response was lost. Nothing is charged
+  // twice.
   const lost = charges - acknowledged.length
   const open = [...known].filter(([, id]) => id === null).map(([key]) => key)
   atOnce = true

@@ -1,4 +1,4 @@
-// The platform without pages, to be killed: node killable.ts FOLDER PORT PROVIDER [HOURS THAT ITS CLOCK IS AHEAD]
+// The platform without pages, to be killed: node killable.ts FOLDER PORT PROVIDER [HOURS BY WHICH ITS CLOCK IS AHEAD]
 import { join } from 'node:path'
 import { loadConfig } from '../../../config/load.ts'
 import { folderSource } from '../../../core/data/built-files.ts'

@@ -6,7 +6,7 @@ import { ObjectSchema } from '../../../plugins/ai/object-schema.ts'
 
 const MOST_BYTES = 64_000
 
-/** One of many parts, each with a name of its own. */
+/** Returns one of many schemas, each with a different name. */
 const schemaOf = (name: string) => ({
   type: 'object',
   properties: { first: { $ref: `https://goblins.example/${name}/0` } },
@@ -38,7 +38,7 @@ t.test('schemas that come one after the other leave nothing behind', async (t) =
     for (let round = 0; round < 3; round++) collectGarbage()
     return process.memoryUsage().heapUsed
   }
-  // In a whole number of compilers, so that the last one is as full both times.
+  // The number is a multiple of a compiler's capacity, so that the last one is equally full both times.
   const compile = async (round: string) => {
     for (let count = 0; count < 150; count++) await ObjectSchema.compile(schemaOf(`${round}-${count}`), MOST_BYTES)
   }

@@ -1,4 +1,4 @@
-// The pages about credits and AI, as players, makers and the host see them, and a foreign origin's page.
+// Tests the pages about credits and AI for players, developers and the host, and from a foreign origin's page.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

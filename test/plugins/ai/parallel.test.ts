@@ -1,4 +1,4 @@
-// 200 at once with credit for exactly 7: exactly 7 succeed, on every database and on two nodes.
+// Tests 200 concurrent requests with credit for exactly 7: exactly 7 succeed, on every database and on two nodes.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -14,7 +14,7 @@ const request = { type: 'text', prompt: 'Greet.', maxOutputTokens: 1000 }
 const billing = { plugins: { billing: { signUpCredits: CREDIT } } }
 const secret = 'the same on every node, and long enough'
 
-/** A provider that takes its time, so that all are under way at once. */
+/** Starts a slow provider, so that all requests run at once. */
 const slow = (t: Test) =>
   startAiServer(t, async (asked, response) => {
     await sleep(50 + Math.random() * 100)

@@ -1,4 +1,5 @@
-// Clips of one asset on the rig of another: a library without a skin, on figures of other conventions and rest poses.
+// Tests clips of one asset on the rig of another: a library without a skin, on figures of other conventions and rest
+// poses.
 import { type Document, NodeIO } from '@gltf-transform/core'
 import { validateBytes } from 'gltf-validator'
 import t, { type Test } from 'tap'
@@ -8,7 +9,7 @@ import { libraryOf, sheet } from './models.ts'
 
 const io = new NodeIO()
 
-/** Puts a model into a frame of its clip, as a viewer does. @returns where its joints are, by name */
+/** Poses a model at a frame of its clip, as a viewer does. @returns the positions of its joints by name */
 function jointsAt(document: Document, frame: number): Map<string, number[]> {
   for (const channel of document.getRoot().listAnimations()[0]?.listChannels() ?? []) {
     const value = channel
@@ -26,7 +27,7 @@ function jointsAt(document: Document, frame: number): Map<string, number[]> {
 const framesOf = (document: Document) =>
   document.getRoot().listAnimations()[0]?.listSamplers()[0]?.getInput()?.getCount() ?? 0
 
-/** The farthest that a joint is from where it should be, in metres of a figure of ordinary size. */
+/** Returns the largest distance of a joint from its expected position, in metres of a figure of ordinary size. */
 function farthest(made: Document, wanted: Document, size: number): number {
   let most = 0
   for (let frame = 0; frame < framesOf(wanted); frame += 3) {
@@ -48,7 +49,7 @@ const json = (value: unknown) => {
   }
 }
 
-/** A platform with figures and a library of a walk and a dance. */
+/** Starts a platform with figures and a library of a walk and a dance. */
 async function start(t: Test, names: readonly string[]) {
   const models = blenderModels(t, ['mixamo', ...names])
   if (!models) return null

@@ -8,7 +8,7 @@ import { startPlatform } from '../../kit/platform.ts'
 import { zip } from '../deploy/zip-writer.ts'
 import { sheet } from './models.ts'
 
-/** A platform with a player, and a way to put bytes on the disk. */
+/** Starts a platform with a player, and returns a function that writes bytes to disk. */
 async function withFiles(t: Test) {
   const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens', 'quotas', 'assets'] })
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-assets-'))
@@ -139,7 +139,7 @@ t.test('a picture and a pack are shown by what is in them', async (t) => {
     ['Silent', pack({ 'a/readme.txt': Buffer.from('hello'), 'a/notes.txt': Buffer.from('more') }), null],
   ] as const) {
     const { id } = await assets.create(owner, { title }, file)
-    // Twice at once, as when a worker is taken for lost; and a third is on its way.
+    // Two runs at once occur when the platform considers a worker lost. A third run is also queued.
     const { signal } = new AbortController()
     await Promise.all([assets.preparation.run(id, signal), assets.preparation.run(id, signal)])
     const { thumbnailSha256: sha256 } = await assets.get(id)

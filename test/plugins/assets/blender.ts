@@ -9,12 +9,12 @@ const command = process.env.BLENDER ?? 'blender'
 const script = join(import.meta.dirname, 'blender-models.py')
 const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/gameyard/models')
 
-/** Where the models are kept that this script makes with this Blender: a start of it takes seconds. */
+/** The folder with the models of this script and this Blender, because a start of Blender takes seconds. */
 let kept: string | undefined
 
 /**
- * Models made by the real Blender, by their names in blender-models.py. Returns null, after marking the test as
- * skipped, where there is no Blender; under CI=true that is a failure.
+ * Returns models that the real Blender creates, by their names in blender-models.py. Returns null, after marking the
+ * test as skipped, where there is no Blender; under CI=true that is a failure.
  */
 export function blenderModels(t: Test, names: readonly string[]): Map<string, Buffer> | null {
   try {
@@ -36,7 +36,7 @@ function makeMissing(folder: string, names: readonly string[]): void {
   const made = mkdtempSync(join(folder, 'making-'))
   try {
     execFileSync(command, ['-b', '--factory-startup', '--python', script, '--', made, ...missing], { stdio: 'pipe' })
-    // Whole or not at all: another process of the tests may make the same.
+    // The rename is atomic, because another test process may create the same file.
     for (const name of missing) renameSync(join(made, `${name}.glb`), join(folder, `${name}.glb`))
   } finally {
     rmSync(made, { recursive: true, force: true })

@@ -1,5 +1,5 @@
-// Clips on rigs that the real Blender made: by the names of five conventions, in other rest poses and rolls, and with
-// fewer bones.
+// Tests clips on rigs that the real Blender created: with the names of five conventions, other rest poses and rolls,
+// and fewer bones.
 import { type Document, type mat4, type Node, NodeIO } from '@gltf-transform/core'
 import t, { type Test } from 'tap'
 import { readName } from '../../../plugins/assets/models/humanoid/bones.ts'
@@ -9,9 +9,9 @@ import { blenderModels } from './blender.ts'
 import { startAssets } from './kit.ts'
 import { sheet } from './models.ts'
 
-/** Each in another rest pose and roll; the short form takes the one that most people have. */
+/** Each has another rest pose and roll. The short form uses the most common one. */
 const RIGS = ALL ? ['mixamo', 'vrm', 'rigify', 'unreal', 'readyplayerme', 'handless', 'stubby'] : ['mixamo', 'handless']
-/** Rigs without hands and feet; of the second, limbs and trunk are one bone each. */
+/** Rigs without hands and feet. In the second, each limb and the trunk is one bone. */
 const FEW_BONES = ['handless', 'stubby']
 
 t.test('a bone is known by its side and name', (t) => {
@@ -33,7 +33,7 @@ t.test('a bone is known by its side and name', (t) => {
   t.end()
 })
 
-/** Puts a model into a frame of its clip, as a viewer does. */
+/** Poses a model at a frame of its clip, as a viewer does. */
 function showFrame(document: Document, frame: number): void {
   for (const channel of document.getRoot().listAnimations()[0]?.listChannels() ?? []) {
     const value: unknown = channel.getSampler()?.getOutput()?.getElement(frame, [])
@@ -50,7 +50,7 @@ function times(a: mat4, b: mat4): number[] {
   })
 }
 
-/** Heights of the skinned surface: lowest and highest. */
+/** Returns the lowest and highest point of the skinned surface. */
 function heights(document: Document): [number, number] {
   const [skin] = document.getRoot().listSkins()
   const mesh = document
@@ -79,7 +79,7 @@ function heights(document: Document): [number, number] {
   return [low, high]
 }
 
-/** Distances between joints and those they hang on, in the world. */
+/** Returns the distances between joints and their parents in world space. */
 const boneLengths = (document: Document): number[] => {
   const joints = document.getRoot().listSkins()[0]?.listJoints() ?? []
   return joints.flatMap((joint) => {
@@ -119,7 +119,7 @@ t.test('every preset moves every rig, keeps its bones as long as they were, and 
   t.ok((await ask('/api/assets/mixamo/animation/walk')).body.equals(first.body), 'the same again')
 })
 
-/** A hand's breadth along a bone, where one that hangs on nothing else shows that it turns. */
+/** Returns a point a hand's breadth along a bone, which shows the rotation of a bone without children. */
 function endOf(node: Node): [number, number, number] {
   const m = node.getWorldMatrix()
   return [m[4] * 0.25 + m[12], m[5] * 0.25 + m[13], m[6] * 0.25 + m[14]]
@@ -159,7 +159,7 @@ function checkClip(
   t.ok(farthest <= 1e-4 * size, `${label}: bones keep their lengths, within ${farthest}`)
   t.ok(moved > (whole ? 0.05 : 0.005) * size, `${label}: it moves, by ${moved}`)
   if (preset === 'idle' || preset === 'walk') {
-    // The edge of a stiff sole comes a little through the ground as the leg swings.
+    // The edge of a stiff sole passes slightly through the ground as the leg swings.
     const sole = (whole ? 0.02 : 0.04) * size
     t.ok(deepest > -sole && lifted < sole, `${label}: feet on the ground, ${deepest} to ${lifted}`)
   }

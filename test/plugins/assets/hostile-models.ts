@@ -1,8 +1,8 @@
-// Files that want to hurt whoever reads them, by what they are.
+// Malicious files, named by their defect.
 import { deflateRawSync } from 'node:zlib'
 import { zip } from '../deploy/zip-writer.ts'
 
-/** What a GLB says of itself, if not the truth. */
+/** False values for the fields of a GLB. */
 interface Lies {
   magic?: string
   version?: number
@@ -12,7 +12,7 @@ interface Lies {
   binLength?: number
 }
 
-/** A GLB by the specification's section 4, with lies on demand. */
+/** Builds a GLB by section 4 of the specification, with false values on request. */
 export function glb(json: unknown, bin: Buffer = Buffer.alloc(0), lies: Lies = {}): Buffer {
   const text = Buffer.isBuffer(json) ? json : Buffer.from(typeof json === 'string' ? json : JSON.stringify(json))
   const padding = Buffer.alloc((4 - (text.length % 4)) % 4, ' ')
@@ -39,7 +39,7 @@ const bufferViews = [{ buffer: 0, byteLength: 48 }]
 const triangle = { meshes: [{ primitives: [{ attributes: { POSITION: 0 } }] }] }
 const positions = { bufferView: 0, componentType: 5126, count: 4, type: 'VEC3', min: [0, 0, 0], max: [0, 0, 0] }
 
-/** A model of one triangle with parts of its JSON replaced. */
+/** Builds a model of one triangle with parts of its JSON replaced. */
 const model = (changes: object) =>
   glb({ asset, buffers, bufferViews, accessors: [positions], ...triangle, ...changes }, bin)
 
@@ -49,7 +49,7 @@ const chain = (length: number) =>
 const nested = (depth: number, open: string, close: string, core = '') =>
   `{"asset":{"version":"2.0"},"extras":${open.repeat(depth)}${core}${close.repeat(depth)}}`
 
-/** The beginning of a Draco mesh that announces more than there is. */
+/** Builds the start of a Draco mesh that declares more data than there is. */
 const draco = (method: number) =>
   Buffer.concat([
     Buffer.from('DRACO\x02\x02\x01', 'latin1'),
@@ -94,7 +94,10 @@ const meshoptModel = (count: number) => {
   })
 }
 
-/** GLBs and what only says it is one. @param listener the address of a server that must never be asked */
+/**
+ * Returns malicious GLBs and files that only claim to be one. @param listener the address of a server that must never
+ * get a request
+ */
 export function hostileModels(listener: string): Record<string, Buffer> {
   const image = (uri: string) => model({ images: [{ uri }], textures: [{ source: 0 }] })
   return {
@@ -163,7 +166,7 @@ export function hostileModels(listener: string): Record<string, Buffer> {
   }
 }
 
-/** Archives. @param good a file that nothing is wrong with */
+/** Returns malicious archives. @param good a valid file */
 export function hostileArchives(good: Buffer): Record<string, Buffer> {
   const slip = (name: string) =>
     zip([

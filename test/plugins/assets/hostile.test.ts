@@ -1,4 +1,4 @@
-// What wants to hurt: each is refused clearly, nothing of it stays, and the server has time for everybody else.
+// Tests malicious files: each is refused with a clear error, leaves no data, and does not delay other requests.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -12,9 +12,9 @@ import { hostileArchives, hostileModels } from './hostile-models.ts'
 import { form } from './kit.ts'
 import { sheet } from './models.ts'
 
-/** The most that is taken in, so that going beyond it costs little. */
+/** The upload limit, which is low so that exceeding it is cheap. */
 const MOST = 64 * 1024 * 1024
-/** Memory that refusing everything may take beyond what the server had before, the worker's own heap included. */
+/** The limit for the additional memory that all refusals may use, including the worker's own heap. */
 const MEMORY_MIB = 400
 
 t.test('hostile uploads are refused one by one, and leave nothing behind', async (t) => {
@@ -41,9 +41,9 @@ t.test('hostile uploads are refused one by one, and leave nothing behind', async
       `${what}: of our insides`,
     )
   }
-  /** What has arrived so far of an upload that stands still; nothing of it is left over. */
+  /** The files of a stalled upload so far, which must not remain. */
   let arrived: string[] = []
-  /** Files of the data folder that an upload could have left. */
+  /** Returns the files in the data folder that an upload could have left. */
   const left = () => onDisk().filter((file) => !arrived.includes(file))
   const onDisk = () =>
     ['uploads', 'blobs/assets', 'blobs/~incoming'].flatMap((folder) => {
@@ -69,7 +69,7 @@ t.test('hostile uploads are refused one by one, and leave nothing behind', async
   const models = hostileModels(`http://127.0.0.1:${(listener.address() as AddressInfo).port}`)
   const archives = hostileArchives(good)
 
-  // Somebody else asks all the while.
+  // Another client sends requests all the time.
   const waits: number[] = []
   let over = false
   const somebody = (async () => {
@@ -81,7 +81,7 @@ t.test('hostile uploads are refused one by one, and leave nothing behind', async
       await sleep(20)
     }
   })()
-  // One that stops in the middle and holds its socket open; it has until the end of all this.
+  // This upload stops midway and keeps its socket open until the end of the test.
   const standing = raw(port, head(authorization, 100_000) + PART)
   while (arrived.length === 0) {
     await sleep(20)
@@ -166,7 +166,7 @@ const head = (authorization: string, length: number | null) =>
   `content-type: multipart/form-data; boundary=${BOUNDARY}\r\n` +
   `${length === null ? 'transfer-encoding: chunked' : `content-length: ${length}`}\r\n\r\n`
 
-/** Writes to a socket of its own. `answer` is all that came back when the other side ended. */
+/** Writes to a new socket. `answer` is the complete response when the other side has ended. */
 function raw(port: number, text: string | Buffer) {
   const socket = connect(port, '127.0.0.1')
   let came = ''
@@ -177,7 +177,7 @@ function raw(port: number, text: string | Buffer) {
   return { socket, answer }
 }
 
-/** Sends a file in chunks until the other side has enough. */
+/** Sends a file in chunks until the server ends the connection. */
 async function endless(port: number, authorization: string): Promise<string> {
   const { socket, answer } = raw(port, head(authorization, null))
   const chunk = (bytes: Buffer) =>
@@ -199,5 +199,5 @@ function answerOf(text: string): Awaited<ReturnType<typeof ask>> {
   return { status, body: JSON.parse(json), headers: {} }
 }
 
-/** The most memory that a process ever had. */
+/** Returns the peak memory of a process. */
 const peakMiB = (pid: number) => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024

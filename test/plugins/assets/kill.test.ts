@@ -1,4 +1,4 @@
-// kill -9 in the middle of uploads and of what follows them: nothing that was acknowledged is lost, nothing half stays.
+// Tests kill -9 during uploads and their processing: no acknowledged data is lost, and no partial data remains.
 import { createHash } from 'node:crypto'
 import { type Dirent, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,9 +14,9 @@ import { ask } from '../../kit/upload.ts'
 import { form } from './kit.ts'
 import { sheet } from './models.ts'
 
-/** How many times the server dies. */
+/** The number of times that the server is killed. */
 const KILLS = amount(1, 10)
-/** Uploads of a cycle, on each of two connections, at most. */
+/** The maximum number of uploads per cycle on each of two connections. */
 const UPLOADS = 5
 
 t.setTimeout(90_000 + KILLS * 40_000)
@@ -33,7 +33,7 @@ t.test(`kill -9 at ${KILLS} moments of uploads and preparation`, async (t) => {
   const options = { folder, config: { limits: { rateLimits: false }, blender: { driver: 'none' } } }
   let server: Server = await startServer(t, options)
   const authorization = `Bearer ${await makeToken(server.portal, ['assets:read', 'assets:write'])}`
-  // Large enough for a lighter form to be worth it, and for its making to be interrupted.
+  // The models are so large that a simplified variant pays off, and that its creation can be interrupted.
   const models = await Promise.all([40, 60, 80].map((size, index) => sheet(size, { name: `sheet ${index}` })))
   const acknowledged: string[] = []
   let lost = 0
@@ -51,7 +51,8 @@ t.test(`kill -9 at ${KILLS} moments of uploads and preparation`, async (t) => {
         else lost++
       }
     })
-    // Every other time once something was acknowledged, however slow the machine: what follows is cut off then.
+    // Every other cycle waits for an acknowledgement, however slow the machine, so that the kill interrupts the
+    // processing.
     if (cycle % 2 === 0) while (acknowledged.length === before) await sleep(5)
     await sleep(Math.random() * 1500)
     dead = true
@@ -60,14 +61,14 @@ t.test(`kill -9 at ${KILLS} moments of uploads and preparation`, async (t) => {
     const uploads = join(folder, 'data', 'uploads')
     const halves = readdirSync(uploads)
     server = await startServer(t, options)
-    // What it takes up again has files of its own there.
+    // Resumed jobs have files of their own there.
     const now = new Set(readdirSync(uploads))
     t.same(
       halves.filter((name) => now.has(name)),
       [],
       `cycle ${cycle}: none of ${halves.length} half received files stays`,
     )
-    // Background work is given up when its process has died under it a few times; here each dies once.
+    // A background job is abandoned when its process has died several times; here each job's process dies once.
     for (const id of acknowledged.slice(before)) await prepared(server.portal, id)
   }
   t.ok(acknowledged.length >= Math.floor(KILLS / 2) && lost > 0, 'some were acknowledged, some were cut off')
@@ -126,7 +127,7 @@ const bytesOf = async (url: string) => new Uint8Array(await (await fetch(url)).a
 
 const pieceOf = ({ parentPath, name }: Dirent) => `${basename(parentPath)}/${name}`
 
-/** What is stored of assets, and what their rows speak of. */
+/** Returns the stored blobs of assets, and those that rows refer to. */
 function bytesOn(data: string): { stored: Set<string>; named: Set<string> } {
   const blobs = join(data, 'blobs/assets')
   const entries = existsSync(blobs) ? readdirSync(blobs, { recursive: true, withFileTypes: true }) : []

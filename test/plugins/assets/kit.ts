@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 
-/** A form with a file, as bytes, and the header that goes with it. */
+/** Builds a form with a file as bytes, and its content-type header. */
 export function form(file: Uint8Array, fields: Record<string, string> = {}, name = 'model.glb') {
   const boundary = 'gameyard-test-boundary'
   const parts = Object.entries(fields).map(
@@ -17,7 +17,10 @@ export function form(file: Uint8Array, fields: Record<string, string> = {}, name
   return { payload, headers: { 'content-type': `multipart/form-data; boundary=${boundary}` } }
 }
 
-/** A platform with assets, on a real socket, with its owner's token, another's, and a way to ask with all of HTTP. */
+/**
+ * Starts a platform with assets on a real socket, with the tokens of an owner and another player, and a function for
+ * arbitrary HTTP requests.
+ */
 export async function startAssets(t: Test, options: PlatformOptions = {}) {
   const platform = await startPlatform(t, { listen: true, ...options })
   const owner = await platform.signUp()
@@ -29,7 +32,7 @@ export async function startAssets(t: Test, options: PlatformOptions = {}) {
   }
   const base = platform.portal.replace('localhost', '127.0.0.1')
   const host = new URL(platform.portal).host
-  /** @param as whose token is sent; nobody's by default */
+  /** @param as the player whose token is sent; by default none */
   const ask = async (
     path: string,
     { as, headers, method = 'GET', body }: AskOptions = {},

@@ -1,4 +1,4 @@
-// Simplified forms of models that the real Blender made.
+// Tests simplified variants of models that the real Blender created.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getBounds, NodeIO } from '@gltf-transform/core'
@@ -84,7 +84,8 @@ t.test('a part whose shape would change stays as it is, and the others become li
   const parts = [wave(60), confetti(1000)]
   const models = new Map([
     ['apart', await mesh(parts)],
-    // As VRM exporters write it: what one part draws is a small piece of the list, whose box says nothing of it.
+    // VRM exporters write such files: one part uses a small range of the vertex list, whose bounding box says nothing
+    // about the part.
     ['shared', await mesh([...parts, surface(40, (x, y) => [x + 5, y, Math.sin(3 * x)])], { shared: true })],
   ])
   for (const [title, bytes] of models) t.equal((await upload(bytes, { title, visibility: 'public' })).status, 201)
@@ -147,7 +148,7 @@ t.test('models that others made are served as they are, and lighter', async (t) 
   const { ask, upload, platform } = await startAssets(t)
   let refused = 0
   for (const [index, path] of paths.entries()) {
-    // Hands are the rigged ones among controllers.
+    // Of the controller models, the hands are rigged.
     if (index % step !== 0 && !/hand/.test(path)) continue
     const bytes = readFileSync(join(folder, path))
     const title = `model ${index}`
@@ -160,7 +161,7 @@ t.test('models that others made are served as they are, and lighter', async (t) 
   t.comment(`${refused} refused by the validator`)
 })
 
-/** Checks every form in which a model is served. */
+/** Checks every variant of a served model. */
 async function served(
   t: Test,
   { ask, platform, io }: Pick<Started, 'ask' | 'platform'> & { io: NodeIO },
@@ -212,7 +213,7 @@ interface Prepared {
   variants: { source: { size: number; triangles: number }; lod?: { size: number; triangles: number } }
 }
 
-/** The asset once all is made of it that will be. */
+/** Waits until all variants of an asset exist, and returns it. */
 async function prepared({ ask, platform }: Pick<Started, 'ask' | 'platform'>, name: string): Promise<Prepared> {
   const { id } = await platform.app.assets.get(name)
   const waiting = `select id from background_jobs where name = 'assets/prepare' and "key" = ?`

@@ -1,17 +1,17 @@
-// Models for the tests, made in code.
+// Models for the tests, created in code.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Document, NodeIO } from '@gltf-transform/core'
 import { KHRTextureBasisu } from '@gltf-transform/extensions'
 
-/** A wavy sheet of `2 * n * n` triangles, with normals, as a GLB. */
+/** Returns a wavy sheet of `2 * n * n` triangles, with normals, as a GLB. */
 export async function sheet(n = 10, { name = 'sheet' } = {}): Promise<Buffer> {
   return Buffer.from(await new NodeIO().writeBinary(sheetDocument(n, name)))
 }
 
 /**
- * The same sheet under orange tiles: a KTX2 texture of 64 pixels a side with all its mipmaps, as `uastc` or `etc1s`
- * (made by the encoder of Basis Universal).
+ * Returns the same sheet with an orange tile texture: a KTX2 texture of 64 pixels per side with all mipmaps, as `uastc`
+ * or `etc1s` (created with the encoder of Basis Universal).
  */
 export async function tiledSheet(n: number, encoding: 'uastc' | 'etc1s'): Promise<Buffer> {
   const document = sheetDocument(n, encoding)
@@ -27,7 +27,7 @@ export async function tiledSheet(n: number, encoding: 'uastc' | 'etc1s'): Promis
 }
 
 /**
- * An animation library as publishers provide it: the nodes of a rig and clips, without a mesh or a skin.
+ * Returns an animation library as publishers provide it: the nodes of a rig and clips, without a mesh or a skin.
  *
  * @param clips new names by those in the model
  */
@@ -44,13 +44,13 @@ export async function libraryOf(model: Uint8Array, clips: Record<string, string>
   return Buffer.from(await new NodeIO().writeBinary(document))
 }
 
-/** Triangles of one part of a mesh. */
+/** The triangles of one part of a mesh. */
 export interface Part {
   positions: number[]
   indices: number[]
 }
 
-/** A surface of `2 * n * n` triangles over the unit square. */
+/** Returns a surface of `2 * n * n` triangles over the unit square. */
 export function surface(n: number, place: (x: number, y: number) => [number, number, number]): Part {
   const [positions, indices]: [number[], number[]] = [[], []]
   for (let row = 0; row <= n; row++) {
@@ -68,8 +68,8 @@ export function surface(n: number, place: (x: number, y: number) => [number, num
 export const wave = (n: number): Part => surface(n, (x, y) => [x, y, 0.1 * Math.sin(6 * x) * Math.cos(5 * y)])
 
 /**
- * Disconnected triangles; one of them is far away from the others. Small ones vanish when they are simplified, large
- * ones can't be.
+ * Returns disconnected triangles, one of which is far away from the others. Simplification removes small ones, but
+ * can't simplify large ones.
  */
 export function confetti(count: number, size = 0.005): Part {
   const [positions, indices]: [number[], number[]] = [[], []]
@@ -82,7 +82,7 @@ export function confetti(count: number, size = 0.005): Part {
   return { positions, indices }
 }
 
-/** A mesh of several parts. @param shared one list of vertices for all of them, as VRM exporters write it */
+/** Builds a mesh of several parts. @param shared one vertex list for all parts, as VRM exporters write it */
 export async function mesh(parts: readonly Part[], { shared = false } = {}): Promise<Buffer> {
   const document = new Document()
   const buffer = document.createBuffer()

@@ -1,4 +1,4 @@
-// The pages of assets in a real browser: the library, uploading, and a model that moves.
+// Tests the pages of assets in a real browser: the library, uploads, and an animated model.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const SIZES = [
   { name: '390-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
 ] as const
 
-/** What the viewer has drawn, as an address of its picture. */
+/** Returns the viewer's rendering as a data URL. */
 const DRAWN = "document.querySelector('model-viewer').toDataURL()"
 
 t.test('assets are browsed, uploaded with progress, and move in the page', async (t) => {
@@ -85,7 +85,7 @@ t.test('assets are browsed, uploaded with progress, and move in the page', async
     await page.getByRole('link', { name: 'Edit' }).click()
     await page.getByLabel('Title').waitFor()
     await look('edit')
-    // Of the software renderer, when its pictures are read, and of a busy machine.
+    // The software renderer logs the first message when its pictures are read; a busy machine causes the second.
     const real = complaints.filter((text) => !/GPU stall due to ReadPixels|rAF timed out/.test(text))
     t.same(real, [], `${name}: the browser complains of nothing`)
     await context.close()

@@ -1,4 +1,4 @@
-// Assets on an S3 server that checks signatures: fetched once, then served from the copy on this machine.
+// Tests assets on an S3 server that checks signatures: fetched once, then served from the local copy.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,7 +37,7 @@ t.test('what a remote storage holds is fetched once', options, async (t) => {
   for (const name of ['sea', 'pack']) {
     const { id, files } = await assets.get(name)
     for (const { sha256 } of files) {
-      // A copy is complete a moment after its first reader has all.
+      // A copy is complete shortly after its first reader has all bytes.
       while (!existsSync(join(copies, sha256))) await sleep(20)
       await storage.delete(`assets/${id}/${sha256}`)
     }

@@ -12,7 +12,7 @@ t.test('a suspended asset answers 451 everywhere, whatever its owner sets, until
   const statuses = (as?: 'owner' | 'other') =>
     Promise.all(about.map(async (path) => (await ask(`/api/assets/rock${path}`, as ? { as } : {})).status))
   const proxied = async () => (await ask('/__service/assets/rock.glb', { headers: { host } })).status
-  // Warm: from here on the fast path answers.
+  // The cache is now warm, so the fast path answers.
   for (let times = 0; times < 3; times++) t.equal((await ask('/api/assets/rock/file')).status, 200)
   t.equal(await proxied(), 200)
 

@@ -1,4 +1,4 @@
-// The archive of a pack is laid out before it is read, so that any part of it can be served.
+// Tests the archive of a pack, whose layout is computed before reading, so that any range can be served.
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// Whatever happens in whatever order, at once and over crashes: the balance is the sum of the ledger.
+// Tests the ledger with operations in any order, concurrently and over crashes: the balance is the sum of the ledger.
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Credits } from '../../../plugins/billing/credits.ts'
@@ -33,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('paid' as const), purchase: nat(2) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('refunded' as const), purchase: nat(2), part: nat(100) }) },
 )
-/** Rounds, one after the other, of steps at once. */
+/** A history is a sequence of rounds of concurrent steps. */
 const history = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 })
 
 async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
@@ -44,7 +44,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
 
   const replay = async (history: Step[][]) => {
     const playerId = `ply_${String(++players).padStart(26, '0')}`
-    // A new process has the same database and nothing in its memory.
+    // A new process has the same database and no state in memory.
     let credits = new Credits(app, { signUpCredits: 100 }, HOLDER)
     let purchases = new Purchases(app)
     let holds: { id: string; amount: number }[] = []
@@ -62,7 +62,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
         const id = await credits.hold(playerId, step.amount, options)
         holds.push({ id, amount: step.amount })
       } else if (step.do === 'settle' || step.do === 'release') {
-        // Not taken off the list: a hold may be settled and released twice, by mistake and at once.
+        // The hold stays in the list, because it may be settled and released twice, even concurrently.
         const hold = holds[step.pick % Math.max(1, holds.length)]
         if (!hold) return
         if (step.do === 'release') await credits.release(hold.id)
@@ -75,7 +75,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
       } else if (step.do === 'paid') {
         const { id, paymentId } = bought[step.purchase] as (typeof bought)[0]
         const paid = { kind: 'paid', purchaseId: id, paymentId, amount: PACK.price, currency: 'eur' } as const
-        // Now the same event, now another one that tells the same.
+        // This is either the same event again or another event with the same content.
         await purchases.receive({ ...paid, id: `evt/${paymentId}/${++events % 3}` })
       } else if (step.do === 'refunded') {
         const { paymentId } = bought[step.purchase] as (typeof bought)[0]
@@ -122,7 +122,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
     return { held }
   }
 
-  /** Each purchase is granted once at most, and as much is taken or owed as was refunded. */
+  /** Checks that each purchase is granted once at most, and that the amount taken or owed equals the refund. */
   const checkPayments = async (bought: { id: string; paymentId: string }[]) => {
     for (const { id, paymentId } of bought) {
       const [grants] = await db.query<{ count: number }>(
@@ -255,7 +255,7 @@ for (const [name, database] of [
       for (const table of tables)
         t.notMatch(JSON.stringify(await db.query(`select * from ${table}`)), new RegExp(`${ada.id}|Ada|Elm`), table)
 
-      // What was under way ends in the books, too, and so does what the payment processor tells later.
+      // Operations in progress are still recorded, and so are later events of the payment processor.
       t.same(await credits.settle(hold, 8, { description: 'Text by small' }), { balance: 147, held: 3, available: 144 })
       await purchases.receive({ kind: 'refunded', id: 'evt_2', refunded: PACK.price, ...payment })
       clock.advance(HOLD_MS + 1)

@@ -1,4 +1,4 @@
-// Credits for money: checkout, and a webhook that anybody on the internet may call.
+// Tests the purchase of credits: checkout, and a webhook that anybody on the internet may call.
 import t from 'tap'
 import { captureLog } from '../../kit/driver-context.ts'
 import { startPlatform } from '../../kit/platform.ts'

@@ -1,4 +1,5 @@
-// From a request to an asset, with a real Blender; and with a prompt, with a model's words from a server of the test.
+// Tests the way from a request to an asset with a real Blender, and from a prompt with responses from a server of the
+// test.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t, { type Test } from 'tap'
@@ -15,7 +16,7 @@ const done = (client: Client, id: string) =>
     return ['completed', 'failed', 'cancelled'].includes(body.status) ? body : null
   }, 120)
 
-/** A provider that speaks the OpenAI protocol and gives the answers of a list; it keeps what it was asked. */
+/** Starts a provider with the OpenAI protocol that returns the answers of a list and records requests. */
 async function startModel(t: Test, answers: string[]) {
   const asked: { messages: { role: string; content: unknown }[] }[] = []
   const server = createServer(async (request, response) => {

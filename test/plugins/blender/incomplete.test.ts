@@ -1,4 +1,4 @@
-// A real Blender whose Python has no numpy: it starts, and every glTF export of it fails.
+// Tests a real Blender whose Python has no numpy: it starts, but every glTF export fails.
 import t from 'tap'
 import { aiConfig, startAiServer } from '../../kit/ai-server.ts'
 import { blenderWithoutNumpy, settled, until } from '../../kit/blender.ts'

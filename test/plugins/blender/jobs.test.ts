@@ -1,5 +1,5 @@
 // In a process of its own: ids never go back, and other files have set a later clock.
-// Jobs on a real Blender in its sandbox, through the API, as a coding agent uses it.
+// Tests jobs on a real Blender in its sandbox through the API, as a coding agent uses it.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { PNG } from 'pngjs'
@@ -174,7 +174,7 @@ inFull(t)?.test('files that are not what they are called, too much output, and n
   const owner = await platform.signUp()
   const program = await platform.program(owner)
   const begin = async (script: string) => (await program.post(JOBS, { name: 'x', script })).body.id
-  /** A script that writes all files itself, one of them with other content. */
+  /** Returns a script that writes all files itself, one of them with different content. */
   const lying = (name: string, content: string) => `
 import artifacts, os
 GOOD = {
@@ -219,7 +219,7 @@ t.test('a file of a job answers ranges and conditions, and a browser runs none',
   const endless = await program.post(JOBS, { name: 'x', script: 'import time; time.sleep(60)' })
   t.match(await settled(program, endless.body.id), { status: 'failed', error: { code: 'timeout' } })
 
-  // A finished job, written down as a worker does.
+  // This writes a finished job as a worker does.
   const { app, clock } = platform
   const bytes = Buffer.from('glTF and some more')
   const sha256 = createHash('sha256').update(bytes).digest('hex')

@@ -1,4 +1,5 @@
-// Processes that die in the middle of jobs: the jobs go on, twice at most, and nothing of the dead stays behind.
+// Tests processes that die during jobs: the jobs are retried, at most twice, and the dead processes leave nothing
+// behind.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,10 +14,10 @@ import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { type Server, startServer } from '../../kit/server.ts'
 
-/** How many times the server dies. */
+/** The number of times that the server is killed. */
 const KILLS = amount(1, 30)
 const LEASE_SECONDS = 2
-/** Jobs that wait and run when it dies. */
+/** The number of waiting and running jobs at the kill. */
 const AT_ONCE = 4
 
 t.setTimeout(480_000 + KILLS * 60_000)
@@ -27,7 +28,7 @@ const limits = { rateLimits: false, blenderLeaseSeconds: LEASE_SECONDS, blenderQ
 // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire has no type; tests match its shape
 type Json = any
 
-/** One owner, at whichever server is up. */
+/** An owner who uses whichever server is running. */
 class Owner {
   readonly #token: string
 
@@ -53,7 +54,7 @@ class Owner {
 
 const JOBS = '/api/blender/v1/jobs'
 
-/** A process and all that descend from it, as `/proc` has them; each with its start, since numbers come again. */
+/** Returns a process and all its descendants from `/proc`, each with its start time, since process ids are reused. */
 async function familyOf(pid: number): Promise<{ pid: number; start: string }[]> {
   const all: { pid: number; parent: number; start: string }[] = []
   for (const name of await readdir('/proc')) {
@@ -73,7 +74,7 @@ async function isThere({ pid, start }: { pid: number; start: string }): Promise<
   return fields[19] === start && fields[0] !== 'Z'
 }
 
-/** Kills a process, and waits until everything that it had started is gone as well. @returns how many those were */
+/** Kills a process, and waits until all its descendants have ended. @returns their number */
 async function killWhole(t: Test, pid: number, kill: () => Promise<unknown>): Promise<number> {
   const family = await familyOf(pid)
   await kill()
@@ -92,7 +93,7 @@ t.test(`kill -9 of the server, ${KILLS} times: no job is lost, run a third time,
   let server = await serve()
   const owners = [new Owner(await makeToken(server.portal, SCOPES)), new Owner(await makeToken(server.portal, SCOPES))]
 
-  // What the database says at each moment: a run has a lease of its own.
+  // This reads the database continuously: each run has its own lease.
   const database = new Sqlite(join(folder, 'data/gameyard.db'), { readonly: true })
   const leases = new Map<string, Set<string>>()
   const running = database.prepare(`select id, lease_id as lease from blender_jobs where status = 'running'`)
@@ -111,7 +112,7 @@ t.test(`kill -9 of the server, ${KILLS} times: no job is lost, run a third time,
       .open as number
   let whileRunning = 0
   for (let cycle = 0; cycle < KILLS; cycle++) {
-    // Mostly short ones, which end in the middle of it; and one that never ends by itself before the kill.
+    // Most jobs are short and end during the cycle; one does not end before the kill.
     while (counts() < AT_ONCE) {
       const owner = owners[accepted.length % 2] as Owner
       const script = `import time\ntime.sleep(${accepted.length % 4 === 0 ? 3 : 0})`

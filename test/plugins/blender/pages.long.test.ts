@@ -1,4 +1,5 @@
-// The pages of Blender jobs in a real browser: a form made of a template's schema, live progress, the finished job.
+// Tests the pages of Blender jobs in a real browser: a form generated from a template's schema, live progress, the
+// finished job.
 import t from 'tap'
 import { settled } from '../../kit/blender.ts'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
@@ -83,7 +84,7 @@ t.test('a job is made from a template, followed live, and looked at', async (t) 
   await plain.page.waitForURL(/\/blender\/jobs\/job_/)
   await page.goto(`${platform.portal}/blender`)
   await look('list')
-  // What the viewer and the driver say of a machine that is busy or draws without a graphics card.
+  // The viewer and the driver log these on a busy machine or without a graphics card.
   const real = complaints.filter((text) => !/GPU stall due to ReadPixels|rAF timed out/.test(text))
   t.same(real, [])
 })

@@ -1,4 +1,4 @@
-// The order of jobs and their leases, with workers that do nothing: no Blender is needed.
+// Tests the order of jobs and their leases with workers that do nothing, so no Blender is needed.
 import t, { type Test } from 'tap'
 import { SESSION_MS } from '../../../core/http/event-streams.ts'
 import { newId } from '../../../core/ids.ts'
@@ -44,7 +44,7 @@ async function open(t: Test, limits = LIMITS) {
 t.test('500 jobs of 10 owners run in turns: nobody is ever two ahead, and positions are exact', async (t) => {
   const { queue, submit, claim, finish } = await open(t)
   const owners = Array.from({ length: 10 }, (_, index) => `ply_${index}`)
-  // One owner after the other: first come, first served would starve the last.
+  // The owners submit one after the other: first in, first out would starve the last one.
   for (const owner of owners) for (let i = 0; i < 50; i++) await submit(owner)
   const positions = new Map<string, number>()
   for (const owner of owners) for (const [id, place] of await queue.positions(owner)) positions.set(id, place)
@@ -104,7 +104,7 @@ t.test('a lost worker costs a job one attempt, twice are the end; what it says l
   clock.advance(29_000)
   t.same(await queue.recover(), [], 'its lease was renewed')
   clock.advance(2000)
-  // The platform's own periodic job may have been quicker.
+  // The platform's own periodic job may have run before.
   await queue.recover()
   t.match(await rowOf(id), { status: 'queued', attempts: 1 })
   const second = await claim()
@@ -124,7 +124,7 @@ t.test('where no Blender runs, the jobs of a worker that died do not stay runnin
   t.equal(app.blenderDriver.capacity, 0)
   const id = await submit('ply_a')
   await claim()
-  // Ten seconds at most pass between two looks.
+  // At most ten seconds pass between two polls.
   clock.advance(41_000)
   t.match(await until(async () => (await rowOf(id)).status === 'queued' && rowOf(id)), { attempts: 1, leaseId: null })
   await claim()
@@ -181,7 +181,7 @@ t.test('a claim takes as long after 20,000 finished jobs as after a hundred', as
   await submit('ply_0')
   await finish(await claim())
   await fill(100)
-  await measure() // until everything is compiled
+  await measure() // This warms up until V8 has compiled everything.
   const few = await measure()
   await fill(finished)
   const many = await measure()

@@ -1,4 +1,4 @@
-// Templates on the real Blender: what comes out is sound, can be seen, and is what the inspection says it is.
+// Tests templates on the real Blender: the output is valid, visible, and matches the inspection.
 import { type Document, NodeIO, Primitive } from '@gltf-transform/core'
 import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
 import { PNG } from 'pngjs'
@@ -10,7 +10,10 @@ import { startDocker } from '../../kit/docker.ts'
 import { ALL } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
-/** Each costs a start of Blender and a picture; in the short form only the one with bones, which has the most parts. */
+/**
+ * Each template needs a start of Blender and a rendering. The short form tests only the one with bones, which has the
+ * most parts.
+ */
 const SOME = ['humanoid']
 
 t.setTimeout(600_000)
@@ -67,7 +70,7 @@ interface Template {
   recommendedStarters: string[]
 }
 
-/** The same counts as an inspection's, made by another program from the file itself. */
+/** Returns the same counts as an inspection, computed from the file by another program. */
 function countsOf(document: Document) {
   const root = document.getRoot()
   const trianglesOf = (primitive: Primitive) => {
@@ -90,7 +93,7 @@ function countsOf(document: Document) {
   }
 }
 
-/** How much of a picture is not transparent, and how many colours there are. */
+/** Returns the opaque share of a picture and its number of colours. */
 function seenIn({ data, width, height }: PNG): { shown: number; colours: number } {
   let opaque = 0
   const colours = new Set<number>()

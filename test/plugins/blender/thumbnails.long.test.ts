@@ -1,4 +1,4 @@
-// Pictures of uploaded models, rendered by the real Blender.
+// Tests pictures of uploaded models, rendered by the real Blender.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ t.test('an uploaded model is shown by a rendered picture, and what Blender canâ€
     )
     return Number(rows[0]?.count)
   }
-  // Blender's importer does not read this compression.
+  // Blender's importer does not support this compression.
   await MeshoptEncoder.ready
   const io = new NodeIO().registerExtensions(ALL_EXTENSIONS).registerDependencies({ 'meshopt.encoder': MeshoptEncoder })
   const document = await io.readBinary(await sheet(6))

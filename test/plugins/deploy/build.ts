@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Answer, Client, Platform } from '../../kit/platform.ts'
 
-/** A build: text by path. */
+/** A build: contents by path. */
 export type Build = Record<string, string | Buffer>
 
 export const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-/** What a deploy announces of a build. */
+/** Returns the files of a build as a deploy announces them. */
 export const filesOf = (build: Build) =>
   Object.entries(build).map(([path, bytes]) => ({ path, size: Buffer.byteLength(bytes), sha256: sha256(bytes) }))
 
-/** A small build whose every file names the build. */
+/** Returns a small build in which every file contains the stamp. */
 export const build = (stamp: string, files = 3): Build => ({
   'index.html': `<title>${stamp}</title>`,
   ...Object.fromEntries(Array.from({ length: files - 1 }, (_, index) => [`js/${index}.js`, `"${stamp}/${index}"`])),
@@ -23,13 +23,13 @@ export interface Upload {
   headers: Record<string, string>
 }
 
-/** Sends one file where the start of a deploy said, as a client without a token. */
+/** Uploads one file to the URL from the start of a deploy, as a client without a token. */
 export function upload(platform: Platform, { path, uploadUrl, headers }: Upload, files: Build): Promise<Answer> {
   const { pathname, search } = new URL(uploadUrl)
   return platform.stranger.put(pathname + search, Buffer.from(files[path] as string), { headers })
 }
 
-/** Deploys a build from start to end. @throws when a step is refused */
+/** Deploys a build completely. @throws when a step is refused */
 export async function deploy(platform: Platform, program: Client, gameId: string, files: Build, message?: string) {
   const started = await program.post('/api/deploy', { gameId, files: filesOf(files), ...(message ? { message } : {}) })
   if (started.status !== 200) throw new Error(started.text)
@@ -42,7 +42,7 @@ export async function deploy(platform: Platform, program: Client, gameId: string
   return { deployId: started.body.deployId as string, started, finalized }
 }
 
-/** What the live deploy of a game holds, read from the storage: text by path. */
+/** Returns the live deploy of a game from the storage: text by path. */
 export async function liveBuild(platform: Platform, gameId: string): Promise<Record<string, string>> {
   const { app } = platform
   const { liveDeployId } = await app.games.get(gameId)

@@ -20,7 +20,7 @@ async function withGame(t: Test, config = {}) {
   const game = await platform.game(player)
   const program = await platform.program(player)
   const { app } = platform
-  /** Deploys, and waits until what is worth it is compressed. */
+  /** Deploys, and waits until all suitable files are compressed. */
   const publish = async (files: Build) => {
     const compressed = new Promise<void>((resolve) => app.events.on('deploy.compressed', () => resolve()))
     const { deployId } = await deploy(platform, program, game.id, files)
@@ -94,7 +94,7 @@ t.test('compressed forms stay as long as what they are forms of, and go with it'
   const second = await app.deploys.begin(player.id, { gameId: game.id, files: filesOf({ 'index.html': 'one' }) })
   await app.deploys.finalize(player.id, second.deployId)
   await app.deploys.remove(player.id, first)
-  // Named again before it is collected: what was compressed of it lives on with it.
+  // A new deploy refers to the file before its collection, so its compressed forms stay too.
   const third = await app.deploys.begin(player.id, {
     gameId: game.id,
     files: filesOf({ 'index.html': 'one', 'main.js': code('one') }),

@@ -5,13 +5,13 @@ import { amount } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { type Build, build, deploy, liveBuild, sha256 } from './build.ts'
 
-/** How many deploys flip underneath. */
+/** The number of deploys that go live during the reads. */
 const FLIPS = amount(20, 200)
 const READERS = 4
-/** Deploys that stay in the history; older ones are deleted, so that there is garbage to collect. */
+/** The number of deploys in the history. Older ones are deleted, so that there is garbage to collect. */
 const KEPT = 5
 
-/** Both files name the build, at the beginning and at the end; the script is worth compressing. */
+/** Both files contain the stamp at the beginning and at the end. The script is large enough for compression. */
 const stamped = (stamp: number): Build => ({
   ...build('never changes', 4),
   'index.html': `<title>${stamp}</title><script src="main.js"></script><!--${stamp}-->`,
@@ -70,7 +70,7 @@ t.test(`while ${FLIPS} deploys flip, readers never see a mixture, an error, or a
   const others = Promise.all([...Array.from({ length: READERS }, read), collect()])
   const history: string[] = []
   for (let stamp = 1; stamp <= FLIPS; stamp++) {
-    clock.advance((60 * 3_600_000) / FLIPS) // sixty hours in all: what is deleted comes of age to be collected
+    clock.advance((60 * 3_600_000) / FLIPS) // All steps together are sixty hours, so that deleted files become old enough for collection.
     const { deployId } = await deploy(platform, program, game.id, stamped(stamp))
     acknowledged = stamp
     history.push(deployId)

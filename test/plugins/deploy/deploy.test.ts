@@ -141,7 +141,7 @@ t.test("bytes are an owner's by uploading them, never by knowing their digest", 
   t.equal(refused.body.error.details.length, 3)
   t.same(await liveBuild(platform, stolen.id), {})
 
-  // Uploaded and never finalized: nobody's, not even the uploader's.
+  // Nobody may use uploaded files without a finalized deploy, not even the uploader.
   for (const wanted of started.body.uploads) await upload(platform, wanted, files)
   const second = await other.post('/api/deploy', { gameId: stolen.id, files: filesOf(files) })
   t.equal(second.body.uploads.length, 3)

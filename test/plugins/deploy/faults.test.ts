@@ -50,7 +50,7 @@ type Send = (
   deploy: { deployId: string; files: Build },
 ) => Promise<void>
 
-/** Deploys over and over with another storage operation failing each time, until there is none left to fail. */
+/** Deploys repeatedly, with another storage operation failing each time, until none is left to fail. */
 async function everyFault(t: Test, send: Send): Promise<void> {
   const platform = await startPlatform(t)
   const player = await platform.signUp()
@@ -105,7 +105,7 @@ async function oneFault(
   }
 }
 
-/** A request's body, as the relay takes it. */
+/** Returns a request body in the form that the relay accepts. */
 function bodyOf(text: string): never {
   return Object.assign(Readable.from([Buffer.from(text)]), {
     headers: { 'content-length': String(Buffer.byteLength(text)) },

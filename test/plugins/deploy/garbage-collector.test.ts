@@ -19,7 +19,7 @@ async function prepared(t: Test) {
     for await (const { key } of app.storage.list('')) keys.push(key)
     return keys.length
   }
-  /** Tokens, made by the clock of the tests, outlive no month; services are asked instead of routes. */
+  /** Calls services instead of routes, because tokens created with the test clock would expire within the test. */
   const start = (files: Record<string, string | Buffer>) =>
     app.deploys.start(player.id, { gameId: game.id, files: filesOf(files) })
   return { platform, player, game, program, collector, clock, stored, start, app }

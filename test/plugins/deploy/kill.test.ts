@@ -12,10 +12,10 @@ import { makeToken } from '../../kit/remote-sign-up.ts'
 import { freePort } from '../../kit/server.ts'
 import { type Build, build, filesOf, sha256, type Upload } from './build.ts'
 
-/** How many times the server dies. */
+/** The number of times that the server is killed. */
 const KILLS = amount(2, 50)
 const FILES = 12
-/** Deploys that stay in the history. */
+/** The number of deploys in the history. */
 const KEPT = 3
 
 t.setTimeout(480_000 + KILLS * 20_000)
@@ -53,7 +53,7 @@ t.test(
       await deploying
       const { noted, counted } = storedIn(dataDir)
       t.equal(noted, counted, `cycle ${cycle}: the bytes that count for the owner are those of their deploys`)
-      // A day later what was abandoned is garbage; it is collected beside the uploads that follow.
+      // A day later abandoned files are garbage, which is collected during the following uploads.
       hours += 26
       server = await serve(folder, port, hours)
 
@@ -70,7 +70,7 @@ t.test(
     }
     t.comment(`${stamp} deploys begun, ${flips} kills after a flip`)
 
-    // The compression that the kills interrupted makes files of its own; what it makes for nobody is old days later.
+    // The interrupted compression creates new files; those that nothing refers to are old some days later.
     for (const days of [3, 6]) {
       server.kill('SIGKILL')
       await once(server, 'exit')
@@ -116,7 +116,7 @@ async function call(portal: string, token: string, path: string, body?: unknown,
   return answer.status === 204 ? null : answer.json()
 }
 
-/** What the database says is live, and that it says so only once. */
+/** Returns the live deploy in the database, and checks that there is only one. */
 function inspect(dataDir: string, gameId: string): { live: string; manifest: [path: string, sha256: string][] } {
   const database = new Sqlite(join(dataDir, 'gameyard.db'), { readonly: true })
   try {
@@ -130,7 +130,7 @@ function inspect(dataDir: string, gameId: string): { live: string; manifest: [pa
   }
 }
 
-/** The bytes of deploys as the quotas have them, and as the manifests say: every content once. */
+/** Returns the bytes of deploys in the quotas and in the manifests, with each content counted once. */
 function storedIn(dataDir: string): { noted: number; counted: number } {
   const database = new Sqlite(join(dataDir, 'gameyard.db'))
   try {
@@ -148,7 +148,7 @@ function storedIn(dataDir: string): { noted: number; counted: number } {
   }
 }
 
-/** Blobs that no deploy refers to, and blobs that one refers to and that are not there. */
+/** Returns unreferenced blobs, and referenced blobs that are missing. */
 async function orphansIn(dataDir: string): Promise<{ unreferenced: string[]; missing: string[] }> {
   const database = new Sqlite(join(dataDir, 'gameyard.db'), { readonly: true })
   try {
@@ -173,7 +173,7 @@ async function orphansIn(dataDir: string): Promise<{ unreferenced: string[]; mis
   }
 }
 
-/** Whether every file that a deploy wanted compressed has been. */
+/** Returns whether all compression that deploys require is done. */
 function nothingToDo(dataDir: string): boolean {
   const database = new Sqlite(join(dataDir, 'gameyard.db'), { readonly: true })
   try {
@@ -191,7 +191,7 @@ async function until(condition: () => boolean): Promise<boolean> {
   return false
 }
 
-/** What is found in the end: as soon as nothing is left over, or after a while. */
+/** Polls until nothing is unreferenced or a time limit passes, and returns the last result. */
 async function settled<Found extends { unreferenced: string[] }>(look: () => Promise<Found>): Promise<Found> {
   for (let tries = 0; tries < 100; tries++) {
     const found = await look()

@@ -1,5 +1,5 @@
-// `node killable.ts <folder> <port> <hours>`: the platform on a clock that is some hours ahead, with garbage collection
-// running all the time, to be killed at any moment.
+// `node killable.ts <folder> <port> <hours>`: the platform on a clock that is some hours ahead, with continuous garbage
+// collection, to be killed at any moment.
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../../config/load.ts'

@@ -19,7 +19,7 @@ t.test('of the deploys that were live the newest stay, whatever they were deploy
     clock.advance(1000)
   }
   const elsewhere = await deploy(platform, program, other.id, build('elsewhere'))
-  // The first is the one that was live last: it counts as new.
+  // The first one was live last, so it counts as new.
   await program.post(`/api/deploy/${ids[0]}/rollback`)
   clock.advance(1000)
   await program.post(`/api/deploy/${ids[4]}/rollback`)

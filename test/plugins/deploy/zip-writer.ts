@@ -1,21 +1,21 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** An entry of an archive that is to be made; what it says of itself may be a lie. */
+/** An entry of an archive to write. Its metadata may be false. */
 export interface ZipEntry {
   name: string | Buffer
   bytes?: Buffer | string
-  /** What stands in the archive, if not the bytes as the method has it. */
+  /** The stored bytes, if they differ from the compressed content. */
   raw?: Buffer
-  /** 8, Deflate, unless given. */
+  /** The compression method. Default: 8, Deflate */
   method?: number
-  /** Unix mode, such as 0o120777 for a symbolic link. */
+  /** The Unix mode, such as 0o120777 for a symbolic link. */
   mode?: number
   flags?: number
-  /** What the directory says of the size, the checksum and the place, if not the truth. */
+  /** False values for the size, checksum and offset in the directory. */
   says?: { size?: number; compressedSize?: number; crc?: number; offset?: number }
 }
 
-/** Writes a zip archive by APPNOTE.TXT sections 4.3.7 to 4.3.16: also such as no tool would write. */
+/** Writes a zip archive by APPNOTE.TXT sections 4.3.7 to 4.3.16, including archives that no tool would write. */
 export function zip(
   entries: readonly ZipEntry[],
   says: { entries?: number; zip64?: boolean; directory?: Buffer } = {},
@@ -38,7 +38,7 @@ export function zip(
     locals.push(Buffer.from('504b0304', 'hex'), shared, path, data)
     const head = Buffer.alloc(6)
     head.write('504b0102', 'hex')
-    head.writeUInt16LE((3 << 8) | 20, 4) // made on Unix, so that modes count
+    head.writeUInt16LE((3 << 8) | 20, 4) // The archive claims to come from Unix, so that its modes apply.
     const tail = Buffer.alloc(14)
     tail.writeUInt32LE((mode << 16) >>> 0, 6)
     tail.writeUInt32LE(lies.offset ?? offset, 10)
@@ -57,7 +57,7 @@ export function zip(
   return Buffer.concat([...locals, ...directory, ...(says.zip64 ? [zip64End(count, size, offset)] : []), end])
 }
 
-/** The end of the directory and what points to it, as archives have it that are too large for the ordinary one. */
+/** Returns the Zip64 end of the directory and its locator, as archives have them that exceed the ordinary limits. */
 function zip64End(count: number, size: number, offset: number): Buffer {
   const end = Buffer.alloc(56 + 20)
   end.write('504b0606', 'hex')
@@ -72,6 +72,6 @@ function zip64End(count: number, size: number, offset: number): Buffer {
   return end
 }
 
-/** A whole build as an archive. */
+/** Returns a whole build as an archive. */
 export const zipOf = (files: Record<string, string | Buffer>): Buffer =>
   zip(Object.entries(files).map(([name, bytes]) => ({ name, bytes })))

@@ -11,7 +11,7 @@ const platform = await startPlatform(t, { only, listen: true })
 const { stranger, portal } = platform
 const names = guideNames()
 
-/** The text of a page as a reader sees it. */
+/** Returns the visible text of a page. */
 const seen = (markup: string) =>
   markup
     .replace(/<[^>]*>/g, '')
@@ -51,7 +51,7 @@ t.test('what a guide links to is there', async (t) => {
       const target = pages.get(pathname)
       if (hash) t.match(target, new RegExp(`id="${hash.slice(1)}"`), `${path} → ${href}`)
       else if (pathname.startsWith('/docs/') && pathname !== '/docs/api') t.ok(target, `${path} → ${href}`)
-      // Whatever the portal has; a page for people who are signed in sends others to sign in.
+      // The link may lead to any existing page; a page for signed-in players redirects to the sign-in.
       else t.ok([200, 303].includes((await stranger.get(pathname)).status), `${path} → ${href}`)
     }
   }

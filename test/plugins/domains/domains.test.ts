@@ -29,7 +29,7 @@ const pathOf = (url: string | undefined) => {
   return pathname + search
 }
 
-/** Signs a player of the portal in to a game at one of its hosts. @returns where the last answer leads */
+/** Signs a player of the portal in to a game at one of its hosts. @returns the redirect target of the last response */
 async function signIn(player: Client, host: string): Promise<string | undefined> {
   const started = await player.get('/auth/service/start?returnTo=/level', { host })
   const authorized = await player.get(pathOf(started.headers.location))
@@ -339,7 +339,7 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
   publish(dns, body.records)
   const domain = async () => (await program.get(path)).body.domains[0]
   const status = async () => (await platform.stranger.get('/', { host: 'play.example.com' })).status
-  /** A mail may come twice: a clock that leaps takes jobs from their workers. */
+  /** Waits for a mail. It may arrive twice, because a jump of the clock expires the leases of jobs. */
   const mailWith = async (subject: string) => {
     while (!smtp.inbox.some((sent) => sent.subject === subject)) await new Promise((resolve) => setTimeout(resolve, 50))
     smtp.inbox.length = 0
@@ -431,7 +431,7 @@ t.test(
     for (const node of [here, there]) {
       const visit = () => node.stranger.get('/auth/service/start', { host: 'play.example.com' })
       let answer = await visit()
-      // The nodes share no bus, so the other one sees it at its next look at the tables.
+      // The nodes share no bus, so the other one sees the change when it next polls the tables.
       for (let tries = 0; answer.status === 421 && tries < 300; tries++) {
         await new Promise((resolve) => setTimeout(resolve, 200))
         answer = await visit()

@@ -1,4 +1,5 @@
-// What the game before left in browsers, when a domain goes to another one: by request, over two nodes, and in Chromium.
+// Tests the data that the previous game left in browsers when its domain moves to another game: with requests, over two
+// nodes, and in Chromium.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { get, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -24,7 +25,7 @@ const start = (t: Test, dns: Dns, config: Record<string, unknown> = {}) =>
     config: { ...BEHIND_PROXY, ...config, plugins: { domains: { resolvers: [dns.address] } } },
   })
 
-/** A game of a new player, and the moves of the domain to and from it. */
+/** Creates a game of a new player, with functions that move the domain to and from it. */
 async function gameAt(platform: Platform, dns: Dns, title: string, files: Record<string, string>) {
   const owner = await platform.signUp()
   const program = await platform.program(owner)
@@ -40,10 +41,10 @@ async function gameAt(platform: Platform, dns: Dns, title: string, files: Record
       const { body: verified } = await program.post(`${domains}/${HOST}/verify`)
       if (verified.state !== 'verified') throw new Error(`${HOST} was not verified: ${JSON.stringify(verified)}`)
     },
-    /** Makes it the main address, or ends that. */
+    /** Sets or unsets it as the primary address. */
     lead: (at: string, primary: boolean) => program.patch(`${domains}/${at}`, { primary }),
     giveUp: () => program.delete(`${domains}/${HOST}`),
-    /** Another domain, verified. */
+    /** Adds another verified domain. */
     async also(name: string) {
       publish(dns, (await program.post(domains, { name })).body.records)
       await program.post(`${domains}/${name}/verify`)
@@ -51,7 +52,7 @@ async function gameAt(platform: Platform, dns: Dns, title: string, files: Record
   }
 }
 
-/** Asks a node over a real socket, as a browser that comes to the domain. */
+/** Sends a request to a node over a real socket, as a browser that visits the domain. */
 async function visit(platform: Platform, path = '/', headers: Record<string, string> = {}) {
   const { port } = platform.app.server.address() as AddressInfo
   const sent = { host: HOST, accept: 'text/html', 'x-forwarded-proto': 'https', ...headers }
@@ -122,7 +123,7 @@ t.test('over nodes: each knows what another one served there meanwhile', needsPo
   const dns = await startDns(t)
   const url = await (await startPostgres()).database()
   const config = { database: { driver: 'postgres', url }, secret: 'a secret of the cluster, long enough for it' }
-  // A folder each, with the blobs of both in one.
+  // Each node has its own folder, and both share one blob folder.
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-nodes-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [one, two] = ['one', 'two'].map((name) => join(folder, name)) as [string, string]
@@ -132,7 +133,9 @@ t.test('over nodes: each knows what another one served there meanwhile', needsPo
   const there = await start(t, dns, { ...config, dataDir: two })
   const first = await gameAt(here, dns, 'First', { 'index.html': 'first' })
   const second = await gameAt(here, dns, 'Second', { 'index.html': 'second' })
-  /** The nodes share no bus: the other one sees a change at its next look at the tables. */
+  /**
+   * Waits for a page's content. The nodes share no bus, so the other one sees a change when it next polls the tables.
+   */
   const until = async (node: Platform, body: string) => {
     for (;;) {
       const page = await visit(node)
@@ -190,7 +193,7 @@ inFull(t)?.test(
     await navigator.serviceWorker.register('/sw.js')
     await navigator.serviceWorker.ready
   })()`)
-    // A worker looks for its own next version a second after it was last needed.
+    // A service worker checks for its next version a second after its last use.
     const titled = async (title: string) => {
       for (; (await page.title()) !== title; await wait(2000)) await page.goto(address)
     }

@@ -1,5 +1,5 @@
-// Real builds, played in Chromium: threads, engines' own compression, many files, large files, and the player's
-// session. The long form uses the largest sizes.
+// Tests real builds in Chromium: threads, engines' own compression, many files, large files, and the player's session.
+// The long form uses the largest sizes.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ async function playIsolated(t: Test, browser: Browser, platform: Platform) {
   const frame = framed.page.frames().find((one) => one.url().startsWith(url)) as unknown as Page
   t.equal(await frame.evaluate('crossOriginIsolated'), true, 'isolated in the frame')
   t.match(await session(frame), { signedIn: true, user: { name: 'Ada' } }, 'signed in in the frame, without a click')
-  // What could not be if cookies of third parties were let through: the frame's own are of this page alone.
+  // This checks that the browser blocks third-party cookies, so that the frame's own cookies are partitioned.
   await frame.evaluate("document.cookie = 'plain=1; SameSite=None; Secure; Path=/'")
   t.notMatch(await frame.evaluate('document.cookie'), 'plain=1', 'where unpartitioned cookies are blocked')
   await framed.context.close()
@@ -133,7 +133,7 @@ inFull(t)?.test('builds as engines make them, of many files and of large ones', 
   const digest = (path: string) => `fetch('${path}').then((answer) => answer.arrayBuffer()).then(async (bytes) =>
     [...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))].map((byte) => byte.toString(16).padStart(2, '0')).join(''))`
   t.equal(await page.evaluate(digest('Build/large.pck')), sha256(large), `${BYTES} bytes, whole`)
-  // So many at once as an engine asks for: of thousands a browser drops some.
+  // The number of parallel requests is that of an engine; a browser drops some of thousands.
   const right = await page.evaluate(`(async () => {
     let next = 0, right = 0
     const load = async () => {

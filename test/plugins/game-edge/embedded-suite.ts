@@ -11,7 +11,7 @@ import { type Platform, type PlayerClient, startPlatform } from '../../kit/platf
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from './kit.ts'
 
-/** What it says first is what it asked first, before anything of the page was there. */
+/** The first request of the game, sent before anything else in the page exists. */
 const GAME = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Game</title><script>
   window.first = fetch('/auth/service/session').then((answer) => answer.json())
 </script><link rel="stylesheet" href="game.css"></head>
@@ -25,7 +25,7 @@ const FILES = {
 
 const MODES = ['https', 'localhost', 'lan', 'network'] as const
 type Mode = (typeof MODES)[number]
-/** To try one at a time: `MODES=https npx tap run …`. */
+/** The selected modes, to run one at a time: `MODES=https npx tap run …`. */
 const chosen = MODES.filter((mode) => process.env.MODES?.split(',').includes(mode) ?? true)
 
 interface World {
@@ -39,7 +39,7 @@ interface World {
   ): Promise<{ id: string; slug: string; playUrl: string; previewUrl: string }>
   /** The browser of a player. */
   browserOf(player: PlayerClient | null): Promise<EngineContext>
-  /** The port of something else of this machine, at `https://itch.arcade.test`; null on http. */
+  /** Routes `https://itch.arcade.test` to the port of another server of this machine. */
   elsewhere(port: number): Promise<void>
 }
 
@@ -85,7 +85,7 @@ const session = (frame: EngineFrame) =>
   frame.evaluate<{ signedIn: boolean; user?: { name: string } }>(
     "fetch('/auth/service/session').then((answer) => answer.json())",
   )
-/** What the game learned when it asked first. */
+/** Returns the response to the game's first request. */
 const first = (frame: EngineFrame) => frame.waitFor<{ signedIn: boolean; user?: { name: string } }>('window.first')
 const enterRoom = `import('/__service/multiplayer.js').then(({ join }) => join('lobby')).then((room) => {
   window.room = room
@@ -130,7 +130,7 @@ async function playsSignedIn(t: Test, { owner, publish, browserOf }: World) {
   await context.close()
 }
 
-/** What a game asks before it can be known who plays waits for that, by whichever way it asks. */
+/** Tests that every kind of early request waits until the player is known. */
 async function asksAtOnce(t: Test, { owner, publish, browserOf }: World) {
   const early = `<!doctype html><html lang="en"><head><title>Early</title><script>
     const received = (socket) => new Promise((resolve) => {
@@ -196,7 +196,7 @@ async function staysSignedIn(t: Test, { engine, owner, publish, browserOf }: Wor
   t.match(await first(await openPlayPage(tab, game.playUrl)), ADA, 'in a second tab')
   await page.evaluate('void setTimeout(() => history.back())')
   await page.waitFor(`location.href === '${game.playUrl}'`)
-  // Firefox's protocol does not see frames of a page that it has kept.
+  // Firefox's protocol does not report frames of a page from the back-forward cache.
   if (engine.name !== 'firefox') t.match(await first(page.frame('.play iframe')), ADA, 'after going back')
   await context.close()
 }
@@ -267,7 +267,7 @@ async function playsPrivate(t: Test, { owner, platform, publish, browserOf }: Wo
     "performance.getEntriesByType('navigation')[0].type === 'reload' && document.body.dataset.module === 'ran'",
   )
   t.pass('also when it loads itself again')
-  // With a worker of its own, where the browser has them in frames, it would not find its files any more.
+  // If the browser allows service workers in frames, a game's own worker would make it lose its files.
   await frame.evaluate("navigator.serviceWorker?.register('/sw.js').catch(() => {}).then(() => {})")
   const before = await frame.evaluate<number>('performance.timeOrigin')
   await frame.evaluate('void setTimeout(() => location.reload())')
@@ -290,7 +290,7 @@ async function playsIsolated(t: Test, { owner, publish, browserOf }: World) {
   await context.close()
 }
 
-/** As many games have it, for playing without connection: whatever the browser asks for goes through it. */
+/** Tests a game with a service worker for offline play, which handles all requests of the browser. */
 async function playsThroughWorker(t: Test, { owner, publish, browserOf }: World) {
   const worker = `addEventListener('install', (event) => event.waitUntil(skipWaiting()))
     addEventListener('activate', (event) => event.waitUntil(clients.claim()))
@@ -303,7 +303,7 @@ async function playsThroughWorker(t: Test, { owner, publish, browserOf }: World)
   const context = await browserOf(owner)
   const page = await context.newPage()
   const frame = await openPlayPage(page, game.playUrl)
-  // Where the browser blocks storage in frames there are no workers either (Chromium as tests have it).
+  // A browser that blocks storage in frames has no workers there either, like Chromium in these tests.
   const has = await frame.evaluate(`(async () => { try { return !!(await ${register}) } catch { return false } })()`)
   t.comment(has ? 'the worker stands between' : 'this browser has no workers in frames')
   for (const time of ['first', 'again']) t.match(await first(await openPlayPage(page, game.playUrl)), ADA, time)
@@ -322,7 +322,7 @@ async function visits(t: Test, { publish, browserOf, platform }: World) {
   await context.close()
 }
 
-/** Whoever has no account comes by a name alone. */
+/** Tests that a visitor without an account plays with only a name. */
 async function playsAsGuest(t: Test, { publish, browserOf, platform }: World) {
   const game = await publish()
   const context = await browserOf(null)
@@ -342,7 +342,7 @@ async function playsAsGuest(t: Test, { publish, browserOf, platform }: World) {
   await context.close()
 }
 
-/** On somebody else's site a game plays signed out; one press signs in, by a window. So does a preview. */
+/** Tests that on another site a game and a preview play signed out, and one click signs in through a window. */
 async function playsElsewhere(t: Test, world: World) {
   const { previewUrl, slug } = await world.publish()
   const frame = await playsFramedBy(t, world, world.platform.app.origins.game(slug))
@@ -370,7 +370,7 @@ async function playsFramedBy(
   await frame.see('h1')
   t.match(await first(frame), { signedIn: false }, `nobody, in ${engine.name}`)
   await frame.click({ link: 'Sign in' })
-  // Where the browser keeps who plays the game begins anew, at some moment of the next: asked again when that was lost.
+  // Where the browser keeps the token, the game reloads at some point, which may lose the first request.
   const known = "fetch('/auth/service/session').then((answer) => answer.json()).then((it) => it.signedIn && it)"
   t.match(await frame.waitFor(known), ADA, 'signed in, on the same page')
   t.equal(await page.url(), 'https://itch.arcade.test/')
@@ -380,7 +380,7 @@ async function playsFramedBy(
   return frame
 }
 
-/** All of it in one engine. */
+/** Runs all tests in one engine. */
 export function testEmbeddedGames(name: EngineName): void {
   t.setTimeout(900_000)
   t.test(`${name}: a framed game knows who plays`, { timeout: 800_000 }, async (t) => {
@@ -396,7 +396,7 @@ export function testEmbeddedGames(name: EngineName): void {
         await t.test('until one signs out', (t) => signsOut(t, one))
         await t.test('or is shut out', (t) => isShutOut(t, one))
         await t.test('a private game', (t) => playsPrivate(t, one))
-        // Only a page that browsers take for trustworthy can be isolated.
+        // Browsers isolate only pages of a secure context.
         if (mode !== 'network') await t.test('an isolated game', (t) => playsIsolated(t, one))
         await t.test('a game with a service worker', (t) => playsThroughWorker(t, one))
         await t.test('a visitor', (t) => visits(t, one))
@@ -408,7 +408,7 @@ export function testEmbeddedGames(name: EngineName): void {
   if (name === 'firefox') testStrictSettings()
 }
 
-/** By settings of Firefox: what it keeps for third parties is nothing, or there is no storage for scripts at all. */
+/** Firefox preferences under which it stores nothing for third parties, or scripts have no storage at all. */
 const STRICT = [
   { what: 'cookies of third parties', mode: 'https', preferences: { 'network.cookie.cookieBehavior': 1 } },
   { what: 'storage', mode: 'localhost', preferences: { 'dom.storage.enabled': false } },

@@ -1,4 +1,4 @@
-// The sign-in of framed games over HTTP, and whoever would misuse it. In browsers: embedded-suite.ts.
+// Tests the sign-in of framed games over HTTP, including misuse. embedded-suite.ts tests it in browsers.
 import t, { type Test } from 'tap'
 import { createLog } from '../../../core/observe/log.ts'
 import { type Client, type PlatformOptions, type PlayerClient, startPlatform } from '../../kit/platform.ts'
@@ -19,7 +19,7 @@ async function withGame(t: Test, options: PlatformOptions = {}) {
   return { platform, owner, game, player, host, frame: () => new Frame(platform.stranger, host, platform.portal) }
 }
 
-/** What a browser sends from the frame of a game. */
+/** Sends the requests of a browser from the frame of a game. */
 class Frame {
   readonly #client: Client
   readonly #host: string
@@ -31,7 +31,7 @@ class Frame {
     this.#portal = portal
   }
 
-  /** The form of the play page, posted into it. */
+  /** Posts the play page's form into the frame. */
   post(ticket: string, headers: Record<string, string | undefined> = {}, query = '?returnTo=/level') {
     const sent = {
       origin: this.#portal,
@@ -44,7 +44,7 @@ class Frame {
     return this.#client.submit(`/auth/service/embed${query}`, { ticket }, { host: this.#host, headers: sent })
   }
 
-  /** The platform's script in it. */
+  /** Exchanges a ticket like the platform's script in the frame. */
   exchange(ticket: string, headers: Record<string, string | undefined> = {}, path = 'frame-token') {
     const origin = `${new URL(this.#portal).protocol}//${this.#host}`
     const sent = { origin, cookie: '', 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin', ...headers }
@@ -202,7 +202,7 @@ t.test('nobody but the play page signs a frame in', async (t) => {
       'a plug-in': { 'sec-fetch-dest': 'object' },
     }
     for (const [what, headers] of Object.entries(foreign)) {
-      // The attacker's own ticket, good in every other way: a victim would play as the attacker.
+      // The attacker's own ticket is otherwise valid: a victim would play as the attacker.
       const answer = await frame().post(await ticketFor(player, game.slug), headers)
       t.match(answer, { status: 303, headers: { location: '/level' } }, what)
       t.equal(cookieIn(answer.headers), '', what)

@@ -1,4 +1,4 @@
-// Real sockets: what is ready in memory is answered before the router, and just as the route would.
+// Tests with real sockets that responses from memory skip the router and equal those of the route.
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
@@ -43,7 +43,7 @@ async function published(t: Test, fields: Record<string, unknown> = {}) {
   return { platform, game, program, host, port, ask }
 }
 
-/** What is of the connection and of the moment, not of the answer. */
+/** Omits headers that depend on the connection or the time. */
 const essence = ({ status, headers, bytes }: Answer) => {
   const { date, connection, 'keep-alive': _, 'x-request-id': __, ...rest } = headers
   return { status, headers: rest, text: bytes.toString() }
@@ -77,7 +77,7 @@ t.test('the short cut answers as the route does', async (t) => {
     ['/auth/service/other'],
   ]
   for (const [path, headers = {}, method = 'GET'] of asked) {
-    await ask(path, headers, method) // by now it is in memory, if it ever is
+    await ask(path, headers, method) // The response is in memory by now, if it is ever cached.
     const socket = await ask(path, headers, method)
     const injected = await platform.app.inject({ method: method as 'GET', url: path, headers: { host, ...headers } })
     const { connection, date, 'x-request-id': _, ...rest } = injected.headers

@@ -9,7 +9,7 @@ const INDEX = '<!doctype html><html><head><title>Pong</title></head><body>Pong</
 const SCRIPT = 'console.log("pong")'
 const BIG = Buffer.alloc(700_000, 'abcdefghij')
 
-/** A game with a build, and a way to ask its origin. */
+/** Creates a game with a build, and returns a function that sends requests to its origin. */
 async function published(t: Test, fields: Record<string, unknown> = {}, options: PlatformOptions = {}) {
   const platform = await startPlatform(t, options)
   const owner = await platform.signUp()

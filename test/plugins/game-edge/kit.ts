@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Client, Platform } from '../../kit/platform.ts'
 
-/** Publishes files by path as a build of a game, through the HTTP API, as any developer's tool would. */
+/** Publishes files, given by path, as a build of a game through the HTTP API, as a developer's tool does. */
 export async function deploy(
   platform: Platform,
   program: Client,

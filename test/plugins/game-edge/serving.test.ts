@@ -25,7 +25,7 @@ async function published(t: Test, fields: Record<string, unknown> = {}) {
   return { platform, owner, program, game, deployId, get }
 }
 
-/** The bytes as they came: `text` would not survive a coding. */
+/** Returns the raw bytes, because `text` would not preserve a content coding. */
 async function bytesOf(
   t: Test,
   { platform, game }: Awaited<ReturnType<typeof published>>,

@@ -17,7 +17,7 @@ const pathOf = (url: string | undefined) => {
   return pathname + search
 }
 
-/** Follows the sign-in through the portal and back, up to the callback's answer. */
+/** Follows the sign-in through the portal and back, up to the callback's response. */
 async function signIn(
   client: Client,
   host: string,

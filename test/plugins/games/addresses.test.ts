@@ -1,4 +1,4 @@
-// What versions before stored of the platform's own addresses.
+// Tests the data that previous versions stored about the platform's own addresses.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,8 @@ t.test('addresses that the version before stored are told apart from those of ow
     const own = callback('http://pong.localhost:8080')
     await db.execute('update oauth_apps set redirect_uris = ?, served_uris = null', [JSON.stringify([own, ELSEWHERE])])
     await first.app.close()
-    // With its old configuration it can tell for certain; moved in the same breath, by the home page that was stored.
+    // With its old configuration the platform knows the addresses. If it moves at the same time, it uses the stored
+    // home page.
     if (restarted) await (await start()).app.close()
     const { app } = await start(MOVED)
     const player = new Client(app) as PlayerClient

@@ -32,7 +32,7 @@ t.test('plays, players, sign-ins and the peak are counted by the day, without a 
   const range = await program.get(`/api/games/${game.id}/analytics?from=2026-11-21&to=2026-11-22`)
   t.same(range.body.days, [
     { ...today, plays: 1002, uniquePlayers: 41 },
-    // Five have stayed.
+    // Five players are still in the game.
     { date: '2026-11-22', plays: 1, uniquePlayers: 1, signIns: 0, peakPlayers: 5 },
   ])
 })

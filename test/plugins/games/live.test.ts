@@ -7,7 +7,7 @@ import { headersOf, RoomSocket, signInTo } from '../multiplayer/kit.ts'
 
 const cookieOf = (player: PlayerClient) => [...player.cookiesOf()].map((pair) => pair.join('=')).join('; ')
 
-/** Opens a stream over the network; `until` resolves with the parts that satisfy a test. */
+/** Opens a stream over the network. `until` resolves with the parts that satisfy a test. */
 async function listen(t: Test, platform: Platform, player: PlayerClient, path: string) {
   const leave = new AbortController()
   t.teardown(() => leave.abort())
@@ -70,7 +70,7 @@ t.test('the pages of a game follow its rooms without being reloaded', async (t) 
   await watched?.page.getByText('Nobody is in a room').waitFor()
 
   const socket = await enter()
-  // What is counted on all nodes is written and read every few seconds, by the clock.
+  // Counts of all nodes are written and read every few seconds of the clock.
   const seconds = setInterval(() => {
     platform.clock.advance(1000)
     void platform.app.games.count.flush()
@@ -83,7 +83,7 @@ t.test('the pages of a game follow its rooms without being reloaded', async (t) 
   if (watched) {
     await watched.page.getByRole('rowheader', { name: 'lobby' }).waitFor()
     await expectNoAxeViolations(t, watched.page, 'axe-core finds nothing in what has changed')
-    // What did not change stays the same element: whoever reads or selects it is not disturbed.
+    // Unchanged elements are not replaced, so that the focus and selection of a user stay.
     const row = await watched.page.getByRole('rowheader', { name: 'lobby' }).elementHandle()
     const chatter = setInterval(() => socket.say({ t: 'send', type: 'move', data: 1 }), 100)
     t.teardown(() => clearInterval(chatter))
@@ -122,7 +122,7 @@ t.test('the pages of a game follow its rooms without being reloaded', async (t) 
     const another = await listen(t, platform, owner, '/live/games')
     t.equal(another.answer.status, 200, 'another player has their own')
     asked[7]?.destroy()
-    // The server learns of it when it learns of it.
+    // The server detects the closed connection only after some time.
     while ((await open()).statusCode !== 200) await new Promise((done) => setTimeout(done, 50))
     t.equal(asked.length, 21)
   })

@@ -8,7 +8,7 @@ import { gif, largePng, png, sendFile } from './pictures.ts'
 
 const folder = resolve(import.meta.dirname, '../../fixtures/media')
 const fixture = (name: string) => readFileSync(join(folder, name))
-/** Made by a browser; 64 × 48 each. */
+/** Files of 64 × 48 pixels each that a browser created. */
 const FIXTURES = {
   'photo.jpg': 'image/jpeg',
   'drawing.webp': 'image/webp',
@@ -142,7 +142,7 @@ t.test('a file cut off anywhere is refused', async (t) => {
       if (error === null) taken.push(length)
       else if (error.code !== 'media_refused') throw error
     }
-    // A video that is cut off between two of its parts is a shorter video.
+    // A video that is cut off between two of its parts is a valid, shorter video.
     if (/mp4|webm/.test(name)) t.ok(taken.length < 4, `${name}: ${taken}`)
     else t.same(taken, [], name)
   }
@@ -204,7 +204,7 @@ t.test('only the owner adds and removes, and the body is not read before that is
   t.same((await program.get(`/api/games/${game.id}`)).body.media, [])
 })
 
-/** Begins an upload over a socket and drops it halfway. */
+/** Begins an upload over a socket and closes it halfway. */
 function brokenUpload(platform: Platform, token: string, path: string): Promise<string> {
   return new Promise((resolve) => {
     const headers = {
@@ -266,7 +266,7 @@ t.test('what no game shows is swept up a day later', async (t) => {
   await sendFile(player, `/api/games/${game.id}/media`, png(4, 4))
   const [kept] = await blobs(platform)
   await sendFile(player, `/api/games/${other.id}/media`, png(5, 5))
-  // As a crash between storing and writing down leaves it.
+  // This is the state after a crash between storing the file and updating the row.
   await platform.app.db.execute('update games set media = ? where id = ?', ['[]', other.id])
   const { signal } = new AbortController()
   await platform.app.games.media.sweep(signal)

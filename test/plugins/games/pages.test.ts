@@ -8,12 +8,12 @@ import { type Platform, type PlayerClient, startPlatform } from '../../kit/platf
 import { build, deploy } from '../deploy/build.ts'
 import { sendFile } from './pictures.ts'
 
-/** Every one of them when there are pictures to look at, else the two that differ most. */
+/** All views when screenshots are requested, else the two that differ most. */
 const VIEWS = [390, 1280]
   .flatMap((width) => (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })))
   .filter(({ width, colorScheme }) => process.env.SCREENSHOTS || (width === 390) === (colorScheme === 'dark'))
 
-/** A window of a size and colour scheme in which a player is signed in, or nobody. */
+/** Opens a window of a size and colour scheme, for a player or a visitor. */
 async function openAs(
   browser: Browser,
   platform: Platform,
@@ -108,7 +108,7 @@ inFull(t)?.test('every page of games is sound, small and large, light and dark',
         await expectNoAxeViolations(t, page, `axe: ${name}`)
         await expectNoOverflow(t, page, `width: ${name}`)
       }
-      // The frame's own origin may not be served by the plugins of this test.
+      // The plugins of this test may not serve the frame's own origin.
       t.same(
         complaints.filter((line) => !/404|frame|fullscreen/i.test(line)),
         [],
@@ -119,7 +119,7 @@ inFull(t)?.test('every page of games is sound, small and large, light and dark',
   }
 })
 
-/** Four weeks in a game. */
+/** Records four weeks of activity in a game. */
 async function liveThrough(platform: Platform, gameId: string): Promise<void> {
   const { count } = platform.app.games
   for (let day = 0; day < 28; day++) {

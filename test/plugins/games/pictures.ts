@@ -1,12 +1,12 @@
 import { crc32, deflateSync } from 'node:zlib'
 import type { Client, RequestOptions } from '../../kit/platform.ts'
 
-/** A PNG of one grey. @param held how many rows there really are; as many as the head says by default */
+/** Returns a grey PNG. @param held the actual number of rows; by default that of the header */
 export function png(width: number, height: number, held = height): Buffer {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
   head.writeUInt32BE(height, 4)
-  head[8] = 8 // bits a sample, of one
+  head[8] = 8 // This sets 8 bits per sample.
   const pixels = deflateSync(Buffer.alloc((width + 1) * held, 0))
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
@@ -25,14 +25,14 @@ function pngChunk(type: string, body: Buffer): Buffer {
   return Buffer.concat([length, named, sum])
 }
 
-/** A PNG of about so many bytes, with text that says nothing. */
+/** Returns a PNG of about that many bytes, with meaningless text. */
 export function largePng(bytes: number): Buffer {
   const plain = png(8, 8)
   const text = pngChunk('tEXt', Buffer.alloc(bytes, 'a'))
   return Buffer.concat([plain.subarray(0, 33), text, plain.subarray(33)])
 }
 
-/** A GIF of one colour, coded without compression. @param held how many pixels there really are */
+/** Returns a GIF of one colour without compression. @param held the actual number of pixels */
 export function gif(width: number, height: number, held = width * height): Buffer {
   const head = Buffer.from('GIF89a\0\0\0\0\x80\0\0\0\0\0\xff\xff\xff', 'latin1')
   head.writeUInt16LE(width, 6)
@@ -40,7 +40,7 @@ export function gif(width: number, height: number, held = width * height): Buffe
   const frame = Buffer.from(',\0\0\0\0\0\0\0\0\0', 'latin1')
   frame.writeUInt16LE(width, 5)
   frame.writeUInt16LE(height, 7)
-  // Codes of 3 bits: clear, two pixels, clear, … so that the codes never grow; then the end.
+  // The codes have 3 bits: clear, two pixels, clear, … so that the codes never grow; then the end.
   const codes = Array.from({ length: Math.ceil(held / 2) }, () => [4, 0, 0]).flat()
   const bits = [...codes, 5].map((code) => code.toString(2).padStart(3, '0'))
   const stream = bits.toReversed().join('')

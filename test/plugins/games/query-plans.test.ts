@@ -1,8 +1,8 @@
 import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 
-// A platform of years has thousands of games, most of them on no list: what a page shows must be found without passing
-// over the others. SQLite says how it finds it, so nothing here depends on time.
+// A platform has thousands of games after some years, most of them not listed. Queries for a page must not scan the
+// others. SQLite reports its query plans, so the test does not depend on time.
 t.test('lists of games read just the rows of a page, in the order of an index', async (t) => {
   const platform = await startPlatform(t)
   const { app, clock } = platform
@@ -11,7 +11,7 @@ t.test('lists of games read just the rows of a page, in the order of an index', 
     await app.games.create(owner, { title, description: '', tags: ['puzzle'] })
     clock.advance(1)
   }
-  /** The statements on `games` that `work` made, each with how SQLite finds its rows. */
+  /** Returns the statements on `games` that `work` executes, each with SQLite's query plan. */
   const plansOf = async (work: () => Promise<unknown>) => {
     const { query } = app.db
     const captured = t.capture(app.db, 'query', query)

@@ -1,4 +1,4 @@
-// What of the portal is seen elsewhere: link previews, feeds, sitemaps, icons, and what crawlers are asked to leave alone.
+// Tests what other sites see of the portal: link previews, feeds, sitemaps, icons, and the rules for crawlers.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PNG } from 'pngjs'
@@ -23,7 +23,7 @@ async function picture(path: string) {
   return { status: statusCode, headers, png: statusCode === 200 ? PNG.sync.read(rawPayload) : null }
 }
 
-/** How many different colours a part of a picture has: words and drawings have more than plain paper. */
+/** Counts the colours in a part of a picture: text and drawings have more than a plain background. */
 function colours(png: PNG, from: number, to: number): number {
   const seen = new Set<number>()
   for (let y = 0; y < png.height; y += 3)

@@ -6,7 +6,7 @@ import { headersOf, RoomSocket, signInTo } from '../multiplayer/kit.ts'
 const REASON = 'It shows the faces of people who did not agree.'
 const FILES = { 'index.html': '<!doctype html><title>Pong</title>', 'game.js': 'play()' }
 
-/** A live game, an administrator, and a way to ask the game's origin. */
+/** Creates a live game and an administrator, and returns a function that sends requests to the game's origin. */
 async function openPlatform(t: Parameters<typeof startPlatform>[0], options: Parameters<typeof startPlatform>[1] = {}) {
   const platform = await startPlatform(t, options)
   const [admin, owner] = [await platform.admin(), await platform.signUp({ name: 'Mo' })]
@@ -19,7 +19,7 @@ async function openPlatform(t: Parameters<typeof startPlatform>[0], options: Par
   return { platform, admin, owner, program, game, deployId, host, suspend, lift }
 }
 
-/** What a stranger gets at the address of a game, the fast path included. */
+/** Returns the status codes for a visitor at a game's address, including the fast path. */
 async function statuses(platform: Platform, host: string, paths: string[]): Promise<number[]> {
   const answers: Answer[] = []
   for (const url of paths) answers.push(await platform.stranger.get(url, { host }))

@@ -39,7 +39,7 @@ t.test('pictures are uploaded in a browser and shown, on an isolated page too', 
   t.match(await page.locator('.drop [role=alert]').textContent(), /^cover\.png: This is not a PNG/)
   t.ok(await page.locator('.drop button').isEnabled(), 'and can be tried again')
 
-  // The file is dropped as the browser would hand it over.
+  // The test drops a file object like the browser's.
   const dropped = await page.evaluateHandle(async () => {
     const canvas = document.createElement('canvas')
     const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done))

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { type Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 
-/** A jam with two makers, a game each, and somebody who organises. */
+/** Starts a jam with two developers, a game each, and an organizer. */
 async function begin(t: Test) {
   const platform = await startPlatform(t, { config: { auth: { guests: true } } })
   const organiser = await platform.admin()
@@ -26,7 +26,7 @@ async function begin(t: Test) {
   return { platform, organiser, ada, ben, pong, snake }
 }
 
-/** A game with something to play: one that lives elsewhere. */
+/** Creates a playable game on an external host. */
 const ready = (platform: Platform, maker: PlayerClient, title: string) =>
   platform.game(maker, { title, url: `https://${title.toLowerCase()}.example.org` })
 

@@ -1,4 +1,4 @@
-// Multicast DNS on a port of its own, so that this machine's own responder is left alone.
+// Tests multicast DNS on a separate port, so that this machine's own responder is not involved.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import multicastDns from 'multicast-dns'
@@ -8,7 +8,7 @@ import { Announcer } from '../../../plugins/lan/announcer.ts'
 
 const address = '127.0.0.1'
 
-/** A log that keeps what it is told. */
+/** Returns a log that stores its lines. */
 function listening(): { log: Logger; lines: string[] } {
   const lines: string[] = []
   const write = (line: string) => void lines.push(JSON.parse(line).msg)

@@ -1,4 +1,4 @@
-// Real sockets: https by the platform's own authority, and plain http on the same ports.
+// Tests with real sockets https from the platform's own authority, and plain http on the same ports.
 import { once } from 'node:events'
 import { get as getPlain } from 'node:http'
 import { get as getSecure } from 'node:https'

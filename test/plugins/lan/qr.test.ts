@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import { type QrCode, qrCode, qrPath, qrText } from '../../../plugins/lan/qr.ts'
 
-/** What an SVG path of `M x y h n v1 h-n z` runs paints. */
+/** Returns the squares that an SVG path of runs `M x y h n v1 h-n z` paints. */
 function painted(path: string): Set<string> {
   const squares = new Set<string>()
   for (const [, x, y, n] of path.matchAll(/M(\d+) (\d+)h(\d+)v1h-\d+z/g)) {

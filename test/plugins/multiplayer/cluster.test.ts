@@ -18,7 +18,7 @@ interface Asked {
   headers?: Record<string, string>
 }
 
-/** A request to one node under the public name that both have. */
+/** Sends a request to one node under the public name of both. */
 async function ask({ port }: Server, method: string, path: string, { host = PORTAL, body, headers = {} }: Asked = {}) {
   const form = body instanceof URLSearchParams
   const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
@@ -34,7 +34,7 @@ async function ask({ port }: Server, method: string, path: string, { host = PORT
   return { status: response.statusCode as number, headers: response.headers, body: json ? JSON.parse(text) : text }
 }
 
-/** What a stream of server-sent events says first. */
+/** Returns the first event of a stream of server-sent events. */
 async function firstEvent({ port }: Server, path: string, cookie: string): Promise<string> {
   const sent = request({ host: '127.0.0.1', port, path, headers: { host: PORTAL, cookie } }).end()
   const [response] = await once(sent, 'response')
@@ -47,17 +47,17 @@ async function firstEvent({ port }: Server, path: string, cookie: string): Promi
   return text
 }
 
-/** A player who follows a room and comes back by itself, to whichever node lives, as the published client does. */
+/** A player who follows a room and reconnects automatically to any running node, like the published client. */
 class Player {
   you = ''
   host = ''
   version = 0
   state: Record<string, unknown> = {}
-  /** Data of the messages received, in order. */
+  /** The data of received messages, in order. */
   readonly received: unknown[] = []
-  /** When the last welcome came. */
+  /** The time of the last welcome. */
   welcomedAt = 0
-  /** A message of the room was missed, and everything begun anew. */
+  /** The number of times that a message was missed and the state started over. */
   anew = 0
   readonly #nodes: Server[]
   readonly #game: string
@@ -65,7 +65,7 @@ class Player {
   #sequence = 0
   #socket: WebSocket | null = null
   #over = false
-  /** Until when it does not look for the room. */
+  /** Resolves when the player may reconnect. */
   #absence: Promise<void> = Promise.resolve()
 
   constructor(t: Test, nodes: Server[], game: string) {
@@ -77,7 +77,7 @@ class Player {
     })
   }
 
-  /** Enters through a node, or whichever answers. */
+  /** Enters through a node, or any other that responds. */
   async enter(first: Server, room: string): Promise<this> {
     let node = first
     for (;;) {
@@ -101,7 +101,7 @@ class Player {
     }
   }
 
-  /** Loses the network. @returns brings it back; tells how many frames it had received */
+  /** Disconnects the player. @returns a function that reconnects, and the number of received frames */
   lose(): { comeBack: () => void; frames: number } {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#absence = promise
@@ -205,7 +205,7 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
   })
 
   await t.test('kill -9 of the owner under load: back within 5 s, and nothing acknowledged is lost', async (t) => {
-    // Whoever comes first brings the room to its node.
+    // The node of the first player owns the room.
     const [ada, bob, eve] = [await enter(one, 'moves'), await enter(two, 'moves'), await enter(one, 'moves')]
     const dan = await enter(two, 'moves')
     let written = 0
@@ -219,7 +219,7 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
     await until('the load runs on', () => bob.version > 100)
     one.process.kill('SIGKILL')
     const killed = performance.now()
-    // What came in until here was acknowledged.
+    // Messages received until here were acknowledged.
     await sleep(0)
     const acknowledged = { version: bob.version, last: bob.state.last as number }
     const ids = [ada.you, bob.you, eve.you]
@@ -233,7 +233,8 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
       t.ok((player.state.last as number) >= acknowledged.last)
       t.equal(player.anew, 1, 'and is told that something may be missed')
     }
-    // By then the new owner has said as much as the old one had: what was lost in between must not count as received.
+    // The new owner has by then sent as many frames as the old one. The frames lost in between must not count as
+    // received.
     const { version } = bob
     await until('it goes on', () => [ada, bob, eve].every((player) => player.version > version + frames), 30_000)
     comeBack()

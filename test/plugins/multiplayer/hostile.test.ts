@@ -18,16 +18,19 @@ import { headersOf, RoomSocket, signInTo, upgrade } from './kit.ts'
 
 t.setTimeout(600_000)
 
-/** How many sockets come and go. */
+/** The number of sockets that connect and disconnect. */
 const CONNECTS = amount(100, 10_000)
-/** How many before: by then the program has taken from the system what it keeps (new objects alone: three times 16 MB). */
+/**
+ * The number of warm-up sockets. After them the program has allocated the memory that it keeps (new objects alone:
+ * three times 16 MB).
+ */
 const WARM = Math.max(CONNECTS, 2000)
 const ROOM = '/mp/rooms/lobby'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** What the program holds once everything that can go has gone. */
+/** Returns the memory in use after garbage collection. */
 async function heldBytes(): Promise<number> {
   for (let round = 0; round < 4; round++) {
     collectGarbage()
@@ -67,7 +70,7 @@ t.test('what hostile clients send ends as the contract says', async (t) => {
   const witness = open()
   await witness.enter()
   const deep = '['.repeat(7500) + ']'.repeat(7500)
-  /** Each is answered with an error or taken as it is, and the connection lives. */
+  /** Inputs that get an error response or are accepted. The connection stays open. */
   const harmless: [string, string, string][] = [
     ['no JSON', '{"t":', 'error'],
     ['JSON that never closes', '['.repeat(16_000), 'error'],
@@ -89,7 +92,7 @@ t.test('what hostile clients send ends as the contract says', async (t) => {
   }
   t.equal(({} as { hacked?: number }).hacked, undefined, 'no prototype was touched')
 
-  /** Each of these ends the connection with a code. */
+  /** Inputs that close the connection with a code. */
   const fatal: [string, (client: RoomSocket) => unknown, number][] = [
     ['10 MB in one frame', ({ socket }) => socket.send(Buffer.alloc(10 * 1024 * 1024)), 1009],
     ['10 MB in one text', ({ socket }) => socket.send('x'.repeat(10 * 1024 * 1024)), 1009],
@@ -144,7 +147,7 @@ t.test('half a handshake and half a frame hold nothing up', async (t) => {
   half.write(`GET ${ROOM} HTTP/1.1\r\nHost: ${headers.host}\r\nUpgrade: websocket\r\nConn`)
   const frame = open()
   await frame.enter()
-  // The beginning of a frame, and then nothing, not even answers to pings.
+  // This sends the start of a frame and then nothing, not even pongs.
   const { _socket: raw } = frame.socket as unknown as { _socket: import('node:net').Socket }
   raw.write(Buffer.from([0x81, 0xfe, 0x10]))
   raw.pause()
@@ -161,7 +164,7 @@ t.test('half a handshake and half a frame hold nothing up', async (t) => {
 
 t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`, { timeout: 1_200_000 }, async (t) => {
   const server = await startServer(t, {
-    // With its flags it does not replace itself, and has one inspector.
+    // With these flags the program does not re-execute itself, so there is only one inspector.
     program: [process.execPath, ...NODE_FLAGS, '--inspect=127.0.0.1:0', FROM_SOURCE],
     config: {
       blender: { driver: 'none' },
@@ -184,7 +187,7 @@ t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`
     const closed = once(socket, 'close')
     await once(socket, 'message')
     socket.send('{"t":"send","type":"hello","to":"all"}')
-    // Half of them say good-bye.
+    // Half of them send a close frame.
     if (politely) socket.close()
     else socket.terminate()
     await closed
@@ -195,10 +198,10 @@ t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`
       for (let mine = at++; mine < count; mine = at++) await visit(`room${mine % 40}`, mine % 2 === 0)
     }
     await Promise.all(Array.from({ length: 25 }, come))
-    // Those who said nothing keep their place for a while.
+    // Players who disconnected without one keep their place for some time.
     for (let tries = 0; tries < 600 && (await rooms()) > 0; tries++) await sleep(100)
   }
-  // Until everything is loaded and compiled, and what the program keeps for good is there.
+  // The first wave loads and compiles everything, and allocates permanent memory.
   await wave(WARM)
   const before = await memoryOf(server)
   await wave(CONNECTS)
@@ -212,7 +215,7 @@ t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`
   }
 })
 
-/** What a server process holds once everything that can go has gone, in bytes; asked through its inspector. */
+/** Returns the memory in use of a server process after garbage collection, in bytes, through its inspector. */
 async function memoryOf(server: Server): Promise<{ heap: number; resident: number | null }> {
   const address = /Debugger listening on (ws:\S+)/.exec(server.output())?.[1]
   const inspector = new WebSocket(address as string)
@@ -229,7 +232,8 @@ async function memoryOf(server: Server): Promise<{ heap: number; resident: numbe
   }
   const { usedSize, backingStorageSize = 0 } = await call('Runtime.getHeapUsage')
   inspector.close()
-  // Of Linux; elsewhere the heap is what there is to see. The pages of files, which the system lends and takes, say nothing.
+  // Linux reports it; elsewhere only the heap is available. Pages of files do not count, because the system manages
+  // them.
   const status = await readFile(`/proc/${server.process.pid}/status`, 'utf8').catch(() => '')
   const resident = /RssAnon:\s+(\d+)/.exec(status)?.[1]
   return { heap: usedSize + backingStorageSize, resident: resident ? Number(resident) * 1024 : null }

@@ -17,7 +17,7 @@ t.test('a journal repeats the last frames of each player, as a list of all that 
       const journal = new Journal(most)
       const all: { frame: Buffer; only: Member | null; except: Member | null }[] = []
       for (const [number, { size, whom, kind }] of things.entries()) {
-        // Up to 4 KB, each with bytes of its own.
+        // Frames have up to 4 KB with different content.
         const frame = Buffer.alloc(size * 100, `${number}.`)
         const member = members[whom] as Member
         const entry = { only: kind === 'one' ? member : null, except: kind === 'others' ? member : null }
@@ -28,7 +28,7 @@ t.test('a journal repeats the last frames of each player, as a list of all that 
             of.filter(({ only, except }) => (only ? only === player : except !== player)).map(({ frame }) => frame)
           const everything = received(all)
           const kept = howMany(journal, player, everything)
-          // What fits however the ring is cut: of so many frames, half the bytes.
+          // These fit wherever the ring wraps: the same number of frames, and half of the bytes.
           const sure = received(newest(all, most.frames, most.bytes / 2)).length
           if (kept < sure) throw new Error(`${kept} of ${sure} frames are kept.`)
           if (journal.lastFor(player, kept + 1) !== null) throw new Error('There is one more.')
@@ -53,7 +53,7 @@ t.test('a frame larger than the journal leaves nothing to repeat, and what follo
   t.equal(journal.lastFor(ada, 2), null)
 })
 
-/** The newest entries, so many and so large in all at most. */
+/** Returns the newest entries within the limits of count and total size. */
 function newest<Entry extends { frame: Buffer }>(all: Entry[], frames: number, bytes: number): Entry[] {
   const found: Entry[] = []
   let size = 0
@@ -65,7 +65,7 @@ function newest<Entry extends { frame: Buffer }>(all: Entry[], frames: number, b
   return found
 }
 
-/** How many frames of a player are kept; each number of them is what was said last. */
+/** Returns how many frames the journal keeps for a player, and checks that each number of them are the newest ones. */
 function howMany(journal: Journal, player: Member, everything: Buffer[]): number {
   for (let count = 0; ; count++) {
     const frames = journal.lastFor(player, count)

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import WebSocket, { type ClientOptions } from 'ws'
 import type { Client, Platform, PlayerClient } from '../../kit/platform.ts'
 
-/** Signs a player in to a game, all the way through the portal. */
+/** Signs a player in to a game through the portal. */
 export async function signInTo(client: Client, host: string): Promise<void> {
   const path = (url: unknown) => {
     const { pathname, search } = new URL(url as string)
@@ -16,13 +16,13 @@ export async function signInTo(client: Client, host: string): Promise<void> {
   if (back.status !== 302) throw new Error(`The sign-in ended with ${back.status}: ${back.text}`)
 }
 
-/** The headers with which a signed-in page opens a room. */
+/** Returns the headers with which a signed-in page opens a room. */
 export function headersOf(player: PlayerClient, host: string): Record<string, string> {
   const cookie = [...player.cookiesOf(host)].map(([name, value]) => `${name}=${value}`).join('; ')
   return { host, origin: `http://${host}`, cookie }
 }
 
-/** A room socket over the network that remembers what it hears. */
+/** A room socket over the network that records received frames. */
 export class RoomSocket {
   readonly socket: WebSocket
   // biome-ignore lint/suspicious/noExplicitAny: frames of any type
@@ -44,7 +44,7 @@ export class RoomSocket {
     this.socket.send(JSON.stringify(message))
   }
 
-  /** Waits for the next frame of a type, or the one that is there already. */
+  /** Returns the next frame of a type, and waits for it if necessary. */
   async next(type: string) {
     for (;;) {
       const at = this.received.findIndex((frame) => frame.t === type)
@@ -59,7 +59,7 @@ export class RoomSocket {
   }
 }
 
-/** How an upgrade is answered: status and JSON body of the refusal, or 101. */
+/** Returns the response to an upgrade: status and JSON body of the refusal, or 101. */
 export async function upgrade(
   platform: Platform,
   path: string,
@@ -80,7 +80,7 @@ export async function upgrade(
   })
 }
 
-/** The frames in what a server writes: text as JSON, bytes with their sender. Fails on anything that is not whole. */
+/** Parses the frames in a server's output: text as JSON, bytes with their sender. Throws on an incomplete frame. */
 // biome-ignore lint/suspicious/noExplicitAny: frames of any type
 export function framesIn(bytes: Buffer): any[] {
   const frames = []

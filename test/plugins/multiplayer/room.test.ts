@@ -17,9 +17,9 @@ const LIMITS: RoomLimits = {
   replayBytes: 100_000,
 }
 
-/** What a client hears over one connection. The room hands over before anyone listens. */
+/** Records the frames of one connection. The room sends frames before the test reads them. */
 class RecordingLink implements Link {
-  /** What was handed over so far. */
+  /** The frames sent so far. */
   // biome-ignore lint/suspicious/noExplicitAny: frames of any type
   readonly arrived: any[] = []
   readonly #room: () => Room
@@ -44,7 +44,7 @@ class RecordingLink implements Link {
     return this.arrived
   }
 
-  /** What has been received since the last time. */
+  /** Returns the frames received since the last call. */
   take() {
     return this.received.splice(0)
   }
@@ -241,7 +241,7 @@ t.test('a client that says what it has had gets exactly the rest', async (t) => 
   const { room, enter, newConnection } = makeRoom()
   const [ada, bob] = [enter('ada'), enter('bob')]
   for (let data = 1; data <= 5; data++) bob.say({ t: 'send', type: 'x', data })
-  // Heard: join of bob (1), messages 1 to 5 (2 to 6). Of these, the first three arrived.
+  // The player was sent the join of bob (1) and messages 1 to 5 (2 to 6). The first three of these frames arrived.
   const again = newConnection()
   room.resume(ada.member, again, 3)
   t.same(
@@ -346,12 +346,15 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
       ),
       who: fc.nat({ max: 6 }),
       to: fc.nat({ max: 6 }),
-      /** Whether what was said is handed over after this step, or collected further. */
+      /** Whether the room sends its frames after this step, or continues to collect them. */
       handOver: fc.boolean(),
     }),
     { minLength: 30, maxLength: 80 },
   )
-  /** A client as the published one works: it follows the room, counts frames, resumes, starts over when told to. */
+  /**
+   * A client that behaves like the published one: it follows the room, counts frames, resumes, and starts over on
+   * request.
+   */
   class Follower {
     connection!: RecordingLink
     member!: Member
@@ -360,7 +363,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
     gone = false
     host = ''
     version = 0
-    /** Numbers of the messages to everyone, in the order received; cut where it had to begin anew. */
+    /** The numbers of the messages to all players in order of receipt, split where the client started over. */
     readonly orders: number[][] = [[]]
     players = new Set<string>()
 
@@ -406,7 +409,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
         clock.advance(16_000)
         room.sweep()
       } else if (action === 'move') {
-        // The node dies with all that it had not handed over; another begins with what was kept.
+        // The node dies with all unsent frames; another one starts from the saved state.
         const snapshot = snapshotFrom(kept)
         ;({ room, clock, enter, newConnection } = makeRoom(limits, `token${++moves}-`))
         room.restore(snapshot)
@@ -428,16 +431,16 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
             room.resume(member, follower.connection, follower.sequence)
           } else follower.gone = true
         } else if (follower.connected) {
-          // Who is being sent away has a last word coming.
+          // A player who is being removed still receives a last frame.
           const isLeaving = action === 'leave' && member.link === connection
           if (isLeaving) room.leave(member, connection, 'left')
-          // The last frames before a loss may never arrive.
+          // The last frames before a disconnect may never arrive.
           if (action === 'drop') {
             if (to % 2) connection.arrived.splice(-1)
             follower.hear()
             follower.connected = false
             room.drop(member, connection)
-            // Whoever was never welcomed knows no way back.
+            // A client that was never welcomed can't resume.
             if (follower.host === '') follower.gone = true
           }
           const say = (message: unknown) => room.receive(member, JSON.stringify(message))
@@ -454,7 +457,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
           if (isLeaving) {
             follower.hear()
             follower.gone = true
-            connection.closed = 1000 // from here on the connection throws
+            connection.closed = 1000 // The connection throws from here on.
           }
         }
       }
@@ -475,7 +478,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
       }
       if (room.size > 0 && room.host === '') throw new Error('There is no host.')
     }
-    // Another node that begins with what was kept has the same room.
+    // Another node that starts from the saved state has the same room.
     for (const change of room.takeChanges()) kept.push(JSON.stringify(change))
     const successor = makeRoom().room
     successor.restore(snapshotFrom(kept))
@@ -486,7 +489,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
     if (essence(JSON.parse(successor.snapshot())) !== essence(JSON.parse(room.snapshot()))) {
       throw new Error('The successor has another room.')
     }
-    // What one received without a break has no gap and no double: numbers that follow one another.
+    // Messages received without a break have consecutive numbers: no gap and no duplicate.
     for (const { orders } of followers) {
       for (const order of orders) {
         order.forEach((number, index) => {

@@ -223,7 +223,7 @@ t.test('whoever would not be let in any more is out of the room at once, and doe
       await Promise.all(sockets.map(({ closed }) => closed)),
       sockets.map(() => 1008),
     )
-  /** That nothing was overheard of those who stay: what they say comes back to them. */
+  /** Asserts that the remaining players receive nothing unexpected: the next frame answers their own ping. */
   const stays = async (socket: RoomSocket) => {
     socket.say({ t: 'ping', id: 1 })
     t.match(await socket.next('pong'), { id: 1 })
@@ -361,7 +361,7 @@ t.test('when the server stops, clients are told to come back', async (t) => {
   const [first, second] = [open(ada), open(bob)]
   await first.enter()
   await second.enter()
-  second.socket.pause() // one that does not answer
+  second.socket.pause() // This socket does not answer.
   const started = performance.now()
   await platform.app.close()
   t.equal(await first.closed, 1012)

@@ -28,7 +28,7 @@ async function start(t: Test, limits = {}) {
 
 t.test('an address is changed by the link sent to the new one, and the old one is told', async (t) => {
   const { platform, letterTo, ada, ask, signIn } = await start(t)
-  // A link to the old address, from before.
+  // This link to the old address precedes the change.
   await platform.stranger.submit('/reset-password', { email: OLD })
   const reset = linkIn(await letterTo(OLD, /new password/))
 

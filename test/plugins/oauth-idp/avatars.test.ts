@@ -32,7 +32,7 @@ t.test('an uploaded picture is decoded, cut and encoded anew', async (t) => {
   const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const photo = jpeg.encode({ width: 640, height: 320, data: halves(640, 320) }, 90).data
-  // What cameras write beside the picture, and what somebody could hide in it.
+  // Cameras write such data beside the picture, and an attacker could hide data in it.
   const secret = Buffer.from('\xff\xe1\x00\x20Exif GPS 48.2082N 16.3738E....', 'latin1')
   const withPlace = Buffer.concat([photo.subarray(0, 2), secret, photo.subarray(2), Buffer.from('<script>')])
   t.equal((await upload(player, withPlace)).status, 303)
@@ -104,7 +104,7 @@ function upload(player: PlayerClient, bytes: Buffer) {
   return player.post('/settings/picture', body, { headers: { 'content-type': 'multipart/form-data; boundary=line' } })
 }
 
-/** Red at the left, blue at the right. */
+/** Returns a picture that is red on the left and blue on the right. */
 function halves(width: number, height: number, alpha = 255): Buffer {
   const data = Buffer.alloc(width * height * 4)
   for (let at = 0; at < data.length; at += 4) {
@@ -114,7 +114,7 @@ function halves(width: number, height: number, alpha = 255): Buffer {
   return data
 }
 
-/** A PNG that announces a size and holds zeros, many to a byte. */
+/** Returns a PNG that declares a size and contains compressed zeros. */
 function pngOf(width: number, height: number, interlace: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

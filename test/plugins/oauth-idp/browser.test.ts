@@ -1,4 +1,4 @@
-// A real browser: from a game through consent and back, and a device that is approved.
+// Tests in a real browser the way from a game through consent and back, and the approval of a device.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Page } from 'playwright-core'

@@ -1,4 +1,4 @@
-// Client libraries that nobody here wrote, against a server that listens.
+// Tests third-party client libraries against a listening server.
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import fastifyOauth2, { type OAuth2Namespace } from '@fastify/oauth2'
@@ -13,14 +13,14 @@ const REDIRECT_URI = 'http://127.0.0.1:9/callback'
 const only = ['oauth-idp', 'tokens']
 const insecure = { [oauth.allowInsecureRequests]: true }
 
-/** The player's browser: allows what the client asks, and is sent back. @returns where to */
+/** Approves the client's request in the player's browser. @returns the redirect target */
 async function comeBack(player: PlayerClient, url: string): Promise<URL> {
   const { headers } = await decide(player, url, 'allow')
   return new URL(headers.location as string)
 }
 
 async function start(t: Test, fields: Record<string, unknown> = {}) {
-  // The clients compare times of tokens with their own clock.
+  // The clients compare token times with their own clock.
   const platform = await startPlatform(t, { only, listen: true })
   platform.clock.advance(Date.now() - platform.clock.now().getTime())
   const player = await platform.signUp({ name: 'Grace' })
@@ -32,7 +32,7 @@ async function discover(platform: Platform, algorithm: 'oidc' | 'oauth2') {
   return oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, { algorithm, ...insecure }))
 }
 
-/** The code flow as oauth4webapi wants it done. */
+/** Runs the code flow as oauth4webapi requires. */
 async function signIn(
   server: oauth.AuthorizationServer,
   player: PlayerClient,
@@ -190,7 +190,7 @@ t.test('@fastify/oauth2: a game whose own server is a Fastify app, with and with
   }
 })
 
-/** A game's own server with the library, and a browser that goes through it. */
+/** Starts a game's own server with the library, and a browser that passes through it. */
 async function startGame(t: Test, platform: Platform, app: TestApp, pkce: 'S256' | undefined) {
   const game = Fastify()
   t.teardown(() => game.close())

@@ -95,7 +95,7 @@ t.test('a page calls the endpoints of clients for a public client, from an origi
   const call = (endpoint: string, origin: string, form: Record<string, string>) =>
     platform.stranger.submit(`/api/oauth/${endpoint}`, form, { headers: { origin } })
   for (const endpoint of CLIENT_ENDPOINTS) {
-    // A native application learns the port of its loopback address when it starts (RFC 8252 section 7.3).
+    // A native application learns the port of its loopback address when it starts (RFC 8252, section 7.3).
     for (const origin of ['https://game.example:8443', 'http://127.0.0.1', 'http://127.0.0.1:51004']) {
       const headers = { 'access-control-allow-origin': origin, vary: /\borigin\b/i }
       const asked = await preflight(platform, endpoint, origin)
