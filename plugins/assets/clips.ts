@@ -102,7 +102,8 @@ export class Clips {
 
   /** Returns the model with an applied clip. @param from the id or slug of the other asset @throws NotFound */
   async applied(asset: AssetRecord, from: string, clip: string): Promise<AssetBlobRef> {
-    // The clip's asset may be suspended, and the lookup is cached. A deleted or private asset's clip stays applied.
+    // The call throws if the clip's asset is suspended; the lookup is cached. The clip of a deleted or private asset
+    // stays applied.
     await this.#assets.find(from, null)
     const row = await this.#parts.db.em().findOne(AppliedClip, await this.#keyOf(asset, from, clip))
     if (!row) throw new NotFound('animation')
