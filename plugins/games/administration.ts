@@ -4,9 +4,7 @@ import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { type GameReader, readGames } from './read-games.ts'
 import type { Game, GameChanges } from './schemas.ts'
 
-/**
- * The part of `Games` that administration needs. It avoids a cyclic dependency, because `Games` contains administration.
- */
+/** The part of `Games` that administration needs. It avoids a cyclic dependency: `Games` contains administration. */
 interface ChangeableGames {
   get(idOrSlug: string): Promise<Game>
   update(playerId: string, gameId: string, changes: GameChanges): Promise<Game>
