@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Aborts when the caller goes away before the answer is out. */
+/** Returns a signal that aborts when the client disconnects before the response is complete. */
 export function abortOnDisconnect({ raw }: { raw: ServerResponse }): AbortSignal {
   const gone = new AbortController()
   raw.once('close', () => {

@@ -1,7 +1,7 @@
-/** A signal that follows another, and is aborted besides when its time is over. */
+/** A signal that follows another, and also aborts after a timeout. */
 export interface Deadline {
   signal: AbortSignal
-  /** Done in time: nothing is waited for any more. */
+  /** Clears the timer because the work ended in time. */
   end(): void
 }
 

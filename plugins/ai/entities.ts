@@ -6,7 +6,7 @@ const GenerationRowSchema = defineEntity({
   properties: {
     id: p.string().length(30).primary(),
     playerId: p.string().length(30).index(),
-    /** The game that it counts for. */
+    /** The game to which it is attributed. */
     gameId: p.string().length(30).nullable(),
     type: p.string().length(10),
     model: p.string().length(200),
@@ -18,6 +18,6 @@ const GenerationRowSchema = defineEntity({
   indexes: [{ properties: ['gameId', 'date'] }],
 })
 
-/** A generation that succeeded; written in the transaction that charges for it. */
+/** A successful generation. It is written in the transaction that charges for it. */
 export class GenerationRow extends GenerationRowSchema.class {}
 GenerationRowSchema.setClass(GenerationRow)

@@ -10,7 +10,7 @@ import { ObjectSchema } from './object-schema.ts'
 import { estimateTokens, priceOf, worstPrice } from './prices.ts'
 import type { AiLimits, GenerateRequest, Generation } from './schemas.ts'
 
-/** Beyond the longest generation: by then its hold is settled or released, or its process is dead. */
+/** The margin beyond the longest generation, after which its hold is settled or released, or its process is dead. */
 const MARGIN_MS = 30_000
 
 /** The payer: a player, and the application whose token was used, if any. */
@@ -19,10 +19,10 @@ export interface Payer {
   clientId?: string | undefined
 }
 
-/** Writes something of the caller's in the transaction that charges. */
+/** Makes the caller's writes in the transaction that charges. */
 type Also = (statements: Statements, generation: Generation) => Promise<void>
 
-/** A generation that may begin: all is checked, and its worst price is held. */
+/** A generation that may start: all checks have passed, and its highest price is held. */
 interface Begun extends Deadline {
   id: string
   holdId: string
@@ -32,7 +32,7 @@ interface Begun extends Deadline {
   schema: ObjectSchema | null
 }
 
-/** A provider's text on its way: its first piece is there. */
+/** A provider's text stream whose first piece has arrived. */
 interface Answering {
   pieces: ReturnType<AiProvider['streamText']>
   first: Awaited<ReturnType<ReturnType<AiProvider['streamText']>['next']>>
@@ -43,7 +43,7 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' 
   limits: AiLimits
 }
 
-/** Generates, and charges for what succeeded: nothing else is ever charged. */
+/** Generates content, and charges only for successful generations. */
 export class Generations {
   readonly #parts: Parts
 
@@ -51,12 +51,12 @@ export class Generations {
     this.#parts = parts
   }
 
-  /** Whether something generates this type. */
+  /** Whether a provider for this type is configured. */
   configured(type: GenerationType): boolean {
     return this.models(type).length > 0
   }
 
-  /** Models of a type, the usual one first. */
+  /** Returns the models of a type, the default first. */
   models(type: GenerationType): readonly string[] {
     return this.#parts.providers[type].models[type]
   }
@@ -133,7 +133,7 @@ export class Generations {
       completed = true
       throw await this.#giveUp(begun, error)
     } finally {
-      // The reader left between two pieces.
+      // The reader disconnected between two pieces.
       if (!completed) {
         await this.#release(begun)
         await pieces.return?.({ outputTokens: null }).catch(() => {})
@@ -183,7 +183,7 @@ export class Generations {
     return { result: object, outputTokens }
   }
 
-  /** Charges for what was generated. @throws the signal's reason when the caller has left meanwhile */
+  /** Charges for a generation. @throws the signal's reason when the client has disconnected in the meantime */
   async #complete(
     { playerId }: Payer,
     request: GenerateRequest,
@@ -211,7 +211,7 @@ export class Generations {
     return generation(balance)
   }
 
-  /** Gives the hold back. @returns what to tell the caller */
+  /** Releases the hold. @returns the error for the caller */
   async #giveUp(begun: Begun, error: unknown): Promise<unknown> {
     await this.#release(begun)
     const known = isTimeout(error) ? new ProviderError('late') : error
@@ -222,7 +222,7 @@ export class Generations {
     return known
   }
 
-  /** A hold that can't be given back now ends by itself. */
+  /** A hold that can't be released now expires. */
   async #release({ holdId, id }: Begun): Promise<void> {
     if (holdId === '') return
     await this.#parts.credits.release(holdId).catch((error) => {
@@ -242,7 +242,7 @@ export class Generations {
     })
   }
 
-  /** The game that a generation counts for: one's own, or that whose token a player lent. */
+  /** Returns the game of a generation: the player's own, or that of the application whose token is used. */
   async #gameOf({ playerId, clientId }: Payer, named: string | undefined): Promise<string | null> {
     const { games, identity } = this.#parts
     const lentTo = clientId === undefined ? null : ((await identity.apps.find(clientId))?.gameId ?? null)
@@ -255,7 +255,7 @@ export class Generations {
 
 const TITLES: Record<GenerationType, string> = { text: 'Text', object: 'Object', image: 'Image' }
 
-/** Fields that go with one type only (specification, "AI API"). */
+/** Refuses fields that belong to another type (specification, "AI API"). */
 function refuseStrayFields(request: GenerateRequest): void {
   const owners = { schema: 'object', aspectRatio: 'image', imageSize: 'image', stream: 'text' } as const
   for (const [field, type] of Object.entries(owners)) {

@@ -20,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-/** AI generation, paid with credits. */
+/** AI generation that is paid with credits. */
 export default definePlugin(
   {
     name: 'ai',
@@ -38,7 +38,7 @@ export default definePlugin(
     }
     const { db, clock, log, credits, games, identity, tracing } = app
     app.decorate('ai', new Generations({ db, clock, log, credits, games, identity, tracing, providers, limits }))
-    // Its costs stay with the game.
+    // Its costs remain attributed to the game.
     identity.deletion.cleanups.push((em, playerId) => em.nativeUpdate(GenerationRow, { playerId }, { playerId: '' }))
     app.games.dashboard.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })
     app.site.navigation.push({ label: 'AI playground', href: '/playground', place: 'make', order: 50 })

@@ -2,24 +2,24 @@ import type { Ajv2020 as Ajv, ValidateFunction } from 'ajv/dist/2020.js'
 import { InvalidRequest } from '../../core/errors.ts'
 import { isTimeout, runWithTimeout, wasStarved } from '../../core/jobs/sync-timeout.ts'
 
-/** How long a schema of a caller may keep everybody waiting, in ms: patterns and nesting can take for ever. */
+/** The maximum time for a caller's schema in ms, because patterns and nesting can block the event loop forever. */
 const LONGEST_MS = 250
 
-/** How often work is begun that a busy machine does not let run. */
+/** The maximum number of attempts when a busy machine interrupts the work. */
 const ATTEMPTS = 4
 
-/** A compiler keeps a part of each schema that it has seen, so there is a new one after so many. */
+/** A compiler keeps a part of each schema, so it is replaced after this number of schemas. */
 const COMPILES = 50
 
 let current: { loaded: Promise<Loaded>; left: number } | undefined
 
 interface Loaded {
   compiler: Ajv
-  /** Takes back the names that a schema gave to its parts. */
+  /** Removes the names that a schema gave to its parts. */
   forget(): void
 }
 
-/** The JSON Schema that a caller wants an object to match. */
+/** The JSON Schema that a generated object must match. */
 export class ObjectSchema {
   readonly #validate: ValidateFunction
 
@@ -27,17 +27,17 @@ export class ObjectSchema {
     this.#validate = validate
   }
 
-  /** @throws InvalidRequest when it is none, or too large or complex */
+  /** Compiles a schema. @throws InvalidRequest when it is invalid, too large or too complex */
   static async compile(schema: Record<string, unknown>, mostBytes: number): Promise<ObjectSchema> {
     if (Buffer.byteLength(JSON.stringify(schema)) > mostBytes) throw invalid(`is larger than ${mostBytes} bytes`)
-    // Drafts differ in what nobody uses here; by whatever name, it is read as 2020-12.
+    // Drafts differ only in features that are not used here, so every schema is read as 2020-12.
     const { $schema: _draft, $id: _id, ...rules } = schema
     for (let attempt = 1; ; attempt++) {
       const { compiler, forget } = await nextCompiler()
       try {
         return new ObjectSchema(runWithTimeout(LONGEST_MS, () => compiler.compile(rules)))
       } catch (error) {
-        // An interrupted compiler keeps the schema half done.
+        // An interrupted compiler is left in an inconsistent state.
         if (isTimeout(error)) current = undefined
         if (wasStarved(error) && attempt < ATTEMPTS) continue
         throw invalid(
@@ -50,7 +50,7 @@ export class ObjectSchema {
     }
   }
 
-  /** Whether a value matches; one that can't be decided in time does not. */
+  /** Whether a value matches. A value that can't be checked in time does not match. */
   matches(value: unknown): boolean {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -74,9 +74,9 @@ async function load(): Promise<Loaded> {
   const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')])
   const compiler = new Ajv2020({ strict: false, validateFormats: true, logger: false })
   ;(formats.default as unknown as (ajv: Ajv) => void)(compiler)
-  compiler.compile({ type: 'object' }) // the schema of schemas, once, at nobody's cost
+  compiler.compile({ type: 'object' }) // compiles the meta-schema outside of callers' time limits
   const own = new Set(Object.keys(compiler.refs))
-  // Each `$id` below the root stays known otherwise: for good, and to the schemas of everybody else.
+  // Each `$id` below the root would otherwise stay registered, and be visible to the schemas of other callers.
   const forget = () => {
     for (const ref of Object.keys(compiler.refs)) if (!own.has(ref)) delete compiler.refs[ref]
   }

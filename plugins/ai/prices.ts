@@ -22,5 +22,5 @@ export function priceOf(request: Priced, model: string, pricing: Pricing, output
   return Math.ceil(counted / 1000) * price.outputTokens
 }
 
-/** Tokens of a text whose provider does not count them: about four characters each. */
+/** Estimates the tokens of a text whose provider does not count them: about four characters each. */
 export const estimateTokens = (text: string): number => Math.ceil(text.length / 4)

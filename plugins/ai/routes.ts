@@ -10,7 +10,7 @@ import { abortOnDisconnect } from './abort-on-disconnect.ts'
 import { type AiLimits, CreditsView, GenerateRequest, Generation } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
-// Never a session: any page on the web may call these, and only a token is something that it was given.
+// Sessions are not accepted: any web page may call these routes, and only a token proves that it was authorised.
 const auth = { scope: 'ai:generate', accepts: ['api-token', 'cli-token', 'oauth-token'] } as const
 
 export const routes =
@@ -83,7 +83,9 @@ export const routes =
     )
   }
 
-/** Pieces as server-sent events: `data: { delta }` each, then `event: done` with the answer, or `event: error`. */
+/**
+ * Sends pieces as server-sent events: `data: { delta }` each, then `event: done` with the answer, or `event: error`.
+ */
 async function* events(pieces: AsyncGenerator<string, Generation>): AsyncGenerator<string> {
   try {
     for (;;) {
@@ -107,7 +109,7 @@ const EVENT_STREAM = 'text/event-stream'
 const deltaEvent = (delta: string) => `data: ${JSON.stringify({ delta })}\n\n`
 const doneEvent = (generation: string) => `event: done\ndata: ${generation}\n\n`
 
-/** A repeated request for a stream gets a stream: the whole text as one piece, then the answer. */
+/** Replays a repeated stream request as a stream: the whole text as one piece, then the answer. */
 const replay: Replay = (answer, { body }) =>
   (body as GenerateRequest).stream
     ? { type: EVENT_STREAM, payload: deltaEvent(JSON.parse(answer).result) + doneEvent(answer) }

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox'
 import { LedgerEntry } from '../billing/index.ts'
 
-/** The plugin's numbers under `limits`. */
+/** The plugin's values in `limits`. */
 export const AiLimits = {
   aiRequestsPerMinute: Type.Integer({ default: 30, minimum: 1, description: 'Generations a minute, by caller.' }),
-  // Less than two minutes: by then an Idempotency-Key counts as abandoned (core/http/idempotency.ts).
+  // The maximum is below two minutes, after which an Idempotency-Key counts as abandoned (core/http/idempotency.ts).
   aiSeconds: Type.Integer({ default: 90, minimum: 1, maximum: 110, description: 'Longest time of one generation.' }),
   aiSchemaBytes: Type.Integer({ default: 32_768, minimum: 256, description: 'Largest JSON Schema of an object.' }),
 }

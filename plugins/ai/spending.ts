@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 const DAYS = 30
 const number = new Intl.NumberFormat('en')
 
-/** AI on the owner's pages: the credits that each game, and all together, used in 30 days. */
+/** Adds AI costs to the owner's pages: the credits of each game, and of all games, in 30 days. */
 export function contributeSpending({ games, db, clock }: Pick<FastifyInstance, 'games' | 'db' | 'clock'>): void {
   const since = () => new Date(clock.now().getTime() - DAYS * 86_400_000).toISOString().slice(0, 10)
   games.dashboard.columns.push({

@@ -2,14 +2,14 @@ import type { Database } from '../../core/data/database.ts'
 
 const DAY_MS = 86_400_000
 
-/** The generations of a game's players and makers. */
+/** The generations of a game's players and owners. */
 export interface Usage {
-  /** Oldest first, those without anything included. */
+  /** Oldest first, including days without generations. */
   days: { date: string; generations: number; credits: number }[]
   models: { model: string; type: string; generations: number; credits: number }[]
 }
 
-/** @param span how many days up to today (UTC) */
+/** @param span the number of days up to today (UTC) */
 export async function readUsage(db: Database, gameId: string, span: number, now: Date): Promise<Usage> {
   const dateOf = (daysAgo: number) => new Date(now.getTime() - daysAgo * DAY_MS).toISOString().slice(0, 10)
   const since = dateOf(span - 1)

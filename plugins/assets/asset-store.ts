@@ -26,12 +26,12 @@ export type AssetsParts = Pick<
   blobs: Blobs<AssetBlob>
 }
 
-/** A file of an asset, ready to be read. */
+/** A file of an asset that is open for reading. */
 export interface OpenedFile extends AssetBlobRef {
   stream: Readable
 }
 
-/** `auto` gives the simplified form of what is larger. */
+/** `auto` selects the simplified form of a larger source. */
 const AUTO_BYTES = 1024 * 1024
 /** Finds assets, and reads and stores their bytes. */
 export class AssetStore {
@@ -58,19 +58,23 @@ export class AssetStore {
     return asset
   }
 
-  /** What `find` remembers, at once; who may see it is for the caller to ask. */
+  /** Returns the cached result of `find` synchronously. The caller checks who may see it. */
   peek(idOrSlug: string): AssetRecord | undefined {
     return this.#records.peek(idOrSlug)
   }
 
-  /** As it stands in the database, whoever asks. @throws NotFound */
+  /** Reads an asset from the database, whoever the viewer is. @throws NotFound */
   async get(idOrSlug: string): Promise<AssetRecord> {
     const asset = await this.#read(idOrSlug)
     if (!asset) throw new NotFound('asset')
     return asset
   }
 
-  /** An asset of the player's own. @throws NotFound also when it is another's: nobody learns that it exists */
+  /**
+   * Returns an asset of the player.
+   *
+   * @throws NotFound also for another player's asset, so that its existence stays hidden
+   */
   async mustOwn(playerId: string, idOrSlug: string): Promise<AssetRecord> {
     const asset = await this.get(idOrSlug)
     if (asset.ownerId !== playerId) throw new NotFound('asset')
@@ -107,7 +111,7 @@ export class AssetStore {
     return { ...chosen, stream: await this.read(assetId, chosen.sha256, range) }
   }
 
-  /** The bytes of a piece of an asset. @throws NotFound when it has been deleted */
+  /** Reads the bytes of a blob of an asset. @throws NotFound when it has been deleted */
   async read(assetId: string, sha256: string, range?: Range): Promise<Readable> {
     try {
       return await this.#parts.storage.get(blobKey(assetId, sha256), range)
@@ -117,14 +121,14 @@ export class AssetStore {
     }
   }
 
-  /** A stored piece of an asset, by its digest. @throws NotFound when it has been deleted */
+  /** Returns digest and size of a stored blob of an asset. @throws NotFound when it has been deleted */
   async sizeOf(assetId: string, sha256: string): Promise<{ sha256: string; size: number }> {
     const head = await this.#parts.storage.head(blobKey(assetId, sha256))
     if (!head) throw new NotFound('asset')
     return { sha256, size: head.size }
   }
 
-  /** Stores a piece of an asset that is in memory. */
+  /** Stores a blob of an asset from memory. */
   async store(assetId: string, sha256: string, bytes: Buffer): Promise<void> {
     const body = Readable.from([bytes], { objectMode: false })
     await this.#parts.storage.put(blobKey(assetId, sha256), body, { sha256, size: bytes.length })
@@ -140,7 +144,7 @@ export class AssetStore {
     }
   }
 
-  /** The asset made from a job's output, or null. */
+  /** Returns the asset that was made from a job's output; null when there is none. */
   async ofJob(jobId: string, ownerId: string): Promise<AssetRecord | null> {
     return this.#one('a.source_job_id = ? and a.owner_id = ?', [jobId, ownerId])
   }
@@ -149,7 +153,7 @@ export class AssetStore {
     return isId('ast', idOrSlug) ? this.#one('a.id = ?', [idOrSlug]) : this.#bySlug(idOrSlug)
   }
 
-  /** A slug that the asset had before leads to it too, unless the asset is gone. */
+  /** An earlier slug of the asset finds it too, unless the asset was deleted. */
   async #bySlug(slug: string): Promise<AssetRecord | null> {
     const now = await this.#one('a.slug = ?', [slug])
     if (now) return now

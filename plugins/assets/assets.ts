@@ -22,7 +22,7 @@ import { type IngestedFile, ingest, type LocalFile } from './upload/ingest.ts'
 declare module '../../core/events.ts' {
   interface DomainEvents {
     'asset.created': { assetId: string; ownerId: string }
-    /** Anything of an asset has changed, its variants and its thumbnail included. */
+    /** Anything about an asset changed, including its variants and its thumbnail. */
     'asset.changed': { assetId: string }
     'asset.deleted': { assetId: string }
   }
@@ -30,7 +30,7 @@ declare module '../../core/events.ts' {
 
 const THUMBNAIL_BYTES = 4 * 1024 * 1024
 const PNG = '\x89PNG\r\n\x1a\n'
-/** Somebody else may take the slug between looking and writing. */
+/** A concurrent caller may take the slug between the check and the write. */
 const SLUG_TRIES = 5
 
 /** 3D models, packs of them, pictures and sounds, hosted for games to hot-link. */
@@ -78,7 +78,7 @@ export class Assets extends AssetStore {
     } catch (error) {
       await this.removeBlobs(id)
       if (error instanceof UniqueConstraintViolationException && jobId !== null) {
-        // The same job was taken in by two at once.
+        // A concurrent call stored the output of the same job.
         const other = await this.ofJob(jobId, ownerId)
         if (other) return other
       }

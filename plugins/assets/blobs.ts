@@ -4,12 +4,12 @@ import { type Blobs, type Digested, DiskCache } from '../../core/data/disk-cache
 import { blobKey } from './record.ts'
 import type { AssetsConfig } from './schemas.ts'
 
-/** Stored bytes of an asset: its files, its lighter form, its picture, its clips. */
+/** A stored blob of an asset: a file, its simplified form, its thumbnail or a clip. */
 export interface AssetBlob extends Digested {
   assetId: string
 }
 
-/** Where the bytes of assets are read: the storage, or, where that is reached over a network, copies of it here. */
+/** Returns the source of asset bytes: the storage itself, or a local disk cache if the storage is remote. */
 export async function blobsOf(app: FastifyInstance, { diskCacheBytes }: AssetsConfig): Promise<Blobs<AssetBlob>> {
   const { storage } = app
   const source: Blobs<AssetBlob> = {

@@ -10,11 +10,11 @@ import { indexAsset } from './search-index.ts'
 import { isFree } from './slugs.ts'
 import { releaseAssets } from './stored-bytes.ts'
 
-/** Uploads that are stored and not yet written down are not older than this. */
+/** The maximum age of an upload that is stored but not yet recorded in the database. */
 const UNDER_WAY_MS = 24 * 3_600_000
-/** The background job that removes the files of assets that went with an account. */
+/** The background job that removes the asset files of a deleted account. */
 export const FORGET = 'assets/forget'
-/** So many assets at once: a statement has room for so many values. */
+/** The number of assets in one statement, which limits its parameters. */
 const MANY = 500
 
 /** Changes of existing assets. */
@@ -53,7 +53,12 @@ export class Changes {
     return this.#assets.get(id)
   }
 
-  /** @param curated an administrator vouches for it: it stays as it is, and public  @throws NotFound, Conflict */
+  /**
+   * Marks an asset as curated or not.
+   *
+   * @param curated an administrator vouches for it: it stays unchanged and public
+   * @throws NotFound, Conflict
+   */
   async curate(idOrSlug: string, curated: boolean, by = PROGRAM): Promise<AssetRecord> {
     const { id } = await this.#assets.get(idOrSlug)
     await this.#change(id, async (em, row) => {
@@ -103,7 +108,7 @@ export class Changes {
     }
   }
 
-  /** Says of assets whose rows are gone that they are no more, and removes their files; safe to repeat. */
+  /** Announces the deletion of assets whose rows are gone, and removes their files. It can be repeated. */
   async forget(assetIds: string[], signal: AbortSignal): Promise<void> {
     for (const assetId of assetIds) {
       signal.throwIfAborted()
@@ -112,7 +117,9 @@ export class Changes {
     }
   }
 
-  /** Removes stored bytes that no asset has: of uploads that ended between storing and writing down, and of removals. */
+  /**
+   * Removes stored bytes that belong to no asset: of uploads interrupted before their row was written, and of removals.
+   */
   async sweep(signal: AbortSignal): Promise<void> {
     const { db, clock, storage } = this.#parts
     const before = clock.now().getTime() - UNDER_WAY_MS
@@ -145,7 +152,7 @@ export class Changes {
     return new Set([...digests, row.lodSha256 ?? '', row.thumbnailSha256 ?? ''])
   }
 
-  /** Changes a row, one change after the other, and tells everyone. @throws NotFound */
+  /** Changes a row under a lock and emits `asset.changed`. @throws NotFound */
   async #change(id: string, change: (em: SqlEntityManager, row: AssetRow) => Promise<void>): Promise<void> {
     const { db, clock, events } = this.#parts
     await db.transaction(async (em) => {
@@ -177,7 +184,7 @@ export class Changes {
   }
 }
 
-/** Keeps a slug from others. */
+/** Reserves a slug, so that others can't use it. */
 async function rest(em: SqlEntityManager, { slug, id, ownerId }: AssetRow): Promise<void> {
   await em.upsert(FormerAssetSlug, { slug, assetId: id, ownerId })
 }

@@ -13,15 +13,15 @@ import type { AssetBlobRef } from './serving/delivery.ts'
 import { STORED_KIND } from './stored-bytes.ts'
 import { digestFile, type FileDigest } from './upload/local-file.ts'
 
-/** Grows when the clips change, so that those made before are made anew. */
+/** The version of the clips. An increase makes existing clips obsolete, so they are created again. */
 const VERSION = 1
 
-/** Names of the clips that a humanoid can be given. */
+/** The names of the clips that fit a humanoid. */
 export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[]
 
-/** A clip of another asset that a model was given. */
+/** A clip of another asset that was applied to a model. */
 export interface Applied {
-  /** The id of that asset. */
+  /** The id of the other asset. */
   from: string
   clip: string
   size: number
@@ -30,7 +30,7 @@ export interface Applied {
 type Made = Pick<FileDigest, 'sha256' | 'size'>
 type Wanted = Extract<ModelTask, { task: 'animate' }>['clip']
 
-/** Clips for rigged models, made when they are first asked for. A model never changes, so each is made once. */
+/** Clips for rigged models, created at the first request. A model never changes, so each is created once. */
 export class Clips {
   readonly #parts: AssetsParts
   readonly #assets: AssetStore
@@ -59,7 +59,7 @@ export class Clips {
     const keep = async (em: SqlEntityManager, { sha256, size }: Made) => {
       const key = { assetId: asset.id, preset: version }
       const before = await em.findOne(AssetClip, key)
-      // Whoever looks at a model may ask for it, so its owner's quota does not stand in the way.
+      // Any viewer of a model may request a clip, so the owner's quota does not prevent it.
       const bytes = size - (before?.size ?? 0)
       await this.#parts.quotas.add(em, asset.ownerId, { kind: STORED_KIND, bytes }, { admitted: true })
       await em.upsert(AssetClip, { ...key, sha256, size })
@@ -100,16 +100,17 @@ export class Clips {
     return { from: source.id, clip, size: made.size }
   }
 
-  /** The model with a clip that was put on it. @param from the id or slug of the other asset  @throws NotFound */
+  /** Returns the model with an applied clip. @param from the id or slug of the other asset @throws NotFound */
   async applied(asset: AssetRecord, from: string, clip: string): Promise<AssetBlobRef> {
-    // Whose clip it is may be suspended; the asset is in memory. One that is gone or private stays applied.
+    // The call throws if the clip's asset is suspended; the lookup is cached. The clip of a deleted or private asset
+    // stays applied.
     await this.#assets.find(from, null)
     const row = await this.#parts.db.em().findOne(AppliedClip, await this.#keyOf(asset, from, clip))
     if (!row) throw new NotFound('animation')
     return pieceOf(asset, clip, row)
   }
 
-  /** Takes a clip of another asset off a model. @throws NotFound */
+  /** Removes an applied clip from a model. @throws NotFound */
   async remove(asset: AssetRecord, from: string, clip: string): Promise<void> {
     const { db, quotas, storage } = this.#parts
     const key = await this.#keyOf(asset, from, clip)
@@ -123,7 +124,7 @@ export class Clips {
     await storage.delete(blobKey(asset.id, row.sha256))
   }
 
-  /** The clips of others that a model has, by name. */
+  /** Lists the clips of other assets that a model has, by name. */
   async of(assetId: string): Promise<Applied[]> {
     const rows = await this.#parts.db.em().find(AppliedClip, { assetId }, { orderBy: { clip: 'asc', fromId: 'asc' } })
     return rows.map(({ fromId, clip, size }) => ({ from: fromId, clip, size }))
@@ -138,14 +139,14 @@ export class Clips {
     if ((await em.count(AppliedClip, { assetId })) - replaced >= assetClips) throw new TooManyClips(assetClips)
   }
 
-  /** Simultaneous requests wait for the same work. */
+  /** Concurrent requests share one computation. */
   #once(key: string, make: () => Promise<Made>): Promise<Made> {
     const making = this.#making.get(key) ?? make().finally(() => this.#making.delete(key))
     this.#making.set(key, making)
     return making
   }
 
-  /** @param keep writes the clip down, where it can be found again */
+  /** @param keep stores the reference to the clip */
   async #make(
     asset: AssetRecord,
     clip: Wanted,
@@ -165,7 +166,8 @@ export class Clips {
       const body = createReadStream(out)
       await storage.put(blobKey(asset.id, sha256), body, { sha256, size }).finally(() => body.destroy())
       const kept = await db.transaction(async (em) => {
-        // Held, so that one clip at a time is written down. Deleted meanwhile: then nothing would ever remove it.
+        // The lock serialises the writes of clips. If the asset was deleted in the meantime, nothing would ever remove
+        // the clip.
         const held = { lockMode: LockMode.PESSIMISTIC_WRITE, fields: ['id'] as const }
         if (!(await em.findOne(AssetRow, { id: asset.id }, held))) return false
         await keep(em, { sha256, size })

@@ -16,29 +16,29 @@ const AssetRowSchema = defineEntity({
     curated: p.boolean(),
     license: p.string().length(100).nullable(),
     tags: p.json().$type<string[]>(),
-    /** As uploaded: one, or those of a pack in the order of their paths. They never change. */
+    /** The uploaded file, or the files of a pack in the order of their paths. They never change. */
     files: p.json().$type<StoredFile[]>(),
-    /** In bytes; of a pack, the ZIP that it is served as. */
+    /** Size in bytes; for a pack, of the ZIP that is served. */
     size: p.bigint('number'),
     triangles: p.integer().nullable(),
     rigged: p.boolean(),
-    /** Whether the presets' clips fit its rig. */
+    /** Whether the clips of the presets fit its rig. */
     humanoid: p.boolean(),
     animations: p.json().$type<string[]>(),
-    /** Digest, size and triangles of the simplified form; all null while, or because, there is none. */
+    /** Digest, size and triangles of the simplified form; all null while it is pending or if there is none. */
     lodSha256: p.string().length(64).nullable(),
     lodSize: p.integer().nullable(),
     lodTriangles: p.integer().nullable(),
-    /** Why a model has none. */
+    /** The reason why a model has no simplified form. */
     lodReason: p.string().length(20).$type<LodReason>().nullable(),
-    /** Version of the program that made what is made of a model; null before that, and of what was made long ago. */
+    /** The program version that created the derived files; null before the preparation and for old assets. */
     preparedBy: p.integer().nullable(),
-    /** Digest of the rendered picture; null shows a drawn one. */
+    /** Digest of the rendered picture. Null shows a generated one. */
     thumbnailSha256: p.string().length(64).nullable(),
     sourceKind: p.string().length(10).$type<AssetSource['kind']>(),
-    /** The job whose output it is: that is taken in once. */
+    /** The job whose output it is. An output is stored once. */
     sourceJobId: p.string().length(30).nullable().unique(),
-    /** Set and lifted by moderators and administrators only; its owner may answer once. */
+    /** Only moderators and administrators set and lift it. The owner may answer once. */
     suspendedAt: p.datetime(3).nullable(),
     suspensionReason: p.string().length(1000).nullable(),
     appeal: p.string().length(2000).nullable(),
@@ -55,7 +55,7 @@ const AssetRowSchema = defineEntity({
 export class AssetRow extends AssetRowSchema.class {}
 AssetRowSchema.setClass(AssetRow)
 
-/** The search terms of an asset: every beginning of every word of its title, and its tags as `#tag`. */
+/** The search terms of an asset: every prefix of every word of its title, and its tags as `#tag`. */
 const AssetTermSchema = defineEntity({
   name: 'AssetTerm',
   tableName: 'asset_terms',
@@ -70,7 +70,9 @@ const AssetTermSchema = defineEntity({
 export class AssetTerm extends AssetTermSchema.class {}
 AssetTermSchema.setClass(AssetTerm)
 
-/** The slug of a deleted or renamed asset: nobody else's file may appear under an address that games have hot-linked. */
+/**
+ * The slug of a deleted or renamed asset. No other owner's file may appear under an address that games have hot-linked.
+ */
 const FormerAssetSlugSchema = defineEntity({
   name: 'FormerAssetSlug',
   tableName: 'former_asset_slugs',
@@ -84,13 +86,13 @@ const FormerAssetSlugSchema = defineEntity({
 export class FormerAssetSlug extends FormerAssetSlugSchema.class {}
 FormerAssetSlugSchema.setClass(FormerAssetSlug)
 
-/** A clip that was made for a model, by what it was made from: another asset with the same bytes has it too. */
+/** The clip of a preset that was created for a model, by asset. */
 const AssetClipSchema = defineEntity({
   name: 'AssetClip',
   tableName: 'asset_clips',
   properties: {
     assetId: p.string().length(30).primary(),
-    /** `walk@3`: the preset and the version of the program that makes it. */
+    /** `walk@3`: the preset and the version of the program that created it. */
     preset: p.string().length(20).primary(),
     sha256: p.string().length(64),
     size: p.integer(),
@@ -100,16 +102,16 @@ const AssetClipSchema = defineEntity({
 export class AssetClip extends AssetClipSchema.class {}
 AssetClipSchema.setClass(AssetClip)
 
-/** A clip of another asset that was put on a model. It stays when that asset goes. */
+/** A clip of another asset that was applied to a model. It remains when that asset is deleted. */
 const AppliedClipSchema = defineEntity({
   name: 'AppliedClip',
   tableName: 'asset_applied_clips',
   properties: {
     assetId: p.string().length(30).primary(),
-    /** The asset whose clip it is. */
+    /** The asset that contains the clip. */
     fromId: p.string().length(30).primary(),
     clip: p.string().length(200).primary(),
-    /** Version of the program that made it. */
+    /** The program version that created it. */
     madeBy: p.integer(),
     sha256: p.string().length(64),
     size: p.integer(),

@@ -12,7 +12,7 @@ export const AppealedAlready = defineError(
   'This suspension has been answered already; wait until it is decided.',
 )
 export const AssetRefused = defineError('asset_refused', 415, '%s')
-/** `details` say what is wrong, and where. */
+/** `details` contains the errors and their locations. */
 export const InvalidModel = defineError('invalid_model', 400, 'This is not a valid glTF binary: %s')
 export const NotRigged = defineError('not_rigged', 422, '%s')
 export const ClipDoesNotFit = defineError('clip_does_not_fit', 422, '%s')

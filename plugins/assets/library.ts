@@ -7,7 +7,7 @@ import type { AssetQuery } from './schemas.ts'
 
 const FOUND_BY = 'a.id in (select t.asset_id from asset_terms t where t.term = ?)'
 
-/** Assets to search and to browse. */
+/** Search and listing of assets. */
 export class Library {
   readonly #parts: AssetReader
 
@@ -42,7 +42,7 @@ export class Library {
     return { assets: page, nextCursor }
   }
 
-  /** The export of a player's assets: their metadata, and the addresses of their files. */
+  /** Exports a player's assets: their metadata, and the addresses of their files. */
   async export(ownerId: string): Promise<unknown[]> {
     const assets = await readAssets(this.#parts, { where: 'a.owner_id = ?', values: [ownerId], limit: 1_000_000 })
     return assets.map(
@@ -53,7 +53,7 @@ export class Library {
     )
   }
 
-  /** The tags that most public assets have, with how many. */
+  /** Lists the most frequent tags of public assets with their counts. */
   async tags(): Promise<{ tag: string; assets: number }[]> {
     const rows = await this.#parts.db.query<{ term: string; assets: number }>(
       `select t.term, count(*) as assets from asset_terms t join assets a on a.id = t.asset_id

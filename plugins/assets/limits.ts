@@ -1,5 +1,5 @@
 import type { Static, TObject } from 'typebox'
 import type { AssetLimits } from './schemas.ts'
 
-/** The numbers of `limits` that are the plugin's. */
+/** The plugin's values of the configuration section `limits`. */
 export type Limits = Static<TObject<typeof AssetLimits>>

@@ -2,7 +2,7 @@ import { type Applied, PRESET_NAMES } from './clips.ts'
 import type { AssetRecord } from './record.ts'
 import type { AssetManifest } from './schemas.ts'
 
-/** The manifest of an asset for programs: every address of it. */
+/** Creates the manifest of an asset for programs, with all its addresses. */
 export function manifestOf(asset: AssetRecord, clips: readonly Applied[]): AssetManifest {
   const { fileUrl: url, variants, files, kind } = asset
   const of = (variant: string) => `${url}?variant=${variant}`
@@ -22,10 +22,14 @@ export function manifestOf(asset: AssetRecord, clips: readonly Applied[]): Asset
   }
 }
 
-/** Where a model with a clip is asked for. @param from the id of the asset whose clip it is; absent, it is a preset */
+/**
+ * Returns the address of a model with a clip.
+ *
+ * @param from the id of the asset that contains the clip; absent for a preset
+ */
 export const clipUrl = ({ fileUrl }: AssetRecord, clip: string, from?: string): string =>
   `${fileUrl.slice(0, -'/file'.length)}${clipPath(clip, from)}`
 
-/** The same, below an asset's address. */
+/** Returns the same address relative to the asset's address. */
 export const clipPath = (clip: string, from?: string): string =>
   `/animation/${encodeURIComponent(clip)}${from === undefined ? '' : `?from=${from}`}`

@@ -9,9 +9,9 @@ import { STORED_KIND } from './stored-bytes.ts'
 import { GLB } from './upload/file-type.ts'
 import { digestFile, type FileDigest } from './upload/local-file.ts'
 
-/** Grows when more is found in models, or made of them: then those of before get it too. */
+/** The version of the preparation. An increase prepares existing models again. */
 const VERSION = 1
-/** Models of before at once. */
+/** The number of existing models that are prepared again at once. */
 const RENEWED = 1000
 
 /**
@@ -44,12 +44,12 @@ export class Preparation {
         await spool.remove(path)
       }
     } catch (error) {
-      // Deleted meanwhile.
+      // The asset was deleted in the meantime.
       if (!(error instanceof NotFound)) throw error
     }
   }
 
-  /** Looks at the models again that an earlier version of the program has prepared. */
+  /** Prepares the models again that an earlier version of the program has prepared. */
   async renew(): Promise<void> {
     const { db, jobs } = this.#parts
     const rows = await db.query<{ id: string }>(
@@ -83,7 +83,7 @@ export class Preparation {
       const drawn = await models.run({ task, path, out }, signal).catch(unlessInvalid)
       if (!drawn) return
       const { sha256 } = await this.#store(id, out)
-      // A rendered one that came meanwhile stays; so does this very one, when two workers have drawn it.
+      // A concurrently rendered thumbnail is kept. If two workers drew this one, the first write counts.
       const rows = await db.em().nativeUpdate(AssetRow, { id, thumbnailSha256: null }, { thumbnailSha256: sha256 })
       if (rows > 0) await events.emit('asset.changed', { assetId: id })
       else if ((await db.em().findOne(AssetRow, { id }))?.thumbnailSha256 !== sha256) {
@@ -110,7 +110,7 @@ export class Preparation {
       const known = await db.transaction(async (em) => {
         const row = await em.findOne(AssetRow, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
         if (!row) return false
-        // It follows from the upload, which was let in.
+        // The quota admitted the upload, and this follows from it.
         const bytes = size - (row.lodSize ?? 0)
         await quotas.add(em, row.ownerId, { kind: STORED_KIND, bytes }, { admitted: true })
         await em.nativeUpdate(AssetRow, { id }, lod)
@@ -134,11 +134,11 @@ export class Preparation {
 /** The background job that prepares an asset. */
 export const PREPARE = 'assets/prepare'
 
-/** Beside a pack's models: what its maker took for its cover. */
+/** The name of a pack's cover picture beside its models. */
 const COVER = /(?:^|\/)(?:cover|preview|thumbnail|sample)[^/]*\.(?:png|jpe?g)$/i
 const SHRINKABLE = /^image\/(?:png|jpeg)$/
 
-/** The file that an asset is shown by. */
+/** Returns the file that represents an asset. */
 function faceOf({ kind, files }: AssetRecord): StoredFile | undefined {
   if (kind === 'model') return files[0]
   const pictures = files.filter(({ contentType }) => SHRINKABLE.test(contentType))
@@ -147,7 +147,7 @@ function faceOf({ kind, files }: AssetRecord): StoredFile | undefined {
   return cover ?? files.find(({ contentType }) => contentType === GLB.contentType) ?? pictures[0]
 }
 
-/** A model that can't be worked on stays as it is: the source is served. */
+/** A model that can't be processed stays unchanged, and its source is served. */
 function unlessInvalid(error: unknown): null {
   if (error instanceof InvalidModel) return null
   throw error

@@ -2,7 +2,7 @@ import type { Database, Parameter } from '../../core/data/database.ts'
 import type { Origins } from '../../core/origins/origins.ts'
 import { type AssetRecord, COLUMNS, type PlainAsset, toRecord } from './record.ts'
 
-/** The dependencies of reading assets. */
+/** The dependencies of `readAssets`. */
 export interface AssetReader {
   db: Database
   origins: Origins

@@ -1,7 +1,7 @@
 import type { Origins } from '../../core/origins/origins.ts'
 import type { Asset, AssetSource, Kind, LodReason, Visibility } from './schemas.ts'
 
-/** A file of an asset, as its row keeps it. */
+/** A file of an asset in the form that its row stores. */
 export interface StoredFile {
   path: string
   size: number
@@ -11,13 +11,13 @@ export interface StoredFile {
   crc32: number
 }
 
-/** The columns that make an asset, for `app.db.query`. */
+/** The columns of an asset, for `app.db.query`. */
 export const COLUMNS = `a.id, a.owner_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
   a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
   a.lod_triangles, a.lod_reason, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id,
   a.suspended_at, a.suspension_reason, a.appeal, a.created_at, a.updated_at`
 
-/** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
+/** A row in the form of `app.db.query`: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainAsset {
   id: string
   owner_id: string
@@ -50,7 +50,7 @@ export interface PlainAsset {
   updated_at: number
 }
 
-/** An asset with what serving it needs and no answer shows. */
+/** An asset with the internal fields that serving requires and no response contains. */
 export interface AssetRecord extends Omit<Asset, 'files'> {
   files: StoredFile[]
   humanoid: boolean
@@ -99,9 +99,9 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
   }
 }
 
-/** Where a piece of an asset is stored. Ids are never used twice and digests name bytes, so the blob is immutable. */
+/** Returns the key of a stored blob. Ids are never reused and digests identify bytes, so the blob is immutable. */
 export const blobKey = (assetId: string, sha256: string): string => `${BLOB_PREFIX}${assetId}/${sha256}`
 export const BLOB_PREFIX = 'assets/'
 
-/** The path of an asset's page on the portal. */
+/** Returns the path of an asset's page on the portal. */
 export const pathOf = (asset: { slug: string }): string => `/assets/${asset.slug}`

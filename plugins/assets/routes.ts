@@ -28,16 +28,16 @@ import { checkLength, receive } from './upload/receive.ts'
 import { titleOf } from './upload/title.ts'
 
 const constraints = { origin: 'studio' } as const
-// The portal's own pages call these too, with the browser session, where Studio and portal are one origin.
+// The portal's own pages call these routes with the browser session if Studio and portal share one origin.
 const writes = { auth: { scope: 'assets:write', accepts: TOKENS_AND_SESSION } } as const
 
-/** Assets by API: list, upload, read, change, publish, delete. */
+/** The API of assets: list, upload, read, change, publish, delete. */
 export const routes =
   ({ spool, limits }: { spool: Spool; limits: Limits }): Routes =>
   async (app) => {
     await app.register(multipart, uploadForms(limits))
 
-    /** Another's asset is none, whatever the body says: so before it is read. */
+    /** Ownership is checked before the body is read. Another player's asset counts as not found. */
     const owned = async (request: FastifyRequest) => {
       await app.assets.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
     }
@@ -271,7 +271,7 @@ export const routes =
     )
   }
 
-/** Which clip is asked for. @throws InvalidRequest */
+/** Returns the requested clip. @throws InvalidRequest */
 function clipOf({ preset, from, clip }: NewClip): { preset: string } | { from: string; clip: string } {
   if (preset !== undefined && from === undefined && clip === undefined) return { preset }
   if (preset === undefined && from !== undefined && clip !== undefined) return { from, clip }

@@ -51,7 +51,7 @@ export const AssetSource = Type.Object({
 })
 export type AssetSource = Static<typeof AssetSource>
 
-/** An asset as the API shows it (contracts, section 10). */
+/** An asset in the form of the API (contracts, section 10). */
 export const Asset = Type.Object({
   id: Type.String(),
   slug: Type.String(),
@@ -84,20 +84,20 @@ export const Asset = Type.Object({
 })
 export type Asset = Static<typeof Asset>
 
-/** The fields beside the file of an upload. */
+/** The fields of an upload, apart from the file. */
 export interface NewAsset {
   title: string
   description?: string
-  /** When given, the file must be of that kind. */
+  /** If set, the file must be of this kind. */
   kind?: Kind
-  /** `private` by default. */
+  /** The default is `private`. */
   visibility?: Visibility
   license?: string | null
   tags?: string[]
   source?: AssetSource
 }
 
-/** The fields of the form that carries an upload; tags are one text, separated by commas or spaces. */
+/** The fields of an upload form. Tags are one text, separated by commas or spaces. */
 export const UploadFields = Type.Object(
   {
     title: Type.Optional(Title),
@@ -169,7 +169,7 @@ export const AssetManifest = Type.Object({
 })
 export type AssetManifest = Static<typeof AssetManifest>
 
-/** Longer names of clips are no names. */
+/** The maximum length of a clip name. */
 export const CLIP_NAME = 200
 const ClipName = Type.String({ minLength: 1, maxLength: CLIP_NAME })
 
@@ -223,7 +223,7 @@ export const AssetsConfig = Type.Object(
 )
 export type AssetsConfig = Static<typeof AssetsConfig>
 
-/** Numbers under `limits`. */
+/** The plugin's values in `limits`. */
 export const AssetLimits = {
   assetBytes: Type.Integer({
     default: 256 * 1024 ** 2,

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import { termOfTag, termsOfText } from '../../core/data/search-terms.ts'
 import { AssetTerm } from './entities.ts'
 
-/** Writes what an asset is found by: the beginnings of the words of its title, and its tags. */
+/** Stores the search terms of an asset: the prefixes of the words of its title, and its tags. */
 export async function indexAsset(
   em: SqlEntityManager,
   asset: { id: string; title: string; tags: readonly string[] },

@@ -2,13 +2,13 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import { randomText, slugWords } from '../../core/ids.ts'
 import { AssetRow, FormerAssetSlug } from './entities.ts'
 
-/** `-<number>` must fit into 63 characters too. */
+/** The maximum length of a base slug, because `-<number>` must also fit into 63 characters. */
 const LONGEST_MADE = 50
-/** Paths of the portal beside the pages of assets. */
+/** The portal's paths beside the pages of assets. */
 const RESERVED = new Set(['new', 'mine', 'upload'])
 const NUMBERS = 20
 
-/** A slug from a title: accents off, `[a-z0-9]` words joined by single hyphens; `asset` when nothing is left. */
+/** Creates a slug from a title: no accents, `[a-z0-9]` words joined by single hyphens, `asset` when nothing is left. */
 export function slugFrom(title: string): string {
   const slug = slugWords(title)
     .slice(0, LONGEST_MADE)

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Quotas, StoredKind } from '../quotas/index.ts'
 import type { StoredFile } from './record.ts'
 
-/** The kind under which assets count for their owners. */
+/** The kind under which assets count in their owners' quotas. */
 export const STORED_KIND = 'assets'
 
 interface Row {
@@ -25,8 +25,8 @@ const COLUMNS = `a.id, a.owner_id as "ownerId", a.slug, a.title, a.curated, a.cr
   (select coalesce(sum(c.size), 0) from asset_applied_clips c where c.asset_id = a.id) as applied`
 
 /**
- * What players keep as assets: the files, the lighter form, and the clips, which are copies of the model. Each asset
- * keeps its own: what two assets have is there twice, and counts twice.
+ * The storage of players' assets: the files, the simplified form, and the clips, which are copies of the model. Assets
+ * share no blobs, so identical files of two assets count twice.
  */
 export function storedAssets(app: FastifyInstance): StoredKind {
   const read = (ownerId: string) =>
@@ -55,7 +55,10 @@ export function storedAssets(app: FastifyInstance): StoredKind {
   }
 }
 
-/** Takes assets out of their owners' counts, inside the transaction that removes them; their rows are held. */
+/**
+ * Subtracts assets from their owners' quotas in the transaction that removes them. The caller holds locks on their
+ * rows.
+ */
 export async function releaseAssets(em: SqlEntityManager, quotas: Quotas, assetIds: string[]): Promise<void> {
   if (assetIds.length === 0) return
   const marks = assetIds.map(() => '?').join(', ')
@@ -70,7 +73,7 @@ export async function releaseAssets(em: SqlEntityManager, quotas: Quotas, assetI
 }
 
 function bytesOf({ files, lodSize, clips, applied }: Row): number {
-  // Text from SQLite and from prepared statements; read already where PostgreSQL's own driver does it.
+  // SQLite and prepared statements return text. PostgreSQL's own driver returns parsed JSON.
   const list = typeof files === 'string' ? (JSON.parse(files) as StoredFile[]) : files
   return list.reduce((sum, { size }) => sum + size, 0) + (lodSize ?? 0) + Number(clips) + Number(applied)
 }

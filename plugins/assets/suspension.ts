@@ -7,21 +7,21 @@ import { AssetRow } from './entities.ts'
 import { AppealedAlready, NotSuspended } from './errors.ts'
 import type { AssetRecord } from './record.ts'
 
-/** The longest reason and the longest answer to it, in characters. */
+/** The maximum lengths of a reason and of its answer, in characters. */
 export const REASON_LENGTH = 1000
 export const APPEAL_LENGTH = 2000
 
-/** The reason of assets that were suspended together with their owner's account; they come back with it. */
+/** The reason of assets that were suspended with their owner's account. They are restored with it. */
 const ACCOUNT_DISABLED = 'The account of its maker is disabled.'
 
 type State = Pick<AssetRow, 'suspendedAt' | 'suspensionReason' | 'appeal'>
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events'>
-/** Tells every node of a change that is committed. */
+/** Notifies every node of a committed change. */
 type Announce = () => Promise<void>
 
 /**
- * Suspends assets, apart from what their owners set (contracts, section 19): their files answer 451 wherever they are
- * linked, and no list has them. Serving asks the asset that it has in memory, and hears of a change by `asset.changed`.
+ * Suspends assets independently of their owners' settings (contracts, section 19). Their files answer 451 at every
+ * address, and no list contains them. Serving uses the cached asset, which `asset.changed` invalidates.
  */
 export class Suspensions {
   readonly #parts: Parts
@@ -33,9 +33,9 @@ export class Suspensions {
   }
 
   /**
-   * Suspends an asset; one that is suspended already gets the new reason, and its owner may answer that.
+   * Suspends an asset. A suspended asset gets the new reason, and its owner may answer again.
    *
-   * @param reason what its owner reads
+   * @param reason the text for its owner
    * @throws NotFound
    */
   suspend(idOrSlug: string, reason: string, by = PROGRAM): Promise<AssetRecord> {
@@ -43,13 +43,13 @@ export class Suspensions {
     return this.#set(idOrSlug, { suspendedAt: this.#parts.clock.now(), suspensionReason, appeal: null }, by)
   }
 
-  /** Serves its files again. An asset that is not suspended stays as it is. @throws NotFound */
+  /** Serves the files again. An asset that is not suspended stays unchanged. @throws NotFound */
   lift(idOrSlug: string, by = PROGRAM): Promise<AssetRecord> {
     return this.#set(idOrSlug, { suspendedAt: null, suspensionReason: null, appeal: null }, by)
   }
 
   /**
-   * The owner's answer to the reason, once.
+   * Stores the owner's single answer to the reason.
    *
    * @throws NotFound when the asset is not the player's; NotSuspended; AppealedAlready
    */
@@ -64,10 +64,9 @@ export class Suspensions {
   }
 
   /**
-   * Suspends the assets of a player whose account is disabled, or lifts what that had suspended, within the caller's
-   * transaction.
+   * Suspends the assets of a player whose account is disabled, or lifts these suspensions, in the caller's transaction.
    *
-   * @returns tells every node; to be called after the transaction
+   * @returns a function that notifies every node; call it after the transaction
    */
   async followAccount(em: SqlEntityManager, ownerId: string, disabled: boolean): Promise<Announce> {
     const which = { ownerId, ...(disabled ? { suspendedAt: null } : { suspensionReason: ACCOUNT_DISABLED }) }

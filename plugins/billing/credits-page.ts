@@ -23,12 +23,12 @@ export interface CreditsPageProps {
   nextCursor: string | null
   cursor: string | undefined
   packs: readonly Pack[]
-  /** The purchase that the processor sent the buyer back from. */
+  /** The purchase from which the processor redirected the buyer back. */
   purchase: { id: string; credits: number; paid: boolean } | null
   cancelled: boolean
 }
 
-/** /credits: what a player has, what became of it, and how to get more. */
+/** /credits: a player's balance, history and purchases. */
 export const CreditsPage = ({ balance, packs, purchase, cancelled, ...list }: CreditsPageProps): View => html`
   <${PageHeader} title="Credits" lede="You spend them on AI generation, in games and with your own tokens." />
   ${purchase && html`<${PurchaseNotice} purchase=${purchase} />`}
@@ -82,7 +82,7 @@ const Ledger = ({
 const number = new Intl.NumberFormat('en')
 const signed = new Intl.NumberFormat('en', { signDisplay: 'always' })
 
-/** A price for people: `€5.00`. */
+/** Formats a price: `€5.00`. */
 function priceOf({ price, currency }: Pack): string {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency })
   return format.format(price / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))

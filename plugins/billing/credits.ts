@@ -8,7 +8,7 @@ import { HoldGone, InsufficientCredits } from './errors.ts'
 import * as ledger from './ledger.ts'
 import type { Balance, BillingConfig, EntryKind, LedgerEntry } from './schemas.ts'
 
-/** How many expired holds one sweep ends in a transaction each. */
+/** The maximum number of expired holds that one sweep ends, in a transaction each. */
 const SWEEP = 500
 
 /**
@@ -23,14 +23,14 @@ export class Credits {
   readonly #signUpCredits: number
   readonly #holder: string
 
-  /** @param holder this process, as its holds name it */
+  /** @param holder identifies this process in its holds */
   constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'log'>, { signUpCredits }: BillingConfig, holder: string) {
     this.#parts = parts
     this.#signUpCredits = signUpCredits
     this.#holder = holder
   }
 
-  /** The credits of a player; the first call grants the sign-up credits, once whatever the concurrency. */
+  /** Returns the credits of a player. The first call grants the sign-up credits exactly once. */
   async balance(playerId: string): Promise<Balance> {
     const { db } = this.#parts
     const account = await ledger.read(db, playerId)
@@ -94,7 +94,7 @@ export class Credits {
     })
   }
 
-  /** Gives all of a hold back. @returns whether it was still open */
+  /** Releases a whole hold. @returns whether it was still open */
   async release(holdId: string): Promise<boolean> {
     return this.#parts.db.groupCommit((statements) => ledger.endHold(statements, holdId))
   }
@@ -119,7 +119,7 @@ export class Credits {
         throw new InsufficientCredits(-amount, available).with({ body: { balance: available, required: -amount } })
       await ledger.enter(statements, { playerId, amount, ...options }, clock.now())
       const balance = plain(await ledger.read(statements, playerId))
-      // Sent twice it grants once, and says so once.
+      // A repeated request grants once and is audited once.
       if (by && balance.available !== available) {
         await recordAction(statements, clock, {
           ...{ by, action: 'credits.grant', target: { kind: 'player', id: playerId }, reason: options.description },
@@ -130,7 +130,7 @@ export class Credits {
     })
   }
 
-  /** A player's entries, newest first. */
+  /** Lists a player's entries, newest first. */
   async ledger(
     playerId: string,
     { limit = 20, cursor }: Partial<PageQuery> = {},
@@ -148,13 +148,13 @@ export class Credits {
     return { entries, nextCursor }
   }
 
-  /** Parts what is in the books from a player whose account ends, in the transaction that ends it. */
+  /** Anonymises the ledger of a player in the transaction that ends the account. */
   async forget(em: SqlEntityManager, playerId: string): Promise<void> {
     const execute = (sql: string, parameters: string[]) => em.execute(sql, parameters, 'run')
     await ledger.part(execute, playerId, newId('end', this.#parts.clock.now()))
   }
 
-  /** Gives back all that a process holds, which is dead or ends. @returns how many holds that were */
+  /** Releases all holds of a process that is dead or stops. @returns the number of holds */
   async releaseHeldBy(holder: string): Promise<number> {
     const { db } = this.#parts
     const held = await db.query<{ id: string }>('select id from credit_holds where holder = ?', [holder])
@@ -162,7 +162,7 @@ export class Credits {
     return held.length
   }
 
-  /** Gives back what dead processes left held; called every few seconds. */
+  /** Releases expired holds of dead processes. It is called every few seconds. */
   async releaseExpired(): Promise<void> {
     const { db, clock, log } = this.#parts
     const expired = await db.query<{ id: string }>('select id from credit_holds where expires_at < ? limit ?', [

@@ -10,10 +10,10 @@ const CreditAccountSchema = defineEntity({
     balance: p.bigint('number'),
     /** The sum of its open holds. */
     held: p.bigint('number'),
-    /** Whether the sign-up credits were given. */
+    /** Whether the sign-up credits were granted. */
     welcomed: p.boolean(),
   },
-  // Even after a mistake in the code above, nobody can spend more than the balance.
+  // Even with a bug in the code, nobody can spend more than the balance.
   checks: [
     { name: 'credit_accounts_balance_check', expression: 'balance >= 0' },
     { name: 'credit_accounts_held_check', expression: 'held >= 0 and held <= balance' },
@@ -31,7 +31,7 @@ const CreditEntrySchema = defineEntity({
     amount: p.bigint('number'),
     kind: p.string().length(10).$type<EntryKind>(),
     description: p.string().length(200),
-    /** The reference: no two entries have the same. */
+    /** The unique reference of the entry. */
     key: p.string().length(200).unique(),
     createdAt: p.datetime(3),
   },
@@ -48,9 +48,9 @@ const CreditHoldSchema = defineEntity({
     playerId: p.string().length(30).index(),
     amount: p.bigint('number'),
     key: p.string().length(200).unique(),
-    /** By then its process has settled or released it, or died. */
+    /** The time by which its process has settled or released it, or has died. */
     expiresAt: p.datetime(3).index(),
-    /** The process that holds it (holders.ts); null of before. */
+    /** The process that created the hold (holders.ts); null for rows of an earlier version. */
     holder: p.string().length(30).nullable().index(),
   },
   checks: [{ name: 'credit_holds_amount_check', expression: 'amount > 0' }],
@@ -73,7 +73,7 @@ const CreditPurchaseSchema = defineEntity({
     createdAt: p.datetime(3),
   },
 })
-/** A purchase that a player began, at the price of that moment. */
+/** A purchase that a player began, with the price at that time. */
 export class CreditPurchase extends CreditPurchaseSchema.class {}
 CreditPurchaseSchema.setClass(CreditPurchase)
 
@@ -81,20 +81,20 @@ const CreditPaymentSchema = defineEntity({
   name: 'CreditPayment',
   tableName: 'credit_payments',
   properties: {
-    /** The processor's. */
+    /** The processor's id. */
     id: p.string().length(255).primary(),
     /** Null while only its refund is known. */
     purchaseId: p.string().length(30).nullable(),
-    /** Of `amount`, how much was paid back. */
+    /** The refunded part of `amount`. */
     refunded: p.bigint('number'),
     amount: p.bigint('number'),
-    /** Credits taken back so far. */
+    /** The credits that were taken back so far. */
     taken: p.integer(),
-    /** Credits to be taken back as soon as the player has them. */
+    /** The credits to take back as soon as the player has them. */
     owed: p.integer().index(),
   },
 })
-/** A payment: where its completion and its refunds meet, whichever is told first. */
+/** A payment. It connects the completion and the refunds, which may be reported in any order. */
 export class CreditPayment extends CreditPaymentSchema.class {}
 CreditPaymentSchema.setClass(CreditPayment)
 
@@ -103,6 +103,6 @@ const PaymentEventSchema = defineEntity({
   tableName: 'credit_payment_events',
   properties: { id: p.string().length(255).primary(), receivedAt: p.datetime(3) },
 })
-/** An event of the processor that was dealt with: it never is again. */
+/** A processed event of the payment processor, which is never processed again. */
 export class PaymentEventRow extends PaymentEventSchema.class {}
 PaymentEventSchema.setClass(PaymentEventRow)

@@ -1,6 +1,6 @@
 import { defineError } from '../../core/errors.ts'
 
-/** Carries `balance` and `required` beside the error (specification, "Errors"). */
+/** The body also contains `balance` and `required` (specification, "Errors"). */
 export const InsufficientCredits = defineError('insufficient_credits', 402, 'This costs up to %s credits; you have %s.')
 export const HoldGone = defineError('conflict', 409, 'These credits are no longer reserved.')
 export const BillingNotConfigured = defineError(

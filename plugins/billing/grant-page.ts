@@ -7,7 +7,7 @@ export interface GrantForm {
   problems: Record<string, string>
 }
 
-/** /admin/credits: whoever runs the server gives credits, or takes them. */
+/** /admin/credits: administrators grant or remove credits. */
 export const GrantPage = ({ form, key }: { form: GrantForm; key: string }): View => html`
   <${PageHeader} title="Grant credits" lede="The player gets them at once, and sees the entry in their ledger." />
   <${Section} layout="side" title="Player and amount" description="A negative number takes credits away.">

@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { isId, newId } from '../../core/ids.ts'
 
-/** How often a process says that it lives. */
+/** The heartbeat interval of a process. */
 const BEAT_MS = 3000
-/** One that was silent for so long is dead, where it can't be asked after by its number. */
+/** The time without a heartbeat after which a process counts as dead if its pid can't be checked. */
 const SILENT_MS = 10_000
 
 /** The content of a process's file. */
 interface Mark {
   pid: number
   host: string
-  /** The system's start, and whose numbers of processes these are: a container has its own. Empty where nobody says. */
+  /** The boot id of the system and its pid namespace, since a container has its own. Empty if unknown. */
   boot: string
   pidSpace: string
-  /** When it began, as the system counts: a number is given to another process some day. */
+  /** The system's start time of the process, because pids are reused. */
   began: string
 }
 
@@ -27,7 +27,7 @@ type Verdict = 'alive' | 'dead' | 'unsure'
  * the files of dead ones and releases their holds.
  */
 export class Holders {
-  /** This process, as its holds name it. */
+  /** The id of this process in its holds. */
   readonly id: string
   readonly #folder: string
   readonly #parts: Pick<FastifyInstance, 'clock' | 'log'>
@@ -42,7 +42,7 @@ export class Holders {
     this.#parts = parts
   }
 
-  /** @param release gives back all that a process holds, and says how many holds that were */
+  /** @param release releases all holds of a process, and returns their number */
   async start(release: (holder: string) => Promise<number>): Promise<void> {
     this.#release = release
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
@@ -54,14 +54,14 @@ export class Holders {
     if (await this.#look()) this.#looking = setTimeout(() => void this.#lookAgain(), SILENT_MS + BEAT_MS).unref()
   }
 
-  /** Holds that this process still has at its end are released. */
+  /** Releases the remaining holds of this process. */
   async stop(): Promise<void> {
     clearInterval(this.#beating)
     clearTimeout(this.#looking)
     await this.#end(this.id)
   }
 
-  /** @returns whether it could not be said of some whether they live */
+  /** @returns whether the state of some process is unknown */
   async #look(): Promise<boolean> {
     await this.#beat()
     const own = await ownMark()
@@ -84,7 +84,7 @@ export class Holders {
     const mark = await readMark(this.#fileOf(id))
     const verdict = mark ? await lives(mark, own) : 'unsure'
     if (verdict !== 'unsure') return verdict
-    // By the clock of the file system, which may be another machine's.
+    // Both times are from the file system's clock, which may be another machine's.
     const [heartbeat, now] = await Promise.all([id, this.id].map((each) => stat(this.#fileOf(each)).catch(() => null)))
     if (!heartbeat || !now) return 'unsure'
     return now.mtimeMs - heartbeat.mtimeMs > SILENT_MS ? 'dead' : 'unsure'
@@ -97,7 +97,7 @@ export class Holders {
   }
 
   async #beat(): Promise<void> {
-    // Over what is there, so that nobody reads half of it: it is the time of the file that counts.
+    // The write overwrites the file, so that nobody reads a partial one. Only its modification time matters.
     await writeFile(this.#fileOf(this.id), this.#mark, { flag: 'r+' }).catch(() => {})
   }
 
@@ -129,11 +129,12 @@ async function lives(mark: Mark, own: Mark): Promise<Verdict> {
   return (await beganAt(mark.pid)) === mark.began ? 'alive' : 'dead'
 }
 
-/** When a process of this machine began; null when there is none, and empty where the system does not say. */
+/** Returns the start time of a local process; null when there is none, and empty if the system does not report it. */
 async function beganAt(pid: number): Promise<string | null> {
   if (process.platform === 'linux') {
     const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null)
-    // Fields follow the name, which may have spaces and brackets in it; the state is the third, the start the 22nd.
+    // The fields follow the name, which may contain spaces and brackets. The state is the third, the start time the
+    // 22nd.
     const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ')
     return fields && fields[0] !== 'Z' ? (fields[19] ?? '') : null
   }

@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-/** Credits: the ledger, and how they are bought. */
+/** Credits: the ledger and purchases. */
 export default definePlugin(
   {
     name: 'billing',

@@ -5,14 +5,14 @@ import type { Balance, EntryKind } from './schemas.ts'
 // All statements of the program that write accounts, entries and holds. Each function is part of its caller's
 // transaction. The account's row is written first, so that transactions on one account run one after the other.
 
-/** One line of the ledger, to be entered. */
+/** A new entry of the ledger. */
 export interface NewEntry {
   playerId: string
-  /** Whole credits, not 0; negative takes away. */
+  /** Whole credits, not 0. A negative amount removes credits. */
   amount: number
   kind: EntryKind
   description: string
-  /** Names the cause in the whole program, such as `signup/<player>`. */
+  /** Identifies the cause in the whole platform, such as `signup/<player>`. */
   key: string
 }
 
@@ -25,7 +25,7 @@ export const balanceOf = ({ balance, held }: AccountRow): Balance => ({ balance,
 
 export const EMPTY: Balance = { balance: 0, held: 0, available: 0 }
 
-/** An account as it stands, or null. */
+/** Returns an account, or null. */
 export async function read(statements: Pick<Statements, 'query'>, playerId: string) {
   const [row] = await statements.query<AccountRow & { welcomed: number }>(
     'select balance, held, welcomed from credit_accounts where player_id = ?',
@@ -34,7 +34,7 @@ export async function read(statements: Pick<Statements, 'query'>, playerId: stri
   return row ? { ...balanceOf(row), welcomed: row.welcomed !== 0 } : null
 }
 
-/** Makes the account if there is none. */
+/** Creates the account if it does not exist. */
 export async function open(statements: Statements, playerId: string): Promise<void> {
   await statements.execute(
     'insert into credit_accounts (player_id, balance, held, welcomed) values (?, 0, 0, ?) on conflict do nothing',
@@ -66,7 +66,7 @@ export async function enter(statements: Statements, entry: NewEntry, now: Date):
   return true
 }
 
-/** The line alone; whoever writes it changes the balance as well. @returns false when there is one with this key already */
+/** Writes only the entry; the caller changes the balance. @returns false when an entry with this key exists already */
 async function note(statements: Statements, entry: NewEntry, now: Date): Promise<boolean> {
   const { playerId, amount, kind, description, key } = entry
   if (!Number.isSafeInteger(amount) || amount === 0) throw new Error(`A ledger entry of ${amount} is none.`)
@@ -78,13 +78,13 @@ async function note(statements: Statements, entry: NewEntry, now: Date): Promise
   return rows === 1
 }
 
-/** Makes what is read of an account hold until the transaction ends. @returns the account; it must be open */
+/** Locks an account until the transaction ends. @returns the account, which must be open */
 export async function lock(statements: Statements, playerId: string): Promise<Balance> {
   await statements.execute('update credit_accounts set held = held where player_id = ?', [playerId])
   return (await read(statements, playerId)) ?? EMPTY
 }
 
-/** Sets credits aside. @returns false when fewer are available; nothing is changed then */
+/** Reserves credits. @returns false when fewer are available; nothing is changed then */
 export async function hold(
   statements: Statements,
   {
@@ -171,7 +171,7 @@ export async function part(
   nobody: string,
 ): Promise<void> {
   const rename = (table: string) => execute(`update ${table} set player_id = ? where player_id = ?`, [nobody, playerId])
-  // Holds before the account, as they are ended; again after it, for one that began meanwhile.
+  // Holds come before the account, in the order in which they end, and again after it for a concurrent new one.
   for (const table of ['credit_holds', 'credit_accounts', 'credit_holds', 'credit_purchases']) await rename(table)
   await execute(
     `update credit_ledger set player_id = ?, ${KEY} = replace(${KEY}, ?, ?),
@@ -184,5 +184,5 @@ async function change(statements: Statements, sql: string, parameters: [number, 
   if ((await statements.execute(sql, parameters)) !== 1) throw new Error(`There is no account ${parameters[1]}.`)
 }
 
-/** A word of SQL too; both databases take it in quotes. */
+/** `key` is a keyword of SQL, and both databases accept it in quotes. */
 const KEY = '"key"'

@@ -77,7 +77,7 @@ export const pages: Routes = async (app) => {
       const form = { player, amount, description, problems }
       if (!found || Object.keys(problems).length > 0) return grantPage(request, reply, form)
       try {
-        // Sent twice, the form grants once.
+        // The key makes a repeated submission grant only once.
         const once = `grant/${callerOf(request).playerId}/${key.slice(0, 40)}`
         const kind = credits > 0 ? 'grant' : 'adjustment'
         await app.credits.grant(found.id, credits, {

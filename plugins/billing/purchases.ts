@@ -6,7 +6,7 @@ import type { Pack, PaymentEvent } from '../../drivers/payments/interface.ts'
 import { BillingNotConfigured } from './errors.ts'
 import * as ledger from './ledger.ts'
 
-/** How often a refund that found too few credits is tried again, a batch each. */
+/** The batch size of retries of refunds that found too few credits. */
 const COLLECTED = 200
 
 /**
@@ -49,7 +49,7 @@ export class Purchases {
     return payments.checkout({ id, pack, successUrl: `${page}?purchase=${id}`, cancelUrl: `${page}?cancelled=1` })
   }
 
-  /** A player's purchase; null when there is none of this id. */
+  /** Returns a player's purchase; null when there is none of this id. */
   async find(playerId: string, id: string): Promise<{ credits: number; paid: boolean } | null> {
     const [row] = await this.#parts.db.query<{ credits: number; paid_at: number | null }>(
       'select credits, paid_at from credit_purchases where id = ? and player_id = ?',
@@ -58,7 +58,7 @@ export class Purchases {
     return row ? { credits: row.credits, paid: row.paid_at !== null } : null
   }
 
-  /** Deals with an event of the processor, once. */
+  /** Processes an event of the processor once. */
   async receive(event: PaymentEvent): Promise<void> {
     const { db, clock, log } = this.#parts
     const outcome = await db.groupCommit(async (statements) => {
@@ -73,7 +73,7 @@ export class Purchases {
     log[level]({ event: event.id, kind: event.kind, outcome }, 'received an event of the payment processor')
   }
 
-  /** Takes back what refunds could not take yet; called every minute. */
+  /** Takes back credits that refunds could not take yet. It is called every minute. */
   async collect(): Promise<void> {
     const { db } = this.#parts
     const owing = await db.query<{ id: string }>('select id from credit_payments where owed > 0 limit ?', [COLLECTED])
@@ -90,7 +90,7 @@ export class Purchases {
     if (purchase.price !== amount || purchase.currency !== currency.toLowerCase()) return 'price differs'
     const now = this.#parts.clock.now()
     await lockPayment(statements, paymentId)
-    // A purchase is paid once, whatever events tell of it.
+    // A purchase is paid once, whatever the number of events.
     const sql = 'update credit_purchases set paid_at = ? where id = ? and paid_at is null'
     if ((await statements.execute(sql, [now, purchase.id])) === 0) return 'paid before'
     await statements.execute('update credit_payments set purchase_id = ? where id = ?', [purchase.id, paymentId])
@@ -105,7 +105,7 @@ export class Purchases {
   async #refund(statements: Statements, event: PaymentEvent & { kind: 'refunded' }): Promise<string> {
     const { paymentId, refunded, amount } = event
     const before = await lockPayment(statements, paymentId)
-    // Told in another order, an earlier sum does not undo a later one.
+    // If events arrive out of order, an earlier sum does not replace a later one.
     if (refunded <= before.refunded) return 'less than before'
     await statements.execute('update credit_payments set refunded = ?, amount = ? where id = ?', [
       refunded,
@@ -116,7 +116,7 @@ export class Purchases {
     return before.purchase_id === null ? 'before its payment' : 'taken back'
   }
 
-  /** Brings what was taken back up to what was refunded, as far as the player has it; the rest is owed. */
+  /** Takes back credits up to the refunded part, as far as the player has them. The rest is owed. */
   async #takeBack(statements: Statements, payment: PaymentRow): Promise<void> {
     const purchase = payment.purchase_id === null ? null : await readPurchase(statements, payment.purchase_id)
     if (!purchase || payment.amount === 0) return
@@ -148,7 +148,7 @@ interface PaymentRow {
   taken: number
 }
 
-/** A payment, made if it is new; what is read of it holds until the transaction ends. */
+/** Locks a payment until the transaction ends, and creates it if it is new. */
 async function lockPayment(statements: Statements, id: string): Promise<PaymentRow> {
   await statements.execute(
     'insert into credit_payments (id, refunded, amount, taken, owed) values (?, 0, 0, 0, 0) on conflict do nothing',

@@ -55,7 +55,7 @@ export const routes: Routes = async (app) => {
   await app.register(webhook)
 }
 
-/** In a scope of its own, where a body is its bytes: the signature is over them. */
+/** The separate scope keeps the body as bytes, because the signature covers them. */
 const webhook: Routes = async (app) => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -63,7 +63,7 @@ const webhook: Routes = async (app) => {
   app.post(
     '/api/payments/webhook',
     {
-      // The signature is the credential; a processor has few addresses and, at times, many events.
+      // The signature is the credential. A processor has few addresses and sometimes many events.
       config: { auth: 'none', rateLimit: false },
       constraints,
       schema: {

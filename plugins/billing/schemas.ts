@@ -39,9 +39,9 @@ export type LedgerEntry = Static<typeof LedgerEntry>
 export interface Balance {
   /** The sum of the ledger. */
   balance: number
-  /** Set aside for what is under way. */
+  /** The credits that are reserved by open holds. */
   held: number
-  /** The available credits; answers call this the balance. */
+  /** The available credits, which API responses call the balance. */
   available: number
 }
 

@@ -19,14 +19,14 @@ const JobRowSchema = defineEntity({
     starterAssets: p.json<string[]>(),
     faceLimit: p.integer(),
     sourceJobId: p.string().length(30).nullable(),
-    /** Runs begun. */
+    /** The number of started runs. */
     attempts: p.integer(),
-    /** Its owner's turn: jobs run by turn, and each owner has one a turn; see queue.ts. */
+    /** Its turn in the queue. Jobs run in order of turns, and each owner has one job in a turn; see queue.ts. */
     turn: p.integer(),
     queuedAt: p.datetime(3),
     startedAt: p.datetime(3).nullable(),
     finishedAt: p.datetime(3).nullable(),
-    /** Names the run; one that finds another here has lost the job. */
+    /** Identifies the run. A run that finds another id here has lost the job. */
     leaseId: p.string().length(30).nullable(),
     leaseEndsAt: p.datetime(3).nullable(),
     errorCode: p.string().length(40).nullable(),
@@ -34,7 +34,7 @@ const JobRowSchema = defineEntity({
     artifacts: p.json<Artifact[]>(),
     /** The resulting asset, or the asset of the picture. */
     assetId: p.string().length(30).nullable(),
-    /** The generation it belongs to. */
+    /** The generation to which it belongs. */
     generationId: p.string().length(30).nullable(),
   },
   indexes: [
@@ -47,14 +47,14 @@ const JobRowSchema = defineEntity({
 export class JobRow extends JobRowSchema.class {}
 JobRowSchema.setClass(JobRow)
 
-/** The long fields of a job in a table of their own, so that lists and claims do not read them. */
+/** The long fields of a job in a separate table, so that lists and claims do not read them. */
 const JobTextSchema = defineEntity({
   name: 'BlenderJobText',
   tableName: 'blender_job_texts',
   properties: {
     jobId: p.string().length(30).primary(),
     script: p.text().nullable(),
-    /** The last of what the run printed. */
+    /** The end of the run's output. */
     log: p.text(),
   },
 })
@@ -62,7 +62,10 @@ const JobTextSchema = defineEntity({
 export class JobText extends JobTextSchema.class {}
 JobTextSchema.setClass(JobText)
 
-/** One row, `now`: the turn of the job that was begun last. Whoever submits or claims holds it, so that it is one at a time. */
+/**
+ * One row, `now`, with the turn of the job that started last. Submissions and claims lock it, so that they run one at a
+ * time.
+ */
 const TurnSchema = defineEntity({
   name: 'BlenderTurn',
   tableName: 'blender_turns',
@@ -75,7 +78,7 @@ const TurnSchema = defineEntity({
 export class Turn extends TurnSchema.class {}
 TurnSchema.setClass(Turn)
 
-/** Workers: one row for each living process. */
+/** Workers: one row for each live process. */
 const WorkerRowSchema = defineEntity({
   name: 'BlenderWorkerRow',
   tableName: 'blender_workers',
@@ -91,7 +94,7 @@ const WorkerRowSchema = defineEntity({
 export class WorkerRow extends WorkerRowSchema.class {}
 WorkerRowSchema.setClass(WorkerRow)
 
-/** A request for an asset: a job or several, then the asset. */
+/** A request for an asset: one or more jobs, then the asset. */
 const GenerationRowSchema = defineEntity({
   name: 'BlenderGenerationRow',
   tableName: 'blender_generations',
@@ -106,7 +109,7 @@ const GenerationRowSchema = defineEntity({
     starters: p.json<string[]>(),
     visibility: p.string().length(10).$type<'public' | 'private'>(),
     prompt: p.text().nullable(),
-    /** How often the model has written: once, and once more a repair. */
+    /** The number of the model's attempts: one, plus one for each repair. */
     round: p.integer(),
     jobId: p.string().length(30).nullable(),
     assetId: p.string().length(30).nullable(),

@@ -14,7 +14,7 @@ export const UnsupportedProvider = defineError(
   'Only the provider blender makes assets, not %s.',
 )
 
-/** Why a job failed: `error.code` of a job, and what to say when nobody knows better. */
+/** The reasons of failed jobs: `error.code` of a job, with the default message. */
 export const FAILURES = {
   script_error: 'The script failed.',
   template_error: 'The template failed with these parameters.',

@@ -26,7 +26,7 @@ declare module 'fastify' {
   }
 }
 
-/** Blender jobs: other people's scripts on a real Blender, contained, in a durable and fair queue. */
+/** Blender jobs: untrusted scripts run in a sandboxed Blender, in a durable and fair queue. */
 export default definePlugin(
   {
     name: 'blender',

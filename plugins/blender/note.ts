@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Availability } from '../../drivers/blender/interface.ts'
 
-/** Tells whoever runs the server, once in the log and on its overview, that Blender lacks something; and when it no longer does. */
+/**
+ * Reports an incomplete Blender to the administrators, once in the log and on the overview, and when it is complete
+ * again.
+ */
 export function noteBlender({ health, log, clock }: FastifyInstance, found: Availability): void {
   const missing = found.available ? found.missing : null
   const before = health.notes.get('blender')

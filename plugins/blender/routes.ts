@@ -23,7 +23,7 @@ import {
 } from './schemas.ts'
 
 const constraints = { origin: 'studio' } as const
-// The pages call these too, with the browser session.
+// The portal's pages call these routes too, with the browser session.
 const accepts = TOKENS_AND_SESSION
 const reads = { auth: { scope: 'assets:read', accepts } } as const
 const submits = { auth: { scope: 'assets:generate', accepts } } as const
@@ -33,7 +33,7 @@ const tags = ['blender']
 /** The API of Blender jobs (specification, "Blender worker API"). */
 export const routes: Routes = async (app) => {
   const { blender } = app
-  /** Another's job is none, whatever the body says: so before it is read. */
+  /** Ownership is checked before the body is read. Another player's job counts as not found. */
   const owned = async (request: FastifyRequest) => {
     await blender.get(callerOf(request).playerId, (request.params as { id: string }).id)
   }

@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
 
-/** The plugin's numbers under `limits`. */
+/** The plugin's values in `limits`. */
 export const BlenderLimits = {
   blenderScriptBytes: Type.Integer({ default: 65_536, minimum: 1, maximum: 1_048_576, description: 'A script.' }),
   blenderQueuedPerOwner: Type.Integer({ default: 10, minimum: 1, description: 'Jobs of one player that wait.' }),

@@ -11,7 +11,7 @@ import { harnessFiles } from './worker/harness-files.ts'
 import type { Worker } from './worker/worker.ts'
 
 const RENDER = 'blender/thumbnail'
-/** Larger models keep the picture that assets draw by themselves. */
+/** Larger models keep the thumbnail that the assets plugin draws. */
 const LARGEST_BYTES = 64 * 1024 ** 2
 const LIMITS = { timeoutSeconds: 60, artifactBytes: 4 * 1024 ** 2, logBytes: 1024 ** 2 }
 const PICTURE = 'preview.png'
@@ -19,7 +19,7 @@ const PICTURE = 'preview.png'
 interface Parts {
   executor: BlenderExecutor
   worker: Pick<Worker, 'availability'>
-  /** A folder of this process's own, for what a run needs on disk for a moment. */
+  /** A scratch folder of this process for the temporary files of a run. */
   folder: string
 }
 
@@ -38,7 +38,7 @@ export class Thumbnails {
     this.#parts = parts
   }
 
-  /** Begins to render what is uploaded from now on, here or by workers apart. */
+  /** Starts to render models that are uploaded from now on, on this node or by separate workers. */
   start(): void {
     const { events, jobs, db } = this.#app
     const { executor } = this.#parts
@@ -47,7 +47,7 @@ export class Thumbnails {
       jobs.handle<{ assetId: string }>(RENDER, ({ payload, signal }) => this.#next(payload.assetId, signal), {
         maxAttempts: 2,
       })
-    // A node without a capacity queues for its workers, which may be on no bus; the key makes it one job.
+    // A node without a capacity enqueues for its workers, which may not share a bus. The key prevents duplicate jobs.
     events.on('asset.created', ({ assetId }) =>
       db.transaction((em) => jobs.enqueue(em, { name: RENDER, key: assetId, payload: { assetId } })),
     )
@@ -69,7 +69,7 @@ export class Thumbnails {
     try {
       const asset = await assets.get(assetId)
       const [model] = asset.files
-      // What Blender made came with its picture.
+      // Models made by Blender already have a picture.
       if (asset.kind !== 'model' || asset.source.kind !== 'upload' || !model || model.size > LARGEST_BYTES) return
       const file = join(scratch, 'model.glb')
       await pipeline((await assets.open(assetId, { variant: 'source' })).stream, createWriteStream(file))
@@ -78,14 +78,14 @@ export class Thumbnails {
         await assets.setThumbnail(assetId, await readFile(join(output, PICTURE)))
       }
     } catch (error) {
-      // Deleted meanwhile.
+      // The asset was deleted in the meantime.
       if (!(error instanceof NotFound)) throw error
     } finally {
       await rm(scratch, { recursive: true, force: true })
     }
   }
 
-  /** @returns whether there is a picture now */
+  /** @returns whether the picture exists now */
   async #run(model: { file: string; size: number }, output: string, signal: AbortSignal): Promise<boolean> {
     let said = ''
     const end = await this.#parts.executor.run({

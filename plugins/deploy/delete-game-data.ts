@@ -4,7 +4,7 @@ import type { Quotas } from '../quotas/index.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
 import { COUNTED, releaseStorage } from './stored-bytes.ts'
 
-/** Removes what is kept of a game that is gone for good; its bytes go with the next collection of garbage. */
+/** Deletes all data of a permanently deleted game. The next garbage collection removes its bytes. */
 export async function deleteGameData(em: SqlEntityManager, quotas: Quotas, gameId: string): Promise<void> {
   const deploys = await em.find(
     DeployRow,

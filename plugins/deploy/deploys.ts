@@ -18,14 +18,14 @@ import { isFinalized, Uploads } from './uploads/uploads.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
-    /** A game is served from another deploy now. */
+    /** A game is now served from another deploy. */
     'deploy.live': { gameId: string; deployId: string; slug: string }
-    /** A deploy that was not live is no more. */
+    /** A deploy that was not live was removed. */
     'deploy.removed': { gameId: string; deployId: string; slug: string }
   }
 }
 
-/** How long a deploy takes uploads. */
+/** The time for which a deploy accepts uploads. */
 const UPLOADS_END_MS = 24 * 60 * 60 * 1000
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' | 'origins' | 'quotas'> & {
@@ -38,7 +38,7 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' 
  */
 export class Deploys {
   readonly manifests: Manifests
-  /** The bytes of deploys that are begun. */
+  /** The uploads of open deploys. */
   readonly uploads: Uploads
   readonly #parts: Parts
   readonly #limits: DeployLimits
@@ -67,7 +67,7 @@ export class Deploys {
     return { deployId, uploads, expiresAt: expiresAt.toISOString(), unchanged }
   }
 
-  /** As `start`, for those who bring the bytes themselves, by `uploads.store`. */
+  /** Does the same as `start`, for callers that provide the bytes themselves by `uploads.store`. */
   async begin(
     ownerId: string,
     { gameId, files, message }: NewDeploy,
@@ -150,7 +150,7 @@ export class Deploys {
       await reopen.catch(() => {})
       throw error
     }
-    // Another call may have been first, and another deploy may be live since: the answer is the same.
+    // A concurrent call may have been first, and another deploy may have gone live since. The result is the same.
     const after = await this.#mustOwn(playerId, deployId)
     if (!isFinalized(after.deploy)) this.uploads.mustBeOpen(after.deploy)
     return answer(after.game)
@@ -187,10 +187,10 @@ export class Deploys {
   }
 
   /**
-   * Keeps a deploy, such as one to go back to, however many come after it; or lets it go with the others again.
+   * Protects a deploy from automatic deletion, or removes the protection.
    *
    * @throws NotFound when the deploy is not the player's
-   * @throws NotPinnable while its files are not all there
+   * @throws NotPinnable while its files are incomplete
    */
   async pin(playerId: string, deployId: string, pinned: boolean): Promise<Deploy> {
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
@@ -200,7 +200,7 @@ export class Deploys {
     return this.#toDeploy(Object.assign(deploy, { pinned }), game)
   }
 
-  /** Ends a deploy that nobody can go on with, and says why. One that is over already stays as it is. */
+  /** Ends a deploy that can't be continued, and records the reason. A deploy that has ended already stays unchanged. */
   async fail(deployId: string, failure: string): Promise<void> {
     await this.#parts.db.transaction(async (em) => {
       const failed = await em.nativeUpdate(
@@ -214,7 +214,7 @@ export class Deploys {
     })
   }
 
-  /** Which deploy `<slug>--<short>.<domain>` shows; null when none, or it never was live. */
+  /** Returns the deploy at `<slug>--<short>.<domain>`; null when there is none, or it was never finalized. */
   async byPreview(gameId: string, short: string): Promise<string | null> {
     return previewId(this.#parts.db, gameId, short)
   }
@@ -225,7 +225,7 @@ export class Deploys {
     return this.#toDeploy(deploy, game)
   }
 
-  /** The deploys of a game of one's own, newest first. @throws NotFound */
+  /** Lists the deploys of a player's own game, newest first. @throws NotFound */
   async list(
     playerId: string,
     gameId: string,
@@ -243,12 +243,12 @@ export class Deploys {
     return { deploys: page.map((row) => this.#toDeploy(row, game)), nextCursor }
   }
 
-  /** The files of a deploy by path, from memory where it can be; null when there is no such deploy. */
+  /** Returns the files of a deploy by path, cached if possible; null when there is no such deploy. */
   manifest(deployId: string): Promise<Manifest | null> {
     return this.manifests.of(deployId)
   }
 
-  /** The storage key of a file's bytes. */
+  /** Returns the storage key of a file's bytes. */
   blobKey(sha256: string): string {
     return blobKey(sha256)
   }
@@ -262,7 +262,7 @@ export class Deploys {
 
   async #mustOwn(playerId: string, deployId: string): Promise<{ deploy: DeployRow; game: Game }> {
     const deploy = await this.row(deployId)
-    // The game decides: it may have been deleted, or given to somebody else, since.
+    // The game decides, since it may have been deleted or transferred.
     const game = await this.#parts.games.mustOwn(playerId, deploy.gameId).catch((error) => {
       throw isPlatformError(error) && error.statusCode === 404 ? new NotFound('deploy') : error
     })

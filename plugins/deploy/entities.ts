@@ -10,18 +10,18 @@ const DeployRowSchema = defineEntity({
     ownerId: p.string().length(30),
     state: p.string().length(10).$type<DeployState>(),
     message: p.string().length(500).nullable(),
-    /** Why it failed, for people. */
+    /** The reason of the failure, as text for users. */
     failure: p.string().length(500).nullable(),
     fileCount: p.integer(),
-    /** Files that the owner's earlier deploys had already. */
+    /** The number of files that the owner's earlier deploys already contained. */
     unchangedCount: p.integer(),
     totalBytes: p.bigint('number'),
     createdAt: p.datetime(3),
-    /** When uploads end. */
+    /** The time at which uploads end. */
     expiresAt: p.datetime(3),
-    /** When it last went live. */
+    /** The time at which it last went live. */
     liveAt: p.datetime(3).nullable(),
-    /** Its owner keeps it: it stays until they unpin it. */
+    /** A pinned deploy is kept until its owner unpins it. */
     pinned: p.boolean().default(false),
   },
   indexes: [
@@ -62,9 +62,9 @@ const BlobRowSchema = defineEntity({
   tableName: 'blobs',
   properties: {
     sha256: p.string().length(64).primary(),
-    /** When a deploy last named it. What was named within a day is never garbage. */
+    /** The time at which a deploy last named it. A blob that was named within a day is never garbage. */
     usedAt: p.datetime(3).index(),
-    /** Set while it is being removed: nobody may begin to count on it. */
+    /** Set while the blob is being removed. No deploy may start to use it. */
     condemnedAt: p.datetime(3).nullable().index(),
   },
 })
@@ -72,7 +72,7 @@ const BlobRowSchema = defineEntity({
 export class BlobRow extends BlobRowSchema.class {}
 BlobRowSchema.setClass(BlobRow)
 
-/** The bytes that each owner has proved to have, by a finalized deploy. */
+/** The blobs that each owner has proved to have, by a finalized deploy. */
 const OwnerBlobSchema = defineEntity({
   name: 'OwnerBlob',
   tableName: 'owner_blobs',
@@ -86,7 +86,7 @@ const OwnerBlobSchema = defineEntity({
 export class OwnerBlob extends OwnerBlobSchema.class {}
 OwnerBlobSchema.setClass(OwnerBlob)
 
-/** Uploads of a deploy that is not finalized yet; they count for that deploy only. */
+/** Uploads of a deploy that is not finalized yet. They count for that deploy only. */
 const DeployUploadSchema = defineEntity({
   name: 'DeployUpload',
   tableName: 'deploy_uploads',
@@ -110,7 +110,7 @@ const BlobVariantSchema = defineEntity({
     sha256: p.string().length(64).primary(),
     coding: p.string().length(4).$type<'br' | 'gzip'>().primary(),
     variantSha256: p.string().length(64).nullable().index(),
-    /** Of the variant, in bytes. */
+    /** The size of the variant in bytes. */
     size: p.integer(),
   },
 })

@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import { DeployRow, DeployUpload } from './entities.ts'
 import type { DeployState } from './schemas.ts'
 
-/** The job that a game gets when something goes live; see `Compression`. */
+/** The job that is enqueued for a game when a deploy goes live; see `Compression`. */
 export const COMPRESS = 'deploy/compress'
 
 export interface Activation {
   deployId: string
   gameId: string
-  /** The states that it can go live from. */
+  /** The states from which the deploy can go live. */
   from: readonly DeployState[]
   now: Date
 }
@@ -26,10 +26,10 @@ export async function goLive(
 ): Promise<boolean> {
   return db
     .transaction(async (em) => {
-      // Asked first, so that a call that changes nothing does not touch the game; decided by the update below.
+      // This check avoids a lock on the game in a call that changes nothing. The update below decides.
       const deploy = await em.findOne(DeployRow, { id: deployId, state: { $in: [...from] } })
       if (!deploy) return false
-      // The game's row first: it is the lock that two deploys of one game meet at.
+      // The game's row comes first, because it is the lock between two deploys of one game.
       await games.setLive(em, gameId, deployId)
       const flipped = await em.nativeUpdate(
         DeployRow,
@@ -69,7 +69,7 @@ export async function finalizePreview(
   })
 }
 
-/** Only now do the bytes that came count as the owner's. In order, as in `reserve`. */
+/** Assigns the uploaded bytes to the owner, which happens only now. The order is the same as in `reserve`. */
 async function takeOver(em: SqlEntityManager, deployId: string): Promise<void> {
   await em.execute(
     `insert into owner_blobs (owner_id, sha256)
@@ -81,5 +81,5 @@ async function takeOver(em: SqlEntityManager, deployId: string): Promise<void> {
   await em.nativeDelete(DeployUpload, { deployId })
 }
 
-/** Rolls the transaction back when another call was first. */
+/** Rolls the transaction back when a concurrent call was first. */
 class LostRace extends Error {}

@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-/** Deploys: builds come in by digest, and go live all at once. */
+/** Deploys: builds are uploaded by digest, and go live atomically. */
 export default definePlugin(
   {
     name: 'deploy',

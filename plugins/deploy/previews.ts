@@ -1,13 +1,13 @@
 import type { Database } from '../../core/data/database.ts'
 import type { Origins } from '../../core/origins/origins.ts'
 
-/** Of a deploy's id, what its preview's name has: nobody guesses it, and every slug leaves room for it. */
+/** The number of id characters in a preview's name. It is not guessable, and every slug leaves room for it. */
 const LENGTH = 10
-/** The alphabet of ids, in lower case as host names have it. */
+/** The alphabet of ids, in lower case because host names are. */
 const SHORT = /^[0-9a-hjkmnp-tv-z]{10}$/
 const LONGEST_LABEL = 63
 
-/** Where a deploy is served beside the live one; null where games have ports instead of names, or no name fits. */
+/** Returns the preview address of a deploy; null if games use ports instead of names, or the name is too long. */
 export function previewUrl(origins: Pick<Origins, 'byPort' | 'game'>, slug: string, deployId: string): string | null {
   const label = `${slug}--${deployId.slice(-LENGTH).toLowerCase()}`
   return origins.byPort || label.length > LONGEST_LABEL ? null : origins.game(label)

@@ -6,7 +6,7 @@ import type { DeployState } from './schemas.ts'
 import { COUNTED, OVER, releaseStorage } from './stored-bytes.ts'
 
 const DAY_MS = 86_400_000
-/** What never was live is of use for a while only: a preview to look at, a failure to read about. */
+/** Deploys that never were live expire, since a preview or an error report is useful only for a limited time. */
 const NEVER_LIVE_KEPT_MS = 30 * DAY_MS
 const GAMES_AT_ONCE = 50
 
@@ -26,13 +26,13 @@ export class Retention {
   readonly #parts: Parts
   readonly #kept: number
 
-  /** @param kept how many deploys of a game that were live before can be put live again */
+  /** @param kept the number of formerly live deploys of a game that can go live again */
   constructor(parts: Parts, kept: number) {
     this.#parts = parts
     this.#kept = kept
   }
 
-  /** Looks at the history of every game, a few at a time; the daily job. */
+  /** The daily job. It checks the history of every game, a few at a time. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { db } = this.#parts
     for (let after = ''; !signal.aborted; ) {
@@ -66,14 +66,14 @@ export class Retention {
   }
 }
 
-/** Takes a deploy out of the history, and tells who serves it. @returns whether it was there, and not live */
+/** Removes a deploy from the history, and notifies the serving nodes. @returns whether it existed and was not live */
 export async function removeDeploy(
   { db, events, games, quotas }: Omit<Parts, 'clock'>,
   gameId: string,
   deployId: string,
 ): Promise<boolean> {
   const removed = await db.transaction(async (em) => {
-    // What was counted is released by whoever ends it, and only by them.
+    // Only the call that ends the deploy releases its quota.
     const ended = await em.nativeUpdate(
       DeployRow,
       { id: deployId, gameId, state: { $in: COUNTED.filter((state) => state !== 'live') } },

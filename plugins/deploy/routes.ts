@@ -24,18 +24,20 @@ const accepts = TOKENS_AND_SESSION
 const publishes = { auth: { scope: 'deployments:write', accepts } } as const
 const reads = { auth: { scope: 'games:read', accepts } } as const
 
-/** Room for one file in the body that starts a deploy; most take a quarter of it. */
+/** The body size for one file in the request that starts a deploy. Most files need a quarter of it. */
 const BYTES_PER_FILE = 800
-/** Most deploys announce themselves in less, some thousand files, and one after the other takes no place. */
+/**
+ * The size up to which requests run without a concurrency limit. Most deploys, of up to some thousand files, are below.
+ */
 const SHORT_ANNOUNCEMENT = 1_000_000
-/** Files of one deploy that may come side by side; the CLI sends eight. */
+/** The maximum number of concurrent uploads of one deploy. The CLI sends eight. */
 const UPLOADS_AT_ONCE = 32
 
 export const routes =
   (limits: DeployLimits): Routes =>
   async (app) => {
     const announcementBytes = 65_536 + BYTES_PER_FILE * limits.filesPerDeploy
-    /** Another's deploy is none, whatever the body says: so before it is read. */
+    /** Ownership is checked before the body is read. Another player's deploy counts as not found. */
     const owned = async (request: FastifyRequest) => {
       await app.deploys.get(callerOf(request).playerId, (request.params as { deployId: string }).deployId)
     }
@@ -158,7 +160,7 @@ export const routes =
     await app.register(relay(limits))
   }
 
-/** In a scope of its own, where a body of whatever type is left on the socket until the handler takes it. */
+/** The separate scope leaves a body of any type on the socket until the handler reads it. */
 const relay =
   (limits: DeployLimits): Routes =>
   async (app) => {
@@ -173,7 +175,7 @@ const relay =
     app.put(
       '/api/deploy/:deployId/files/:sha256',
       {
-        // The address itself is signed; a build has more files than a caller may make requests.
+        // The address itself is signed, and a build has more files than the rate limit allows requests.
         config: { auth: 'none', rateLimit: false, quiet: true, upload },
         constraints,
         schema: {

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { pageOf } from '../../core/http/pagination.ts'
 
-/** The plugin's numbers under `limits`. */
+/** The plugin's values in `limits`. */
 export const DeployLimits = {
   filesPerDeploy: Type.Integer({ default: 20_000, minimum: 1, maximum: 100_000, description: 'Files of one deploy.' }),
   deployBytes: Type.Integer({ default: 2 * 1024 ** 3, minimum: 1, description: 'All files of one deploy together.' }),

@@ -4,12 +4,12 @@ import type { FastifyInstance } from 'fastify'
 import type { Blob, Quotas, StoredKind, StoredThing, Tally } from '../quotas/index.ts'
 import type { DeployState } from './schemas.ts'
 
-/** The kind under which the bytes of deploys count for their owners. */
+/** The kind under which the bytes of deploys count in their owners' quotas. */
 export const STORED_KIND = 'deploys'
 
-/** Deploys whose files are kept, or awaited: they count from the announcement on. */
+/** The states of deploys whose files are stored or expected. Deploys count from the announcement on. */
 export const COUNTED: readonly DeployState[] = ['uploading', 'finalizing', 'live', 'superseded']
-/** Deploys whose files are not kept. */
+/** The states of deploys whose files are not stored. */
 export const OVER: readonly DeployState[] = ['expired', 'failed']
 
 interface Kept {
@@ -25,7 +25,7 @@ interface Kept {
  */
 export async function releaseStorage(em: SqlEntityManager, quotas: Quotas, deployIds: string[]): Promise<void> {
   if (deployIds.length === 0) return
-  // By owner, in order, so that two that end deploys of several owners do not wait for each other.
+  // The rows are sorted by owner, so that concurrent calls for deploys of several owners do not deadlock.
   const rows = await em.execute<Kept[]>(
     `select d.id, d.owner_id as "ownerId", m.files from deploys d join deploy_manifests m on m.deploy_id = d.id
      where d.id in (${deployIds.map(() => '?').join(', ')}) order by d.owner_id, d.id`,
@@ -34,7 +34,7 @@ export async function releaseStorage(em: SqlEntityManager, quotas: Quotas, deplo
   for (const { ownerId, files } of rows) await quotas.remove(em, ownerId, { kind: STORED_KIND, blobs: blobsIn(files) })
 }
 
-/** What players keep as deploys: each content once, however many deploys have it. */
+/** The storage of players' deploys. Each content counts once, however many deploys contain it. */
 export function storedDeploys(app: FastifyInstance): StoredKind {
   return {
     label: 'Deploys',
@@ -78,11 +78,11 @@ interface KeptDeploy extends Kept {
   createdAt: number
   title: string
   slug: string
-  /** Its game was deleted, and can still be restored. */
+  /** Whether its game was deleted, and can still be restored. */
   deleted: number
 }
 
-/** The deploys of an owner whose files are kept, one manifest in memory at a time. */
+/** Yields the stored deploys of an owner, with one manifest in memory at a time. */
 async function* keptOf(app: FastifyInstance, ownerId: string): AsyncGenerator<KeptDeploy> {
   for (let after = ''; ; ) {
     const [row] = await app.db.query<KeptDeploy>(
@@ -99,7 +99,7 @@ async function* keptOf(app: FastifyInstance, ownerId: string): AsyncGenerator<Ke
   }
 }
 
-/** The contents of a manifest, each once. */
+/** Returns the distinct contents of a manifest. */
 function blobsIn(files: string): Blob[] {
   const lines = JSON.parse(files) as [path: string, sha256: string, size: number][]
   return Array.from(new Map(lines.map(([, sha256, bytes]) => [sha256, bytes])), ([sha256, bytes]) => ({

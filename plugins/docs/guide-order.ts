@@ -1,4 +1,4 @@
-/** In which order a newcomer needs them. A file of `docs/` that is not named here comes last. */
+/** The reading order for newcomers. A file of `docs/` that is missing here comes last. */
 export const ORDER: { title: string; names: string[] }[] = [
   { title: 'Begin', names: ['quick-start', 'deploys', 'sign-in', 'rooms'] },
   { title: 'Make', names: ['ai', 'assets', 'blender'] },
@@ -7,10 +7,10 @@ export const ORDER: { title: string; names: string[] }[] = [
   { title: 'Extend', names: ['writing-a-plugin', 'writing-a-driver'] },
 ]
 
-/** Files of `docs/` that the platform does not show: they are about the sources. */
+/** Files of `docs/` that the platform does not show, because they describe the sources. */
 export const NOT_GUIDES: readonly string[] = ['architecture']
 
-/** @param names of the files that there are */
+/** @param names the existing files */
 export function groupGuides(names: string[]): { title: string; names: string[] }[] {
   const placed = ORDER.map(({ title, names: wanted }) => ({
     title,

@@ -6,10 +6,10 @@ import type { Found } from './search.ts'
 
 type Groups = { title: string; guides: Guide[] }[]
 
-/** Below `/docs/api` the kernel shows what each route takes and answers. */
+/** The kernel documents each route's input and output below `/docs/api`. */
 const REFERENCE = '/docs/api'
 
-/** The way in: all guides in their groups, or what a search found. */
+/** The overview page: all guides in their groups, or the results of a search. */
 export const overviewPage = (groups: Groups, query: string, found: Found[] | null): View => html`
   <${PageHeader} title="Guides" lede="The guides begin with an empty folder, and end with a multiplayer game on a platform of your own."
     actions=${html`<${Button} href=${REFERENCE}>API reference<//>`} />
@@ -42,7 +42,7 @@ const results = (found: Found[], query: string): View =>
 const marked = (pieces: string[]): Content =>
   pieces.map((piece, index) => (index % 2 === 1 ? html`<mark>${piece}</mark>` : piece))
 
-/** Works as a form; plugins/docs/islands/guide-search.ts shows results while one types. */
+/** The search form works without a script. plugins/docs/islands/guide-search.ts shows results during typing. */
 const SearchField = ({ query, wide }: { query?: string; wide?: boolean }): View => html`
   <div class=${wide ? 'guide-search wide' : 'guide-search'} data-guide-search>
     <${Search} action="/docs" label="Search the guides" value=${query} />
@@ -53,14 +53,14 @@ export interface GuidePageProps {
   previous: Guide | null
   next: Guide | null
   groups: Groups
-  /** The reader's games, to choose from. */
+  /** The reader's games, for the selection. */
   games: ReaderGame[]
-  /** The one that the snippets speak of. */
+  /** The game that the snippets use. */
   game: ReaderGame | null
   origins: Pick<Origins, 'portal' | 'game' | 'byPort'>
 }
 
-/** One guide, with the way to the others and through itself. */
+/** Renders one guide, with links to the others and to its own sections. */
 export function guidePage(props: GuidePageProps): View {
   const { guide, previous, next, groups, games, game, origins } = props
   const list = guideList(groups, guide)
@@ -99,7 +99,7 @@ const guideList = (groups: Groups, open: Guide): View => html`
     <li><span class="guide-nav-title">Reference</span><ul><li><a href=${REFERENCE}>HTTP API</a></li></ul></li>
   </ul>`
 
-/** Says whose names stand in the snippets, where they stand in them at all. */
+/** Shows which game the snippets use, if they contain a game's name. */
 function chooser(guide: Guide, games: ReaderGame[], game: ReaderGame | null): Content {
   if (!game || !/my-game|YOUR_CLIENT_ID/.test(guide.lede + guide.html)) return null
   if (games.length === 1)

@@ -9,12 +9,12 @@ export interface Guide extends RenderedGuide {
 
 interface Shelf {
   groups: { title: string; guides: Guide[] }[]
-  /** One after the other, as they are read. */
+  /** The guides in reading order. */
   guides: Guide[]
   index: SearchIndex
 }
 
-/** Every guide, rendered once, when the first reader comes: a start does not wait for pages that nobody may open. */
+/** All guides, rendered once at the first visit, so that they do not slow the start. */
 export class Guides {
   readonly #source: GuideSource
   #shelf: Promise<Shelf> | null = null
@@ -23,12 +23,12 @@ export class Guides {
     this.#source = source
   }
 
-  /** The guides by group, in reading order. */
+  /** Returns the guides by group, in reading order. */
   async groups(): Promise<Shelf['groups']> {
     return (await this.#open()).groups
   }
 
-  /** A guide with those before and after it; null when there is none of that name. */
+  /** Returns a guide with its neighbours; null when there is none of this name. */
   async find(name: string): Promise<{ guide: Guide; previous: Guide | null; next: Guide | null } | null> {
     const { guides } = await this.#open()
     const at = guides.findIndex((guide) => guide.name === name)

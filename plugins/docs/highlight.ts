@@ -10,7 +10,7 @@ import yaml from 'highlight.js/lib/languages/yaml'
 const languages = { bash, js: javascript, json, python, ts: typescript, html: xml, yaml }
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language)
 
-/** Code as HTML with its words marked by kind; as it is where the language is none of those that the guides use. */
+/** Returns code as highlighted HTML, or unchanged for a language that the guides do not use. */
 export const highlight = (code: string, language: string): string =>
   Object.hasOwn(languages, language) ? hljs.highlight(code, { language }).value : escapeHtml(code)
 

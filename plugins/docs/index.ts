@@ -10,7 +10,10 @@ declare module 'fastify' {
   }
 }
 
-/** The guides of `docs/`, at `/docs`: read and rendered at the first visit, searched without anybody's help. */
+/**
+ * The guides of `docs/`, at `/docs`. They are read and rendered at the first visit, and searched without an external
+ * service.
+ */
 export default definePlugin({ name: 'docs', dependencies: ['games'] }, async (app) => {
   app.decorate('guides', new Guides(guideSource))
   app.sitemaps.push({

@@ -7,16 +7,16 @@ import { guidePage, overviewPage } from './guide-page.ts'
 import type { ReaderGame } from './placeholders.ts'
 
 const open = { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' } } as const
-/** Games to choose from for the snippets: enough for nearly everyone, and little to read. */
+/** The maximum number of games in the selection for the snippets. */
 const CHOICES = 20
 
 const Name = Type.Object({ name: Type.String({ maxLength: 60 }) })
 const Search = Type.Object({ q: Type.Optional(Type.String({ maxLength: 100 })) })
 const Filled = Type.Object({ game: Type.Optional(Type.String({ maxLength: 63 })) })
 
-/** `/docs`, with search, and one page a guide. */
+/** `/docs` with search, and one page for each guide. */
 export const pages: Routes = async (app) => {
-  /** The reader's games, newest first. */
+  /** Returns the reader's games, newest first. */
   const gamesOf = async (request: FastifyRequest): Promise<ReaderGame[]> => {
     const id = request.principal?.viewer?.id
     return id ? (await app.games.list(id, { limit: CHOICES })).games : []

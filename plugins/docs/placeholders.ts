@@ -1,11 +1,11 @@
 import type { Origins } from '../../core/origins/origins.ts'
 
-/** The game that a reader's snippets speak of. */
+/** The game that a reader's snippets use. */
 export interface ReaderGame {
   slug: string
   title: string
   clientId: string
-  /** Where it is played: at its own origin here, or elsewhere. */
+  /** Its address: its own origin here, or an external one. */
   url: string
 }
 
@@ -19,7 +19,7 @@ export interface ReaderGame {
 const PLACEHOLDERS =
   /http:\/\/my-game\.localhost:8080|http:\/\/localhost:8080|YOUR_CLIENT_ID|(?<![\w-])my-game(?![\w-])/g
 
-/** @param game of the reader; without one the names stay, and only the addresses are this platform's */
+/** @param game the reader's game; without one only the addresses are replaced */
 export function fillIn(
   html: string,
   origins: Pick<Origins, 'portal' | 'game' | 'byPort'>,
@@ -30,7 +30,7 @@ export function fillIn(
     if (placeholder === 'YOUR_CLIENT_ID') return escapeHtml(game?.clientId ?? placeholder)
     if (placeholder === 'my-game') return escapeHtml(game?.slug ?? placeholder)
     if (game) return escapeHtml(new URL(game.url).origin)
-    // Where games have ports, one that is not there yet has none.
+    // If games have ports, a game that does not exist yet has none.
     return origins.byPort ? placeholder : escapeHtml(origins.game('my-game'))
   })
 }

@@ -8,14 +8,14 @@ export interface Heading {
   level: number
 }
 
-/** A guide as HTML, and what is found in it. */
+/** A guide as HTML, and the data for search. */
 export interface RenderedGuide {
   title: string
   /** The first sentence, as text. */
   summary: string
-  /** The paragraph below the title, which says what the guide is about, as HTML; empty when it begins otherwise. */
+  /** The introduction below the title as HTML; empty when the guide has none. */
   lede: string
-  /** Everything below that. Both have the placeholders of the text still in them (placeholders.ts). */
+  /** The rest of the guide. Both fields still contain the placeholders of the text (placeholders.ts). */
   html: string
   headings: Heading[]
   /**
@@ -117,10 +117,10 @@ function infoOf(info: string): { language: string; file: string | null } {
 const copyButton = (title: string) =>
   `<button class="copy" type="button" hidden data-copy aria-label="Copy${title && ` ${escapeHtml(title)}`}"><svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="M8 8V5.5A1.5 1.5 0 0 1 9.5 4h9A1.5 1.5 0 0 1 20 5.5v9a1.5 1.5 0 0 1-1.5 1.5H16M5.5 8h9A1.5 1.5 0 0 1 16 9.5v9a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 4 18.5v-9A1.5 1.5 0 0 1 5.5 8Z"/></svg><span>Copy</span></button>`
 
-/** Files of this folder are pages here: `deploys.md#rollback` → `/docs/deploys#rollback`. */
+/** Links to files of this folder become pages: `deploys.md#rollback` → `/docs/deploys#rollback`. */
 const addressOf = (href: string) => href.replace(/^(?:\.\/)?([a-z0-9-]+)\.md(?=#|$)/, '/docs/$1')
 
-/** As the places make it where such files are usually read, so that a link holds in both. */
+/** Creates heading ids in the style of code hosting sites, so that links work in both places. */
 function idFor(text: string, taken: Set<string>): string {
   const plain = text
     .toLowerCase()
@@ -133,7 +133,7 @@ function idFor(text: string, taken: Set<string>): string {
   return id
 }
 
-/** The text of a token with everything in it, for search and for titles. */
+/** Returns the text of a token with all nested tokens, for search and titles. */
 function textOf(token: Token): string {
   if (token.type === 'list') return (token as Tokens.List).items.map(textOf).join(' ')
   if (token.type === 'table') {

@@ -8,7 +8,7 @@ const Found = Type.Object({
   excerpt: Type.Array(Type.String(), { description: 'Words around the match; those at odd places matched.' }),
 })
 
-/** Search as JSON, for the search field while one types. */
+/** Search as JSON, for the search field during typing. */
 export const routes: Routes = async (app) => {
   app.get(
     '/api/docs/search',

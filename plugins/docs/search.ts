@@ -1,14 +1,14 @@
 import type { RenderedGuide } from './render.ts'
 
-/** A section that a query found. */
+/** A search result: a section. */
 export interface Found {
-  /** Path of the section on the portal. */
+  /** The path of the section on the portal. */
   href: string
-  /** Title of the guide. */
+  /** The title of the guide. */
   guide: string
-  /** Heading of the section; the guide's title for what stands before the first one. */
+  /** The heading of the section; the guide's title for text before the first heading. */
   heading: string
-  /** Some words around the first match, in pieces: those at odd places are what was asked for. */
+  /** Some words around the first match, in pieces. The pieces at odd indexes are matches. */
   excerpt: string[]
 }
 
@@ -17,19 +17,19 @@ interface Section {
   guide: string
   heading: string
   text: string
-  /** Finds a section, and stands in its excerpt only where nothing else has what was asked for. */
+  /** Code is searched, but appears in the excerpt only if nothing else matches. */
   code: string
 }
 
-/** A word in a heading says more about a section than one in its text. */
+/** A match in a heading counts more than one in the text. */
 const WEIGHTS = { guide: 3, heading: 6, text: 1, code: 1 }
 const EXCERPT = 150
 
-/** A small full-text index over the sections of all guides: a word leads to the sections that have it, and how much. */
+/** A small full-text index over the sections of all guides. It maps words to sections with weights. */
 export class SearchIndex {
   readonly #sections: Section[]
   readonly #weights = new Map<string, Map<number, number>>()
-  /** Sorted, so that words with a common beginning stand together. */
+  /** Sorted, so that words with a common prefix are adjacent. */
   readonly #words: string[]
 
   constructor(guides: readonly (RenderedGuide & { name: string })[]) {
@@ -67,7 +67,7 @@ export class SearchIndex {
     weights.set(section, (weights.get(section) ?? 0) + weight)
   }
 
-  /** Of all words that begin so; a whole word counts more than a beginning, a rare one more than a common one. */
+  /** Scores all words with a prefix. A whole word counts more than a prefix, and a rare word more than a common one. */
   #scoresOf(beginning: string): Map<number, number> {
     const scores = new Map<number, number>()
     for (let at = lowerBound(this.#words, beginning); this.#words[at]?.startsWith(beginning); at++) {
@@ -95,13 +95,13 @@ export class SearchIndex {
   }
 }
 
-/** The results in both, with the sum of their scores. */
+/** Returns the results in both maps, with the sum of their scores. */
 const both = (first: Map<number, number>, second: Map<number, number>): Map<number, number> =>
   new Map([...first].flatMap(([at, score]) => (second.has(at) ? [[at, score + (second.get(at) ?? 0)]] : [])))
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** The first place in sorted words that is not before one. */
+/** Returns the first index in sorted words that is not less than a word. */
 function lowerBound(words: string[], word: string): number {
   let low = 0
   let high = words.length

@@ -3,18 +3,21 @@ import { join } from 'node:path'
 import { getAsset, getAssetKeys, isSea } from 'node:sea'
 import { NOT_GUIDES } from './guide-order.ts'
 
-/** Where the guides are read from. */
+/** The source of the guides. */
 export interface GuideSource {
-  /** File names of the guides, without `.md`. */
+  /** The file names of the guides, without `.md`. */
   names(): Promise<string[]>
   text(name: string): Promise<string>
 }
 
-/** At the top of the tree; in the single binary, where there is no such folder, assets under this name (build/binary.ts). */
+/**
+ * The folder at the top of the tree. The single binary has no such folder, but assets under this name
+ * (build/binary.ts).
+ */
 const folder = isSea() ? '' : join(import.meta.dirname, '../../docs')
 const prefix = 'docs/'
 
-/** The guides that come with the program. */
+/** The guides that are part of the program. */
 export const guideSource: GuideSource = {
   async names() {
     const files = isSea()

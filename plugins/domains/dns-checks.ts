@@ -10,7 +10,7 @@ import type { ServedDomains } from './served-domains.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
-    /** A game is served at another set of domains, or has another main one. */
+    /** A game is served at another set of domains, or has another main domain. */
     'domain.changed': { gameId: string }
   }
 }
@@ -23,9 +23,9 @@ export type DomainsParts = Pick<
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** A domain that nobody proved in so long is forgotten. */
+/** The time after which an unverified domain is deleted. */
 const FORGET_MS = 30 * DAY_MS
-/** How many are looked up in one turn, and at a time. */
+/** The number of domains that one run checks, in total and concurrently. */
 const A_TURN = 500
 const AT_ONCE = 10
 
@@ -51,7 +51,7 @@ export class DnsChecks {
     this.#graceMs = graceMs
   }
 
-  /** Looks at every domain that is due. */
+  /** Checks every domain that is due. */
   async run(signal: AbortSignal): Promise<void> {
     const { db, clock, log } = this.#parts
     const now = clock.now()
@@ -83,7 +83,7 @@ export class DnsChecks {
     const row = await db.em().findOne(GameDomain, { id })
     const game = row && (await games.byId(row.gameId))
     if (!row) return
-    // A deleted game can come back; until then nobody is served at its domain.
+    // A deleted game can be restored. Until then its domain serves nothing.
     if (!game) return this.#noteNext(row, { nextCheckAt: this.#in(DAY_MS) })
     const [proof, address] = await Promise.all([
       this.#dns.proofOf(row.name, row.token),
@@ -98,7 +98,7 @@ export class DnsChecks {
     await this.#prove(row, game, { address, unasked })
   }
 
-  /** Takes a domain from its game. */
+  /** Removes a domain from its game. */
   async remove({ id, gameId, provedName }: GameDomain, also?: (em: SqlEntityManager) => Promise<void>): Promise<void> {
     await this.#parts.db.transaction(async (em) => {
       await em.nativeDelete(GameDomain, { id })
@@ -107,7 +107,7 @@ export class DnsChecks {
     if (provedName != null) await this.announce(gameId)
   }
 
-  /** Tells every node of a change, after its transaction; here it holds when this resolves. */
+  /** Notifies every node of a change, after its transaction. On this node it is effective when this resolves. */
   async announce(gameId: string): Promise<void> {
     const { events, games } = this.#parts
     await this.#served.read()
@@ -118,7 +118,7 @@ export class DnsChecks {
     await games.announce(game)
   }
 
-  /** The proof is there: the domain is the game's, unless another has it that can prove it as well. */
+  /** Assigns a verified domain to the game, unless another game has it and can verify it too. */
   async #prove(
     row: GameDomain,
     game: Game,
@@ -135,7 +135,7 @@ export class DnsChecks {
           { id: row.id, provedName: null },
           { ...proved, checkedAt: now, nextCheckAt: this.#in(DAY_MS), updatedAt: now },
         )
-        if (rows === 0) return false // somebody else's look was quicker
+        if (rows === 0) return false // a concurrent check was faster
         const notice = unasked && verifiedNotice(this.#about(row, game))
         if (notice) await identity.writeTo(em, game.ownerId, notice.subject, notice.text)
         return true
@@ -147,7 +147,7 @@ export class DnsChecks {
     }
   }
 
-  /** Ends the claim of whoever has a domain and can't prove it any more. */
+  /** Ends the claim of a game that has a domain and can't verify it any more. */
   async #displace({ id, name }: GameDomain): Promise<void> {
     const holder = await this.#parts.db.em().findOne(GameDomain, { provedName: name, id: { $ne: id } })
     if (!holder) return
@@ -156,7 +156,7 @@ export class DnsChecks {
     if (proof === 'missing' || proof === 'wrong') await this.#release(holder, game)
   }
 
-  /** The proof of a domain in use has gone. */
+  /** Handles the missing proof of a domain in use. */
   async #missing(row: GameDomain, game: Game): Promise<void> {
     const { db, clock, identity } = this.#parts
     const now = clock.now()
@@ -190,7 +190,7 @@ export class DnsChecks {
     if (released) await this.announce(row.gameId)
   }
 
-  /** Stores the result, and the time of the next check: soon while a change is likely, then ever more rarely. */
+  /** Stores the result and the time of the next check, whose interval grows while no change is likely. */
   async #noteNext(row: GameDomain, found: Partial<GameDomain>): Promise<void> {
     const { db, clock } = this.#parts
     const checkedAt = clock.now()

@@ -1,10 +1,10 @@
 import { Resolver } from 'node:dns/promises'
 
-/** `wrong`: there are other texts. `unreachable`: the DNS gave no answer, which says nothing. */
+/** `wrong`: there are other texts. `unreachable`: the DNS gave no answer, so the result is unknown. */
 export type ProofFound = 'found' | 'missing' | 'wrong' | 'unreachable'
 export type AddressFound = 'here' | 'elsewhere' | 'missing' | 'unreachable'
 
-/** Where the proof stands. */
+/** Returns the name of the TXT record with the proof. */
 export const proofName = (name: string): string => `_gameyard.${name}`
 export const proofValue = (token: string): string => `gameyard-verification=${token}`
 
@@ -13,16 +13,16 @@ const TRIES = 2
 /** The DNS answers for a missing name or record. */
 const NONE = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** DNS look-ups about domains, without a cache. */
+/** DNS lookups of domains, without a cache. */
 export class DomainDns {
   readonly #servers: readonly string[]
 
-  /** @param servers addresses, with a port where it is not 53; none for those of the system */
+  /** @param servers addresses, with a port other than 53; empty for those of the system */
   constructor(servers: readonly string[]) {
     this.#servers = servers
   }
 
-  /** Whether the TXT record is there that only who rules the domain can have made. */
+  /** Whether the TXT record exists, which only the domain's administrator can create. */
   async proofOf(name: string, token: string): Promise<ProofFound> {
     const found = await this.#ask((dns) => dns.resolveTxt(proofName(name)))
     if (found === null) return 'unreachable'
@@ -51,9 +51,9 @@ export class DomainDns {
     return found.every((addresses) => addresses === null) ? null : found.flatMap((addresses) => addresses ?? [])
   }
 
-  /** @returns nothing for a name without such records, null when nobody could say */
+  /** @returns an empty list for a name without such records; null when no server answered */
   async #ask<Answer>(question: (dns: Resolver) => Promise<Answer[]>): Promise<Answer[] | null> {
-    // A resolver of its own for each question: it remembers answers.
+    // Each question has its own resolver, because a resolver caches answers.
     const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
     if (this.#servers.length > 0) resolver.setServers(this.#servers)
     try {

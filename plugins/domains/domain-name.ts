@@ -4,17 +4,17 @@ import { InvalidRequest } from '../../core/errors.ts'
 import type { Origins } from '../../core/origins/origins.ts'
 import { DomainReserved } from './errors.ts'
 
-/** A domain as it is kept: lower case, in ASCII (RFC 5890), without the dot at the end. */
+/** A domain in stored form: lower case, in ASCII (RFC 5890), without a trailing dot. */
 export interface DomainName {
   name: string
-  /** Registered as such (`example.com`), rather than a name below: the DNS allows no CNAME there. */
+  /** Whether it is a registered domain (`example.com`) rather than a subdomain. The DNS allows no CNAME there. */
   isApex: boolean
 }
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
-/** `_gameyard.` before it must fit into a name of 253 characters (RFC 1035 section 2.3.4). */
+/** The maximum length. With the prefix `_gameyard.` it must fit into 253 characters (RFC 1035 section 2.3.4). */
 const LONGEST = 243
-/** Names that no public DNS answers for (RFC 6761, 7686, 9476). */
+/** Names that the public DNS does not resolve (RFC 6761, 7686, 9476). */
 const SPECIAL = new Set(['localhost', 'local', 'invalid', 'onion', 'arpa', 'alt'])
 
 /**
@@ -30,7 +30,7 @@ export async function readDomainName(typed: string, origins: Origins, sameSite: 
   const last = name.slice(name.lastIndexOf('.') + 1)
   if (SPECIAL.has(last)) throw new DomainReserved(`No public DNS knows names that end in .${last}.`)
   if (origins.owns(name)) throw new DomainReserved(`The domain ${name} is the platform's own.`)
-  // The list of public suffixes (publicsuffix.org), which few need.
+  // The list of public suffixes (publicsuffix.org) is loaded on demand.
   const { getDomain } = await import('tldts')
   const registered = (host: string) => getDomain(host, { allowPrivateDomains: true })
   const domain = registered(name)
@@ -42,7 +42,7 @@ export async function readDomainName(typed: string, origins: Origins, sameSite: 
   return { name, isApex: name === domain }
 }
 
-/** The name in the form in which it is compared, or null: for look-ups, where what is no name is just not there. */
+/** Returns a name in normal form for lookups, or null: an invalid name counts as unknown. */
 export function plainName(typed: string): string | null {
   try {
     return asciiOf(typed)

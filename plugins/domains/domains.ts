@@ -19,7 +19,7 @@ import { toDomain } from './record.ts'
 import type { Domain, DomainsConfig } from './schemas.ts'
 import { ServedDomains } from './served-domains.ts'
 
-/** Looks at the DNS that somebody may ask for, a minute and domain. */
+/** The maximum number of requested DNS checks per minute and domain. */
 const CHECKS_A_MINUTE = 10
 
 /**
@@ -30,7 +30,7 @@ const CHECKS_A_MINUTE = 10
  * a time.
  */
 export class Domains {
-  /** Which domain is which game, as this node knows it. */
+  /** The map from domains to games in this node's memory. */
   readonly served: ServedDomains
   readonly checks: DnsChecks
   readonly #parts: DomainsParts
@@ -45,12 +45,12 @@ export class Domains {
     this.checks = new DnsChecks(parts, { served: this.served, resolvers, graceMs: this.#graceMs })
   }
 
-  /** Whether games have names here at all. */
+  /** Whether games have names rather than ports. */
   get possible(): boolean {
     return !this.#parts.origins.byPort
   }
 
-  /** The domains of a game of one's own, in the order in which they were added. @throws NotFound */
+  /** Lists the domains of a player's own game, in the order in which they were added. @throws NotFound */
   async list(playerId: string, gameId: string): Promise<Domain[]> {
     const game = await this.#parts.games.mustOwn(playerId, gameId)
     const rows = await this.#parts.db.em().find(GameDomain, { gameId: game.id }, { orderBy: { id: 'asc' } })
@@ -72,7 +72,7 @@ export class Domains {
     const row = this.#newRow(game, domain)
     try {
       await db.transaction(async (em) => {
-        // Of two callers at once the second counts what the first has added.
+        // The lock makes a concurrent call count this domain too.
         await em.find(GameDomain, { gameId: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
         await em.insert(GameDomain, row)
         if ((await em.count(GameDomain, { gameId: game.id })) > this.#perGame) throw new TooManyDomains(this.#perGame)
@@ -111,7 +111,7 @@ export class Domains {
     const { id, name } = await this.#mustFind(game, typed)
     const updatedAt = clock.now()
     await db.transaction(async (em) => {
-      // All rows of the game at once, so that of two callers one comes after the other.
+      // The update locks all rows of the game, so that concurrent calls run one after the other.
       await em.nativeUpdate(GameDomain, { gameId: game.id }, { updatedAt })
       const proved = await em.count(GameDomain, { id, provedName: name })
       if (primary && proved === 0) throw new DomainNotVerified(name)
@@ -122,14 +122,14 @@ export class Domains {
     return this.#toDomain(await this.#mustFind(game, name), game)
   }
 
-  /** Gives a domain up: from now on the game is not served there. @throws NotFound */
+  /** Removes a domain, at which the game is no longer served. @throws NotFound */
   async remove(playerId: string, gameId: string, typed: string): Promise<void> {
     const game = await this.#parts.games.mustOwn(playerId, gameId)
     const row = await this.#mustFind(game, typed)
     await this.checks.remove(row)
   }
 
-  /** For whoever runs the server: every domain, the newest first. */
+  /** Lists all domains for administrators, the newest first. */
   async all({ limit, cursor }: PageQuery): Promise<{ domains: HostedDomain[]; nextCursor: string | null }> {
     const { db, games, origins } = this.#parts
     const where = cursor ? { id: { $lt: cursor } } : {}
@@ -144,7 +144,7 @@ export class Domains {
     return { domains, nextCursor }
   }
 
-  /** Takes any domain away. @throws NotFound */
+  /** Removes any domain. @throws NotFound */
   async removeById(id: string, by = PROGRAM): Promise<string> {
     const row = await this.#parts.db.em().findOne(GameDomain, { id })
     if (!row) throw new NotFound('domain')
@@ -189,5 +189,5 @@ export class Domains {
   }
 }
 
-/** A domain with the game that it is for; null when that was deleted. */
+/** A domain with its game; null when the game was deleted. */
 export type HostedDomain = Domain & { id: string; game: Game | null }

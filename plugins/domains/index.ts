@@ -15,7 +15,7 @@ declare module 'fastify' {
 
 const CHECK_SECONDS = 60
 
-/** Games at domains of their owners' own, once the DNS proves whose they are. */
+/** Custom domains of games, after the DNS proves their ownership. */
 export default definePlugin(
   {
     name: 'domains',

@@ -4,7 +4,7 @@ import { proofName, proofValue } from './dns.ts'
 import type { GameDomain } from './entities.ts'
 import type { Domain } from './schemas.ts'
 
-/** A domain as the API shows it. */
+/** Converts a domain for the API. */
 export function toDomain(row: GameDomain, game: Pick<Game, 'slug'>, origins: Origins, graceMs: number): Domain {
   const target = gameNameOf(game, origins)
   return {
@@ -25,6 +25,6 @@ export function toDomain(row: GameDomain, game: Pick<Game, 'slug'>, origins: Ori
   }
 }
 
-/** The name that every game has, which a CNAME can point to. */
+/** Returns the name that every game has, which a CNAME can point to. */
 export const gameNameOf = ({ slug }: Pick<Game, 'slug'>, origins: Origins): string =>
   new URL(origins.slugOrigin(slug)).hostname

@@ -15,7 +15,7 @@ const DomainParams = Type.Object({
   name: Type.String({ maxLength: 300, description: 'The domain, such as play.example.com.' }),
 })
 
-/** Domains of one's own games. */
+/** The API of domains of a player's own games. */
 export const routes: Routes = async (app) => {
   const owned = async (request: FastifyRequest) => {
     await app.games.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
@@ -31,7 +31,7 @@ export const routes: Routes = async (app) => {
     },
     async (request) => ({
       domains: await app.domains.list(callerOf(request).playerId, request.params.id),
-      nextCursor: null, // a handful at the most
+      nextCursor: null, // a game has only a few
     }),
   )
 

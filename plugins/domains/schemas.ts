@@ -34,7 +34,7 @@ const DnsRecord = Type.Object({
   value: Type.String(),
 })
 
-/** A domain as the API shows it. */
+/** A domain in the form of the API. */
 export const Domain = Type.Object({
   name: Type.String({ description: 'Lower case, in ASCII.' }),
   url: Type.String({ description: 'Where the game is once the domain is verified.' }),

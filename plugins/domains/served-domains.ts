@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 
-/** How old at most is what a node knows that missed an event. */
+/** The maximum age of the map on a node that missed an event. */
 const REFRESH_MS = 5000
 
-/** Domains of games that are there; read together with the games' slugs, which follow when a game moves. */
+/** Domains of existing games. The query includes the slugs, which may change. */
 const SERVED = `from game_domains d join games g on g.id = d.game_id
   where d.proved_name is not null and g.deleted_at is null`
 
@@ -23,14 +23,14 @@ export class ServedDomains {
     app.events.on('game.changed', () => this.refresh())
   }
 
-  /** Looks every few seconds. @returns what ends it */
+  /** Polls every few seconds. @returns a function that stops it */
   watch(): () => void {
     const look = () => this.refresh().catch((err) => this.#app.log.warn({ err }, 'reading the domains of games failed'))
     const timer = setInterval(look, REFRESH_MS).unref()
     return () => clearInterval(timer)
   }
 
-  /** Reads anew; what changes while it reads is read too. */
+  /** Reloads the map. Changes during a reload cause another one. */
   read(): Promise<void> {
     this.#again = true
     this.#reading ??= this.#readAll().finally(() => {
@@ -39,7 +39,7 @@ export class ServedDomains {
     return this.#reading
   }
 
-  /** Reads anew if something has changed. */
+  /** Reloads the map if something has changed. */
   async refresh(): Promise<void> {
     if ((await this.#glance()) !== this.#known) await this.read()
   }

@@ -31,13 +31,16 @@ export class Edge {
     return unlessSuspended(game)
   }
 
-  /** As `gameOf`, for the sign-in itself: whoever may see a private game has to sign in to it first. Null: no game. */
+  /**
+   * Does the same as `gameOf` for the sign-in itself, which players of a private game must reach before they may see
+   * it. Null: no game.
+   */
   async namedBy(request: FastifyRequest): Promise<Game | null> {
     const site = this.#app.origins.of(request.raw)
     return site.kind === 'game' && site.preview === null ? this.#app.games.bySlug(site.slug) : null
   }
 
-  /** As `namedBy`. @throws NotFound when there is none; Suspended */
+  /** Does the same as `namedBy`. @throws NotFound when there is none; Suspended */
   async mustName(request: FastifyRequest): Promise<Game> {
     const game = await this.namedBy(request)
     if (!game) throw new NotFound('game')
@@ -60,7 +63,7 @@ export class Edge {
     return unlessSuspended(game)
   }
 
-  /** Whether the caller may see the game. Looks at the session only when the game is private. */
+  /** Whether the caller may see the game. It reads the session only if the game is private. */
   async mayEnter(request: FastifyRequest, game: Game): Promise<boolean> {
     if (this.#app.games.visibleTo(null, game)) return true
     const site = this.#app.origins.of(request.raw)
@@ -69,28 +72,28 @@ export class Edge {
     return session !== null && this.#app.games.visibleTo(session.player.id, game)
   }
 
-  /** The player of the game, by the session cookie or frame token of exactly this host; null for nobody. */
+  /** Returns the player by the session cookie or frame token of exactly this host; null for none. */
   sessionOf(request: FastifyRequest, game: Game): Promise<GameSession | null> {
     return this.sessions.read(request.raw, this.hostOf(request), game)
   }
 
-  /** The game's origin that a request came to, without a trailing slash: a game may have several. */
+  /** Returns the origin of a request without a trailing slash. A game may have several. */
   originOf(request: FastifyRequest): string {
     return this.#app.origins.atHost(this.hostOf(request))
   }
 
-  /** Where the game wants its players instead, when a request came to another of its addresses. */
+  /** Returns the game's preferred address when a request came to another one. */
   movesTo(request: FastifyRequest): string | null {
     const site = this.#app.origins.of(request.raw)
     return site.kind === 'game' ? this.#app.origins.movesTo(site) : null
   }
 
-  /** Where a script of the platform is on a game's origin, under a name with a digest. */
+  /** Returns the path of a platform script on a game's origin. The name contains a digest. */
   script(name: string): string {
     return `/__service/${this.#app.browserFiles.get(name).fileName}`
   }
 
-  /** The Host of a request on a game's origin, as its session cookie is bound to: lower case, with its port. */
+  /** Returns the Host of a request on a game's origin: lower case, with its port. The session cookie is bound to it. */
   hostOf(request: FastifyRequest): string {
     const site = this.#app.origins.of(request.raw)
     if (site.kind !== 'game') throw new NotFound('game')

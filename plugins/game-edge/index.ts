@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
 }
 
-/** A game's own origin: its static files, sign-in and the scripts the platform adds. */
+/** A game's own origin: its static files, its sign-in, and the scripts that the platform adds. */
 export default definePlugin(
   {
     name: 'game-edge',

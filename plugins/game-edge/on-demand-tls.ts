@@ -3,7 +3,9 @@ import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
 import type { Routes } from '../../core/http/routes.ts'
 
-/** Far above what a proxy asks that remembers its certificates, far below what would keep the database busy. */
+/**
+ * The rate limit is far above the needs of a proxy that stores its certificates, and far below a load on the database.
+ */
 const ASKED_A_MINUTE = 3000
 
 /**
@@ -38,7 +40,7 @@ async function isOurs({ origins, games, deploys }: FastifyInstance, domain: stri
   if (site.kind === 'former') return site.slug === null || isGame({ games }, site.slug)
   if (site.kind !== 'game') return false
   const game = await games.bySlug(site.slug)
-  // Not for any name that could be a preview's: those can be made up without end.
+  // Only existing previews count, because clients can invent any number of preview names.
   if (game && site.preview !== null) return (await deploys.byPreview(game.id, site.preview)) !== null
   return game !== null || isGame({ games }, site.slug)
 }

@@ -13,7 +13,7 @@ a.act{display:inline-block;margin-top:.5rem;padding:.7em 1.3em;border-radius:999
 
 const POLICY = `default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'`
 
-/** Without an icon of its own a browser would ask for one, and complain that it may not. */
+/** Without an icon, a browser requests one and reports the refusal. */
 const NO_ICON = '<link rel="icon" href="data:,">'
 
 /** @param head further elements of the head */
@@ -23,7 +23,7 @@ const document = (title: string, body: string, head = '') =>
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
-/** Nobody's address, or a private game to somebody who may not see it: the two look the same. */
+/** The page for an unknown address and for a private game that the viewer may not see. Both look the same. */
 export const noGamePage = (portalUrl: string, head = ''): string =>
   document(
     'No game lives here',
@@ -31,35 +31,35 @@ export const noGamePage = (portalUrl: string, head = ''): string =>
     head,
   )
 
-/** A game that nothing has been deployed for. */
+/** The page of a game without a deploy. */
 export const emptyGamePage = (title: string, manageUrl: string): string =>
   document(
     `${escapeHtml(title)} is being set up`,
     `<p>The game has no published build yet. Come back soon.</p><p>Is it yours? <a href="${escapeHtml(manageUrl)}">Publish a build</a>.</p>`,
   )
 
-/** A game that its owner has closed, in its settings. */
+/** The page of a game that its owner has closed in its settings. */
 export const closedPage = (title: string, manageUrl: string): string =>
   document(
     `${escapeHtml(title)} is closed`,
     `<p>Its maker has closed it for now. Come back later.</p><p>Is it yours? <a href="${escapeHtml(manageUrl)}" target="_top">Open it in its settings</a>.</p>`,
   )
 
-/** A game that nobody can play now; its owner reads the reason in the portal. */
+/** The page of a suspended game. Its owner finds the reason in the portal. */
 export const suspendedPage = (portalUrl: string): string =>
   document(
     'This game is suspended',
     `<p>The people who look after this platform have taken it offline. Whoever made it finds the reason in its dashboard.</p><p><a class="act" href="${escapeHtml(portalUrl)}/" target="_top">Find another game</a></p>`,
   )
 
-/** A sign-in that did not end well. */
+/** The page of a failed sign-in. */
 export const signInFailedPage = (message: string): string =>
   document(
     'You are not signed in',
     `<p>${escapeHtml(message)} Try it again: it takes a moment.</p><p><a class="act" href="/auth/service/start?returnTo=/">Sign in</a></p><p><a href="/">Play without signing in</a></p>`,
   )
 
-/** The window in which somebody signs in to a game that stands in a frame; its script does the rest (frame-page.ts). */
+/** The window for signing in to a framed game. Its script does the rest (frame-page.ts). */
 export const signInWindowPage = (script: string): string =>
   document(
     'Signing you in',
@@ -67,7 +67,7 @@ export const signInWindowPage = (script: string): string =>
     `<script type="module" src="${script}"></script>`,
   )
 
-/** The page of a frame for an instant after a sign-out: its script deletes the frame's token. */
+/** The short page in a frame after a sign-out. Its script deletes the frame's token. */
 export const signedOutPage = (script: string, returnTo: string): string =>
   document(
     'Signed out',
@@ -75,7 +75,7 @@ export const signedOutPage = (script: string, returnTo: string): string =>
     `<noscript><meta http-equiv="refresh" content="0;url=${escapeHtml(returnTo)}"></noscript><script type="module" src="${script}"></script>`,
   )
 
-/** Sends one of these pages, which nobody keeps; by default as a 404. */
+/** Sends one of these pages without caching; by default with status 404. */
 export function sendPage(reply: FastifyReply, page: string, status = 404): FastifyReply {
   return reply
     .code(status)
@@ -83,7 +83,7 @@ export function sendPage(reply: FastifyReply, page: string, status = 404): Fasti
       'cache-control': 'no-store',
       'content-security-policy': POLICY,
       'x-content-type-options': 'nosniff',
-      // A frame of an isolated page shows nothing else.
+      // A frame of an isolated page requires these headers.
       'cross-origin-embedder-policy': 'require-corp',
       'cross-origin-resource-policy': 'cross-origin',
     })

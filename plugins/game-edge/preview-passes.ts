@@ -8,12 +8,12 @@ import { SealedTokens } from './sign-in/sealed-tokens.ts'
 interface Claims {
   sub: string
   game: string
-  /** The player's epoch: signed out everywhere, or shut out, is out here too. */
+  /** The player's epoch. A player who is signed out everywhere or disabled loses access here too. */
   epoch: number
 }
 
 const COOKIE = 'service_preview'
-/** From the portal to the preview is one redirect. */
+/** The redirect from the portal to the preview needs only a short time. */
 const PASS_SECONDS = 60
 const COOKIE_SECONDS = 12 * 3600
 
@@ -34,7 +34,7 @@ export class PreviewPasses {
     this.#cookies = new SealedTokens(keys, 'preview')
   }
 
-  /** The address that opens a preview for the owner of its game. @param url of the preview */
+  /** Returns the address that opens a preview for the owner of its game. @param url the preview's address */
   async link(url: string, game: Game): Promise<string> {
     const { host, origin } = new URL(url)
     const standing = await this.#app.identity.players.standing(game.ownerId)
@@ -43,7 +43,7 @@ export class PreviewPasses {
     return `${origin}/auth/service/preview?pass=${pass}`
   }
 
-  /** Takes a pass in. @returns a `Set-Cookie` header; null for a pass that is none, over, or for another address */
+  /** Redeems a pass. @returns a `Set-Cookie` header; null for an invalid or expired pass, or one for another address */
   async take(request: IncomingMessage, host: string, pass: string): Promise<string | null> {
     const claims = await this.#passes.open<Claims>(pass, host, this.#app.clock.now())
     if (!claims) return null

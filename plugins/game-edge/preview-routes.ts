@@ -4,7 +4,7 @@ import { callerOf } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { refuseServiceWorker } from './edge.ts'
 
-/** The way to a preview: from the portal, which knows who asks, to the preview's own address. */
+/** Redirects from the portal, which knows the caller, to the preview's own address. */
 export const previewRoutes: Routes = async (app) => {
   app.get(
     '/games/:slug/deploys/:deployId/preview',
@@ -43,7 +43,7 @@ export const previewRoutes: Routes = async (app) => {
       const isPreview = site.kind === 'game' && site.preview !== null
       const { pass } = request.query
       const cookie = isPreview && pass ? await app.edge.previews.take(request.raw, site.host, pass) : null
-      // As any preview that is not there: whether there is one is nobody else's business.
+      // The response is that of a missing preview, so that the preview's existence stays hidden.
       if (!cookie) throw new NotFound('preview')
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'set-cookie': cookie })
       return reply.redirect('/', 303)

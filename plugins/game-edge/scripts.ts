@@ -7,7 +7,10 @@ import type { Routes } from '../../core/http/routes.ts'
 import { Suspended } from '../games/index.ts'
 import { refuseServiceWorker } from './edge.ts'
 
-/** Short, since the address stays the same when the script changes; the entity tag makes asking again cheap. */
+/**
+ * The lifetime is short, since the address stays the same when the script changes. The entity tag makes revalidation
+ * cheap.
+ */
 export const SCRIPT_CACHE = 'public, max-age=300, must-revalidate'
 
 /** The scripts that games may load, with their permanent addresses on the portal. */
@@ -16,7 +19,7 @@ const PUBLIC = { 'widget.js': '/widget.js', 'mount.js': '/mount.js', 'multiplaye
 /** Scripts that only the platform's own tags load. */
 const INTERNAL = new Set(['frame-session.js', 'frame-page.js'])
 
-/** Scripts as they are served, for pages that load them from another origin. */
+/** The scripts in the form for pages that load them from another origin. */
 const Scripts = Type.Object({
   scripts: Type.Array(
     Type.Object({
@@ -60,7 +63,7 @@ export const scriptRoutes: Routes = async (app) => {
     config: { auth: 'none', quiet: true },
     constraints: { origin: 'game' },
     schema: { hide: true },
-    // Usually from memory. While the database is away the scripts are served: games that are in memory go on with them.
+    // The game is usually cached. While the database is unavailable, scripts are still served for cached games.
     onRequest: async (request: FastifyRequest) => {
       const game = await app.edge.namedBy(request).catch(() => null)
       if (game?.suspended) throw new Suspended()

@@ -4,13 +4,13 @@ import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { type GameReader, readGames } from './read-games.ts'
 import type { Game, GameChanges } from './schemas.ts'
 
-/** The part of `Games` that administration needs; `Games` contains administration. */
+/** The part of `Games` that administration needs. It avoids a cyclic dependency: `Games` contains administration. */
 interface ChangeableGames {
   get(idOrSlug: string): Promise<Game>
   update(playerId: string, gameId: string, changes: GameChanges): Promise<Game>
 }
 
-/** Actions of the host on games. */
+/** Actions of administrators on games. */
 export class Administration {
   readonly #parts: GameReader
   readonly #games: ChangeableGames
@@ -20,7 +20,7 @@ export class Administration {
     this.#games = games
   }
 
-  /** Every game, the newest first. @param q beginnings of words of its title, or its name in the address */
+  /** Lists all games, the newest first. @param q prefixes of words of its title, or its slug */
   async list({ q = '', limit, cursor }: PageQuery & { q?: string | undefined }) {
     const where = ['1 = 1']
     const values: Parameter[] = []
@@ -40,7 +40,7 @@ export class Administration {
     return { games: page, nextCursor }
   }
 
-  /** How many games there are. */
+  /** Returns the number of games. */
   async count(): Promise<number> {
     const [row] = await this.#parts.db.query<{ games: number }>(
       'select count(*) as games from games where deleted_at is null',
@@ -48,7 +48,7 @@ export class Administration {
     return Number(row?.games ?? 0)
   }
 
-  /** Whether there is a game with something to play. */
+  /** Whether there is any playable game. */
   async anyToPlay(): Promise<boolean> {
     const rows = await this.#parts.db.query(
       'select id from games where deleted_at is null and (live_deploy_id is not null or external_url is not null) limit 1',

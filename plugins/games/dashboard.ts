@@ -2,42 +2,42 @@ import type { FastifyInstance } from 'fastify'
 import type { Content } from '../../core/pages/index.ts'
 import type { Game } from './schemas.ts'
 
-/** A page of a game's dashboard, contributed by the plugin that has it. */
+/** A page of a game's dashboard. Plugins add theirs. */
 export interface GameTab {
   label: string
-  /** Path on the portal. */
+  /** The path on the portal. */
   href(game: Game): string
   order: number
 }
 
-/** A page of its own that belongs to a game's settings; the settings lead there. */
+/** A separate page of a game's settings. The settings link to it. */
 export interface SettingsPage {
   title: string
   description: string
-  /** Of the link. */
+  /** The label of the link. */
   label: string
-  /** Path on the portal. */
+  /** The path on the portal. */
   href(game: Game): string
-  /** Whether it is for this game. */
+  /** Whether the page exists for this game. */
   shown(game: Game): boolean
 }
 
-/** A column of the owner's list, contributed by a plugin. */
+/** A column of the owner's list. Plugins add theirs. */
 export interface GameColumn {
   label: string
   order: number
-  /** It is about this very moment: drawn with the dot. */
+  /** Whether it shows the current moment, which the page marks with a dot. */
   live?: boolean
   /** `end`, the default, for numbers. */
   align?: 'start' | 'end'
-  /** Asked once for all games of a page: by id, what to show; nothing for a game that is missing. */
+  /** Loads the cells for all games of a page at once, by id. A missing game has an empty cell. */
   load(games: readonly Game[]): Promise<ReadonlyMap<string, Content>>
 }
 
-/** A column with what it says of some games. */
+/** A column with its cells for some games. */
 export type LoadedColumn = GameColumn & { cells: ReadonlyMap<string, Content> }
 
-/** A number about all games of an owner, contributed likewise. */
+/** A number about all games of an owner. Plugins add theirs. */
 export interface OwnerStat {
   label: string
   order: number
@@ -45,9 +45,9 @@ export interface OwnerStat {
   value(ownerId: string): Promise<number>
 }
 
-/** The contributions of other plugins to the owner's pages. */
+/** The additions of other plugins to the owner's pages. */
 export class Dashboard {
-  /** Seen on every page of the game. */
+  /** The tabs on every page of the game. */
   readonly tabs: GameTab[] = []
   readonly settings: SettingsPage[] = []
   readonly columns: GameColumn[] = []
@@ -65,7 +65,7 @@ export class Dashboard {
     )
   }
 
-  /** The stats of an owner in their order. @param live only those about this very moment */
+  /** Loads the stats of an owner in their order. @param live only those that show the current moment */
   loadFigures(
     ownerId: string,
     { live: only = false } = {},
@@ -80,7 +80,7 @@ export class Dashboard {
 const WEEK_MS = 7 * 86_400_000
 const number = new Intl.NumberFormat('en')
 
-/** The columns and stats that the games themselves have: plays, sign-ins, players now. */
+/** Adds the columns and stats of this plugin: plays, sign-ins, players now. */
 export function contributeCounts({ games, db, clock }: Pick<FastifyInstance, 'games' | 'db' | 'clock'>): void {
   const since = () => new Date(clock.now().getTime() - WEEK_MS).toISOString().slice(0, 10)
   const week = (field: 'plays' | 'sign_ins') => async (shown: readonly Game[]) => {
@@ -94,7 +94,7 @@ export function contributeCounts({ games, db, clock }: Pick<FastifyInstance, 'ga
   const { dashboard } = games
   dashboard.columns.push(
     { label: 'Plays this week', order: 20, load: week('plays') },
-    // A hyphen at which narrow headings don't break.
+    // Narrow headings do not break at this non-breaking hyphen.
     { label: 'Sign\u2011ins', order: 30, load: week('sign_ins') },
     { label: 'In rooms now', order: 40, live: true, load: () => games.playing.now() },
   )
@@ -125,5 +125,5 @@ export function contributeCounts({ games, db, clock }: Pick<FastifyInstance, 'ga
   )
 }
 
-/** Parameters of a statement are bounded; the games beyond have the fewest players. */
+/** The maximum number of games in the query, since statements limit parameters. The others have the fewest players. */
 const MOST_PLAYED = 1000

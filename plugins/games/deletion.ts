@@ -12,16 +12,18 @@ export const RESTORABLE_MS = 30 * 24 * 3_600_000
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
-    /** A deleted game is gone for good. What plugins keep of it went in the same transaction: see `GameDeletion.cleanups`. */
+    /**
+     * A game was permanently deleted. Plugins deleted their data in the same transaction: see `GameDeletion.cleanups`.
+     */
     'game.purged': { gameId: string }
   }
 }
 
-/** The end of games: at once for players, after 30 days for good. */
+/** Deletes games: at once for players, permanently after 30 days. */
 export class GameDeletion {
   readonly #parts: GamesParts
   readonly #games: GameLookup
-  /** Clean-ups inside the transaction that deletes a game for good; plugins add theirs. */
+  /** The cleanups in the transaction that permanently deletes a game. Plugins add theirs. */
   readonly cleanups: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
 
   constructor(parts: GamesParts, games: GameLookup) {
@@ -46,7 +48,7 @@ export class GameDeletion {
     return game
   }
 
-  /** Takes all games of a player away, whose account ends in the same transaction; see `forget` for what follows. */
+  /** Deletes all games of a player in the transaction that ends the account. `forget` follows after the commit. */
   async removeAllOf(em: SqlEntityManager, ownerId: string): Promise<void> {
     const deletedAt = this.#parts.clock.now()
     const games = await em.find(GameRow, { ownerId, deletedAt: null }, { fields: ['id'] })
@@ -55,13 +57,13 @@ export class GameDeletion {
     await em.nativeUpdate(GameSlug, { gameId: { $in: ids }, freedAt: null }, { freedAt: deletedAt })
   }
 
-  /** Says of a former player's games that they are no more. */
+  /** Announces the deletion of a former player's games. */
   async forget(ownerId: string): Promise<void> {
     const games = await this.#parts.db.em().find(GameRow, { ownerId }, { fields: ['id', 'slug'] })
     for (const game of games) await this.#games.announce(game)
   }
 
-  /** @throws NotFound when there is no such deleted game of the player's */
+  /** Requires a deleted game of the player that can be restored. @throws NotFound when there is none */
   async mustBeRestorable(playerId: string, gameId: string): Promise<void> {
     const since = new Date(this.#parts.clock.now().getTime() - RESTORABLE_MS)
     const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since } }
@@ -84,7 +86,7 @@ export class GameDeletion {
       const rows = await em.nativeUpdate(GameRow, owned, { deletedAt: null, updatedAt: now })
       const row = rows === 1 ? await em.findOne(GameRow, { id: gameId }) : null
       if (!row) throw new NotFound('deleted game')
-      // Its own slug rests longer than a game can be restored, so nobody else has it.
+      // The slug is reserved for longer than a game can be restored, so no other game has it.
       if (!(await reclaimSlug(em, row.slug, gameId, now))) throw new SlugTaken(row.slug)
       if (row.port != null) await reopenPort(row.slug, row.port, this.#parts)
       else row.port = await openPort(em, row.slug, this.#parts)
@@ -96,7 +98,7 @@ export class GameDeletion {
     return game
   }
 
-  /** Ends for good what was deleted more than 30 days ago. Its media are swept up, its former addresses still rest. */
+  /** Permanently deletes games after 30 days. A sweep removes their media, and their former slugs stay reserved. */
   async purge(signal: AbortSignal): Promise<void> {
     const { db, clock, events, identity, quotas } = this.#parts
     const before = new Date(clock.now().getTime() - RESTORABLE_MS)

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core'
 import type { StoredMedia } from './media/record.ts'
 import type { GameSettings } from './schemas.ts'
 
-/** Of a game that has something to play now and that nobody closed: a condition on a row of `games`. */
+/** The condition for a playable game that is not suspended, on a row of `games`. */
 export const PLAYABLE = 'playable and suspended_at is null and (live_deploy_id is not null or external_url is not null)'
 
 const listed = (name: string, columns: string) => ({
@@ -22,29 +22,29 @@ const GameRowSchema = defineEntity({
     tags: p.json().$type<string[]>(),
     visibility: p.string().length(7).$type<'public' | 'private'>(),
     playable: p.boolean(),
-    /** Where the game lives when it is not hosted here. */
+    /** The address of an external game; null for a hosted one. */
     externalUrl: p.string().length(2000).nullable(),
     clientId: p.string().length(64),
     liveDeployId: p.string().length(30).nullable(),
-    /** Its own port, where games have ports instead of names (`games.origins: port`). */
+    /** Its own port, if games have ports instead of names (`games.origins: port`). */
     port: p.integer().nullable().unique(),
     settings: p.json().$type<GameSettings>(),
     media: p.json().$type<StoredMedia[]>(),
-    /** The picture that its owner chose for its card; without one, the first. */
+    /** The picture that the owner chose for its card. The default is the first. */
     coverId: p.string().length(30).nullable(),
-    /** Players whom the owner of a private game let in. */
+    /** Players whom the owner of a private game has admitted. */
     invited: p.json().$type<string[]>(),
-    /** The last part of the invitation link; null while there is none. */
+    /** The last part of the invitation link; null when there is none. */
     inviteKey: p.string().length(22).nullable(),
     plays: p.integer(),
     signIns: p.integer(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
     deletedAt: p.datetime(3).nullable(),
-    /** Since when nobody can play it, by whoever looks after the server, and why; see `Suspensions`. */
+    /** The time and reason of a suspension by administrators or moderators; see `Suspensions`. */
     suspendedAt: p.datetime(3).nullable(),
     suspensionReason: p.string().length(1000).nullable(),
-    /** What its owner answered. */
+    /** The owner's answer to the suspension. */
     appeal: p.string().length(2000).nullable(),
   },
   // Each list consists of games that are not deleted (or of those that are), in the order of ids or plays. An index on
@@ -55,8 +55,8 @@ const GameRowSchema = defineEntity({
     { properties: ['visibility', 'deletedAt', 'id'] },
     { properties: ['visibility', 'deletedAt', 'plays', 'id'] },
     { properties: ['slug', 'deletedAt', 'id'] },
-    // The catalog's: only games that can be played are in them. A list that had to pass over the others would read the
-    // longer, the more of them there are. Statements must have the condition in these words (`PLAYABLE`).
+    // The catalog's indexes contain only playable games. A list that skips other games would take longer the more of
+    // them there are. Statements must contain the condition in these exact words (`PLAYABLE`).
     listed('games_listed_id_index', 'visibility, deleted_at, id'),
     listed('games_listed_plays_index', 'visibility, deleted_at, plays, id'),
   ],
@@ -82,14 +82,14 @@ const GameSlugSchema = defineEntity({
 export class GameSlug extends GameSlugSchema.class {}
 GameSlugSchema.setClass(GameSlug)
 
-/** The search terms of a game: every beginning of every word of its title, and its tags as `#tag`. */
+/** The search terms of a game: every prefix of every word of its title, and its tags as `#tag`. */
 const GameTermSchema = defineEntity({
   name: 'GameTerm',
   tableName: 'game_terms',
   properties: {
     term: p.string().length(31).primary(),
     gameId: p.string().length(30).primary(),
-    /** One of its tags, whole; those are listed by how many games have them. */
+    /** Whether the term is a complete tag. Tags are listed by their number of games. */
     isTag: p.boolean(),
   },
   indexes: [{ properties: ['gameId'] }, { properties: ['isTag', 'term'] }],
@@ -98,13 +98,13 @@ const GameTermSchema = defineEntity({
 export class GameTerm extends GameTermSchema.class {}
 GameTermSchema.setClass(GameTerm)
 
-/** The statistics of a game on a day (UTC). */
+/** The statistics of a game on one day (UTC). */
 const GameDaySchema = defineEntity({
   name: 'GameDay',
   tableName: 'game_days',
   properties: {
     gameId: p.string().length(30).primary(),
-    /** `2026-11-21`. */
+    /** UTC date, such as `2026-11-21`. */
     date: p.string().length(10).primary(),
     plays: p.integer(),
     uniquePlayers: p.integer(),
@@ -116,7 +116,7 @@ const GameDaySchema = defineEntity({
 export class GameDay extends GameDaySchema.class {}
 GameDaySchema.setClass(GameDay)
 
-/** The visitors of a day, as hashes that can't be reversed; the rows are deleted after the day. */
+/** The visitors of a day, as hashes that can't be reversed. The rows are deleted after the day. */
 const GameVisitorSchema = defineEntity({
   name: 'GameVisitor',
   tableName: 'game_visitors',
@@ -130,7 +130,7 @@ const GameVisitorSchema = defineEntity({
 export class GameVisitor extends GameVisitorSchema.class {}
 GameVisitorSchema.setClass(GameVisitor)
 
-/** How many players each node had in a game lately: the peak of a day is of their sum. */
+/** The recent number of players in a game on each node. The peak of a day is computed from the sum. */
 const GamePresenceSchema = defineEntity({
   name: 'GamePresence',
   tableName: 'game_presence',

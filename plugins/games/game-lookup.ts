@@ -11,7 +11,7 @@ import type { Game } from './schemas.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
-    /** A game was made, changed, put live or deleted. `previousSlug` when its slug was another one before. */
+    /** A game was created, changed, put live or deleted. `previousSlug` is set if its slug changed. */
     'game.changed': { gameId: string; slug: string; previousSlug?: string }
   }
 }
@@ -34,12 +34,12 @@ export type GamesParts = Pick<
   | 'site'
 >
 
-/** What finding needs: a command of the shell has no more. */
+/** The dependencies of lookups. A shell command has only these. */
 export type LookupParts = Pick<GamesParts, 'db' | 'clock' | 'events' | 'origins'>
 
 /** Finds games, and announces their changes. */
 export class GameLookup {
-  /** Whether a deploy of a game is served as a preview; the plugin that owns deploys says so, and until then none is. */
+  /** Whether a deploy of a game is served as a preview. The plugin that owns deploys sets this; by default none is. */
   hasPreview: (gameId: string, short: string) => Promise<boolean> = async () => false
   readonly #parts: LookupParts
   readonly #bySlug: TtlCache<Game>
@@ -53,31 +53,31 @@ export class GameLookup {
     })
   }
 
-  /** @param idOrSlug both are accepted wherever a game is named  @throws NotFound */
+  /** Finds a game. @param idOrSlug either is accepted wherever a game is named @throws NotFound */
   async get(idOrSlug: string): Promise<Game> {
     const game = isId('gam', idOrSlug) ? await this.byId(idOrSlug) : await this.#one('g.slug = ?', [idOrSlug])
     if (!game) throw new NotFound('game')
     return game
   }
 
-  /** The game at a slug, or null; from memory, at most 5 s old, and never older than a `game.changed` heard here. */
+  /** Returns the game of a slug, or null. It is cached for at most 5 s; `game.changed` invalidates it on this node. */
   bySlug(slug: string): Promise<Game | null> {
     return this.#bySlug.get(slug, () => this.#one('g.slug = ?', [slug]))
   }
 
-  /** The games of these ids that there are, in no order. */
+  /** Returns the existing games of these ids, unordered. */
   async byIds(ids: readonly string[]): Promise<Game[]> {
     if (ids.length === 0) return []
     const where = `g.id in (${ids.map(() => '?').join(', ')})`
     return readGames(this.#parts, { where, order: 'g.id desc', values: ids, limit: ids.length })
   }
 
-  /** The game of an id, or null; as it stands in the database. */
+  /** Returns the game of an id from the database, or null. */
   byId(id: string): Promise<Game | null> {
     return this.#one('g.id = ?', [id])
   }
 
-  /** The game that players sign in to by an OAuth application, or null. */
+  /** Returns the game of an OAuth application, or null. */
   byClient(clientId: string): Promise<Game | null> {
     return this.#one('g.client_id = ?', [clientId])
   }
@@ -94,25 +94,29 @@ export class GameLookup {
     )
   }
 
-  /** A game of the player's own. @throws NotFound also when it is another's: nobody learns that it exists */
+  /**
+   * Returns a game of the player.
+   *
+   * @throws NotFound also for another player's game, so that its existence stays hidden
+   */
   async mustOwn(playerId: string, idOrSlug: string): Promise<Game> {
     const game = await this.get(idOrSlug)
     if (game.ownerId !== playerId) throw new NotFound('game')
     return game
   }
 
-  /** Whether a player, or a visitor (null), may know of a game. */
+  /** Whether a player, or a visitor (null), may see a game. */
   visibleTo(playerId: string | null, game: Game): boolean {
     if (game.visibility === 'public') return true
     return playerId !== null && (game.ownerId === playerId || game.invitedIds.includes(playerId))
   }
 
-  /** Whether there is something to play: a live build here, or an address elsewhere. */
+  /** Whether the game is playable: it has a live build here, or an external address. */
   isReady(game: Game): boolean {
     return isReady(game)
   }
 
-  /** The owner's games, newest first; with `deleted` those that can still be restored. */
+  /** Lists the owner's games, newest first; with `deleted` those that can still be restored. */
   async list(
     ownerId: string,
     { limit, cursor }: PageQuery,
@@ -129,12 +133,12 @@ export class GameLookup {
     return { games: page, nextCursor }
   }
 
-  /** All of the owner's games, for their data export. */
+  /** Returns all of the owner's games, for their data export. */
   async export(ownerId: string): Promise<Game[]> {
     return readGames(this.#parts, { where: 'g.owner_id = ?', order: 'g.id', values: [ownerId], limit: 1_000_000 })
   }
 
-  /** Tells every node that a game has changed, after the transaction that changed it. @param slugBefore if it moved */
+  /** Notifies every node of a changed game, after the transaction. @param slugBefore the former slug if it changed */
   async announce({ id, slug }: Pick<Game, 'id' | 'slug'>, slugBefore = slug): Promise<void> {
     const moved = slugBefore === slug ? {} : { previousSlug: slugBefore }
     await this.#parts.events.emit('game.changed', { gameId: id, slug, ...moved })

@@ -33,14 +33,14 @@ import {
 } from './schemas.ts'
 import { Suspensions } from './suspension.ts'
 
-/** Games: finding them, making and changing them, and the parts of the plugin. */
+/** Finds, creates and changes games, and contains the parts of the plugin. */
 export class Games extends GameLookup {
-  /** Contributions of plugins to the owner's pages. */
+  /** The additions of plugins to the owner's pages. */
   readonly dashboard = new Dashboard()
   /** Counts plays and sign-ins; see `Counts`. */
   readonly count: Counts
   readonly media: Media
-  /** The pictures of shared links. */
+  /** The preview images of shared links. */
   readonly cards: Cards
   readonly catalog: Catalog
   readonly playing: Playing
@@ -72,7 +72,7 @@ export class Games extends GameLookup {
     this.suspensions = new Suspensions(parts, this)
   }
 
-  /** Opens the ports of the games that have one; before the server listens. */
+  /** Opens the ports of games that have one. It runs before the server listens. */
   async start(): Promise<void> {
     await reopenPorts(this.#parts)
   }
@@ -157,7 +157,7 @@ export class Games extends GameLookup {
     const { url, settings, title, slug, coverMediaId, ...plain } = changes
     const now = clock.now()
     const port = await db.transaction(async (em) => {
-      // Locked before it is read: what two callers change at once is all kept.
+      // The write locks the row before the read, so that concurrent changes are all kept.
       await em.nativeUpdate(GameRow, { id }, { updatedAt: now })
       const row = await em.findOne(GameRow, { id, ownerId: playerId, deletedAt: null })
       if (!row) throw new NotFound('game')
@@ -178,7 +178,7 @@ export class Games extends GameLookup {
       }
       if (moves || url !== undefined) {
         const [own, ...domains] = origins.allOf(formerSlug) as [string, ...string[]]
-        // A port stays the game's own, whatever it is called.
+        // A game keeps its port when its slug changes.
         const home = origins.byPort ? own : origins.slugOrigin(row.slug)
         const to = row.externalUrl ?? null
         await identity.apps.moveApp(em, row.clientId, { from, to, origins: [home, ...domains] })
@@ -196,7 +196,7 @@ export class Games extends GameLookup {
     return game
   }
 
-  /** Updates the name that the consent page shows. */
+  /** Updates the name on the consent page. */
   async #renameApp(game: Game): Promise<void> {
     const app = await this.#parts.identity.apps.find(game.clientId)
     if (!app) return
@@ -221,20 +221,20 @@ export class Games extends GameLookup {
     return { clientId, clientSecret, redirectUri: redirectUriOf(game.url) }
   }
 
-  /** Takes a game away, for 30 days so that it can be restored; see `GameDeletion`. @throws NotFound */
+  /** Deletes a game, which can be restored for 30 days; see `GameDeletion`. @throws NotFound */
   async remove(playerId: string, gameId: string): Promise<void> {
     await this.deletion.remove(playerId, gameId)
   }
 
-  /** The statistics of a game by day. @throws NotFound, InvalidRequest */
+  /** Returns the statistics of a game by day. @throws NotFound, InvalidRequest */
   async analytics(playerId: string, gameId: string, query: AnalyticsQuery): Promise<Analytics> {
     const { id } = await this.mustOwn(playerId, gameId)
-    // The result includes the counts of this node.
+    // The flush includes the counts of this node in the result.
     await this.count.flush()
     return readAnalytics(this.#parts.db, id, query, this.#parts.clock.now())
   }
 
-  /** Instructions for a coding assistant; contains no secret. */
+  /** Returns instructions for a coding assistant, which contain no secret. */
   integrationPrompt(game: Game): string {
     return integrationPrompt(game, redirectUriOf(game.url), this.#parts.origins)
   }
@@ -255,7 +255,7 @@ export class Games extends GameLookup {
   }
 }
 
-/** @throws InvalidRequest for what is no picture of the game */
+/** Returns the cover's id. @throws InvalidRequest if it is no picture of the game */
 function coverOf(row: GameRow, mediaId: string | null): string | null {
   const item = row.media.find(({ id }) => id === mediaId)
   if (mediaId === null || (item && kindOf(item.contentType) === 'image')) return mediaId
@@ -264,7 +264,7 @@ function coverOf(row: GameRow, mediaId: string | null): string | null {
   })
 }
 
-/** @throws InvalidRequest */
+/** Parses a web address. @throws InvalidRequest */
 function webAddress(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password) return url

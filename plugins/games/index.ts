@@ -37,10 +37,10 @@ declare module 'fastify' {
   }
 }
 
-/** A deleted game does not count as one; its bytes do, until it is gone for good. */
+/** A deleted game does not count in the number of games, but its bytes count until it is permanently deleted. */
 const COUNT_GAMES = 'select count(*) as things from games where owner_id = ? and deleted_at is null'
 
-/** Games: what they are called, where they live, who may see them, and their pages on the portal. */
+/** Games: their names, addresses, visibility, and pages on the portal. */
 export default definePlugin(
   {
     name: 'games',

@@ -21,20 +21,20 @@ export class Invitations {
     this.#games = games
   }
 
-  /** The link of a game, or null while there is none. @throws NotFound when it is not the player's */
+  /** Returns the link of a game; null when there is none. @throws NotFound when the game is not the player's */
   async link(playerId: string, gameId: string): Promise<string | null> {
     const game = await this.#games.mustOwn(playerId, gameId)
     const row = await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['inviteKey'] })
     return row?.inviteKey ? `${this.#parts.origins.portal}${pathOf(game)}/join/${row.inviteKey}` : null
   }
 
-  /** Makes a link; the one before ends, those who used it stay. @throws NotFound */
+  /** Creates a new link, which invalidates the former one. Players who used that stay admitted. @throws NotFound */
   async renew(playerId: string, gameId: string): Promise<void> {
     const { id } = await this.#games.mustOwn(playerId, gameId)
     await this.#parts.db.em().nativeUpdate(GameRow, { id, ownerId: playerId }, { inviteKey: randomText(16) })
   }
 
-  /** Ends the link, and with it what everyone had by it. @throws NotFound */
+  /** Removes the link and everyone's access by it. @throws NotFound */
   async revoke(playerId: string, gameId: string): Promise<void> {
     const game = await this.#games.mustOwn(playerId, gameId)
     await this.#parts.db
@@ -43,7 +43,7 @@ export class Invitations {
     await this.#games.announce(game)
   }
 
-  /** The game that a link leads to. @throws NotFound for a link that is none, or no longer */
+  /** Returns the game of a link. @throws NotFound for an unknown or former link */
   async invitedTo(slug: string, key: string): Promise<Game> {
     const game = await this.#games.bySlug(slug)
     const row = game && (await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['inviteKey'] }))
@@ -55,12 +55,12 @@ export class Invitations {
     return game
   }
 
-  /** Lets a player in. @throws NotFound as `invitedTo`; Conflict when there are too many */
+  /** Admits a player. @throws NotFound as `invitedTo`; Conflict when there are too many */
   async accept(playerId: string, slug: string, key: string): Promise<Game> {
     const game = await this.invitedTo(slug, key)
     if (this.#games.visibleTo(playerId, game)) return game
     await this.#parts.db.transaction(async (em) => {
-      // Locked before it is read; the key again, since it may just have been revoked.
+      // The write locks the row before the read. It checks the key again, which may just have been revoked.
       const rows = await em.nativeUpdate(GameRow, { id: game.id, inviteKey: key }, { inviteKey: key })
       const row = rows === 1 ? await em.findOne(GameRow, { id: game.id, deletedAt: null }) : null
       if (!row) throw new NotFound('invitation')

@@ -3,7 +3,7 @@ import type { Origins } from '../../core/origins/origins.ts'
 import { COLUMNS, type PlainGame, toGame } from './record.ts'
 import type { Game } from './schemas.ts'
 
-/** The dependencies of reading games. */
+/** The dependencies of `readGames`. */
 export interface GameReader {
   db: Database
   origins: Origins

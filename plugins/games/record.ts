@@ -2,12 +2,12 @@ import type { Origins } from '../../core/origins/origins.ts'
 import { kindOf, mediaPath, type StoredMedia } from './media/record.ts'
 import { DEFAULT_SETTINGS, type Game, type GameSettings } from './schemas.ts'
 
-/** The columns that make a game, for `app.db.query`. */
+/** The columns of a game, for `app.db.query`. */
 export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
   g.external_url, g.client_id, g.live_deploy_id, g.settings, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
   g.created_at, g.updated_at, g.suspended_at, g.suspension_reason, g.appeal`
 
-/** A row as `app.db.query` gives it: times in ms, booleans as 0 and 1, JSON as text. */
+/** A row in the form of `app.db.query`: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainGame {
   id: string
   owner_id: string
@@ -33,7 +33,7 @@ export interface PlainGame {
   appeal: string | null
 }
 
-/** A game as the API and the other plugins see it. */
+/** Converts a game for the API and the other plugins. */
 export function toGame(row: PlainGame, origins: Origins): Game {
   const media = (JSON.parse(row.media) as StoredMedia[]).map((item) => ({
     id: item.id,
@@ -73,12 +73,12 @@ export function toGame(row: PlainGame, origins: Origins): Game {
   }
 }
 
-/** The path of a game's page on the portal. */
+/** Returns the path of a game's page on the portal. */
 export const pathOf = (game: { slug: string }): string => `/games/${game.slug}`
 
-/** Whether the game's page shows the game itself: one that is hosted here, or one elsewhere that wants to be framed. */
+/** Whether the game's page shows the game itself: a hosted game, or an external one that allows frames. */
 export const isFramed = (game: Game): boolean => isReady(game) && (game.hosted || game.settings.embedded)
 
-/** Whether there is something to play: a live build here, or an address elsewhere. */
+/** Whether the game is playable: it has a live build here, or an external address. */
 export const isReady = (game: Game): boolean =>
   game.playable && !game.suspended && (game.liveDeployId !== null || !game.hosted)

@@ -23,7 +23,7 @@ const reads = { auth: { scope: 'games:read', accepts } } as const
 const writes = { auth: { scope: 'games:write', accepts } } as const
 
 export const routes: Routes = async (app) => {
-  /** Another's game is none, whatever the body says: so before it is read. */
+  /** Ownership is checked before the body is read. Another player's game counts as not found. */
   const owned = async (request: FastifyRequest) => {
     await app.games.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
   }

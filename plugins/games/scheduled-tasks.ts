@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { deleteInBatches } from '../../core/data/database.ts'
 
-/** How often what was counted is written down. */
+/** The interval of writes of counts. */
 const FLUSH_MS = 5000
-/** The disk of every node has cards of its own. */
+/** Each node's disk has its own cards. */
 const EVICT_MS = 3_600_000
-/** A node that is late still writes yesterday's visitors down. */
+/** A late node may still write yesterday's visitors. */
 const LATE_MS = 10 * 60_000
 
 /** The scheduled tasks of games. */

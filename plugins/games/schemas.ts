@@ -7,7 +7,7 @@ export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('priv
 
 const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' })
 const Description = Type.String({ maxLength: 20_000 })
-/** A slug as its owner may choose it: `--` divides slug and preview in a host name, which needs room for both. */
+/** The pattern of a slug. `--` separates slug and preview in a host name, which needs room for both. */
 export const SLUG_PATTERN = '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$'
 
 const Slug = Type.String({
@@ -65,7 +65,7 @@ export const GameMedia = Type.Object({
   height: Type.Integer(),
 })
 
-/** A game as the API shows it (contracts, section 5). */
+/** A game in the form of the API (contracts, section 5). */
 export const Game = Type.Object({
   id: Type.String(),
   slug: Type.String(),
@@ -92,15 +92,15 @@ export const Game = Type.Object({
   updatedAt: Type.String({ format: 'date-time' }),
 })
 export type Game = Static<typeof Game> & {
-  /** Players whom the owner of a private game let in; in no answer of the API. */
+  /** Players whom the owner of a private game has admitted. API responses omit it. */
   invitedIds: readonly string[]
-  /** Whether it is hosted here rather than elsewhere; in no answer either. */
+  /** Whether the game is hosted here rather than externally. API responses omit it. */
   hosted: boolean
-  /** The owner's answer to a suspension; in no answer either. */
+  /** The owner's answer to a suspension. API responses omit it. */
   appeal: string | null
 }
 
-/** The OAuth application of a new game; the secret is shown this once. */
+/** The OAuth application of a new game. The secret is shown only once. */
 export const GameOauth = Type.Object({
   clientId: Type.String(),
   clientSecret: Type.String(),

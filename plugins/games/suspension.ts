@@ -7,14 +7,14 @@ import { GameRow } from './entities.ts'
 import { AppealedAlready, NotSuspended } from './errors.ts'
 import type { Game } from './schemas.ts'
 
-/** The longest reason and the longest answer to it, in characters. */
+/** The maximum lengths of a reason and of its answer, in characters. */
 export const REASON_LENGTH = 1000
 export const APPEAL_LENGTH = 2000
 
-/** The reason of games that were suspended together with their owner's account; they come back with it. */
+/** The reason of games that were suspended with their owner's account. They are restored with it. */
 const ACCOUNT_DISABLED = 'The account of its maker is disabled.'
 
-/** What suspending needs of `Games`, which has this as a part. */
+/** The part of `Games` that suspending needs. It avoids a cyclic dependency, because `Games` contains this. */
 interface FoundGames {
   get(idOrSlug: string): Promise<Game>
   mustOwn(playerId: string, idOrSlug: string): Promise<Game>
@@ -23,7 +23,7 @@ interface FoundGames {
 
 type State = Pick<GameRow, 'suspendedAt' | 'suspensionReason' | 'appeal'>
 const STATE = ['suspendedAt', 'suspensionReason', 'appeal'] as const
-/** Tells every node of a change that is committed. */
+/** Notifies every node of a committed change. */
 type Announce = () => Promise<void>
 
 interface SuspensionParts {
@@ -32,9 +32,9 @@ interface SuspensionParts {
 }
 
 /**
- * Takes games off every player's screen, apart from what their owners set (contracts, section 19): their origins,
- * domains, previews and pages answer 451, rooms end, no list has them, and players can't sign in to them. Every place
- * asks the game that it has in memory, and hears of a change by `game.changed`.
+ * Suspends games independently of their owners' settings (contracts, section 19). Their origins, domains, previews and
+ * pages answer 451, rooms end, no list contains them, and players can't sign in to them. All checks use the cached
+ * game, which `game.changed` invalidates.
  */
 export class Suspensions {
   readonly #parts: SuspensionParts
@@ -46,9 +46,9 @@ export class Suspensions {
   }
 
   /**
-   * Suspends a game; one that is suspended already gets the new reason, and its owner may answer that.
+   * Suspends a game. A suspended game gets the new reason, and its owner may answer again.
    *
-   * @param reason what its owner reads
+   * @param reason the text for its owner
    * @throws NotFound
    */
   async suspend(idOrSlug: string, reason: string, by = PROGRAM): Promise<Game> {
@@ -57,26 +57,34 @@ export class Suspensions {
     return this.#games.get(id)
   }
 
-  /** The same within the caller's transaction. @returns tells every node; to be called after the transaction */
+  /**
+   * Does the same in the caller's transaction.
+   *
+   * @returns a function that notifies every node; call it after the transaction
+   */
   suspendIn(em: SqlEntityManager, id: string, { reason, by }: { reason: string; by: Actor }): Promise<Announce> {
     const suspensionReason = reason.trim().slice(0, REASON_LENGTH)
     return this.#set(em, id, { suspendedAt: this.#parts.clock.now(), suspensionReason, appeal: null }, by)
   }
 
-  /** Lets players in again. A game that is not suspended stays as it is. @throws NotFound */
+  /** Lifts a suspension. A game that is not suspended stays unchanged. @throws NotFound */
   async lift(idOrSlug: string, by = PROGRAM): Promise<Game> {
     const { id } = await this.#games.get(idOrSlug)
     await (await this.#parts.db.transaction((em) => this.liftIn(em, id, by)))()
     return this.#games.get(id)
   }
 
-  /** The same within the caller's transaction. @returns tells every node; to be called after the transaction */
+  /**
+   * Does the same in the caller's transaction.
+   *
+   * @returns a function that notifies every node; call it after the transaction
+   */
   liftIn(em: SqlEntityManager, id: string, by: Actor): Promise<Announce> {
     return this.#set(em, id, { suspendedAt: null, suspensionReason: null, appeal: null }, by)
   }
 
   /**
-   * The owner's answer to the reason, once.
+   * Stores the owner's single answer to the reason.
    *
    * @throws NotFound when the game is not the player's; NotSuspended; AppealedAlready
    */
@@ -91,10 +99,9 @@ export class Suspensions {
   }
 
   /**
-   * Suspends the games of a player whose account is disabled, or lifts what that had suspended, within the caller's
-   * transaction.
+   * Suspends the games of a player whose account is disabled, or lifts these suspensions, in the caller's transaction.
    *
-   * @returns tells every node; to be called after the transaction
+   * @returns a function that notifies every node; call it after the transaction
    */
   async followAccount(em: SqlEntityManager, ownerId: string, disabled: boolean): Promise<() => Promise<void>> {
     const which = disabled ? { suspendedAt: null } : { suspensionReason: ACCOUNT_DISABLED }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { formatBytes } from '../../core/pages/index.ts'
 
-/** How often the disk is looked at. */
+/** The interval of disk checks. */
 export const DISK_WATCH_MS = 10_000
 
 type Parts = Pick<FastifyInstance, 'storage' | 'health' | 'identity' | 'config' | 'clock' | 'log' | 'site'>
@@ -21,7 +21,7 @@ export class DiskWatch {
     this.#marker = join(parts.config.dataDir, 'disk-is-full')
   }
 
-  /** Looks now. Never rejects: the next look is another chance. */
+  /** Checks the disk now. It never rejects, because the next check repeats it. */
   async look(): Promise<void> {
     const { storage, health, clock, log } = this.#parts
     try {

@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-/** The server's own pages, for whoever runs it: how it is, what it does, and what it is set to. */
+/** The server's own pages for administrators: its state, its activity, and its settings. */
 export default definePlugin({ name: 'host', dependencies: ['oauth-idp'] }, async (app) => {
   app.decorate('storageUse', new StorageUse(app))
   const watch = new DiskWatch(app)

@@ -11,7 +11,7 @@ export interface BlobUse {
 export interface Counted {
   kinds: BlobUse[]
   bytes: number
-  /** When it was counted, in ms. */
+  /** The time of the count, in ms. */
   at: number
 }
 
@@ -27,12 +27,12 @@ export class StorageUse {
     this.#parts = parts
   }
 
-  /** The blobs as they were counted last, or null: a count reads every name there is, so it is made on demand. */
+  /** Returns the last count of blobs, or null. A count reads every name, so it runs only on demand. */
   get lastCount(): Counted | null {
     return this.#counted
   }
 
-  /** Counts the blobs; whoever asks meanwhile gets the same count. */
+  /** Counts the blobs. Concurrent callers share one count. */
   count(): Promise<Counted> {
     this.#counting ??= this.#count().finally(() => {
       this.#counting = null
@@ -40,7 +40,7 @@ export class StorageUse {
     return this.#counting
   }
 
-  /** Bytes of the database, as it says itself. */
+  /** Returns the size of the database, as the database reports it. */
   async databaseBytes(): Promise<number> {
     const { db } = this.#parts
     const sql =
@@ -51,7 +51,7 @@ export class StorageUse {
     return Number(row?.bytes ?? 0)
   }
 
-  /** The disk that the data folder is on, in bytes; null where the system does not say. */
+  /** Returns the size of the data folder's disk in bytes; null if the system does not report it. */
   async disk(): Promise<{ free: number; size: number } | null> {
     const disk = await statfs(this.#parts.config.dataDir).catch(() => null)
     return disk && { free: disk.bavail * disk.bsize, size: disk.blocks * disk.bsize }

@@ -5,14 +5,14 @@ const JamRowSchema = defineEntity({
   name: 'JamRow',
   tableName: 'jams',
   properties: {
-    /** The greatest is the current one; those before it are kept. */
+    /** The greatest id is the current jam. Former jams are kept. */
     id: p.string().length(30).primary(),
     title: p.string().length(120),
     theme: p.string().length(200),
     categories: p.json().$type<Category[]>(),
     submissionsOpen: p.boolean(),
     votingOpen: p.boolean(),
-    /** How many steps of the results are shown. */
+    /** The number of revealed steps of the results. */
     revealed: p.integer(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
@@ -37,7 +37,7 @@ const JamEntryRowSchema = defineEntity({
 export class JamEntryRow extends JamEntryRowSchema.class {}
 JamEntryRowSchema.setClass(JamEntryRow)
 
-/** One vote: the primary key allows a player one a category, whatever happens at once. */
+/** One vote. The primary key allows a player one vote in each category, even under concurrency. */
 const JamVoteRowSchema = defineEntity({
   name: 'JamVoteRow',
   tableName: 'jam_votes',

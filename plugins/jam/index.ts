@@ -28,7 +28,7 @@ export default definePlugin(
     const { deletion } = app.identity
     deletion.cleanups.push((em, voterId) => em.nativeDelete(JamVoteRow, { voterId }))
     deletion.exporters.set('jamVotes', (voterId) => app.jams.export(voterId))
-    // On a LAN it is what everybody has come for; elsewhere whoever runs the server finds it.
+    // On a LAN the jam is the main purpose; elsewhere only administrators see the link.
     app.site.navigation.push(
       app.config.lan.enabled
         ? { label: 'Jam', href: '/jam', place: 'main', order: 5 }

@@ -30,7 +30,7 @@ interface JamProps {
   guests: boolean
 }
 
-/** Before the first jam. */
+/** The page before the first jam. */
 export const NoJamPage = ({ isAdmin }: { isAdmin: boolean }): View =>
   isAdmin
     ? html`
@@ -40,7 +40,7 @@ export const NoJamPage = ({ isAdmin }: { isAdmin: boolean }): View =>
         <${PageHeader} title="Game jam" />
         <${Card}><${EmptyState} title="No jam yet" action=${{ href: '/catalog', label: 'See all games' }}><p>An administrator begins a jam here. Until then, play the games of the catalog.</p><//><//>`
 
-/** The jam: what is played, what can be played, and for each their part in it. */
+/** Renders the jam: the games, and the viewer's possible actions for each. */
 export const JamPage = (props: JamProps): View => {
   const { jam, entries, viewer } = props
   return html`
@@ -65,7 +65,7 @@ const chips = ({ submissionsOpen, votingOpen, revealed }: Jam): Content => html`
   ${!submissionsOpen && !votingOpen && revealed === 0 && html`<${Chip}>closed for now<//>`}
   ${revealed > 0 && html`<${Chip} tone="success">results<//>`}`
 
-/** The one thing to do now; for the organiser the way down to the switches as well. */
+/** Renders the viewer's next step; for the organiser also a link to the controls. */
 function nextStep({ jam, viewer }: JamProps): Content {
   const signIn = '/sign-in?returnTo=/jam'
   const step = (label: string, href: string) =>
@@ -91,7 +91,7 @@ const counted = ({ entries, voters, jam }: JamProps): string => {
 
 const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
 
-/** Names of players are for those who are signed in themselves. */
+/** Only signed-in viewers see names of players. */
 const JamCard = ({ entry, named }: { entry: Entry; named: boolean }): View => html`
   <li class="card flush jam-game">
     <${Cover} id=${entry.gameId} title=${entry.title} coverUrl=${entry.coverUrl} />

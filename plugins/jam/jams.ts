@@ -22,25 +22,25 @@ import type { Category, Jam, JamChanges, JamEntry, JamGame, NewJam, Results, Vot
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'games' | 'identity' | 'rooms'>
 
-/** An entry with what pages show beside it. */
+/** An entry with the additional data of pages. */
 export interface Entry extends JamEntry {
   ownerId: string
   people: RoomInfo['people']
 }
 
 const CATEGORIES = ['Overall', 'Fun', 'Looks']
-/** Room lists are asked of other nodes too; many look at the page, and a moment's age is fine. */
+/** The cache time of room lists, which other nodes provide too and many viewers request. */
 const ROOMS_MS = 2000
 
 type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOpen' | 'revealed'
 
-/** What the audit says of a jam. */
+/** Returns the state of a jam that the audit log records. */
 const stateOf = ({ title, theme, categories, submissionsOpen, votingOpen, revealed }: Pick<JamRow, StateKey>) => ({
   ...{ title, theme, submissionsOpen, votingOpen, revealed },
   categories: JSON.stringify(categories),
 })
 
-/** The jam: games that take part, votes, results. There is one at a time; a new one takes the place of the last. */
+/** The jam: its games, votes and results. There is one at a time, and a new one replaces the last. */
 export class Jams {
   readonly #parts: Parts
   readonly #rooms: TtlCache<RoomInfo[]>
@@ -50,13 +50,13 @@ export class Jams {
     this.#rooms = new TtlCache(parts.clock, { maxAgeMs: ROOMS_MS })
   }
 
-  /** The jam of now, or null when there never was one. */
+  /** Returns the current jam; null when there never was one. */
   async current(): Promise<Jam | null> {
     const row = await currentRow(this.#parts.db.em())
     return row && toJam(row)
   }
 
-  /** Begins a jam, with submissions open. The one before is over. */
+  /** Starts a jam with open submissions. The former jam ends. */
   async create({ title, theme = '', categories = CATEGORIES }: NewJam, by = PROGRAM): Promise<Jam> {
     const { db, clock } = this.#parts
     const createdAt = clock.now()
@@ -164,7 +164,7 @@ export class Jams {
     const ids = Object.values(choices).filter((id) => id !== null)
     const chosen = new Map((await Promise.all(ids.map((id) => games.get(id)))).map((game, at) => [ids[at], game]))
     await db.transaction(async (em) => {
-      // Closing the voting waits for this vote, or this vote for the closing.
+      // The lock orders votes and the end of voting.
       const jam = await mustBeOn(em, LockMode.PESSIMISTIC_READ)
       if (!jam.votingOpen) throw new VotingClosed()
       const taking = await em.find(JamEntryRow, { jamId: jam.id, gameId: { $in: [...chosen.values()].map(idOf) } })
@@ -183,7 +183,7 @@ export class Jams {
     })
   }
 
-  /** A player's votes, by category. */
+  /** Returns a player's votes, by category. */
   async votesOf(voterId: string, jamId: string): Promise<Votes> {
     const rows = await this.#parts.db.query<{ category_id: string; game_id: string }>(
       'select category_id, game_id from jam_votes where voter_id = ? and jam_id = ?',
@@ -192,7 +192,7 @@ export class Jams {
     return Object.fromEntries(rows.map((row) => [row.category_id, row.game_id]))
   }
 
-  /** All votes of a player, for their data export. */
+  /** Returns all votes of a player, for their data export. */
   async export(voterId: string) {
     const votes = await this.#parts.db.em().find(JamVoteRow, { voterId }, { orderBy: { castAt: 'asc' } })
     return votes.map(({ jamId, categoryId, gameId, castAt }) => ({ jamId, categoryId, gameId, castAt }))
@@ -204,7 +204,7 @@ export class Jams {
     return Number(row?.voters ?? 0)
   }
 
-  /** The games that take part and can be seen by everyone, those that are played first, then the newest. */
+  /** Lists the public games that take part: those being played first, then the newest. */
   async entries(jamId: string): Promise<Entry[]> {
     const { db } = this.#parts
     const rows = await db.query<{ game_id: string; submitted_at: number }>(
@@ -224,7 +224,7 @@ export class Jams {
     return entries.filter((entry) => entry !== null).toSorted((a, b) => b.players - a.players)
   }
 
-  /** The results, as far as they are revealed. @throws NotFound without a jam */
+  /** Returns the revealed results. @throws NotFound without a jam */
   async results(): Promise<Results> {
     const { jam, ranked } = await this.#ranked()
     const categories = revealedOf(ranked, jam.votingOpen ? 0 : jam.revealed)
@@ -251,7 +251,7 @@ export class Jams {
     return { jam, ranked: placesOf(jam.categories, tallies, shown) }
   }
 
-  /** The public games among these, with their makers' names. */
+  /** Returns the public games among these, with their owners' names. */
   async #gamesOf(ids: readonly string[]): Promise<{ game: Game; shown: JamGame }[]> {
     const games = (await this.#parts.games.byIds(ids)).filter(({ visibility }) => visibility === 'public')
     const names = await this.#parts.identity.players.namesOf(games.map(({ ownerId }) => ownerId))
@@ -273,14 +273,14 @@ type RowLock = LockMode.NONE | LockMode.PESSIMISTIC_READ | LockMode.PESSIMISTIC_
 const currentRow = (em: SqlEntityManager, lockMode: RowLock = LockMode.NONE): Promise<JamRow | null> =>
   em.find(JamRow, {}, { orderBy: { id: 'desc' }, limit: 1, lockMode }).then(([row]) => row ?? null)
 
-/** @throws NotFound when there never was a jam */
+/** Returns the locked row of the current jam. @throws NotFound when there never was a jam */
 async function mustBeOn(em: SqlEntityManager, lockMode: RowLock = LockMode.PESSIMISTIC_READ): Promise<JamRow> {
   const row = await currentRow(em, lockMode)
   if (!row) throw new NotFound('jam')
   return row
 }
 
-/** Ids of categories, from their names; of two with one id the first counts. */
+/** Derives category ids from names. Of two with the same id the first is used. */
 function categoriesOf(names: readonly string[]): Category[] {
   const byId = new Map<string, Category>()
   for (const [index, name] of names.map((each) => each.trim()).entries()) {

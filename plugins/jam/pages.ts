@@ -15,7 +15,7 @@ const organises = { ...own, config: { ...own.config, role: 'admin' } } as const
 const Text = Type.Optional(Type.String({ maxLength: 2000 }))
 const Query = Type.Object({ done: Text, trouble: Text })
 
-/** The messages after a step; the address only names the step. */
+/** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
   begun: 'The jam has begun. Submissions are open.',
   saved: 'Saved.',
@@ -28,7 +28,7 @@ const DONE: Record<string, string> = {
   'voting-closed': 'Voting is closed. Reveal the results on the projector.',
 }
 
-/** The jam on the portal. Everything is a form; the island only keeps it fresh. */
+/** The jam on the portal. Every action is a form; the script only updates the page. */
 export const pages: Routes = async (app) => {
   app.get('/jam', { ...open, schema: { querystring: Query } }, async (request, reply) => {
     const viewer = request.principal?.viewer ?? null
@@ -132,7 +132,7 @@ export const pages: Routes = async (app) => {
   )
 }
 
-/** Refusals that a person can meet without doing anything odd are told on the page that they came from. */
+/** Common refusals are shown on the page of the form. */
 const TROUBLE: Record<string, string> = {
   submissions_closed: 'Submissions are closed by now.',
   voting_closed: 'Voting is closed by now; your last votes count.',
@@ -159,7 +159,7 @@ interface SettingsFields {
   categories?: string
 }
 
-/** A form sends every field; what is empty falls back to something that works. */
+/** A form sends every field. An empty field gets a default. */
 function settingsOf({ title = '', theme = '', categories = '' }: SettingsFields) {
   const names = categories
     .split(/[\n,]/)

@@ -7,7 +7,7 @@ interface ResultsProps {
   isAdmin: boolean
 }
 
-/** For the projector: one place after the other, as the organiser reveals them. */
+/** The results for a projector, which the organiser reveals place by place. */
 export const ResultsPage = ({ jam, results, isAdmin }: ResultsProps): View => {
   const { categories } = results
   const begun = categories.filter(({ places, complete }) => places.length > 0 || complete)

@@ -1,16 +1,19 @@
 import type { Category, CategoryResult, JamGame, Place } from './schemas.ts'
 
-/** How many votes a game has in a category. */
+/** The number of votes of a game in a category. */
 export interface Tally {
   categoryId: string
   gameId: string
   votes: number
 }
 
-/** Places beyond it are nobody's business. */
+/** The number of places that are shown. */
 const PODIUM = 3
 
-/** The places of each category, the best first; games with as many votes share one, and the next is further down. */
+/**
+ * Returns the places of each category, the best first. Games with equal votes share a place, and the next place is
+ * skipped.
+ */
 export function placesOf(categories: readonly Category[], tallies: readonly Tally[], games: Map<string, JamGame>) {
   return categories.map((category) => {
     const byVotes = new Map<number, JamGame[]>()
@@ -31,13 +34,13 @@ export function placesOf(categories: readonly Category[], tallies: readonly Tall
 
 type Ranked = ReturnType<typeof placesOf>[number]
 
-/** A category without votes takes a step too: it is said that there were none. */
+/** A category without votes takes a step too, which shows that there were none. */
 const stepsIn = ({ places }: Ranked): number => Math.max(1, places.length)
 
-/** How many steps it takes to show everything. */
+/** Returns the number of steps that show everything. */
 export const stepCount = (ranked: readonly Ranked[]): number => ranked.reduce((sum, each) => sum + stepsIn(each), 0)
 
-/** The revealed places after a number of steps: one category after the other, its last place first. */
+/** Returns the places that a number of steps reveals: category by category, the last place first. */
 export function revealedOf(ranked: readonly Ranked[], steps: number): CategoryResult[] {
   let left = steps
   return ranked.map((category) => {

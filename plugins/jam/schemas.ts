@@ -34,7 +34,7 @@ export const JamChanges = Type.Partial(
 )
 export type JamChanges = Static<typeof JamChanges>
 
-/** A game that takes part, as others see it. */
+/** A participating game in its public form. */
 export const JamGame = Type.Object({
   gameId: Type.String(),
   slug: Type.String(),

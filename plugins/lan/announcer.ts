@@ -2,16 +2,16 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { MulticastDNS } from 'multicast-dns'
 
 export interface AnnouncerOptions {
-  /** Without `.local`. */
+  /** The name without `.local`. */
   name: string
-  /** IPv4, of the interface that it is announced on. */
+  /** The IPv4 address of the interface on which it is announced. */
   address: string
   log: FastifyBaseLogger
   /** Default 5353 (RFC 6762). */
   port?: number
 }
 
-/** How long others may keep the answer, in seconds: RFC 6762 section 10 recommends it for addresses. */
+/** The time for which others may cache the answer, in seconds: RFC 6762 section 10 recommends it for addresses. */
 const TTL = 120
 
 /** The questions whose answer is an IPv4 address. */
@@ -38,7 +38,7 @@ export class Announcer {
 
   static async open(options: AnnouncerOptions): Promise<Announcer> {
     const { default: multicastDns } = await import('multicast-dns')
-    // Bound to every address: on Linux a socket of one address hears no multicast.
+    // It is bound to every address, because on Linux a socket of one address receives no multicast.
     const mdns = multicastDns({
       interface: options.address,
       bind: '0.0.0.0',
@@ -50,7 +50,7 @@ export class Announcer {
   }
 
   #listen(): void {
-    // The library tells a failure to bind twice.
+    // The library reports a failed bind twice.
     this.#mdns.once('error', (error: Error) => {
       this.#mdns.on('error', () => {})
       this.#log.warn(`${this.#name} can't be announced (${error.message}); the address works without it`)
@@ -76,12 +76,12 @@ export class Announcer {
     })
   }
 
-  /** The record with the bit that tells caches to forget what they had (RFC 6762 section 10.2). */
+  /** Sends the record with the bit that makes caches discard older records (RFC 6762 section 10.2). */
   #say(ttl = TTL): void {
     this.#mdns.respond([{ name: this.#name, type: 'A', ttl, flush: true, data: this.#address }])
   }
 
-  /** Says goodbye (a time to live of zero), so that nobody goes on to a name that leads nowhere. */
+  /** Sends a time to live of zero, so that other machines stop using the name. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#mdns.respond([{ name: this.#name, type: 'A', ttl: 0, flush: true, data: this.#address }], () => resolve())

@@ -17,13 +17,13 @@ export const CERTIFICATE_FILE = '/join/certificate/gameyard-lan.crt'
 
 interface CertificateProps {
   authority: LocalAuthority
-  /** Origin of the portal, on https. */
+  /** The origin of the portal on HTTPS. */
   portal: string
-  /** The same for plain http, where the file can be had before it is trusted. */
+  /** The origin on plain HTTP, where the file is available before it is trusted. */
   plain: string
 }
 
-/** How to trust the platform's own authority, on each kind of device. */
+/** Explains how to trust the platform's own certificate authority, on each kind of device. */
 export const CertificatePage = ({ authority, portal, plain }: CertificateProps): View => {
   const { name, fingerprint, expiresAt } = authority
   const file = CERTIFICATE_FILE
@@ -48,7 +48,7 @@ export const CertificatePage = ({ authority, portal, plain }: CertificateProps):
     <//>`
 }
 
-/** In the words that each system uses. */
+/** The instructions use the words of each system. */
 const devices = (name: string, url: string, host: string) => [
   {
     title: 'iPhone and iPad',
@@ -124,7 +124,7 @@ const devices = (name: string, url: string, host: string) => [
   },
 ]
 
-/** Where there is nothing to trust. */
+/** The page if no certificate is needed. */
 export const NoCertificatePage = ({ secure }: { secure: boolean }): View => html`
   <${PageHeader} title="No certificate needed" crumbs=${[{ label: 'Join', href: '/join' }]} />
   <${Card}><${EmptyState} title="You can go right in" action=${{ href: '/join', label: 'How to join' }}>

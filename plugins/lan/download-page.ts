@@ -13,7 +13,7 @@ import {
 } from '../../core/pages/index.ts'
 import type { Download } from './download.ts'
 
-/** The program that runs here, as a download. */
+/** Offers the running program as a download. */
 export const DownloadPage = ({ download, portal }: { download: Download; portal: string }): View => {
   const { name, version, system, size, sha256 } = download
   const windows = name.endsWith('.exe')
@@ -41,7 +41,7 @@ export const DownloadPage = ({ download, portal }: { download: Download; portal:
     ]} /><//>`
 }
 
-/** Where the program is no single file. */
+/** The page if the program is not a single file. */
 export const NoDownloadPage = (): View => html`
   <${PageHeader} title="Get the program" />
   <${Card}><${EmptyState} title="Nothing to download here" action=${{ href: '/games/new', label: 'Publish from the browser' }}>

@@ -5,23 +5,23 @@ import { pipeline } from 'node:stream/promises'
 import type { Program } from '../../core/boot/decorators.ts'
 import { type FileHead, fileHead } from '../../core/http/send-file.ts'
 
-/** The running program as something to take along. */
+/** The running program as a download. */
 export interface Download {
   path: string
   /** `gameyard`, or `gameyard.exe`. */
   name: string
   version: string
-  /** As people call it: `Linux, x64`. */
+  /** The display name of the system: `Linux, x64`. */
   system: string
   size: number
-  /** Hexadecimal. */
+  /** The checksum in hexadecimal. */
   sha256: string
   head: FileHead
 }
 
 const SYSTEMS: Partial<Record<NodeJS.Platform, string>> = { linux: 'Linux', darwin: 'macOS', win32: 'Windows' }
 
-/** Reads the program once, for its checksum. */
+/** Reads the program once, to compute its checksum. */
 export async function describeProgram(
   { path, version }: Program,
   { platform, arch }: Pick<NodeJS.Process, 'platform' | 'arch'>,

@@ -4,7 +4,7 @@ import { Announcer } from './announcer.ts'
 import { pages } from './pages.ts'
 import { qrCode, qrText } from './qr.ts'
 
-/** How people in the same network come in. */
+/** Pages that help people on the same network to join. */
 export default definePlugin({ name: 'lan', dependencies: ['oauth-idp'] }, async (app) => {
   const { lan } = app.config
   const { portal } = app.origins

@@ -2,19 +2,19 @@ import { Button, CodeBlock, Field, Form, html, Section, Steps, type View } from 
 
 export interface JoinProps {
   siteName: string
-  /** Origin of the portal. */
+  /** The origin of the portal. */
   address: string
-  /** The other name of the same place, when there is one: `gameyard.local:8080`. */
+  /** The alternative name, if there is one: `gameyard.local:8080`. */
   alias: string | null
   qr: { width: number; path: string }
   signedIn: boolean
   guests: boolean
   signUpIsOpen: boolean
-  /** Devices must trust a certificate first. */
+  /** Whether devices must trust a certificate first. */
   certificate: boolean
 }
 
-/** How to come in: for a projector at the top, for whoever has come below. */
+/** Explains how to join: a poster for a projector at the top, and instructions below. */
 export const JoinPage = (props: JoinProps): View => html`
   <${Poster} ...${props} />
   <div class="grid wide-grid">
@@ -22,7 +22,7 @@ export const JoinPage = (props: JoinProps): View => html`
     <${Section} title="To make a game" id="make"><${Steps} items=${making(props)} /><//>
   </div>`
 
-/** The address, as large as the page allows, and its QR code. */
+/** Shows the address as large as possible, and its QR code. */
 const Poster = ({ siteName, address, alias, qr, certificate }: JoinProps): View => {
   const { protocol, host, hostname, port } = new URL(address)
   return html`
@@ -42,7 +42,7 @@ const Poster = ({ siteName, address, alias, qr, certificate }: JoinProps): View 
     </section>`
 }
 
-/** Dark on light in every colour scheme: many readers know no other. */
+/** The code is dark on light in every colour scheme, because many readers support only this. */
 export const QrPicture = ({ width, path, label }: { width: number; path: string; label: string }): View => html`
   <svg class="qr" viewBox=${`0 0 ${width} ${width}`} role="img" aria-label=${label} shape-rendering="crispEdges">
     <rect width=${width} height=${width} fill="#fff" /><path d=${path} fill="#000" />

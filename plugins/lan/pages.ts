@@ -14,14 +14,15 @@ const open = { config: { auth: 'optional', page: true }, constraints } as const
 const tags = ['LAN']
 const file = { config: { auth: 'none' }, constraints } as const
 
-/** How people come in, and what they take along. */
+/** Pages on joining the network, and the downloads. */
 export const pages: Routes = async (app) => {
   const { lan } = app.config
   const { portal, secure } = app.origins
   const { host, port } = new URL(portal)
   const plain = portal.replace(/^https:/, 'http:')
   const alias = lan.enabled ? `${lan.name}.local${port && `:${port}`}` : null
-  // The same for everyone, and made once. Over plain http newcomers are led to the certificate first.
+  // The code is the same for everyone, so it is created once. Over plain HTTP, newcomers see the certificate page
+  // first.
   let qr: Promise<ReturnType<typeof qrPath>> | undefined
 
   app.get('/join', open, async (request, reply) => {
@@ -59,7 +60,7 @@ export const pages: Routes = async (app) => {
     { ...file, schema: { tags, summary: 'The certificate that this LAN’s https is signed with' } },
     async (_request, reply) => {
       if (!app.localAuthority) throw new NotFound('certificate')
-      // The type that makes phones offer to install it; PEM is taken by all of them.
+      // With this type, phones offer to install the file. All of them accept PEM.
       reply.header('content-type', 'application/x-x509-ca-cert').header('cache-control', 'no-cache')
       reply.header('content-disposition', 'attachment; filename="gameyard-lan.crt"')
       return app.localAuthority.certificate

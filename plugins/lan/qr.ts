@@ -1,13 +1,13 @@
-/** The squares of a QR code: `size` rows of `size`, true for dark. */
+/** The modules of a QR code: `size` rows of `size`, true for dark. */
 export interface QrCode {
   size: number
   isDark(row: number, column: number): boolean
 }
 
-/** Around it, in squares: what readers need (ISO/IEC 18004 asks for four). */
+/** The quiet zone in modules, as readers require (ISO/IEC 18004 asks for four). */
 const QUIET = 4
 
-/** Error correction M: a projected picture has glare and heads before it. */
+/** Error correction M compensates for glare and for heads in front of a projection. */
 export async function qrCode(text: string): Promise<QrCode> {
   const { create } = await import('qrcode')
   const { modules } = create(text, { errorCorrectionLevel: 'M' })
@@ -15,7 +15,7 @@ export async function qrCode(text: string): Promise<QrCode> {
   return { size, isDark: (row, column) => Boolean(modules.get(row, column)) }
 }
 
-/** For an SVG: how wide the picture is, and one path with all dark squares, a run of them at a time. */
+/** Returns the QR code for an SVG: its width, and one path with all runs of dark modules. */
 export function qrPath({ size, isDark }: QrCode): { width: number; path: string } {
   let path = ''
   for (let row = 0; row < size; row++) {
@@ -32,7 +32,9 @@ export function qrPath({ size, isDark }: QrCode): { width: number; path: string 
 const BLACK_ON_WHITE = '\x1b[38;5;16m\x1b[48;5;231m'
 const PLAIN = '\x1b[0m'
 
-/** For a terminal, two rows a line; in colours of its own, so that it reads on dark and on light ones. */
+/**
+ * Returns the QR code for a terminal, two rows in a line. Its own colours make it readable on dark and light terminals.
+ */
 export function qrText({ size, isDark }: QrCode, indent = '  '): string {
   const quiet = 2
   const dark = (row: number, column: number) =>

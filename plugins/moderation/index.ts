@@ -1,7 +1,7 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { auditPages } from './pages/audit.ts'
 
-/** What the staff of a public platform works with: the audit of what they did. */
+/** The tools of a public platform's staff: the audit log of their actions. */
 export default definePlugin(
   {
     name: 'moderation',

@@ -7,7 +7,7 @@ import type { DisconnectReason, Membership } from './membership.ts'
 import type { Account, Link } from './room/member.ts'
 import { CLOSE } from './room/room.ts'
 
-/** The outcome of admission: who enters which room. Decided before the upgrade. */
+/** The result of admission: the player and the room. It is decided before the upgrade. */
 export interface Admission {
   gameId: string
   account: Account
@@ -16,14 +16,17 @@ export interface Admission {
   /** Null for guests. */
   session: GameSession | null
   room: FoundRoom
-  /** `AdmissionRevalidation.changes` when admission began. */
+  /** The value of `AdmissionRevalidation.changes` when admission began. */
   changesSeen: number
 }
 
-/** Close codes of a client that leaves in order: closed, left the page, or `close()` without a code. After any other it may resume. */
+/**
+ * Close codes of an orderly close: closed, page left, or `close()` without a code. After any other code the client may
+ * resume.
+ */
 const ORDERLY_CLOSES = new Set([1000, 1001, 1005])
 
-/** One room socket. It writes what the room sends, and passes what the client sends to the membership. */
+/** One room socket. It writes what the room sends, and passes the client's messages to the membership. */
 export class Connection implements Link {
   /** The key for limits: an account, or a guest's address. */
   readonly owner: string
@@ -31,14 +34,14 @@ export class Connection implements Link {
   readonly gameId: string
   /** The player's id; null for guests. */
   readonly account: string | null
-  /** The game's OAuth application by which the player signed in; null for guests. */
+  /** The OAuth application by which the player signed in; null for guests. */
   readonly clientId: string | null
-  /** When the session ends that opened it, in ms since 1970, and the epoch it is of; null for guests. */
+  /** The end of the session that opened it, in ms since 1970, and the session's epoch; null for guests. */
   readonly endsAt: number | null
   readonly epoch: number | null
-  /** The consent that the session rests on; null for guests. */
+  /** The consent on which the session depends; null for guests. */
   readonly consentId: string | null
-  /** The portal session that let the player into the game's frame; null for others. */
+  /** The portal session of a framed sign-in; null for others. */
   readonly sessionId: string | null
   /** The key that sealed the session; null for guests. */
   readonly keyId: string | null
@@ -73,14 +76,14 @@ export class Connection implements Link {
     socket.on('message', (data, isBinary) => {
       this.alive = true
       if (this.#closed) return
-      // `nodebuffer` is the default: one Buffer a message.
+      // `nodebuffer` is the default: one Buffer for each message.
       if (isBinary) membership.bytes(data as Buffer)
       else membership.text((data as Buffer).toString())
     })
     socket.on('pong', () => {
       this.alive = true
     })
-    // Answered by ws itself.
+    // ws answers pings itself.
     socket.on('ping', () => membership.ping())
     // After a protocol error, such as a frame that is too large or malformed text, ws closes with the right code and
     // the client does not reconnect. Network errors are not protocol errors.
@@ -100,7 +103,7 @@ export class Connection implements Link {
     this.#stream.write(frames)
     if (this.#stream.writableLength <= this.#maxUnsent) return
     this.close(CLOSE.slow, 'too slow')
-    // Later: the room is in the middle of telling everyone something.
+    // The call is deferred, because the room is currently delivering to all players.
     setImmediate(() => this.#leave('lost'))
   }
 
@@ -110,14 +113,14 @@ export class Connection implements Link {
     this.#socket.close(code, reason)
   }
 
-  /** Asks whether the client is still there; one that did not answer the last time is dropped. */
+  /** Pings the client. A client that did not answer the last ping is dropped. */
   probe(): void {
     if (this.alive) this.#socket.ping()
     else this.#socket.terminate()
     this.alive = false
   }
 
-  /** Its session has ended: the player leaves, and can't resume. */
+  /** Ends the connection because its session has ended. The player leaves and can't resume. */
   end(reason = 'signed out'): void {
     this.close(reason === 'suspended' ? CLOSE.suspended : CLOSE.policy, reason)
     this.#leave('closed')
@@ -137,7 +140,7 @@ export class Connections {
   readonly #maxUnsent: number
   readonly #open = new Set<Connection>()
   readonly #byGame = new Map<string, Set<Connection>>()
-  /** How many there are of each owner. */
+  /** The number of sockets of each owner. */
   readonly #byOwner = new Map<string, number>()
 
   constructor(clock: Clock, maxUnsent: number) {
@@ -149,16 +152,16 @@ export class Connections {
     return this.#open.size
   }
 
-  /** How many sockets an account, or an address of guests, has here. */
+  /** Returns the number of sockets of an account, or of a guest's address, on this node. */
   countOf(owner: string): number {
     return this.#byOwner.get(owner) ?? 0
   }
 
-  /** Puts a socket into its room. */
+  /** Adds a socket to its room. */
   add(socket: WebSocket, stream: Duplex, admission: Admission): void {
     const connection = new Connection(socket, stream, admission, this.#maxUnsent)
     const membership = admission.room.join(connection)
-    // The room may have filled up since admission.
+    // The room may have become full since admission.
     if (!membership) {
       socket.close(CLOSE.slow, 'full')
       return
@@ -179,7 +182,7 @@ export class Connections {
     connection.attach(membership)
   }
 
-  /** Called every `roomPingSeconds`. */
+  /** Pings all clients. It is called every `roomPingSeconds`. */
   probe(): void {
     const now = this.#clock.now().getTime()
     for (const connection of this.#open) {
@@ -188,25 +191,25 @@ export class Connections {
     }
   }
 
-  /** Whether an account has a socket here. */
+  /** Whether an account has a socket on this node. */
   has(sub: string): boolean {
     for (const connection of this.#open) if (connection.sub === sub) return true
     return false
   }
 
-  /** The sockets in rooms of a game. */
+  /** Returns the sockets in rooms of a game. */
   inGame(gameId: string): ReadonlySet<Connection> {
     return this.#byGame.get(gameId) ?? NONE
   }
 
-  /** The games that somebody is in who signed in by an application. */
+  /** Returns the games with sockets of players who signed in by an application. */
   gamesOf(clientId: string): Set<string> {
     const games = new Set<string>()
     for (const connection of this.#open) if (connection.clientId === clientId) games.add(connection.gameId)
     return games
   }
 
-  /** Ends the sockets whose sessions rest on a consent that was taken back. */
+  /** Ends the sockets whose sessions depend on a revoked consent. */
   endOf(consentId: string): void {
     for (const connection of this.#open) if (connection.consentId === consentId) connection.end()
   }
@@ -216,7 +219,7 @@ export class Connections {
     for (const connection of this.#open) if (connection.sessionId === sessionId) connection.end()
   }
 
-  /** Ends the sockets whose sessions were sealed by keys that are ended. @param isEnded asked for each key once */
+  /** Ends the sockets whose sessions were sealed by revoked keys. @param isEnded called once for each key */
   async endOfKeys(isEnded: (keyId: string) => Promise<boolean>): Promise<void> {
     const keys = new Set<string | null>()
     for (const { keyId } of this.#open) keys.add(keyId)
@@ -226,14 +229,14 @@ export class Connections {
     }
   }
 
-  /** The portal sessions that sockets of an account rest on. */
+  /** Returns the portal sessions on which sockets of an account depend. */
   sessionsOf(sub: string): Set<string> {
     const sessions = new Set<string>()
     for (const { sub: own, sessionId } of this.#open) if (own === sub && sessionId !== null) sessions.add(sessionId)
     return sessions
   }
 
-  /** Ends the sockets of an account whose session `holds` no more: signed out everywhere, or disabled. */
+  /** Ends the sockets of an account whose session is no longer valid by `holds`: signed out everywhere, or disabled. */
   endUnless(sub: string, holds: (epoch: number | null) => boolean): void {
     for (const connection of this.#open) if (connection.sub === sub && !holds(connection.epoch)) connection.end()
   }

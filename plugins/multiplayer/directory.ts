@@ -11,25 +11,25 @@ import { SocketRelay } from './nodes/socket-relay.ts'
 import type { Link } from './room/member.ts'
 import type { Refusal } from './room/room.ts'
 
-/** Which room is wanted, and by whom. */
+/** The requested room, and the player. */
 export interface RoomRequest extends JoinRequest {
   gameId: string
   roomId: string
-  /** From the game's settings. */
+  /** The value of the game's settings. */
   maxPlayers: number
 }
 
-/** A room that was found, wherever it is. */
+/** A room that was found on this node or another. */
 export interface FoundRoom {
   refusal: Refusal | null
-  /** Joins the room. Null when the room is full by now. */
+  /** Joins the room. Returns null if the room has become full. */
   join(link: Link): Membership | null
 }
 
-/** Finds rooms: on this node, or on one of several. */
+/** Finds rooms on this node, or on one of several. */
 export interface RoomDirectory {
   find(wanted: RoomRequest): Promise<FoundRoom>
-  /** The occupied rooms of a game, by name. */
+  /** Lists the occupied rooms of a game, by name. */
   list(gameId: string): Promise<RoomInfo[]>
   start(): Promise<void>
   /** Called every second. */
@@ -39,7 +39,7 @@ export interface RoomDirectory {
 
 const byName = (rooms: RoomInfo[]) => rooms.sort((a, b) => (a.id < b.id ? -1 : 1))
 
-/** For a single node: all rooms are here. */
+/** The directory of a single node, which has all rooms. */
 export class SingleNodeDirectory implements RoomDirectory {
   readonly #rooms: Rooms
 
@@ -72,11 +72,11 @@ export class SingleNodeDirectory implements RoomDirectory {
   async stop(): Promise<void> {}
 }
 
-/** How long a player waits for a room whose node has just died, until another node has it. */
+/** The time for which a player waits until another node takes over the room of a failed node. */
 const PATIENCE_MS = 6000
 const RETRY_MS = 200
 
-/** For one node of several on a shared bus. */
+/** The directory of one of several nodes on a shared bus. */
 export class ClusterDirectory implements RoomDirectory {
   readonly #rooms: Rooms
   readonly #relay: SocketRelay
@@ -101,7 +101,7 @@ export class ClusterDirectory implements RoomDirectory {
         return {
           refusal: refusalOf(room, wanted),
           join: (link) => {
-            // Between the question and now the room may have moved.
+            // The room may have moved in the meantime.
             if (this.#rooms.find(gameId, roomId) !== found) return null
             const member = joinRoom(room, wanted, link)
             return member && new LocalMembership(room, member, link)

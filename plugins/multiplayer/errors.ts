@@ -1,6 +1,6 @@
 import { defineError } from '../../core/errors.ts'
 
-/** The upgrade's refusal for whoever is not signed in; its body is the specification's own. */
+/** The refusal of an upgrade without a sign-in. The specification defines its body. */
 export const AuthRequired = defineError('auth_required', 401, 'Sign in to enter this room.')
 export const RoomFull = defineError('room_full', 409, 'This room is full.')
 export const RoomLocked = defineError('room_locked', 409, 'The host has locked this room.')

@@ -20,13 +20,13 @@ declare module 'fastify' {
   }
 }
 
-/** How long clients have to close their side when the server stops. */
+/** The time for clients to close their side when the server stops. */
 const CLOSE_GRACE_MS = 1000
 
-/** Of ws. Compression would cost memory for each socket; the others bound what a message may be cut into. */
+/** Options of ws. Compression would cost memory for each socket. The others limit the fragments of a message. */
 const SOCKET_OPTIONS = { perMessageDeflate: false, maxFragments: 128, maxBufferedChunks: 1024, closeTimeout: 5000 }
 
-/** Rooms: players of a game who talk over WebSockets. Protocol 1 is in `room/`. */
+/** Rooms, in which players of a game communicate over WebSockets. Protocol 1 is in `room/`. */
 export default definePlugin(
   {
     name: 'multiplayer',
@@ -48,7 +48,7 @@ export default definePlugin(
 
     await app.register(websocket, {
       options: { ...SOCKET_OPTIONS, maxPayload: limits.roomFrameBytes },
-      // Each connection deals with its own; ws has already sent the close code.
+      // Each connection handles its own errors. ws has already sent the close code.
       errorHandler: (error, socket, request) => {
         request.log.debug({ err: error }, 'a room socket failed')
         if (socket.readyState === socket.OPEN) socket.close(1011, 'internal error')

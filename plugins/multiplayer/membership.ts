@@ -1,14 +1,14 @@
 import type { Link, Member } from './room/member.ts'
 import type { Room } from './room/room.ts'
 
-/** How a connection ended: orderly by the player, for good by the rules, or lost, perhaps to come back. */
+/** How a connection ended: orderly by the player, permanently by the rules, or lost, so that it may resume. */
 export type DisconnectReason = 'left' | 'closed' | 'lost'
 
 /** A connection's membership of a room, which may run on this node or on another. */
 export interface Membership {
   text(text: string): void
   bytes(bytes: Buffer): void
-  /** A ping of the socket's own: counted, so that a flood of them ends as a flood of messages does. */
+  /** Counts a WebSocket ping, so that a flood of pings is limited like a flood of messages. */
   ping(): void
   end(ending: DisconnectReason): void
 }
@@ -26,7 +26,7 @@ export class LocalMembership implements Membership {
   }
 
   text(text: string): void {
-    // A player who came back has another connection by now.
+    // A player who has resumed has another connection now.
     if (this.#member.link === this.#link) this.#room.receive(this.#member, text)
   }
 

@@ -22,7 +22,7 @@ import type { RoomInfo } from './hosting/rooms.ts'
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const MOST = 100
 
-/** The rooms of a game now, on its dashboard. */
+/** The current rooms of a game, on its dashboard. */
 export const pages =
   (directory: RoomDirectory): Routes =>
   async (app) => {
@@ -59,7 +59,7 @@ export const pages =
     )
   }
 
-/** The part of the page that a stream keeps fresh. */
+/** The name of the element that a stream updates. */
 const ROOMS = 'rooms'
 
 function roomsOf(game: Game, rooms: RoomInfo[]): View {

@@ -10,7 +10,7 @@ import { Availability, RoomList, type RoomSummary } from './schemas.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on the room route, once the upgrade is allowed. */
+    /** Set on the room route once the upgrade is allowed. */
     admission: Admission | null
   }
 }
@@ -64,7 +64,8 @@ export const routes =
         reply.header('cache-control', 'no-store')
         request.admission = await admit(app, context, request, { isUpgrade: request.ws })
       },
-      // A browser can't read why an upgrade was refused. The same address, fetched, says so: this, if nothing is wrong.
+      // A browser can't read the reason of a refused upgrade. A fetch of the same address returns it, or this error if
+      // the upgrade is allowed.
       handler: async () => {
         throw new UpgradeRequired().with({ headers: { upgrade: 'websocket' } })
       },

@@ -34,14 +34,14 @@ import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
 import { Upstream } from './upstream/upstream.ts'
 
-/** Accounts, sessions and applications: the one service of this plugin, one field a noun. */
+/** Accounts, sessions and applications: the single service of this plugin. */
 export class Identity {
   readonly config: AuthConfig
   readonly oauth: OAuthConfig
   readonly limits: AuthLimits
   readonly players: Players
   readonly passwords: PasswordAuthentication
-  /** By what a player comes in beside the password; other plugins add theirs. */
+  /** The sign-in methods other than the password. Other plugins add theirs. */
   readonly signInMethods: SignInMethods
   readonly setup: Setup
   readonly signUp: SignUp
@@ -50,7 +50,7 @@ export class Identity {
   readonly avatars: Avatars
   readonly passkeys: Passkeys
   readonly upstream: Upstream
-  /** The end of accounts; other plugins add an exporter of their data and a cleanup that removes it. */
+  /** Deletes accounts. Other plugins add an exporter of their data and a cleanup that removes it. */
   readonly deletion: AccountDeletion
   readonly administration: Administration
   readonly #db: Database
@@ -71,7 +71,7 @@ export class Identity {
   readonly idTokens: IdTokens
   readonly consents: Consents
   readonly consentRules: ConsentRules
-  /** The pages under /settings; other plugins add theirs. */
+  /** The pages under /settings. Other plugins add theirs. */
   readonly settings: SettingsEntry[] = []
 
   constructor(app: FastifyInstance, config: AuthConfig, limits: AuthLimits, oauth: OAuthConfig) {
@@ -128,12 +128,12 @@ export class Identity {
     this.administration = new Administration({ ...around, players, tokens, deletion: this.deletion })
   }
 
-  /** The one-time link that makes the first administrator, or null once there is one. */
+  /** Returns the one-time link that creates the first administrator, or null once there is one. */
   setupUrl(): Promise<string | null> {
     return this.setup.url()
   }
 
-  /** Writes to everyone who hosts this platform, in the background. @param subject one line */
+  /** Sends mail to all administrators in the background. @param subject one line */
   async writeToAdmins(subject: string, text: string): Promise<void> {
     const admins = await this.#db.query<{ id: string }>('select id from players where is_admin = ? and disabled = ?', [
       true,
@@ -144,12 +144,12 @@ export class Identity {
     })
   }
 
-  /** Writes to a player, in the background; in the caller's transaction. @param subject one line */
+  /** Enqueues mail to a player in the caller's transaction. @param subject one line */
   writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
     return this.#emails.enqueue(em, { kind: 'notice', playerId, subject, text, portalUrl: this.#portalUrl })
   }
 
-  /** Forgets what has run out. */
+  /** Deletes expired rows. */
   async sweep(signal?: AbortSignal): Promise<void> {
     await this.sessions.sweep(signal)
     await this.#tokens.sweep(signal)

@@ -53,7 +53,7 @@ declare module 'fastify' {
   }
 }
 
-/** Players, their sign-in and browser sessions, and the OAuth applications that they sign in to. */
+/** Players, their sign-in and browser sessions, and the OAuth applications to which they sign in. */
 export default definePlugin(
   {
     name: 'oauth-idp',
@@ -90,7 +90,7 @@ export default definePlugin(
       authenticate: (token) => identity.accessTokens.authenticate(token),
     })
     app.auth.signInPath = '/sign-in'
-    // Any answer to a signed-in browser may carry the cookie on for another thirty days.
+    // Any response to a signed-in browser may extend the cookie for another thirty days.
     app.addHook('onSend', (request, reply, _payload, done) => {
       if (request.principal?.kind !== 'session') return done()
       identity.sessions.renew(request, reply).then(() => done(), done)
@@ -117,7 +117,7 @@ export default definePlugin(
     for (const routes of [tokenRoutes, revokeRoutes, introspectRoutes, deviceAuthorizationRoutes]) {
       await app.register(routes)
     }
-    // Pages of any origin may call these: answers are public, or belong to the token's holder.
+    // Pages of any origin may call these routes: the responses are public, or belong to the holder of the token.
     await app.register(async (scope) => {
       allowAnyOrigin(scope, { paths: { '/api/oauth/userinfo': 'GET, POST' } })
       for (const routes of [userinfoRoutes, metadataRoutes]) await scope.register(routes)

@@ -1,6 +1,6 @@
 /**
  * Returns the path on the portal to go to after signing in, or the start page for any other value. A redirect to
- * another site here would lend the portal's name to a phisher.
+ * another site from here would help phishing, since users trust the portal's name.
  */
 export function safeReturnTo(returnTo: unknown, portalUrl: string): string {
   if (typeof returnTo !== 'string' || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(returnTo)) return '/'

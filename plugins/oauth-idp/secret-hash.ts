@@ -1,4 +1,4 @@
 import { createHash } from 'node:crypto'
 
-/** How secrets of full randomness are stored: SHA-256, base64url (43 characters). Never for passwords. */
+/** Hashes random secrets for storage: SHA-256, base64url (43 characters). It is unsafe for passwords. */
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url')

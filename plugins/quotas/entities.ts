@@ -1,15 +1,15 @@
 import { defineEntity, p } from '@mikro-orm/core'
 import type { LimitOverrides } from './schemas.ts'
 
-/** One row a player: the lock that everything which changes their counts holds, and the uploads of a day. */
+/** One row for each player: the lock for all changes of their counts, and the uploads of a day. */
 const QuotaAccountSchema = defineEntity({
   name: 'QuotaAccount',
   tableName: 'quota_accounts',
   properties: {
     ownerId: p.string().length(30).primary(),
-    /** Grows with every change: a recount that finds another number read what was changing, and begins anew. */
+    /** Grows with every change. A recount that finds another number has read inconsistent data, and starts again. */
     changes: p.bigint('number'),
-    /** The day (UTC) that `uploadBytes` are of, such as `2026-11-23`. */
+    /** The day (UTC) of `uploadBytes`, such as `2026-11-23`. */
     uploadDay: p.string().length(10),
     uploadBytes: p.bigint('number'),
   },
@@ -18,7 +18,7 @@ const QuotaAccountSchema = defineEntity({
 export class QuotaAccount extends QuotaAccountSchema.class {}
 QuotaAccountSchema.setClass(QuotaAccount)
 
-/** The bytes kept for a player, by kind (`deploys`, `assets`, …). */
+/** The stored bytes of a player, by kind (`deploys`, `assets`, …). */
 const StoredBytesSchema = defineEntity({
   name: 'StoredBytes',
   tableName: 'quota_stored_bytes',
@@ -33,9 +33,9 @@ export class StoredBytes extends StoredBytesSchema.class {}
 StoredBytesSchema.setClass(StoredBytes)
 
 /**
- * Bytes that several things of a player share, such as a file that twenty deploys of a game have: they count once, for
- * as long as one of those is there. The size is part of the key, since an announced one may be untrue: each pair of
- * digest and size counts for itself, so that a small lie does not hide a large file.
+ * Bytes that several things of a player share, such as a file in twenty deploys of a game. They count once while any of
+ * these exists. The size is part of the key, since an announced size may be false: each pair of digest and size counts
+ * separately, so that a false size can't hide a large file.
  */
 const SharedBlobSchema = defineEntity({
   name: 'SharedBlob',
@@ -45,7 +45,7 @@ const SharedBlobSchema = defineEntity({
     kind: p.string().length(20).primary(),
     sha256: p.string().length(64).primary(),
     bytes: p.bigint('number').primary(),
-    /** How many things have it; never 0. */
+    /** The number of things that contain it; never 0. */
     refs: p.integer(),
   },
 })
@@ -53,7 +53,7 @@ const SharedBlobSchema = defineEntity({
 export class SharedBlob extends SharedBlobSchema.class {}
 SharedBlobSchema.setClass(SharedBlob)
 
-/** What an administrator allows a player instead of the numbers of the configuration. */
+/** The limits that an administrator set for a player instead of the configuration. */
 const QuotaOverrideSchema = defineEntity({
   name: 'QuotaOverride',
   tableName: 'quota_overrides',

@@ -18,7 +18,7 @@ declare module 'fastify' {
   }
 }
 
-/** Quotas: how much of everything each player may have, counted as it comes and goes. */
+/** Quotas: the limits of each player, and the counts of what they store. */
 export default definePlugin(
   {
     name: 'quotas',

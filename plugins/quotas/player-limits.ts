@@ -5,7 +5,7 @@ import type { Database } from '../../core/data/database.ts'
 import { QuotaOverride } from './entities.ts'
 import { type LimitChanges, type LimitOverrides, type PlayerLimits, QUOTA_NAMES, type QuotaLimits } from './schemas.ts'
 
-/** The numbers that hold for each player: those of the configuration, or what an administrator set instead. */
+/** The limits of each player: those of the configuration, unless an administrator set others. */
 export class PlayerLimitsStore {
   readonly #db: Database
   readonly #clock: Clock
@@ -22,20 +22,16 @@ export class PlayerLimitsStore {
     return { ...this.#defaults, ...(await this.overridesOf(ownerId, em)) }
   }
 
-  /** What is set for a player alone. */
+  /** Returns the limits that are set for one player. */
   async overridesOf(ownerId: string, em: SqlEntityManager = this.#db.em()): Promise<LimitOverrides> {
     const row = await em.findOne(QuotaOverride, { ownerId })
     return { ...row?.limits }
   }
 
-  /**
-   * Sets numbers for a player. What they have already stays, whatever the numbers.
-   *
-   * @param by whom the audit names
-   */
+  /** Sets limits for a player. Existing data stays, whatever the limits. @param by the actor in the audit */
   async change(ownerId: string, changes: LimitChanges, by: Actor): Promise<void> {
     await this.#db.transaction(async (em) => {
-      // Whoever changes first makes the row, so that two changes at once are both kept.
+      // The insert creates and locks the row, so that concurrent changes are both kept.
       await em.execute(
         'insert into quota_overrides (owner_id, limits, updated_at) values (?, ?, ?) on conflict (owner_id) do update set updated_at = excluded.updated_at',
         [ownerId, '{}', this.#clock.now()],

@@ -7,51 +7,52 @@ import { PlayerLimitsStore } from './player-limits.ts'
 import type { QuotaLimits, QuotaName, Quotas as QuotaUse, StoredThing, Usage } from './schemas.ts'
 import { type Blob, changeBytes, holdAccount, releaseBlobs, storedBytes, takeBlobs } from './storage-accounts.ts'
 
-/** What a plugin keeps for players. */
+/** A kind of data that a plugin stores for players. */
 export interface StoredKind {
-  /** In words, such as `Deploys`. */
+  /** The display name, such as `Deploys`. */
   label: string
-  /** Everybody who has something of this kind. */
+  /** Lists all players who have something of this kind. */
   owners(): Promise<string[]>
-  /** Counts anew what is kept for a player: by the rows that it is counted from, not by the counts. */
+  /** Recounts a player's data from the original rows, not from the counts. */
   tally(ownerId: string): Promise<Tally>
-  /** What a player may look at and remove. */
+  /** Lists the things that a player may view and remove. */
   things(ownerId: string): Promise<StoredThing[]>
-  /** Removes a thing of the player's own. @throws NotFound, or why it stays */
+  /** Removes a thing of the player. @throws NotFound, or the reason why it stays */
   remove(ownerId: string, id: string): Promise<unknown>
 }
 
-/** What a count found. */
+/** The result of a recount. */
 export interface Tally {
-  /** Of what is not shared. */
+  /** The bytes that are not shared. */
   bytes: number
-  /** Shared blobs, once for each thing that has them. */
+  /** Shared blobs, once for each thing that contains them. */
   blobs: Blob[]
 }
 
-/** Bytes that come or go. */
+/** Bytes that are added or removed. */
 export interface Change {
   kind: string
-  /** Of what is not shared. */
+  /** The bytes that are not shared. */
   bytes?: number
-  /** What several things may share: counted once for as long as one of them is there. */
+  /** Blobs that several things may share. Each counts once while any of these exists. */
   blobs?: readonly Blob[]
 }
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock'>
 
-/** So many things are listed. */
+/** The maximum number of listed things. */
 const LISTED = 100
 
 /**
- * What players may have, and what they have. Whatever keeps bytes for a player says so here in the transaction that
- * makes them the player's, and again in the one that ends it; so the counts are right whatever dies at whatever moment.
+ * The limits of players, and the counts of their data. A plugin that stores bytes for a player records this in the
+ * transaction that assigns them to the player, and again in the one that removes them. The counts therefore stay
+ * correct after a crash at any moment.
  */
 export class Quotas {
   readonly limits: PlayerLimitsStore
-  /** By name; plugins add theirs. */
+  /** The kinds by name. Plugins add theirs. */
   readonly kinds = new Map<string, StoredKind>()
-  /** How a plugin counts the things of a player that have a quota. */
+  /** The queries that count things with a quota. Plugins add theirs. */
   readonly counts = new Map<QuotaName, string>()
   readonly #parts: Parts
 
@@ -61,10 +62,10 @@ export class Quotas {
   }
 
   /**
-   * Counts bytes that a player stores from now on, inside the caller's transaction.
+   * Counts bytes that a player stores from now on, in the caller's transaction.
    *
    * @param uploaded bytes that count for the day
-   * @param admitted it follows from what was let in before, and is counted whatever the quota
+   * @param admitted true for a result of something that was admitted before; it counts whatever the quota
    * @throws QuotaExceeded: the caller's transaction must not be committed
    */
   async add(
@@ -89,14 +90,14 @@ export class Quotas {
     }
   }
 
-  /** Counts bytes no more that a player had, inside the transaction that ends it. */
+  /** Subtracts bytes of a player, in the transaction that removes them. */
   async remove(em: SqlEntityManager, ownerId: string, { kind, bytes = 0, blobs = [] }: Change): Promise<void> {
     await holdAccount(em, ownerId)
     await changeBytes(em, ownerId, kind, -(bytes + (await releaseBlobs(em, ownerId, kind, blobs))))
   }
 
   /**
-   * Lets one thing more of a player in, such as a game; it is inserted in the same transaction.
+   * Admits one more thing of a player, such as a game, which is inserted in the same transaction.
    *
    * @throws QuotaExceeded
    */
@@ -107,16 +108,16 @@ export class Quotas {
   }
 
   /**
-   * Whether a player may store anything more; for what will keep bytes whose number nobody knows yet.
+   * Requires some free storage of a player, before work whose size is unknown.
    *
-   * @throws QuotaExceeded when all of the room is taken
+   * @throws QuotaExceeded when the storage is full
    */
   async mustHaveRoom(ownerId: string, em: SqlEntityManager = this.#parts.db.em()): Promise<void> {
     const limit = (await this.limits.of(ownerId, em)).storageBytesPerPlayer
     if (limit !== null) mustFit('storageBytesPerPlayer', { used: await storedBytes(em, ownerId), more: 1, limit })
   }
 
-  /** What a player has, and may have. */
+  /** Returns a player's usage and limits. */
   async quotasOf(ownerId: string): Promise<QuotaUse> {
     const em = this.#parts.db.em()
     const limits = await this.limits.of(ownerId, em)
@@ -138,13 +139,13 @@ export class Quotas {
     }
   }
 
-  /** The bytes of a player by kind, most first. */
+  /** Returns the bytes of a player by kind, largest first. */
   async bytesByKind(ownerId: string): Promise<Usage['kinds']> {
     const rows = await this.#parts.db.em().find(StoredBytes, { ownerId, bytes: { $gt: 0 } })
     return rows.map(({ kind, bytes }) => ({ kind, bytes })).toSorted((a, b) => b.bytes - a.bytes)
   }
 
-  /** All of what a player has, with what takes most room. */
+  /** Returns a player's complete usage, with the largest things. */
   async usage(ownerId: string): Promise<Usage> {
     const things: StoredThing[] = []
     for (const kind of this.kinds.values()) things.push(...(await kind.things(ownerId)))
@@ -156,7 +157,7 @@ export class Quotas {
     }
   }
 
-  /** Players by what they store, most first. @returns `bytes` of all kinds */
+  /** Lists players by their stored bytes, largest first. @returns `bytes` of all kinds */
   async largestPlayers(limit: number): Promise<{ playerId: string; bytes: number; hasOverrides: boolean }[]> {
     const rows = await this.#parts.db.query<{ playerId: string; bytes: number | string; own: string | null }>(
       `select s.owner_id as "playerId", sum(s.bytes) as bytes, max(o.owner_id) as own from quota_stored_bytes s
@@ -167,12 +168,12 @@ export class Quotas {
     return rows.map(({ playerId, bytes, own }) => ({ playerId, bytes: Number(bytes), hasOverrides: own !== null }))
   }
 
-  /** Forgets what was set for a player whose account ends; what is still kept for them stays counted until it goes. */
+  /** Deletes the limits of a player whose account ends. Remaining data stays counted until it is removed. */
   async forget(em: SqlEntityManager, ownerId: string): Promise<void> {
     await em.nativeDelete(QuotaOverride, { ownerId })
   }
 
-  /** Removes the account of somebody for whom nothing is kept, inside a transaction that holds it. */
+  /** Deletes the quota account of a player without data, in a transaction that holds it. */
   async removeEmpty(em: SqlEntityManager, ownerId: string): Promise<void> {
     await em.nativeDelete(StoredBytes, { ownerId, bytes: 0 })
     if ((await em.count(StoredBytes, { ownerId })) > 0 || (await em.count(SharedBlob, { ownerId })) > 0) return
@@ -186,13 +187,13 @@ export class Quotas {
     return Number(row?.things ?? 0)
   }
 
-  /** Such as `2026-11-23`, in UTC. */
+  /** The date in UTC, such as `2026-11-23`. */
   #day(): string {
     return this.#parts.clock.now().toISOString().slice(0, 10)
   }
 }
 
-/** @throws QuotaExceeded when something new comes in that does not fit; what is there already may be over the limit */
+/** Refuses new data that does not fit. Existing data may exceed the limit. @throws QuotaExceeded */
 function mustFit(quota: QuotaName, { used, more, limit }: { used: number; more: number; limit: number | null }): void {
   if (limit === null || more <= 0 || used + more <= limit) return
   throw new QuotaExceeded(sentences[quota](used, limit, more)).with({ body: { quota, used, limit } })

@@ -5,12 +5,12 @@ import { QuotaAccount, SharedBlob, StoredBytes } from './entities.ts'
 import type { Quotas } from './quotas.ts'
 import { holdAccount } from './storage-accounts.ts'
 
-/** How often a count begins anew because something changed meanwhile; the next night is another chance. */
+/** The maximum number of attempts after concurrent changes. The next night is another chance. */
 const TRIES = 5
-/** Blobs of one transaction. */
+/** The number of blobs in one transaction. */
 const CHUNK = 100
 
-/** A difference between a count and what was noted. */
+/** A difference between a recount and the stored count. */
 export interface Difference {
   ownerId: string
   kind: string
@@ -23,7 +23,7 @@ interface Place {
   kind: string
 }
 
-/** Bytes that so many things of a player share. */
+/** Bytes and the number of a player's things that share them. */
 interface BlobCount {
   sha256: string
   bytes: number
@@ -35,7 +35,7 @@ interface Counted {
   blobs: Map<string, BlobCount>
 }
 
-/** The blobs of a kind whose count is wrong, with the right one, 0 for those that nothing has. */
+/** The blobs of a kind with a wrong count, with the right one; 0 for unused blobs. */
 interface Correction {
   wrong: BlobCount[]
   difference: Difference
@@ -43,7 +43,7 @@ interface Correction {
 
 type Parts = Pick<FastifyInstance, 'db' | 'log'>
 
-/** Counts anew what players store, and mends the counts. */
+/** Recounts players' data, and corrects the counts. */
 export class Recount {
   readonly #parts: Parts
   readonly #quotas: Quotas
@@ -53,7 +53,7 @@ export class Recount {
     this.#quotas = quotas
   }
 
-  /** Every player, one after the other; the nightly job. @returns what was wrong, and is right now */
+  /** The nightly job, which recounts every player in sequence. @returns the corrected differences */
   async run(signal: AbortSignal): Promise<Difference[]> {
     const owners = new Set<string>()
     for (const kind of this.#quotas.kinds.values()) for (const id of await kind.owners()) owners.add(id)
@@ -69,10 +69,10 @@ export class Recount {
   }
 
   /**
-   * One player. It reads without holding anybody up, and writes only what is wrong, in transactions of a few
-   * milliseconds, for as long as nothing else changes. Until the last of them the counts are wrong in another way.
+   * Recounts one player. It reads without locks, and writes only corrections, in transactions of a few milliseconds,
+   * while nothing else changes. Until the last of them the counts are wrong in another way.
    *
-   * @returns what was wrong
+   * @returns the differences
    */
   async player(ownerId: string): Promise<Difference[]> {
     const { log } = this.#parts
@@ -90,7 +90,7 @@ export class Recount {
     return []
   }
 
-  /** What is to be written so that the rows of a kind are what was counted; nothing when they are. */
+  /** Returns the corrections that make the rows of a kind equal to the recount; empty when they are equal. */
   async #compare({ ownerId, kind }: Place, counted: Counted): Promise<Correction[]> {
     const em = this.#parts.db.em()
     const noted = (await em.findOne(StoredBytes, { ownerId, kind }))?.bytes ?? 0
@@ -107,7 +107,7 @@ export class Recount {
     return [{ wrong, difference: { ownerId, kind, noted, counted: counted.bytes } }]
   }
 
-  /** @returns whether all was written; not when something else has changed the counts */
+  /** @returns whether all was written; false when a concurrent change was found */
   async #apply(ownerId: string, before: number, corrections: Correction[]): Promise<boolean> {
     let expected = before
     const inTurn = async (work: (em: SqlEntityManager) => Promise<void>) => {
@@ -156,7 +156,7 @@ function group({ bytes, blobs }: { bytes: number; blobs: { sha256: string; bytes
 
 const keyOf = ({ sha256, bytes }: { sha256: string; bytes: number }) => `${sha256} ${bytes}`
 
-/** Makes the rows of blobs what was counted. The account is held. @param wrong with the right number of references */
+/** Corrects the rows of blobs. The caller holds the account. @param wrong with the right number of references */
 async function correctBlobs(em: SqlEntityManager, { ownerId, kind }: Place, wrong: BlobCount[]): Promise<void> {
   const present = wrong.filter(({ refs }) => refs > 0)
   for (const { sha256, bytes, refs } of wrong)

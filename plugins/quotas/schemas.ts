@@ -1,6 +1,6 @@
 import Type, { type Static, type TObject } from 'typebox'
 
-/** The plugin's numbers under `limits`. An administrator may set others for a player. */
+/** The plugin's values in `limits`. An administrator may set others for a player. */
 export const QuotaLimits = {
   storageBytesPerPlayer: Type.Integer({
     default: 5 * 1024 ** 3,
@@ -20,10 +20,10 @@ export type QuotaName = keyof QuotaLimits
 
 export const QUOTA_NAMES = Object.keys(QuotaLimits) as QuotaName[]
 
-/** Other numbers for one player: what is absent is as configured, and null is no limit. */
+/** The limits of one player that differ: an absent one is as configured, and null is no limit. */
 export type LimitOverrides = { [Name in QuotaName]?: number | null }
 
-/** The numbers that hold for one player; null is no limit. */
+/** The effective limits of one player; null is no limit. */
 export type PlayerLimits = { [Name in QuotaName]: number | null }
 
 const Limit = Type.Union([Type.Integer(), Type.Null()], { description: 'null: no limit.' })

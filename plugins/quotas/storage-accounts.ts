@@ -7,12 +7,12 @@ export interface Blob {
   bytes: number
 }
 
-/** Blobs of one statement. */
+/** The number of blobs in one statement. */
 const CHUNK = 250
 
 /**
- * Holds the account of a player until the transaction ends, and makes it if there is none: everything that counts for
- * them happens one after the other.
+ * Locks the account of a player until the transaction ends, and creates it if there is none. All changes of their
+ * counts therefore run one after the other.
  */
 export async function holdAccount(
   em: SqlEntityManager,
@@ -33,7 +33,7 @@ export async function holdAccount(
   }
 }
 
-/** All bytes kept for a player. */
+/** Returns all stored bytes of a player. */
 export async function storedBytes(em: SqlEntityManager, ownerId: string): Promise<number> {
   const [row] = await em.execute<{ bytes: number | string }[]>(
     'select coalesce(sum(bytes), 0) as bytes from quota_stored_bytes where owner_id = ?',
@@ -42,7 +42,7 @@ export async function storedBytes(em: SqlEntityManager, ownerId: string): Promis
   return Number(row?.bytes ?? 0)
 }
 
-/** Adds to what is kept of a kind; a negative number takes away, down to nothing. The account is held. */
+/** Adds to the bytes of a kind. A negative number subtracts, with a minimum of zero. The caller holds the account. */
 export async function changeBytes(em: SqlEntityManager, ownerId: string, kind: string, bytes: number): Promise<void> {
   if (bytes === 0) return
   await em.execute(
@@ -53,7 +53,12 @@ export async function changeBytes(em: SqlEntityManager, ownerId: string, kind: s
   )
 }
 
-/** Counts one thing more that has these blobs. The account is held. @param blobs distinct  @returns the bytes that are new */
+/**
+ * Counts one more thing with these blobs. The caller holds the account.
+ *
+ * @param blobs distinct
+ * @returns the new bytes
+ */
 export async function takeBlobs(
   em: SqlEntityManager,
   ownerId: string,
@@ -75,7 +80,7 @@ export async function takeBlobs(
   return grown
 }
 
-/** Counts one thing less that has these blobs. The account is held. @returns the bytes that nothing has any more */
+/** Counts one thing less with these blobs. The caller holds the account. @returns the bytes that are no longer used */
 export async function releaseBlobs(
   em: SqlEntityManager,
   ownerId: string,
@@ -94,14 +99,14 @@ export async function releaseBlobs(
     )
     for (const { bytes } of rows) freed += Number(bytes)
     if (rows.length === chunk.length) continue
-    // What was deleted is not there to be met again, and what is left had two or more.
+    // Deleted rows can't match again, and the remaining ones had two references or more.
     await em.execute(`update quota_shared_blobs set refs = refs - 1 where ${named}`, values, 'run')
   }
   return freed
 }
 
 function* chunksOf(blobs: readonly Blob[]): Generator<Blob[]> {
-  // In order, as everything that holds rows of several players does.
+  // The blobs are sorted, as in all code that locks rows of several players, to prevent deadlocks.
   const sorted = blobs.toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : a.sha256 > b.sha256 ? 1 : a.bytes - b.bytes))
   for (let start = 0; start < sorted.length; start += CHUNK) yield sorted.slice(start, start + CHUNK)
 }

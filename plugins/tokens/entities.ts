@@ -10,14 +10,14 @@ const ApiTokenSchema = defineEntity({
     playerId: p.string().length(30).index(),
     kind: p.string().length(3),
     label: p.string().length(80),
-    /** The first characters, by which its owner knows it again. */
+    /** The first characters, by which its owner recognises it. */
     prefix: p.string().length(12),
-    /** Space-separated; empty for a CLI token, which may do everything. */
+    /** Space-separated. It is empty for a CLI token, which has full access. */
     scopes: p.string().length(500),
     createdAt: p.datetime(3),
-    /** To the minute. */
+    /** Recorded to the minute. */
     lastUsedAt: p.datetime(3).nullable(),
-    /** Null: never. */
+    /** Null for a token without expiry. */
     expiresAt: p.datetime(3).nullable().index(),
   },
 })

@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-/** API and CLI tokens: what programs sign in with. */
+/** API and CLI tokens, with which programs sign in. */
 export default definePlugin(
   { name: 'tokens', dependencies: ['oauth-idp'], entities: [ApiToken], migrations: [tokenTables, tokenExpiry] },
   async (app) => {

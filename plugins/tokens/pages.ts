@@ -11,7 +11,7 @@ import { type TokenForm, TokensPage } from './tokens-page.ts'
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 const Text = Type.Optional(Type.String({ maxLength: 200 }))
 
-/** A form sends one ticked box as a text, several as a list. */
+/** A form sends one checked box as text, and several as a list. */
 const FormBody = Type.Object({
   label: Text,
   access: Text,
@@ -19,7 +19,7 @@ const FormBody = Type.Object({
   expires: Text,
 })
 
-/** /settings/tokens, without a script. */
+/** /settings/tokens, which works without a script. */
 export const pages: Routes = async (app) => {
   app.get(
     '/settings/tokens',
@@ -30,7 +30,7 @@ export const pages: Routes = async (app) => {
     async (request, reply) => tokensPage(request, reply, { cursor: request.query.cursor, done: request.query.done }),
   )
 
-  // Answered with a page instead of a redirect: the token is shown this once and kept nowhere.
+  // The response is a page instead of a redirect, because the token is shown only once and is not stored.
   app.post('/settings/tokens', { ...signedIn, schema: { body: FormBody } }, async (request, reply) => {
     const form = readForm(request.body)
     try {
@@ -94,7 +94,7 @@ interface RawForm {
   expires?: string
 }
 
-/** A preset, or the scopes that were ticked when the choice is one's own. */
+/** Reads a preset, or the checked scopes for a custom choice. */
 function readForm({ label = '', access = 'builder', scopes = [], expires }: RawForm) {
   const preset = PRESETS.find(({ id }) => id === access)
   const ticked = new Set([scopes].flat())

@@ -9,11 +9,11 @@ import { CreatedToken, CreateTokenBody, TokenList, Whoami } from './schemas.ts'
 const constraints = { origin: 'portal' }
 const tags = ['Tokens']
 
-/** The answer of whoami: the token's owner and label. */
+/** The response of whoami: the token's owner and label. */
 type Bearer = Static<typeof Whoami>
 
 export const routes: Routes = async (app) => {
-  // Programs ask this first, and often.
+  // Programs call this route first and often, so the response is cached.
   const bearers = new TtlCache<Bearer>(app.clock)
   app.events.on('token.revoked', ({ tokenId }) => bearers.drop(tokenId))
   app.events.on('player.changed', ({ playerId }) => bearers.dropWhere(({ user }) => user.id === playerId))
@@ -49,7 +49,7 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'session' },
       constraints,
-      // Before the body is read: another's token is none, whatever was sent.
+      // Ownership is checked before the body is read. Another player's token counts as not found.
       onRequest: async (request) => {
         await app.tokens.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
       },
@@ -71,7 +71,7 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'any-token' },
       constraints,
-      compress: false, // never more than a kilobyte
+      compress: false, // at most one kilobyte
       schema: { tags, summary: 'The owner of this token', response: { 200: Whoami } },
     },
     async (request, reply) => {

@@ -15,7 +15,7 @@ const fields = {
   lastUsedAt: NullableTime,
   expiresAt: NullableTime,
 }
-/** A token as its owner sees it (specification, "API token"). */
+/** A token in the form for its owner (specification, "API token"). */
 export const Token = Type.Object(fields)
 export type Token = Static<typeof Token>
 
@@ -27,7 +27,7 @@ export type CreatedToken = Static<typeof CreatedToken>
 
 export const TokenList = pageOf('tokens', Token)
 
-/** How long a token lasts, in days; null is for ever. */
+/** The lifetimes of tokens in days; null is unlimited. */
 export const EXPIRIES = [30, 90, 365, null] as const
 export type Expiry = (typeof EXPIRIES)[number]
 export const DEFAULT_EXPIRY = 90

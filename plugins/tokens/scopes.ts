@@ -1,4 +1,4 @@
-/** The scopes of API tokens (specification, "Scopes"), in the words of the settings page. */
+/** The scopes of API tokens (specification, "Scopes"), with the texts of the settings page. */
 export const SCOPES = {
   'assets:read': 'List public assets; read and download your own private ones',
   'assets:write': 'Edit, publish and unpublish assets; cancel Blender jobs',
@@ -15,7 +15,7 @@ export type Scope = keyof typeof SCOPES
 
 export const ALL_SCOPES = Object.keys(SCOPES) as Scope[]
 
-/** Usual sets of scopes; the second is what most people want. */
+/** Common sets of scopes. The second suits most users. */
 export const PRESETS: { id: string; title: string; description: string; scopes: readonly Scope[] }[] = [
   {
     id: 'assets',

@@ -94,7 +94,7 @@ function List({ tokens, now }: TokensPageProps): View {
   })
 }
 
-/** The preset it amounts to, else its scopes. */
+/** Returns the matching preset, or else the scopes. */
 function accessOf({ kind, scopes }: Token): string {
   if (kind === 'cli') return 'CLI, full access'
   const preset = PRESETS.find((candidate) => candidate.scopes.join() === scopes.join())

@@ -21,7 +21,7 @@ declare module '../../core/events.ts' {
 }
 
 const DAY_MS = 86_400_000
-/** A token that has run out stays in its owner's list for so long: it says why a program no longer comes in. */
+/** The time for which an expired token stays in its owner's list, where it explains why a program can't sign in. */
 const EXPIRED_KEPT_DAYS = 90
 const LAST_USED_PRECISION_MS = 60_000
 const PREFIX_LENGTH = 12
@@ -30,7 +30,7 @@ export interface NewToken {
   playerId: string
   kind?: TokenKind
   label: string
-  /** Of an API token; a CLI token may do everything. */
+  /** The scopes of an API token. A CLI token has full access. */
   scopes: Scope[]
   /** Default 90 days. */
   expiresInDays?: Expiry
@@ -56,11 +56,13 @@ interface TokensContext {
   clock: Clock
   events: Events
   log: FastifyBaseLogger
-  /** Whether a player is there and not disabled; at once where that is remembered. */
+  /** Whether a player exists and is not disabled; synchronous if this is cached. */
   isActive(playerId: string): Promise<boolean> | boolean
 }
 
-/** API and CLI tokens: made for a player, stored as SHA-256, dead on the next request once revoked. */
+/**
+ * API and CLI tokens. They belong to a player, are stored as SHA-256, and fail on the next request after revocation.
+ */
 export class Tokens {
   readonly #context: TokensContext
   readonly #cache: TtlCache<Known>
@@ -71,7 +73,7 @@ export class Tokens {
     context.events.on('token.revoked', ({ tokenId }) =>
       this.#cache.dropWhere(({ principal }) => principal.credentialId === tokenId),
     )
-    // All of them may have ended with what was changed.
+    // The change may have ended all of them.
     context.events.on('player.changed', ({ playerId }) =>
       this.#cache.dropWhere(({ principal }) => principal.playerId === playerId),
     )
@@ -131,7 +133,7 @@ export class Tokens {
     return token
   }
 
-  /** A player's tokens, the newest first. */
+  /** Lists a player's tokens, the newest first. */
   async list(playerId: string, { limit, cursor }: PageQuery): Promise<{ tokens: Token[]; nextCursor: string | null }> {
     const where = { playerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
     const rows = await this.#context.db.em().find(ApiToken, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
@@ -139,33 +141,33 @@ export class Tokens {
     return { tokens: page.map(toToken), nextCursor }
   }
 
-  /** All of a player's tokens, for their data export. */
+  /** Returns all of a player's tokens, for their data export. */
   async export(playerId: string): Promise<Token[]> {
     return (await this.#context.db.em().find(ApiToken, { playerId }, { orderBy: { id: 'asc' } })).map(toToken)
   }
 
-  /** Those of the players who have a token that still works. */
+  /** Returns those of the players who have a valid token. */
   async holdersOf(em: SqlEntityManager, playerIds: string[]): Promise<string[]> {
     const works = { $or: [{ expiresAt: null }, { expiresAt: { $gt: this.#context.clock.now() } }] }
     const rows = await em.find(ApiToken, { playerId: { $in: playerIds }, ...works }, { fields: ['playerId'] })
     return rows.map(({ playerId }) => playerId)
   }
 
-  /** One of a player's tokens. @throws NotFound, also when it is another's */
+  /** Returns one of a player's tokens. @throws NotFound, also for another player's token */
   async mustOwn(playerId: string, id: string): Promise<Token> {
     const row = await this.#context.db.em().findOne(ApiToken, { id, playerId })
     if (!row) throw new NotFound('token')
     return toToken(row)
   }
 
-  /** Ends a token of a player, at once and on every node. @throws NotFound, also when it was revoked before */
+  /** Revokes a player's token at once on every node. @throws NotFound, also when it was revoked before */
   async revoke(playerId: string, id: string): Promise<void> {
     const rows = await this.#context.db.em().nativeDelete(ApiToken, { id, playerId })
     if (rows === 0) throw new NotFound('token')
     await this.#context.events.emit('token.revoked', { tokenId: id })
   }
 
-  /** Forgets tokens that ran out long ago. */
+  /** Deletes tokens that expired long ago. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#context
     const parameters = [new Date(clock.now().getTime() - EXPIRED_KEPT_DAYS * DAY_MS)]
@@ -214,7 +216,7 @@ export class Tokens {
     }
   }
 
-  /** To the minute, and not on the request's path: nobody waits for it, and losing one is harmless. */
+  /** Records the use to the minute. No request waits for the write, and a lost one is harmless. */
   #noteUse(known: Known, now: number): Principal {
     const { principal } = known
     if (now - known.lastUsedAt < LAST_USED_PRECISION_MS) return principal

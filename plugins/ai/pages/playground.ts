@@ -18,7 +18,7 @@ import { curlOf, sdkOf } from './snippets.ts'
 const TYPES = ['text', 'object', 'image'] as const
 type GenerationType = (typeof TYPES)[number]
 
-/** The form as it was filled in. */
+/** The form as entered. */
 export interface PlaygroundForm {
   type: GenerationType
   prompt: string
@@ -34,7 +34,7 @@ interface PlaygroundProps {
   models: readonly string[]
   available: number
   portal: string
-  /** The request that the form describes, if it is complete. */
+  /** The request of the form, if it is complete. */
   request: GenerateRequest | null
   answer: Generation | null
   problem: string | null
@@ -42,7 +42,7 @@ interface PlaygroundProps {
 
 const TITLES = { text: 'Text', object: 'Object', image: 'Image' } as const
 
-/** /playground: each type to try out, with the code that does the same. */
+/** /playground: a form for each type, with the equivalent code. */
 export function playground({ form, models, available, portal, request, answer, problem }: PlaygroundProps): View {
   const tabs = TYPES.map((type) => ({ label: TITLES[type], href: `/playground?type=${type}` }))
   const shown = request ?? example(form.type)
@@ -89,7 +89,7 @@ const Result = ({ answer, prompt }: { answer: Generation; prompt: string }): Vie
   return html`<${CodeBlock} title=${`By ${answer.model}`} code=${code} />`
 }
 
-/** The form at the first visit. */
+/** The initial values of the form. */
 export const EXAMPLES: Record<GenerationType, Partial<PlaygroundForm>> = {
   text: { prompt: 'Write a two-line greeting by the keeper of a floating lighthouse.' },
   object: {

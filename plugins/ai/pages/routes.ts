@@ -98,7 +98,7 @@ const callerId = (request: FastifyRequest) => request.principal?.playerId ?? cal
 
 const BLANK = { prompt: '', system: '', schema: '', model: '', aspectRatio: '', imageSize: '1K' }
 
-/** The form as the API takes it, or what is wrong with it. */
+/** Converts the form to an API request, or returns the error. */
 function requestOf(form: PlaygroundForm): GenerateRequest | string {
   const { type, prompt, system, schema, model, aspectRatio, imageSize } = form
   let parsed: unknown

@@ -1,13 +1,13 @@
 import type { GenerateRequest } from '../schemas.ts'
 
-/** The request of a game, without default values. */
+/** Returns the request of a game, without default values. */
 export function bodyOf(request: GenerateRequest): Record<string, unknown> {
   const { maxOutputTokens, ...rest } = request
   const body = { ...rest, ...(maxOutputTokens === 4096 || rest.type === 'image' ? {} : { maxOutputTokens }) }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }
 
-/** The same request for a terminal. */
+/** Returns the same request as a curl command. */
 export function curlOf(portal: string, request: GenerateRequest): string {
   const body = JSON.stringify(bodyOf(request), null, 2).replaceAll("'", "'\\''")
   return `curl ${portal}/api/ai/generate \\
@@ -18,7 +18,7 @@ export function curlOf(portal: string, request: GenerateRequest): string {
 
 const FUNCTIONS = { text: 'generateText', object: 'generateObject', image: 'generateImage' } as const
 
-/** The same request with the SDK. */
+/** Returns the same request as SDK code. */
 export function sdkOf(portal: string, request: GenerateRequest): string {
   const { type, ...body } = bodyOf(request) as { type: GenerateRequest['type'] }
   const options = JSON.stringify(body, null, 2).replace(/^(\s+)"(\w+)":/gm, '$1$2:')

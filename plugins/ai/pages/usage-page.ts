@@ -6,7 +6,7 @@ import type { Usage } from '../usage.ts'
 const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const labelOf = (date: string) => short.format(new Date(date))
 
-/** /games/:slug/ai: what the game generated, day by day. */
+/** /games/:slug/ai: the generations of a game by day. */
 export function usagePage(app: Pick<FastifyInstance, 'games' | 'origins'>, game: Game, { days, models }: Usage): View {
   const total = (field: 'generations' | 'credits') => days.reduce((sum, day) => sum + day[field], 0)
   const chart = (title: string, field: 'generations' | 'credits') =>

@@ -1,4 +1,4 @@
-/** Shows how far an upload is; without it the form sends the file all the same. */
+/** Shows the progress of an upload. Without this script the form sends the file as usual. */
 const form = document.querySelector<HTMLFormElement>('form#upload-asset')
 const bar = form?.querySelector('progress')
 const box = form?.querySelector<HTMLElement>('.progress')
@@ -11,7 +11,7 @@ if (form && bar && box && status && button) {
     button.disabled = true
     box.hidden = false
     box.classList.remove('wrong')
-    // fetch does not tell how far an upload is.
+    // fetch reports no upload progress.
     const request = new XMLHttpRequest()
     request.open('POST', form.action)
     request.setRequestHeader('accept', 'application/json')

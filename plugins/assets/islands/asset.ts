@@ -1,4 +1,6 @@
-/** Shows the model in place of its picture, and plays its clips there; without it the picture and the links stay. */
+/**
+ * Shows the model in place of its picture, and plays its clips there. Without this script the picture and links remain.
+ */
 interface Viewer extends HTMLElement {
   src: string
   animationName: string | null
@@ -23,8 +25,8 @@ async function show(stage: HTMLElement): Promise<void> {
   }))
     viewer.setAttribute(name, value)
   viewer.setAttribute('interaction-prompt', 'none')
-  // The library's own buttons for augmented reality, which the platform does not offer, would still be reachable by
-  // keyboard. The library's progress messages are shown below instead.
+  // The library has its own buttons for augmented reality, which the platform does not offer. They would still be
+  // reachable by keyboard. The library's progress messages are replaced by those below.
   for (const slot of ['ar-button', 'exit-webxr-ar-button', 'progress-bar']) {
     const nothing = document.createElement('span')
     nothing.slot = slot
@@ -48,7 +50,7 @@ async function show(stage: HTMLElement): Promise<void> {
     button.addEventListener('click', () => {
       for (const other of document.querySelectorAll('button[data-show]')) other.removeAttribute('aria-pressed')
       button.setAttribute('aria-pressed', 'true')
-      // An animation must be visible.
+      // The player must see the animation.
       stage.scrollIntoView({ block: 'nearest' })
       say(LOADING)
       viewer.setAttribute('src', button.dataset.show ?? src)

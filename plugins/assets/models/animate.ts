@@ -7,18 +7,18 @@ import { type Applied, applyClip } from './humanoid/retarget.ts'
 import { readModel } from './inspect.ts'
 import { validate } from './validate.ts'
 
-/** A clip of the platform's own, or one of another file. */
+/** A preset of the platform, or a clip of another file. */
 export type ClipChoice = { preset: PresetName } | { library: Uint8Array; clip: string }
 
-/** Why a model could not be given a clip. */
+/** The reason why a clip could not be applied to a model. */
 export type NotAnimated = 'no_humanoid' | Exclude<Applied, 'applied'>
 
-/** The model with one clip, as a glTF binary. */
+/** Creates a glTF binary of the model with one clip. */
 export async function animateModel(source: Uint8Array, choice: ClipChoice): Promise<Uint8Array | NotAnimated> {
   const { document, io } = await readModel(source)
   const done = await addClip(document, choice)
   if (done !== 'applied') return done
-  // Data that only the removed clips used.
+  // Removes data that only the deleted clips used.
   await document.transform(prune({ propertyTypes: [PropertyType.ACCESSOR] }))
   await keepCompression(document, io)
   const bytes = await io.writeBinary(document)

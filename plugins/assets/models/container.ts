@@ -1,6 +1,6 @@
 import { ModelRefusal } from './refusal.ts'
 
-/** The parts of a glTF's JSON that are looked at before any library reads it; nothing of it is trusted. */
+/** The parts of a glTF's JSON that are checked before a library reads it. All of it is untrusted. */
 export interface Gltf {
   buffers?: { uri?: unknown; byteLength?: number }[]
   bufferViews?: { byteLength?: number; byteStride?: number; extensions?: Record<string, Record<string, unknown>> }[]
@@ -15,21 +15,21 @@ export interface Gltf {
 
 const MAGIC = 0x46546c67
 const JSON_CHUNK = 0x4e4f534a
-/** No model that a browser should load describes itself at such length. */
+/** The maximum JSON size, which no model suitable for a browser exceeds. */
 const JSON_BYTES = 32 * 1024 * 1024
-/** No exporter writes deeper nesting. */
+/** The maximum depth of nesting, which no exporter exceeds. */
 const DEEPEST_JSON = 64
-/** Every part of every list and object. */
+/** The maximum number of elements in all arrays and objects. */
 const MOST_VALUES = 4_000_000
 const MOST_NODES = 100_000
-/** Viewers walk down the nodes by recursion. */
+/** The maximum depth of the node tree, because viewers walk it recursively. */
 const DEEPEST_NODES = 256
 const MOST_ENTRIES = 200_000
-/** Numbers in all accessors together: three for each of ten million vertices, and as much again. */
+/** The maximum of numbers in all accessors: three for each of ten million vertices, and the same amount again. */
 const MOST_ELEMENTS = 60_000_000
-/** The declared size of compressed parts. */
+/** The maximum declared size of compressed parts. */
 const MOST_UNPACKED_BYTES = 1024 ** 3
-/** Of the specification; what else a file has is its maker's. */
+/** The lists of the specification. Other keys of a file are vendor-specific. */
 const LISTS = [
   ...['accessors', 'animations', 'buffers', 'bufferViews', 'cameras', 'images', 'materials', 'meshes', 'nodes'],
   ...['samplers', 'scenes', 'skins', 'textures'],
@@ -82,7 +82,7 @@ export function readContainer(bytes: Uint8Array): Gltf {
   return gltf
 }
 
-/** Looks at brackets and commas only: what is deep or long costs the memory of its objects once it is parsed. */
+/** Checks only brackets and commas, since deep or long JSON exhausts memory as soon as it is parsed. */
 function checkJson(bytes: Uint8Array): void {
   let depth = 0
   let values = 0
@@ -171,7 +171,7 @@ function checkAmounts({ accessors = [], bufferViews = [], meshes = [] }: Gltf): 
   if (!(unpacked <= MOST_UNPACKED_BYTES)) throw new ModelRefusal('it unpacks to more than 1 GiB.')
 }
 
-/** Each node has one parent at most, so a walk from every root meets each once, and a circle has no root. */
+/** Each node has at most one parent, so a walk from every root visits each once, and a cycle has no root. */
 function checkNodes({ nodes = [] }: Gltf): void {
   if (nodes.length > MOST_NODES) throw new ModelRefusal(`it has ${nodes.length} nodes; ${MOST_NODES} are the most.`)
   const parents = new Array<number>(nodes.length).fill(-1)

@@ -1,7 +1,7 @@
 import type { Accessor, Document, Primitive, TypedArray } from '@gltf-transform/core'
 import { weldPrimitive } from '@gltf-transform/functions'
 
-/** Whether the three corners of nearly all triangles have one normal. */
+/** Whether nearly all triangles have one normal at all three corners. */
 export function isFlat(primitive: Primitive): boolean {
   const normal = primitive.getAttribute('NORMAL')
   if (!normal) return false
@@ -18,7 +18,7 @@ export function isFlat(primitive: Primitive): boolean {
   return looked > 0 && flat / looked > 0.9
 }
 
-/** Gives each triangle corners of its own, with the normal of its plane. */
+/** Gives each triangle its own corners, with the normal of its plane. */
 export function shadeFlat(document: Document, primitive: Primitive): void {
   const indices = indicesOf(primitive)
   const position = primitive.getAttribute('POSITION') as Accessor
@@ -38,7 +38,7 @@ export function shadeFlat(document: Document, primitive: Primitive): void {
   weldPrimitive(primitive)
 }
 
-/** An accessor with an element for each index. */
+/** Creates an accessor with one element for each index. */
 function spread(document: Document, accessor: Accessor, indices: Uint32Array): Accessor {
   const source = accessor.getArray() as TypedArray
   const width = accessor.getElementSize()
@@ -58,7 +58,7 @@ function spread(document: Document, accessor: Accessor, indices: Uint32Array): A
     .setBuffer(accessor.getBuffer())
 }
 
-/** The corners of a primitive's triangles, whether it lists them or not. */
+/** Returns the corners of a primitive's triangles, with or without an index list. */
 export function indicesOf(primitive: Primitive): Uint32Array {
   const indices = primitive.getIndices()?.getArray()
   if (indices) return Uint32Array.from(indices)
@@ -72,7 +72,7 @@ const SAME_NORMAL = 0.999999
 const elementOf = (accessor: Accessor, index: number) => accessor.getElement<Triple>(index, [0, 0, 0])
 const dot = (a: Triple, b: Triple) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
-/** The unit normal of a triangle; null when it has no area. */
+/** Returns the unit normal of a triangle; null when it has no area. */
 function planeOf(position: Accessor, corners: Triple): Triple | null {
   const [a, b, c] = corners.map((corner) => elementOf(position, corner)) as Corners
   const u: Triple = [b[0] - a[0], b[1] - a[1], b[2] - a[2]]

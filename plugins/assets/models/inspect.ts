@@ -10,13 +10,13 @@ import { validate } from './validate.ts'
 export interface ModelFacts {
   sha256: string
   size: number
-  /** As they are drawn: a mesh that two nodes show counts twice. */
+  /** The number of drawn triangles: a mesh of two nodes counts twice. */
   triangles: number
   meshes: number
   rigged: boolean
-  /** Whether the rig is one that the presets' clips fit. */
+  /** Whether the clips of the presets fit the rig. */
   humanoid: boolean
-  /** Names of its clips; one without a name is `animation_<index>`, as viewers call it. */
+  /** Names of its clips. A clip without a name is called `animation_<index>`, as in viewers. */
   animations: string[]
 }
 
@@ -39,7 +39,7 @@ export async function inspectModel(bytes: Uint8Array): Promise<ModelFacts> {
   }
 }
 
-/** Reads a glTF binary whose container is sound. @param check whether it is validated too  @throws ModelRefusal */
+/** Reads a glTF binary whose container is valid. @param check whether it is validated too @throws ModelRefusal */
 export async function readModel(
   bytes: Uint8Array,
   { check = false } = {},
@@ -54,7 +54,7 @@ export async function readModel(
   }
 }
 
-/** Triangles of every mesh as often as nodes show it; a model without a scene counts its meshes once. */
+/** Counts the triangles of every mesh once for each node. In a model without a scene each mesh counts once. */
 export function countTriangles(document: Document): number {
   const root = document.getRoot()
   const shown = root

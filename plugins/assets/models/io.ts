@@ -2,7 +2,7 @@ import { Logger, NodeIO } from '@gltf-transform/core'
 import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
 import { MeshoptDecoder, MeshoptEncoder } from 'meshoptimizer'
 
-/** Reads and writes glTF binaries, compressed ones too. Decoders are loaded for those that need them. */
+/** Creates the reader and writer of glTF binaries. Decoders are loaded only for files that need them. */
 export async function createIo(extensions: readonly string[]): Promise<NodeIO> {
   const io = new NodeIO().setLogger(new Logger(Logger.Verbosity.SILENT)).registerExtensions(ALL_EXTENSIONS)
   if (extensions.includes('EXT_meshopt_compression')) {

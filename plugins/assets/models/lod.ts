@@ -8,9 +8,9 @@ import { dropUnusedVertices, simplifyPart } from './simplify-part.ts'
 import { shrinkTextures } from './textures.ts'
 import { validate } from './validate.ts'
 
-/** Below this there is nothing to win. */
+/** The minimum number of triangles. Smaller models gain nothing from simplification. */
 const FEWEST_TRIANGLES = 500
-/** A simplified form that saves less than this part of the bytes is not worth another one. */
+/** The maximum size of a useful simplified form, as a fraction of the source. */
 const WORTH = 0.9
 
 export type Simplified = { bytes: Uint8Array; triangles: number } | { reason: LodReason }
@@ -31,7 +31,7 @@ export async function simplifyModel(source: Uint8Array): Promise<Simplified> {
     if (before < FEWEST_TRIANGLES) return { reason: 'few_triangles' }
     return { reason: changed === 'all' ? 'not_smaller' : 'shape_would_change' }
   }
-  // Materials and meshes are left apart: games tell them by their names.
+  // Materials and meshes are not merged, because games identify them by name.
   await document.transform(
     dedup({ propertyTypes: [PropertyType.ACCESSOR, PropertyType.TEXTURE] }),
     prune({ keepLeaves: true, keepAttributes: true, keepExtras: true }),
@@ -43,7 +43,7 @@ export async function simplifyModel(source: Uint8Array): Promise<Simplified> {
   return { bytes, triangles }
 }
 
-/** @returns whether all parts could be simplified, as far as they had anything to give, or some kept for their shape */
+/** @returns whether all parts were simplified as far as possible, or some were kept because of their shape */
 async function simplifyParts(document: Document): Promise<'all' | 'some'> {
   await MeshoptSimplifier.ready
   const parts = document

@@ -4,7 +4,7 @@ import { InvalidModel } from '../errors.ts'
 import type { ModelAnswer, ModelResults, ModelTask } from './tasks.ts'
 
 const IDLE_MS = 10_000
-/** A file that keeps a thread busy for longer is refused. */
+/** The maximum time of a task. A file that takes longer is refused. */
 const LONGEST_MS = 120_000
 const HEAP_MB = 1536
 

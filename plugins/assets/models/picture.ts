@@ -4,23 +4,23 @@ import { decodeTexture, type Pixels } from './textures.ts'
 
 const WIDTH = 512
 const HEIGHT = 384
-/** Drawn so many times larger and then averaged: smooth edges. */
+/** The factor of the enlarged drawing, which is then averaged for smooth edges. */
 const SUPERSAMPLING = 2
-/** Part of the picture that the model fills. */
+/** The fraction of the picture that the model fills. */
 const FILL = 0.86
-/** Seen from the front, a little from the side and from above, in radians. */
+/** The view from the front, slightly from the side and from above, in radians. */
 const TURN = 0.6
 const TILT = 0.32
-/** Where the light comes from, as the viewer sees it. */
+/** The direction of the light in view space. */
 const LIGHT = normalize([-0.45, 0.75, 0.6])
 const TRIANGLES = 4
 
 type Vector = [number, number, number]
 
 interface Surface {
-  /** Three corners of three coordinates each, turned towards the viewer. */
+  /** Three corners of three coordinates each, in view space. */
   corners: Float32Array
-  /** Two texture coordinates for each corner, or none. */
+  /** Two texture coordinates for each corner; null without a texture. */
   uvs: Float32Array | null
   color: Vector
   texture: Pixels | null
@@ -119,7 +119,7 @@ function textureOf(material: Material, textures: Map<Material, Pixels | null>): 
   return pixels
 }
 
-/** Where each joint of a skin takes the vertices in the rest pose; null for a mesh without a skin. */
+/** Returns the rest-pose matrix of each joint of a skin; null for a mesh without a skin. */
 function skinMatrices(node: Node): mat4[] | null {
   const skin = node.getSkin()
   if (!skin) return null
@@ -148,7 +148,7 @@ const transform = (m: mat4, [x, y, z]: Vector): Vector => [
   m[2] * x + m[6] * y + m[10] * z + m[14],
 ]
 
-/** As the viewer sees it: x to the right, y up, z towards the viewer. */
+/** Converts to view space: x to the right, y up, z towards the viewer. */
 function turned([x, y, z]: Vector): Vector {
   const across = x * Math.cos(TURN) - z * Math.sin(TURN)
   const near = x * Math.sin(TURN) + z * Math.cos(TURN)
@@ -186,7 +186,7 @@ function paint(surface: Surface, canvas: Canvas): void {
   for (let at = 0; at + 8 < corners.length; at += 9) paintTriangle(surface, at, canvas)
 }
 
-/** Fills the pixels whose centres are inside, where nothing nearer is. */
+/** Fills the pixels whose centres are inside the triangle, unless something nearer covers them. */
 function paintTriangle(surface: Surface, at: number, { pixels, depths, width, height, project }: Canvas): void {
   const { corners } = surface
   const value = (index: number) => corners[at + index] as number
@@ -220,7 +220,7 @@ function paintTriangle(surface: Surface, at: number, { pixels, depths, width, he
   }
 }
 
-/** Light from one side, and some from everywhere; both sides of a surface are lit. */
+/** Computes directional light plus ambient light. Both sides of a surface are lit. */
 function shadeOf(corners: Float32Array, at: number): number {
   const edge = (from: number, to: number): Vector => [
     (corners[at + to] as number) - (corners[at + from] as number),
@@ -234,7 +234,7 @@ function shadeOf(corners: Float32Array, at: number): number {
   return 0.35 + 0.75 * Math.max(0, light * facing)
 }
 
-/** Linear light: textures are stored in sRGB, factors are not. */
+/** Returns the colour in linear light: textures are stored in sRGB, factors are not. */
 function colorAt({ color, texture, uvs }: Surface, corner: number, [a, b, c]: Vector): Vector {
   if (!texture || !uvs) return color
   const coordinate = (axis: number) =>
@@ -255,7 +255,7 @@ function normalize([x, y, z]: Vector): Vector {
   return [x / length, y / length, z / length]
 }
 
-/** Averages squares of pixels; colours count as much as they cover. */
+/** Averages squares of pixels. Colours are weighted by their alpha. */
 function shrink(pixels: Uint8Array, width: number, height: number): PNG {
   const picture = new PNG({ width: width / SUPERSAMPLING, height: height / SUPERSAMPLING })
   for (let y = 0; y < picture.height; y++) {

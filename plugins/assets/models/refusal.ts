@@ -1,4 +1,6 @@
-/** The reason to refuse a model: passes from the worker thread as a message, and becomes an InvalidModel there. */
+/**
+ * The reason to refuse a model. The worker thread sends it as a message, which the receiver converts to InvalidModel.
+ */
 export class ModelRefusal extends Error {
   readonly details: { path: string; message: string }[]
 

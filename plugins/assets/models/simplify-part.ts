@@ -3,12 +3,12 @@ import { compactPrimitive, dequantizePrimitive, simplifyPrimitive, weldPrimitive
 import { MeshoptSimplifier } from 'meshoptimizer'
 import { indicesOf, isFlat, shadeFlat } from './flat-shading.ts'
 
-/** Part of the triangles that is aimed at, and how far the surface may move, as a part of the mesh's size. */
+/** The target fraction of triangles, and the maximum movement of the surface as a fraction of the mesh's size. */
 const RATIO = 0.25
 const ERROR = 0.01
-/** A part that keeps more than this of its triangles is left as it was. */
+/** A part that keeps more than this fraction of its triangles stays unchanged. */
 const WORTH = 0.9
-/** How far a side of a part's bounding box may move, as a part of its diagonal. */
+/** The maximum movement of a side of a part's bounding box, as a fraction of its diagonal. */
 const BOX_TOLERANCE = 0.02
 const TRIANGLES = 4
 const QUANTIZED = /^(?:POSITION|NORMAL|TANGENT)$/
@@ -35,7 +35,9 @@ export function simplifyPart(
   }
 }
 
-/** A part that shares its list of vertices with others, which have their own now, would keep all of it for a few. */
+/**
+ * Parts that shared one list of vertices now have their own. Without this, each would keep all vertices of the list.
+ */
 export function dropUnusedVertices(primitive: Primitive): void {
   const vertices = primitive.getAttribute('POSITION')?.getCount() ?? 0
   if (primitive.getIndices() && new Set(indicesOf(primitive)).size < vertices) compactPrimitive(primitive)
@@ -43,7 +45,7 @@ export function dropUnusedVertices(primitive: Primitive): void {
 
 function simplifyInPlace(document: Document, primitive: Primitive): void {
   dequantizePrimitive(primitive, { pattern: QUANTIZED })
-  // Split normals make every edge of a flat-shaded mesh a seam, which can't be simplified away: they are made again.
+  // Split normals make every edge of a flat-shaded mesh a seam, which blocks simplification, so they are recomputed.
   const flat = isFlat(primitive)
   if (flat) {
     for (const part of [primitive, ...primitive.listTargets()]) {
@@ -56,7 +58,9 @@ function simplifyInPlace(document: Document, primitive: Primitive): void {
   if (flat) shadeFlat(document, primitive)
 }
 
-/** A copy to try it on. What is changed in place has accessors of its own: other parts may share the original's. */
+/**
+ * Creates a copy to modify. Attributes that change in place are copied, because other parts may share the originals.
+ */
 function workingCopy(primitive: Primitive): Primitive {
   const copy = primitive.clone()
   for (const target of primitive.listTargets()) copy.removeTarget(target).addTarget(target.clone())
@@ -68,7 +72,7 @@ function workingCopy(primitive: Primitive): Primitive {
   return copy
 }
 
-/** Gives a primitive the geometry of another; its material, name and extensions stay. */
+/** Replaces the geometry of a primitive by another's. Its material, name and extensions stay. */
 function takeOver(primitive: Primitive, from: Primitive): void {
   primitive.setIndices(from.getIndices())
   const targets = from.listTargets()
@@ -80,7 +84,9 @@ function takeOver(primitive: Primitive, from: Primitive): void {
   }
 }
 
-/** The box of the vertices that a part draws, in its own space: several parts may share one list of vertices. */
+/**
+ * Computes the box of the vertices that a part draws, in its own space. Several parts may share one list of vertices.
+ */
 function boxOf(primitive: Primitive): bbox {
   const position = primitive.getAttribute('POSITION')
   const [min, max]: [vec3, vec3] = [

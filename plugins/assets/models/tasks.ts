@@ -14,19 +14,19 @@ export type ModelTask =
 
 export interface ModelResults {
   inspect: ModelFacts
-  /** The reason when nothing is won by it. */
+  /** `reason` explains why the simplified form is not useful. */
   simplify: { triangles: number } | { reason: LodReason }
-  /** Null when there is nothing to see. */
+  /** Null when the model has no visible surface. */
   draw: true | null
-  /** Null for what is no PNG or JPEG, and for what can't be read. */
+  /** Null when the file is not a readable PNG or JPEG. */
   shrink: true | null
   animate: 'animated' | NotAnimated
 }
 
-/** Its answer. */
+/** The answer of the worker. */
 export type ModelAnswer =
   | { result: unknown }
-  /** The file is at fault. */
+  /** The file is invalid. */
   | { refusal: { message: string; details: ErrorDetail[] } }
-  /** We are. */
+  /** The worker failed for another reason. */
   | { failure: string }

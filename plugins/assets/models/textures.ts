@@ -6,7 +6,7 @@ import { PNG } from 'pngjs'
 
 const LONGEST_SIDE = 1024
 const THUMBNAIL_SIDE = 512
-/** Larger textures are not changed: unpacking them would cost more than it saves. */
+/** Larger textures are not changed: decoding them would cost more than it saves. */
 const MOST_PIXELS = 8192 * 8192
 const JPEG_QUALITY = 88
 
@@ -39,7 +39,7 @@ export function shrinkTextures(document: Document): boolean {
   return any
 }
 
-/** The pixels of a PNG or JPEG texture; null for others, and for what can't be read. */
+/** Decodes a PNG or JPEG texture; null for other types and unreadable files. */
 export function decodeTexture(texture: Texture): Pixels | null {
   const image = texture.getImage()
   return image && decode(image)
@@ -62,7 +62,7 @@ function decode(bytes: Uint8Array): Pixels | null {
   const image = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
     if (image.toString('latin1', 1, 4) === 'PNG') {
-      // Its declared size determines the allocation.
+      // The declared size determines the memory allocation.
       if (image.readUInt32BE(16) * image.readUInt32BE(20) > MOST_PIXELS) return null
       return PNG.sync.read(image)
     }

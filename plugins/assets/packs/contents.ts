@@ -11,7 +11,7 @@ import { blobKey, type StoredFile } from '../record.ts'
 import { GLB, HEAD_BYTES, sniff, typeInPack } from '../upload/file-type.ts'
 import { digestFile, headOf } from '../upload/local-file.ts'
 
-/** Folders and litter count too: so many entries for each file that a pack may have. */
+/** The number of entries for each file that a pack may have. Folders and junk files count as entries too. */
 const ENTRIES_PER_FILE = 4
 /** Files that operating systems add to archives. */
 const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
@@ -22,7 +22,7 @@ interface Parts extends Pick<FastifyInstance, 'storage'> {
   spool: Spool
 }
 
-/** A pack's files, in the order of their paths, and what its models come to together. */
+/** The files of a pack in the order of their paths, and the totals of its models. */
 export interface PackContents {
   files: StoredFile[]
   triangles: number | null
@@ -70,7 +70,7 @@ async function filesOf(archive: Archive, limits: Limits): Promise<ArchivedFile[]
     .sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The one folder that everything is in: people zip the folder, not what it holds. */
+/** Returns the single top folder of all files, since users often zip the folder and not its contents. */
 function rootOf(paths: readonly string[]): string {
   const first = paths[0] as string
   const root = first.slice(0, first.indexOf('/') + 1)

@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto'
 import type { StoredFile } from '../record.ts'
 
-/** A part of the archive: bytes that are made here, or a file that is in the storage. */
+/** A part of the archive: bytes in memory, or a file in the storage. */
 export type ZipPart = { start: number; size: number } & ({ bytes: Buffer } | { file: StoredFile })
 
-/** An archive as it will be sent: where everything stands in it is known beforehand. */
+/** The layout of an archive, which is known before it is sent. */
 export interface ZipLayout {
   parts: ZipPart[]
   size: number
-  /** Of what is in it: the same files give the same archive, byte for byte. */
+  /** The digest of the contents. The same files give the same archive, byte for byte. */
   digest: string
 }
 
 const LOCAL_BYTES = 30
 const CENTRAL_BYTES = 46
 const END_BYTES = 22
-/** 2.0, which every reader knows; the flag says that names are UTF-8. */
+/** Version 2.0, which every reader supports. The flag marks names as UTF-8. */
 const VERSION = 20
 const UTF8 = 0x0800
-/** 1 January 1980, the first day that the format knows. */
+/** 1 January 1980, the first date of the format. */
 const DATE = 0x0021
 
 /**
@@ -49,14 +49,14 @@ export function layOut(files: readonly StoredFile[]): ZipLayout {
   return { parts, size: at, digest: hash.digest('hex') }
 }
 
-/** The size of an archive of these files, without making it. */
+/** Returns the size of an archive of these files without creating it. */
 export const zipSize = (files: readonly Pick<StoredFile, 'path' | 'size'>[]): number =>
   files.reduce(
     (sum, { path, size }) => sum + LOCAL_BYTES + CENTRAL_BYTES + 2 * Buffer.byteLength(path) + size,
     END_BYTES,
   )
 
-/** The parts of an archive within a range of its bytes, each with what of it is wanted, both ends included. */
+/** Yields the parts of an archive in a byte range, each with its own range. Both ends are included. */
 export function* within({ parts }: ZipLayout, start: number, end: number) {
   for (const part of parts) {
     const last = part.start + part.size - 1
@@ -82,7 +82,7 @@ function centralHeader(file: StoredFile, name: Buffer, offset: number): Buffer {
   return Buffer.concat([header, name])
 }
 
-/** Writes the fields that both headers have, from "version needed to extract" to the length of the name. */
+/** Writes the fields that both headers share, from "version needed to extract" to the length of the name. */
 function describeFile(fields: Buffer, { crc32, size }: StoredFile, name: Buffer): void {
   fields.writeUInt16LE(VERSION, 0)
   fields.writeUInt16LE(UTF8, 2)

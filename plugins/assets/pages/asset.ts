@@ -26,16 +26,16 @@ import type { LodReason } from '../schemas.ts'
 import { modelStage } from './stage.ts'
 import { suspensionOf } from './suspension.ts'
 
-/** Rows of a table of files. */
+/** The maximum number of rows in a table of files. */
 const LISTED = 200
 
 const number = new Intl.NumberFormat('en')
 
 export interface AssetPageProps {
   asset: AssetRecord
-  /** Of other assets, that it was given. */
+  /** The applied clips of other assets. */
   applied: readonly Applied[]
-  /** Null when the account is gone. */
+  /** Null when the account was deleted. */
   ownerName: string | null
   owned: boolean
   isAdmin: boolean
@@ -43,7 +43,7 @@ export interface AssetPageProps {
   moderates: boolean
 }
 
-/** One asset: to look at, to move, to link to; and, for its owner, to look after. */
+/** Renders one asset with viewer and links and, for its owner, the controls. */
 export function assetPage(
   app: Pick<FastifyInstance, 'browserFiles'>,
   { asset, applied, ownerName, owned, isAdmin, moderates }: AssetPageProps,
@@ -110,7 +110,7 @@ const stage = (app: Pick<FastifyInstance, 'browserFiles'>, asset: AssetRecord, i
   return modelStage(app, { src: `${path}/file`, alt: `3D model: ${asset.title}`, picture })
 }
 
-/** Buttons that show another form of the model in the viewer; each file is also a link in the table below. */
+/** Buttons that show another variant of the model in the viewer. The table below also links to each file. */
 const clips = (asset: AssetRecord, applied: readonly Applied[]): View | null => {
   if (!asset.humanoid && asset.animations.length === 0 && applied.length === 0) return null
   const path = pathOf(asset)
@@ -133,15 +133,15 @@ const ownerActions = (asset: AssetRecord): View => html`
     return html`<${Form} action=${`${pathOf(asset)}/${verb}`} optimistic="visibility" said=${said}><${Button}>${verb === 'publish' ? 'Publish' : 'Make private'}<//><//>`
   })}`
 
-/** A part that changes when the asset is published or made private. */
+/** An element that changes when the asset is published or made private. */
 const visibility = (asset: AssetRecord, show: (asset: AssetRecord) => Content): View => html`
   <${OptimisticToggle} name="visibility" then=${show({ ...asset, visibility: asset.visibility === 'public' ? 'private' : 'public' })}>${show(asset)}<//>`
 
-/** A part that changes when it is taken among the curated, or released. */
+/** An element that changes when the asset becomes curated or is released. */
 const curated = (asset: AssetRecord, show: (asset: AssetRecord) => Content): View => html`
   <${OptimisticToggle} name="curated" then=${show({ ...asset, curated: !asset.curated })}>${show(asset)}<//>`
 
-/** SPDX identifiers have a page each; an expression of several has none. */
+/** Each SPDX identifier has a page; a compound expression has none. */
 const license = (id: string | null): Content =>
   id === null
     ? 'none given'

@@ -20,7 +20,7 @@ const ADVICE: Record<keyof AssetForm, string> = {
   license: 'Use an SPDX identifier or expression.',
 }
 
-/** Reads the form as the API would read the same fields. */
+/** Parses the form by the rules of the API. */
 export function readEdit(form: AssetForm): { changes: AssetChanges } | { problems: Partial<AssetForm> } {
   const tags = [
     ...new Set(
@@ -43,7 +43,7 @@ export const formOf = ({ title, slug, description, tags, license }: AssetRecord)
   ...{ title, slug, description, tags: tags.join(', '), license: license ?? '' },
 })
 
-/** The form for an asset's metadata. @param problems those of the last try, by field */
+/** The form for an asset's metadata. @param problems the errors of the last attempt, by field */
 export const editPage = (
   asset: AssetRecord,
   form: AssetForm,

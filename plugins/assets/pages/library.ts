@@ -30,7 +30,7 @@ const WORDS: Record<string, string> = {
   animation: 'Clips',
 }
 
-/** Assets to search and to narrow down. */
+/** Renders the library with search and filters. */
 export function library({ title, path, assets, nextCursor, tags, query }: LibraryProps): View {
   const { q, kind, tag, rigged, cursor } = query
   const address = (changes: Record<string, string | undefined>) => {

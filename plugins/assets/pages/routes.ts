@@ -132,7 +132,7 @@ export const pages =
       })
     })
 
-    /** Before the body is read: another's asset is none. */
+    /** Ownership is checked before the body is read. Another player's asset counts as not found. */
     const owned = async (request: FastifyRequest) => {
       await assets.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
     }

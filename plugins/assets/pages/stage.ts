@@ -10,14 +10,14 @@ export const STAGE_SCRIPT = 'asset.js'
  */
 export const VIEWER_POLICY = {
   'script-src': ["'wasm-unsafe-eval'"],
-  // The digest is of the one style element that the viewer's library makes.
+  // The digest of the only style element that the viewer's library creates.
   'style-src': ["'sha256-PXtZZkJMMyc18o/DN1ZEFOJ2qEGq95IQbVaJFMOXOb0='"],
   'img-src': ['blob:'],
   'connect-src': ['data:', 'blob:'],
   'worker-src': ["'self'", 'blob:'],
 } as const
 
-/** Files that the viewer asks for by these names when a model needs them. */
+/** The files that the viewer requests by these names when a model needs them. */
 const DECODERS = ['draco_wasm_wrapper.js', 'draco_decoder.wasm', 'basis_transcoder.js', 'basis_transcoder.wasm']
 
 /**

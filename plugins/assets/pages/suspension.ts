@@ -19,7 +19,7 @@ import { APPEAL_LENGTH, REASON_LENGTH } from '../suspension.ts'
 const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 
-/** Suspending an asset, for moderators and administrators, and its owner's answer. */
+/** Pages that suspend an asset, for moderators and administrators, and that take the owner's answer. */
 export const suspensionPages: Routes = async (app) => {
   const { suspensions } = app.assets
   const show = async (request: FastifyRequest, reply: FastifyReply, slug: string, problem?: string) => {
@@ -62,7 +62,7 @@ export const suspensionPages: Routes = async (app) => {
     '/assets/:slug/appeal',
     {
       ...own,
-      // Another's asset is none, whatever the form says: so before it is read.
+      // Ownership is checked before the body is read. Another player's asset counts as not found.
       onRequest: async (request) => {
         await app.assets.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
       },
@@ -94,7 +94,7 @@ function SuspensionPage(asset: AssetRecord, problem: string | undefined): View {
     <//>`
 }
 
-/** What the owner of a suspended asset reads, and the way to answer. */
+/** Shows the owner of a suspended asset the reason, and the form to answer. */
 export const suspensionOf = ({ suspended, appeal, slug }: AssetRecord): View | null =>
   suspended &&
   html`<${Card} title="Suspended" description="Its files answer 451 wherever they are linked. Nothing is deleted.">

@@ -1,6 +1,6 @@
 import { Field, Form, html, PageHeader, type View } from '../../../core/pages/index.ts'
 
-/** The form that takes an asset in. @param problem what was wrong with the last try */
+/** The upload form. @param problem the error of the last attempt */
 export const uploadPage = (problem?: string): View => html`
   <${PageHeader} title="Upload an asset" crumbs=${[{ label: 'Assets', href: '/assets' }]}
     lede="A glTF binary (.glb), a picture, a sound, or a ZIP archive, which becomes a pack." />

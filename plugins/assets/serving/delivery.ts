@@ -21,25 +21,25 @@ import { layOut, within, type ZipLayout } from '../packs/zip.ts'
 import type { AssetRecord } from '../record.ts'
 import { headersOf, type Surface } from './headers.ts'
 
-/** Blobs up to this size are kept ready in memory. */
+/** The maximum size of a blob that is cached in memory. */
 const HOT_BYTES = 256 * 1024
-/** All of them together, the longest unused go first. */
+/** The maximum size of all of them. The least recently used are evicted first. */
 const MEMORY_BYTES = 32 * 1024 * 1024
 
-/** Bytes of an asset that can be asked for. */
+/** A blob of an asset that a client can request. */
 export interface AssetBlobRef {
   sha256: string
   size: number
   contentType: string
   /** The file name for downloads. */
   name: string
-  /** For `X-Service-Variant`; null for what has no variants. */
+  /** The value of `X-Service-Variant`; null for a blob without variants. */
   variant: 'source' | 'lod' | null
 }
 
 export interface Audience {
   door: Surface
-  /** Whether scripts of other origins may read the answer. */
+  /** Whether scripts of other origins may read the response. */
   shared: boolean
 }
 
@@ -50,7 +50,7 @@ interface RawReply {
 
 type ZipPiece = ReturnType<typeof within> extends Generator<infer AssetBlobRef> ? AssetBlobRef : never
 
-/** Takes the response out of Fastify's hands; until then whatever is thrown becomes an error answer. */
+/** Takes the response over from Fastify. Before this, a thrown error becomes an error response. */
 function take(reply: RawReply): ServerResponse {
   reply.hijack()
   return reply.raw
@@ -59,13 +59,13 @@ function take(reply: RawReply): ServerResponse {
 const keyOf = ({ variant, sha256, name }: AssetBlobRef, { door, shared }: Audience) =>
   `${door} ${shared} ${variant} ${sha256} ${name}`
 
-/** The bytes of assets over HTTP: entity tags, ranges, caching. Writes to the raw response. */
+/** Serves the bytes of assets over HTTP with entity tags, ranges and caching. It writes to the raw response. */
 export class Delivery {
   readonly #blobs: Blobs<AssetBlob>
   readonly #log: FastifyBaseLogger
   readonly #hot = new Map<string, Buffer>()
   #bytes = 0
-  /** Heads and bodies made for an asset as it was read last; they go with it. */
+  /** Prepared headers and bodies of the cached record of an asset. They are collected with it. */
   readonly #ready = new WeakMap<AssetRecord, Map<string, BufferedFile>>()
   readonly #zips = new WeakMap<AssetRecord, ZipLayout>()
 
@@ -74,7 +74,7 @@ export class Delivery {
     this.#log = parts.log
   }
 
-  /** Answers a GET or HEAD with a piece of an asset, or a part of it. @throws NotFound when it has been deleted */
+  /** Answers a GET or HEAD with a blob of an asset or a range of it. @throws NotFound when it has been deleted */
   async send(
     request: IncomingMessage,
     reply: RawReply,
@@ -96,12 +96,12 @@ export class Delivery {
     await this.#stream(request, reply, { head, blob: { assetId: asset.id, ...piece } })
   }
 
-  /** What `send` would answer with, if that is in memory already. */
+  /** Returns the response of `send` if it is already in memory. */
   ready(asset: AssetRecord, piece: AssetBlobRef, audience: Audience): BufferedFile | undefined {
     return this.#ready.get(asset)?.get(keyOf(piece, audience))
   }
 
-  /** Answers with all files of a pack as a ZIP archive, or a part of that. */
+  /** Sends all files of a pack as a ZIP archive, or a range of it. */
   async sendZip(
     request: IncomingMessage,
     reply: RawReply,
@@ -119,14 +119,15 @@ export class Delivery {
     }
     const { start, end } = bytes === 'all' ? { start: 0, end: layout.size - 1 } : bytes
     const parts = [...within(layout, start, end)]
-    // The first is opened before anything is written, so that a storage that fails is an error and not half a file.
+    // The first file is opened before anything is written, so that a storage error gives an error response and not half
+    // a file.
     const files = this.#opened(asset, parts)
     const first = await files.next()
     const response = take(reply).writeHead(status, sent)
     await this.#finish(response, this.#writeParts(parts, { first, files }, response))
   }
 
-  /** The files among the parts of an archive, each opened while the one before is being sent. */
+  /** Yields the files of an archive. Each is opened while the one before is being sent. */
   async *#opened(asset: AssetRecord, parts: readonly ZipPiece[]): AsyncGenerator<FileHandle | Readable> {
     const open = async ({ part, from, to }: ZipPiece) => {
       if ('bytes' in part) return null
@@ -141,7 +142,7 @@ export class Delivery {
         const current = await ahead
         const next = wanted[index + 1]
         ahead = next ? open(next) : null
-        // It is waited for when its turn comes.
+        // The error is reported when the file's turn comes.
         ahead?.catch(() => {})
         if (current) yield current
       }
@@ -197,7 +198,7 @@ export class Delivery {
     }
   }
 
-  /** A client that goes away, or a storage that fails midway: nothing can be said any more. */
+  /** The response can't be changed any more after a client disconnect or a storage error midway. */
   async #finish(response: ServerResponse, sending: Promise<unknown>): Promise<void> {
     try {
       await sending
@@ -227,7 +228,7 @@ export class Delivery {
     return bytes
   }
 
-  /** Deleted between being found and being read. */
+  /** The blob may be deleted between the lookup and the read. */
   async #orNotFound<Opened>(opening: Promise<Opened>): Promise<Opened> {
     try {
       return await opening

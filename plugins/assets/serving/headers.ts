@@ -12,14 +12,14 @@ const CURATED = 'public, max-age=31536000, immutable'
 /** The headers that scripts of other origins may read. */
 const EXPOSED = 'X-Service-Variant, ETag, Content-Length, Content-Range, Accept-Ranges'
 
-/** Any page may read what has these, and no credentials of the browser go with it. */
+/** Any page may read responses with these headers. The browser sends no credentials. */
 export const CORS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED,
   'cross-origin-resource-policy': 'cross-origin',
 }
 
-/** The answer to a preflight: reading is all that there is. */
+/** The response to a preflight, which allows only reads. */
 export const PREFLIGHT = {
   ...CORS,
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
@@ -27,7 +27,10 @@ export const PREFLIGHT = {
   'access-control-max-age': '86400',
 }
 
-/** `Cache-Control` of the specification; a curated pack never changes, so its files may be kept for good. */
+/**
+ * Returns the `Cache-Control` of the specification. A curated pack never changes, so its files may be cached
+ * permanently.
+ */
 export function cachingOf(asset: Pick<AssetRecord, 'visibility' | 'curated' | 'kind'>, door: Surface): string {
   if (asset.visibility === 'private') return 'private, no-store'
   return asset.curated && asset.kind === 'pack' && door !== 'proxy' ? CURATED : PUBLIC
@@ -57,7 +60,7 @@ export function headersOf(
   ]
 }
 
-/** RFC 6266: a plain name for old readers, the real one for the others. */
+/** Builds the header of RFC 6266: an ASCII name for old clients, and the real one for others. */
 function disposition(kind: 'inline' | 'attachment', name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)

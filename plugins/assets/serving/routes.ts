@@ -25,14 +25,17 @@ const DRAWN = {
   'x-content-type-options': 'nosniff',
 }
 
-/** The viewer: a token counts with `assets:read` only, and a browser session for requests of our own pages. */
+/**
+ * Returns the viewer. A token requires `assets:read`; a browser session counts only for requests of the portal's own
+ * pages.
+ */
 export function viewerOf(request: FastifyRequest): string | null {
   const { principal } = request
   if (!principal) return null
   return principal.scopes === 'all' || principal.scopes.has('assets:read') ? principal.playerId : null
 }
 
-/** The asset of an address, for whoever asks, and how it may be answered. @throws NotFound */
+/** Returns the requested asset and how its response may be shared. @throws NotFound */
 async function seen(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -42,9 +45,9 @@ async function seen(
   const asset = await request.server.assets.find(id, viewerOf(request))
   if (!asset) throw new NotFound('asset')
   const shared = asset.visibility === 'public' || (request.principal !== null && request.principal.kind !== 'session')
-  // For the refusals too, such as of a path that a pack does not have.
+  // Error responses need these headers too, such as for a path that a pack does not have.
   if (shared) reply.headers(CORS)
-  // Its owner sees the page of it, and nobody its files.
+  // The owner sees the page of a suspended asset, but nobody sees its files.
   if (asset.suspended) throw new Suspended()
   return { asset, audience: { door, shared } }
 }
@@ -147,7 +150,7 @@ export const fileRoutes: Routes = async (app) => {
       method: ['GET', 'HEAD'],
       exposeHeadRoute: false,
       url: `${base}/:id/animation/:preset`,
-      // Making one takes a while, so these count against the limit of requests.
+      // Creating a clip takes time, so these requests count against the rate limit.
       config: { auth: 'optional', quiet: true, ownSecurityHeaders: true },
       constraints: { origin },
       schema: {
@@ -173,7 +176,7 @@ export const fileRoutes: Routes = async (app) => {
   }
 }
 
-/** A picture that every browser shows, and that may stand for itself until there is a smaller one. */
+/** Whether a picture is shown by every browser and can be its own thumbnail until a smaller one exists. */
 const isSmallPicture = ({ contentType, size }: { contentType: string; size: number }): boolean =>
   /^image\/(?:png|jpeg|webp|gif)$/.test(contentType) && size <= 1024 * 1024
 

@@ -16,7 +16,7 @@ const type = (kind: FileType['kind'], contentType: string, extension: string): F
 
 export const GLB = type('model', 'model/gltf-binary', 'glb')
 
-/** As many bytes as `sniff` wants to see. */
+/** The number of bytes that `sniff` requires. */
 export const HEAD_BYTES = 32
 
 /**
@@ -41,7 +41,7 @@ export function sniff(head: Buffer): FileType | null {
   return null
 }
 
-/** The header of an MPEG audio frame: its sync, a layer, a bit rate and a sampling rate that exist. */
+/** Whether the data starts with a valid MPEG audio frame header: sync, layer, bit rate and sampling rate. */
 function isMpegAudio(head: Buffer): boolean {
   const [first = 0, second = 0, third = 0] = head
   return (
@@ -55,10 +55,12 @@ function isMpegAudio(head: Buffer): boolean {
   )
 }
 
-/** Of files in packs; every other one is bytes, so that nothing in a pack is ever a page, a script or a style. */
+/**
+ * The allowed types in packs. Other files are served as bytes, so that a pack never contains a page, script or style.
+ */
 const IN_PACKS = /^(?:image\/(?!svg)|audio\/|video\/|font\/|model\/|text\/(?:plain|markdown|csv)$|application\/json$)/
 
-/** The media type under which a file of a pack is served: what its bytes are, else by its name, if that is harmless. */
+/** Returns the media type of a file in a pack: detected from its bytes, or from its name if that type is harmless. */
 export function typeInPack(path: string, head: Buffer): string {
   const known = sniff(head)
   if (known && known.kind !== 'zip') return known.contentType

@@ -24,7 +24,7 @@ export interface IngestedFile {
   animations: string[]
 }
 
-/** A file on this machine's disk, and what its sender calls it. */
+/** A file on the local disk, and its name according to the sender. */
 export interface LocalFile {
   path: string
   name: string
@@ -57,7 +57,7 @@ export async function ingest(parts: Parts, assetId: string, file: LocalFile): Pr
   }
   const facts = type.kind === 'model' ? await models.run({ task: 'inspect', path: file.path }) : null
   const digest = await digestFile(file.path)
-  // Makes sure that the checked bytes are the stored ones: somebody might still be writing the file.
+  // The sender may still be writing the file, so this verifies that the stored bytes are the checked ones.
   if (facts && facts.sha256 !== digest.sha256) throw new AssetRefused('The file changed while it was read.')
   const body = createReadStream(file.path)
   try {
@@ -77,7 +77,7 @@ export async function ingest(parts: Parts, assetId: string, file: LocalFile): Pr
   }
 }
 
-/** A file name without folders and strange characters, with the ending that its bytes deserve. */
+/** Returns a file name without folders and special characters, with the extension of its detected type. */
 function nameOf(name: string, extension: string): string {
   const last = name.split(/[\\/]/).at(-1) ?? ''
   const stem = last

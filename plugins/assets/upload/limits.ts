@@ -1,6 +1,6 @@
 import type { Limits } from '../limits.ts'
 
-/** The limits of an upload form: one file, a few fields. The second file gets a clear refusal. */
+/** The limits of an upload form: one file and a few fields. A second file causes a clear error. */
 export const uploadForms = ({ assetBytes, assetPackBytes }: Limits) => ({
   limits: {
     fileSize: Math.max(assetBytes, assetPackBytes),
@@ -12,7 +12,7 @@ export const uploadForms = ({ assetBytes, assetPackBytes }: Limits) => ({
 /** The overhead of multipart. */
 const ENVELOPE_BYTES = 128 * 1024
 
-/** The rule of the routes that take such a form. */
+/** The body limit of the routes with an upload form. */
 export const uploadRule = ({ assetBytes, assetPackBytes }: Limits) => ({
   maxBytes: Math.max(assetBytes, assetPackBytes) + ENVELOPE_BYTES,
 })

@@ -22,7 +22,7 @@ export async function digestFile(path: string): Promise<FileDigest> {
   return { sha256: hash.digest('hex'), size, crc32: sum }
 }
 
-/** The first bytes of a file; fewer when it is shorter. */
+/** Returns the first bytes of a file; fewer when it is shorter. */
 export async function headOf(path: string, length: number): Promise<Buffer> {
   const file = await open(path)
   try {

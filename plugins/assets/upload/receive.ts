@@ -9,9 +9,9 @@ import type { LocalFile } from './ingest.ts'
 import { uploadRule } from './limits.ts'
 
 /**
- * Before a byte of an upload is read.
+ * Checks the announced length before any byte of an upload is read.
  *
- * @throws PayloadTooLarge for an announced length that no upload may have; StorageFull
+ * @throws PayloadTooLarge for a length that no upload may have; StorageFull
  */
 export async function checkLength(request: FastifyRequest, limits: Limits): Promise<void> {
   if (Number(request.headers['content-length'] ?? 0) > uploadRule(limits).maxBytes) {
@@ -45,7 +45,7 @@ export async function receive<Result>(
       request.raw.once('close', () => {
         if (!request.raw.complete) body.destroy(new UploadCut())
       })
-      // Else what is beyond the limit would be read to its end, if it has one.
+      // Otherwise the body would be read to its end, which may never come.
       body.once('limit', () => body.destroy(new PayloadTooLarge(`An asset has at most ${limits.assetBytes} bytes.`)))
       file = { path: await spool.take(body).catch(asCut), name: filename }
     }
@@ -61,7 +61,7 @@ function asCut(error: unknown): never {
   throw (error as { code?: string }).code ? error : new UploadCut().with({ cause: error })
 }
 
-/** The library's own complaints are about the form, and so the sender's. */
+/** Errors of the library concern the form, so the sender is at fault. */
 async function* parts(request: FastifyRequest) {
   try {
     yield* request.parts()

@@ -1,6 +1,6 @@
 import type { UploadFields } from '../schemas.ts'
 
-/** A title for an upload that came without one: the name of its file. */
+/** Returns the title of an upload; by default the name of its file. */
 export const titleOf = ({ title }: UploadFields, name: string): string =>
   title ??
   (name

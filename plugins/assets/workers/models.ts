@@ -1,4 +1,4 @@
-// The program of a worker thread that reads, measures and makes models. Each message is one task.
+// The program of a worker thread that reads, measures and creates models. Each message is one task.
 import { readlinkSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
@@ -11,7 +11,7 @@ import { ModelRefusal } from '../models/refusal.ts'
 import type { ModelAnswer, ModelTask } from '../models/tasks.ts'
 import { shrinkPicture } from '../models/textures.ts'
 
-// On Linux a thread has a priority of its own: players come first.
+// On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
 try {
   setPriority(Number(readlinkSync('/proc/thread-self').split('/').pop()), 10)
 } catch {}
@@ -53,7 +53,7 @@ parentPort?.on('message', async (task: ModelTask) => {
   try {
     answer = { result: await perform(task) }
   } catch (error) {
-    // Every error while reading a stranger's file is the file's fault.
+    // An error while reading an untrusted file is attributed to the file.
     const { message, stack, code } = error as NodeJS.ErrnoException
     if (error instanceof ModelRefusal) answer = { refusal: { message, details: error.details } }
     else if (error instanceof RangeError) answer = { refusal: { message: 'it is too deep or too large.', details: [] } }

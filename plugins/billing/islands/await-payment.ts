@@ -1,4 +1,4 @@
-/** After a checkout: asks until the processor has told that it is paid, then shows the page anew, with the credits. */
+/** Polls after a checkout until the processor has confirmed the payment, then reloads the page with the credits. */
 const waiting = document.querySelector<HTMLElement>('[data-await-purchase]')
 
 const MOST_TRIES = 90

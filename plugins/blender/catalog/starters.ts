@@ -49,13 +49,13 @@ export class Library {
     return this.#load().has(id)
   }
 
-  /** The program of a starter. @throws NotFound */
+  /** Returns the program of a starter. @throws NotFound */
   program(id: string): string {
     if (!this.has(id)) throw new NotFound('starter')
     return harnessText(fileOf(id))
   }
 
-  /** Whether every program is there. */
+  /** Whether every program exists. */
   health(): { status: 'ok' | 'damaged'; items: number } {
     try {
       return { status: 'ok', items: this.#load().size }

@@ -3,10 +3,10 @@ import { InvalidRequest } from '../../../core/errors.ts'
 import type { Template } from '../schemas.ts'
 import { harnessRecords } from '../worker/harness-files.ts'
 
-/** Parameters of a job without a template, and of the template's own: as JSON, in characters. */
+/** The maximum size of the parameters of a job without a template, and of the template's own: JSON characters. */
 const MOST_CHARACTERS = 16_384
 
-/** The scenes that jobs begin with: a record and a Python module each, in harness/templates. */
+/** The scenes with which jobs begin. Each is a record and a Python module in harness/templates. */
 export class Templates {
   readonly #ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, validateFormats: false })
   #all: Map<string, Template> | null = null
@@ -45,7 +45,7 @@ export class Templates {
   }
 }
 
-/** @throws InvalidRequest when free parameters are too many */
+/** Limits the size of free parameters. @throws InvalidRequest */
 export function assertSize(parameters: Record<string, unknown>): void {
   if (JSON.stringify(parameters).length > MOST_CHARACTERS)
     throw new InvalidRequest(`parameters are more than ${MOST_CHARACTERS} characters.`)

@@ -16,7 +16,7 @@ import type { BlenderJobs } from '../jobs/jobs.ts'
 import type { Generation, GenerationStatus, NewGeneration } from '../schemas.ts'
 import { instructions, repairPrompt, scriptIn } from './prompts.ts'
 
-/** The background job that brings a generation one step further. */
+/** The background job that runs the next step of a generation. */
 export const ADVANCE = 'blender/generation'
 /** The first script, and two repairs. */
 const ROUNDS = 3
@@ -34,7 +34,7 @@ const REPAIRABLE = new Set([
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'jobs' | 'log' | 'assets' | 'ai'> & {
   storage: Storage
   blender: BlenderJobs
-  /** A folder for files on their way into assets. */
+  /** A folder for files that become assets. */
   folder: string
 }
 
@@ -53,7 +53,9 @@ export class GeneratedAssets {
   }
 
   /**
-   * @throws UnsupportedProvider, AiNotConfigured for a prompt nobody can answer, and as `BlenderJobs.submit`
+   * Starts a generation.
+   *
+   * @throws UnsupportedProvider, AiNotConfigured for a prompt without a model, and as `BlenderJobs.submit`
    */
   async start(ownerId: string, request: NewGeneration): Promise<Generation> {
     const { provider, name, template, starters = [], parameters = {}, script, prompt, visibility = 'private' } = request
@@ -62,7 +64,7 @@ export class GeneratedAssets {
     if (prompt !== undefined) {
       if (script !== undefined) throw new InvalidRequest('Send a prompt or a script, not both.')
       if (!ai.configured('text')) throw new AiNotConfigured('text')
-      // The script is paid for.
+      // The checks come first, because the script costs credits.
       await blender.assertComplete()
       await blender.check(ownerId, {
         name,
@@ -98,7 +100,7 @@ export class GeneratedAssets {
     return this.get(ownerId, row.id)
   }
 
-  /** @throws NotFound when it is not the player's */
+  /** Returns a generation. @throws NotFound when it is not the player's */
   async get(ownerId: string, id: string): Promise<Generation> {
     const em = this.#parts.db.em()
     const row = isId('gen', id) ? await em.findOne(GenerationRow, { id, ownerId }) : null
@@ -106,7 +108,7 @@ export class GeneratedAssets {
     const job = row.jobId && row.status === 'queued' ? await em.findOne(JobRow, { id: row.jobId }) : null
     return {
       id: row.id,
-      // Between the job's end and the asset it is still being made.
+      // The asset is still being created after the job has ended.
       status: job && job.status !== 'queued' ? 'running' : row.status,
       name: row.name,
       jobId: row.jobId ?? null,
@@ -117,13 +119,13 @@ export class GeneratedAssets {
     }
   }
 
-  /** Hears of the end of a job, in its transaction. */
+  /** Handles the end of a job, in its transaction. */
   async ended(em: SqlEntityManager, { generationId }: JobRow): Promise<void> {
     if (!generationId) return
     await this.#parts.jobs.enqueue(em, { name: ADVANCE, key: generationId, payload: { id: generationId } })
   }
 
-  /** Takes the next step of a generation; safe to repeat. */
+  /** Runs the next step of a generation. It can be repeated. */
   async advance(id: string, signal: AbortSignal): Promise<void> {
     const em = this.#parts.db.em()
     const row = await em.findOne(GenerationRow, { id })
@@ -141,7 +143,7 @@ export class GeneratedAssets {
     await this.#change(row, { status, errorCode: job.errorCode ?? null, errorMessage: job.errorMessage ?? null })
   }
 
-  /** Has the model write a script, the first or a better one, and queues a job with it. */
+  /** Lets the model write the first script or a repair, and queues a job with it. */
   async #write(row: GenerationRow, failed: JobRow | null, signal: AbortSignal): Promise<void> {
     const { blender, ai } = this.#parts
     const template = row.template ? blender.templates.find(row.template) : null
@@ -174,7 +176,7 @@ export class GeneratedAssets {
     }
   }
 
-  /** Makes the asset, with the job's picture; the asset is made once, however often this is begun. */
+  /** Creates the asset with the job's picture. The asset is created once, even if this is repeated. */
   async #keep(row: GenerationRow, job: JobRow): Promise<void> {
     const { assets, storage, folder, db } = this.#parts
     const named = (name: string) => job.artifacts.find((artifact) => artifact.name === name)

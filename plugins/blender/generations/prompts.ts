@@ -1,9 +1,9 @@
 import type { Template } from '../schemas.ts'
 
-/** The part of an output for the model. */
+/** The maximum number of output characters for the model. */
 const SHOWN = 2000
 
-/** The helper API, for models and in the guide; see harness/gameyard_job.py. */
+/** The helper API for models and the guide; see harness/gameyard_job.py. */
 export const HELPER_API = `Units are metres, +Z is up, the front faces -Y. \`bpy\` and \`job\` are there without an import; NumPy may be imported.
 job.param(name, default) -> value of a parameter
 job.random() -> random.Random, seeded
@@ -18,7 +18,7 @@ job.turn(object, x=0, y=0, z=0) in degrees; job.copy(object, name, location, deg
 job.parent([objects], parent); job.join(name, [objects]) -> one object
 job.add_starter(id, location, degrees, scale) -> object`
 
-/** The instructions for the model, before the player's prompt. */
+/** Returns the instructions for the model, which precede the player's prompt. */
 export function instructions(template: Template | null, parameters: Record<string, unknown>): string {
   const scene = template
     ? `The template "${template.title}" has been built already with the parameters ${JSON.stringify(parameters)}. ${template.guidance}`
@@ -31,7 +31,7 @@ The helper API:
 ${HELPER_API}`
 }
 
-/** Shows a model what came of its script. */
+/** Returns a prompt with the error of the model's script. */
 export function repairPrompt({
   prompt,
   script,
@@ -59,5 +59,5 @@ ${script.slice(0, Math.max(500, room))}
 Answer with the whole program, mended.`.slice(0, 8000)
 }
 
-/** The program in a model's answer: what is in its first fenced block, else all of it. */
+/** Extracts the program from a model's answer: its first fenced block, or else the whole answer. */
 export const scriptIn = (answer: string): string => /```(?:python|py)?\s*\n([\s\S]*?)```/i.exec(answer)?.[1] ?? answer

@@ -1,4 +1,4 @@
-/** Follows a job that waits or runs; without this the page is reloaded by hand. */
+/** Updates the page of a waiting or running job. Without this script the viewer reloads the page. */
 const live = document.querySelector<HTMLElement>('[data-job-events]')
 const bar = live?.querySelector('progress')
 const stage = live?.querySelector<HTMLElement>('[role="status"]')

@@ -26,7 +26,7 @@ const theme = EditorView.theme({
   '.cm-matchingBracket': { backgroundColor: 'color-mix(in srgb, var(--focus) 20%, transparent)' },
 })
 
-/** In the page's own colours, by day and by night. */
+/** The editor uses the page's own colours in the light and dark theme. */
 const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.controlKeyword, tags.definitionKeyword, tags.operatorKeyword], color: 'var(--act-text)' },
   { tag: [tags.string, tags.special(tags.string)], color: 'var(--play)' },
@@ -36,7 +36,7 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: 'var(--stop)' },
 ])
 
-/** Puts an editor in the place of a field; what is typed there is what the field's form sends. */
+/** Replaces a field by an editor, whose text the field's form submits. */
 export function edit(field: HTMLTextAreaElement): void {
   const label = document.querySelector<HTMLLabelElement>(`label[for="${field.id}"]`)
   const frame = document.createElement('div')
@@ -44,7 +44,7 @@ export function edit(field: HTMLTextAreaElement): void {
   frame.style.setProperty('--rows', `${field.rows * 1.4}rem`)
   field.before(frame)
   const view = new EditorView({
-    // A root of its own: the library's styles then come as objects, and the page's policy allows no style elements.
+    // In a shadow root the library adopts its styles as objects, since the page's policy allows no style elements.
     root: frame.attachShadow({ mode: 'open' }),
     parent: frame.shadowRoot as unknown as HTMLElement,
     state: EditorState.create({
@@ -62,11 +62,11 @@ export function edit(field: HTMLTextAreaElement): void {
       ],
     }),
   })
-  // A browser can't point at a field that is not shown; the server says what is missing.
+  // A browser can't report an error at a hidden field, so the server reports a missing script.
   field.required = false
   field.hidden = true
   label?.addEventListener('click', () => view.focus())
-  // "Back" restores the field, after this has read it.
+  // "Back" restores the field after this script has read it.
   window.addEventListener('pageshow', () => {
     if (field.value !== view.state.doc.toString())
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: field.value } })

@@ -1,4 +1,7 @@
-/** Turns fields for Python into editors, which are loaded when such a field comes into view; without it they stay. */
+/**
+ * Turns fields for Python into editors, which are loaded when a field comes into view. Without this script the fields
+ * stay.
+ */
 for (const field of document.querySelectorAll<HTMLTextAreaElement>('textarea[data-editor]')) {
   const seen = new IntersectionObserver(
     (entries) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import type { Artifact, ArtifactName, JobAction } from '../schemas.ts'
 
-/** The artifacts of each action; the harness writes the same (harness/artifacts.py). */
+/** The artifacts of each action, which equal those of the harness (harness/artifacts.py). */
 export const WRITES: Record<JobAction, readonly ArtifactName[]> = {
   create: ['model.glb', 'preview.png', 'inspection.json', 'scene.blend'],
   revise: ['model.glb', 'preview.png', 'inspection.json', 'scene.blend'],
@@ -25,11 +25,11 @@ const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const LONGEST_INSPECTION = 4 * 1024 ** 2
 const LARGEST_PREVIEW = 16 * 1024 ** 2
 
-/** Under the digest, so that a second run of a job never meets another's bytes. */
+/** The key contains the digest, so that a second run of a job never mixes with the bytes of the first. */
 export const artifactKey = (jobId: string, { name, sha256 }: Pick<Artifact, 'name' | 'sha256'>): string =>
   `blender/${jobId}/${sha256}/${name}`
 
-/** Why a file is not what its name says, or null. The script may have written it; nothing of it is trusted. */
+/** Returns why a file does not match its name, or null. The script may have written it, so it is untrusted. */
 export async function refuse(folder: string, name: ArtifactName): Promise<string | null> {
   const file = join(folder, name)
   const { size } = await stat(file)
@@ -54,7 +54,7 @@ export async function refuse(folder: string, name: ArtifactName): Promise<string
     const glb = head.toString('latin1', 0, 4) === 'glTF' && head.readUInt32LE(4) === 2 && head.readUInt32LE(8) === size
     return glb ? null : 'is no binary glTF 2.0'
   }
-  // Plain, or compressed with Zstandard or gzip, as Blender's versions do.
+  // Blender saves files plain, or compressed with Zstandard or gzip, depending on its version.
   const blend = head.toString('latin1', 0, 7) === 'BLENDER'
   const packed = head.readUInt32BE(0) === 0x28b52ffd || head.readUInt16BE(0) === 0x1f8b
   return blend || packed ? null : 'is no Blender file'
@@ -74,7 +74,7 @@ async function isPicture(file: string): Promise<boolean> {
   }
 }
 
-/** Puts a file of a run where it stays. */
+/** Stores a file of a run permanently. */
 export async function store(
   storage: Pick<Storage, 'put'>,
   { jobId, folder, name }: { jobId: string; folder: string; name: ArtifactName },

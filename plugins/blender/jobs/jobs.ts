@@ -20,7 +20,7 @@ import type { Queue } from './queue.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
-    /** A Blender job was queued, began, went on or ended. */
+    /** A Blender job was queued, started, progressed or ended. */
     'blender.job': { jobId: string; ownerId: string; status: JobStatus; progress: number; stage: string | null }
   }
 }
@@ -35,15 +35,15 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events'> & {
   limits: BlenderLimits
 }
 
-/** The use of a job's result. */
+/** The purpose of a job's result. */
 interface Further {
   purpose: JobRow['purpose']
   generationId?: string
-  /** Runs in the transaction that queues it. */
+  /** Runs in the transaction that queues the job. */
   with?(em: SqlEntityManager, jobId: string): Promise<unknown>
 }
 
-/** Blender jobs of players: the plugin's face, as `app.blender`. */
+/** Blender jobs of players: the public interface of the plugin, `app.blender`. */
 export class BlenderJobs {
   readonly templates: Templates
   readonly library: Library
@@ -78,7 +78,7 @@ export class BlenderJobs {
     return this.#toJob(job)
   }
 
-  /** A request with all defaults filled in. @throws as `submit`, but for what depends on the moment */
+  /** Checks a request and fills in all defaults. @throws as `submit`, except errors that depend on the current state */
   async check(ownerId: string, request: NewJob) {
     const { name, sourceJobId = null, template = null, starterAssets = [], script = null } = request
     const action = request.action ?? (sourceJobId ? 'revise' : 'create')
@@ -101,7 +101,7 @@ export class BlenderJobs {
     return { name: name.trim(), action, template, parameters, starterAssets, faceLimit, sourceJobId, script }
   }
 
-  /** Queues further work on a completed job. @throws as `submit` */
+  /** Queues another job on a completed job's scene. @throws as `submit` */
   async act(ownerId: string, sourceJobId: string, { action, script, parameters, name }: NewAction): Promise<Job> {
     const source = await this.#mustOwn(ownerId, sourceJobId)
     return this.submit(ownerId, {
@@ -114,19 +114,19 @@ export class BlenderJobs {
     })
   }
 
-  /** @throws NotFound when the job is not the player's */
+  /** Returns a job. @throws NotFound when the job is not the player's */
   async get(ownerId: string, id: string): Promise<Job> {
     return this.#toJob(await this.#mustOwn(ownerId, id))
   }
 
-  /** The script of a job and the output of its run, which are not in its record. @throws NotFound */
+  /** Returns the script of a job and the output of its run, which its record omits. @throws NotFound */
   async text(ownerId: string, id: string): Promise<{ script: string | null; log: string }> {
     await this.#mustOwn(ownerId, id)
     const text = await this.#parts.db.em().findOne(JobText, { jobId: id })
     return { script: text?.script ?? null, log: text?.log ?? '' }
   }
 
-  /** The player's jobs, newest first. */
+  /** Lists the player's jobs, newest first. */
   async list(
     ownerId: string,
     { limit, cursor, status, action }: JobQuery,
@@ -148,13 +148,13 @@ export class BlenderJobs {
     return { jobs: page.map((row) => toJob(row, places.get(row.id) ?? null)), nextCursor }
   }
 
-  /** @throws NotFound, NotCancellable when it is over */
+  /** Cancels a job. @throws NotFound, NotCancellable when it has ended */
   async cancel(ownerId: string, id: string): Promise<Job> {
     await this.#mustOwn(ownerId, id)
     const cancelled = await this.#parts.queue.cancel(id)
     const job = await this.#mustOwn(ownerId, id)
     if (cancelled) await this.changed(job)
-    // Asking twice is no mistake.
+    // A repeated cancellation is not an error.
     else if (job.status !== 'cancelled') throw new NotCancellable(`it has ${job.status}`)
     return this.#toJob(job)
   }
@@ -172,7 +172,7 @@ export class BlenderJobs {
       try {
         return await this.#parts.storage.get(artifactKey(id, artifact), range)
       } catch (error) {
-        // The job was deleted since it was read.
+        // The job was deleted after its row was read.
         if (error instanceof BlobNotFound) throw new NotFound('artifact')
         throw error
       }
@@ -180,7 +180,7 @@ export class BlenderJobs {
     return { artifact, read }
   }
 
-  /** The inspection of a job; null when there is none. @throws NotFound when the job is not the player's */
+  /** Returns the inspection of a job; null when there is none. @throws NotFound when the job is not the player's */
   async inspection(ownerId: string, id: string): Promise<Inspection | null> {
     const job = await this.#mustOwn(ownerId, id)
     if (!job.artifacts.some(({ name }) => name === 'inspection.json')) return null
@@ -188,7 +188,10 @@ export class BlenderJobs {
     return (await json(await read())) as Inspection
   }
 
-  /** The job as server-sent events (`event: job`, its record as data), until it is over or the session is to be shown again. */
+  /**
+   * Streams the job as server-sent events (`event: job`, its record as data), until it ends or the session must be
+   * checked again.
+   */
   stream(ownerId: string, id: string): Stream {
     const look = async () => {
       const job = await this.get(ownerId, id)
@@ -197,7 +200,7 @@ export class BlenderJobs {
     return { key: id, shows: `job for ${ownerId}`, look, longestMs: SESSION_MS }
   }
 
-  /** Says that this process is there for jobs before there is one: for a process that does nothing else. */
+  /** Registers this process as a worker before there is a job, for a process that only runs jobs. */
   async takeJobs(): Promise<Availability> {
     const { worker } = this.#parts
     const found = await worker.availability()
@@ -205,13 +208,13 @@ export class BlenderJobs {
     return found
   }
 
-  /** @throws BlenderIncomplete when a job would only find out that Blender can't write its model */
+  /** Requires a complete Blender. @throws BlenderIncomplete when Blender could not export a job's model */
   async assertComplete(): Promise<void> {
     const own = await this.#parts.worker.availability()
     if (own.available && own.missing && (await this.#workers()).length === 0) throw new BlenderIncomplete(own.missing)
   }
 
-  /** The workers: how many jobs they run, and whether there are any. */
+  /** Returns the status of the workers: the number of their jobs, and whether there are any. */
   async health(): Promise<Health> {
     const { queue, executorName, library } = this.#parts
     const own = await this.takeJobs()
@@ -232,7 +235,7 @@ export class BlenderJobs {
     return { executor: first.executor, status: 'ok', blenderVersion: first.blenderVersion, capacity, ...shared }
   }
 
-  /** Tells everyone of a change. */
+  /** Emits an event for a changed job. */
   async changed({ id, ownerId, status, progress, stage }: JobRow): Promise<void> {
     await this.#parts.events.emit('blender.job', { jobId: id, ownerId, status, progress, stage: stage ?? null })
   }
@@ -242,7 +245,7 @@ export class BlenderJobs {
     return this.#parts.db.em().find(WorkerRow, { seenAt: { $gt: since } }, { orderBy: { id: 'asc' } })
   }
 
-  /** @throws BlenderNotConfigured when nobody would run a job */
+  /** Requires a worker. @throws BlenderNotConfigured when no worker would run a job */
   async #mustHaveWorker(): Promise<void> {
     if ((await this.#workers()).length > 0) return
     const own = await this.takeJobs()

@@ -9,12 +9,12 @@ import { FAILURES, type FailureCode, QueueFull } from '../errors.ts'
 import type { Artifact } from '../schemas.ts'
 import { bytesOf, STORED_KIND } from './stored-bytes.ts'
 
-/** Runs of one job at most: one, and one more when its worker was lost. */
+/** The maximum number of runs of one job: one, and one more after its worker was lost. */
 export const ATTEMPTS = 2
 /** The stored part of a run's output. */
 export const LOG_CHARACTERS = 65_536
 
-/** The fields of a job that the submitter decides; the queue adds the rest. */
+/** The fields of a job that the submitter sets. The queue adds the rest. */
 export type QueuedJob = Pick<
   JobRow,
   | 'id'
@@ -54,7 +54,7 @@ export class Queue {
   readonly #db: Database
   readonly #clock: Clock
   readonly #quotas: Quotas
-  /** Told of a job's end, in the transaction that ends it. */
+  /** Called at a job's end, in the transaction that ends it. */
   onEnd: (em: SqlEntityManager, job: JobRow) => Promise<void> = async () => {}
   readonly #limits: { queuedPerOwner: number; runningPerOwner: number; leaseSeconds: number }
 
@@ -68,7 +68,7 @@ export class Queue {
     this.#limits = limits
   }
 
-  /** @throws QueueFull; QuotaExceeded when its owner has no room for what it would make */
+  /** Adds a job. @throws QueueFull; QuotaExceeded when its owner has no storage left for the result */
   async submit({ script, ...job }: QueuedJob, further?: (em: SqlEntityManager) => Promise<unknown>): Promise<void> {
     const { queuedPerOwner } = this.#limits
     await this.#db.transaction(async (em) => {
@@ -101,9 +101,9 @@ export class Queue {
     })
   }
 
-  /** Takes the next job whose owner does not run as many as one may. */
+  /** Claims the next job whose owner is below the limit of running jobs. */
   async claim(): Promise<Claim | null> {
-    // A look without a lock first: most of the time there is nothing.
+    // The first check takes no lock, because the queue is usually empty.
     const [waiting] = await this.#db.query(`select id from blender_jobs where status = 'queued' limit 1`)
     if (!waiting) return null
     const leaseId = randomText(12)
@@ -137,13 +137,13 @@ export class Queue {
     return { job, leaseId, script: text?.script ?? null }
   }
 
-  /** Keeps a job for another lease. @returns false when it is another's, or cancelled: the run must end */
+  /** Extends a job's lease. @returns false when another worker has the job or it was cancelled: the run must end */
   async renew({ job, leaseId }: Claim): Promise<boolean> {
     const held = { id: job.id, leaseId, status: 'running' as const }
     return (await this.#db.em().nativeUpdate(JobRow, held, { leaseEndsAt: this.#leaseEnd() })) === 1
   }
 
-  /** Of these claims, the ones that no longer hold. */
+  /** Returns those of the claims that are no longer valid. */
   async lost(claims: Claim[]): Promise<Claim[]> {
     const marks = claims.map(() => '?').join(', ')
     const rows = await this.#db.query<{ leaseId: string | null }>(
@@ -158,7 +158,7 @@ export class Queue {
     await this.#db.em().nativeUpdate(JobRow, { id: job.id, leaseId }, { progress, stage: stage.slice(0, 200) })
   }
 
-  /** Ends a run. @returns false when it had lost the job: nothing is changed */
+  /** Ends a run. @returns false when it had lost the job, and nothing changed */
   async finish({ job, leaseId }: Claim, outcome: Outcome): Promise<boolean> {
     return this.#db.transaction(async (em) => {
       const done =
@@ -172,7 +172,7 @@ export class Queue {
       )
       if (changed === 0) return false
       if (outcome.status === 'completed') {
-        // It was let in when it was submitted, and nobody knew then how much it would make.
+        // The quota admitted the job at its submission, before the size of the result was known.
         const stored = { kind: STORED_KIND, bytes: bytesOf(outcome.artifacts) }
         await this.#quotas.add(em, job.ownerId, stored, { admitted: true })
       }
@@ -182,7 +182,7 @@ export class Queue {
     })
   }
 
-  /** Puts a job back where it was, by default as if the run had not been. */
+  /** Returns a job to its place in the queue; by default the run does not count. */
   async giveBack({ job, leaseId }: Claim, attempts = job.attempts - 1): Promise<void> {
     await this.#db.em().nativeUpdate(JobRow, { id: job.id, leaseId, status: 'running' }, { ...AGAIN, attempts })
   }
@@ -219,7 +219,7 @@ export class Queue {
     })
   }
 
-  /** Ends a job that waits or runs, at once; its worker notices. @returns false when it is over already */
+  /** Cancels a waiting or running job at once. Its worker notices later. @returns false when it has ended already */
   async cancel(jobId: string): Promise<boolean> {
     return this.#db.transaction(async (em) => {
       const cancelled = await em.nativeUpdate(
@@ -233,7 +233,7 @@ export class Queue {
     })
   }
 
-  /** Places in the order, 1 being next, of those of an owner's jobs that wait. */
+  /** Returns the positions of an owner's waiting jobs in the queue. 1 is next. */
   async positions(ownerId: string): Promise<Map<string, number>> {
     const rows = await this.#db.query<{ id: string; place: number }>(POSITIONS, [ownerId])
     return new Map(rows.map(({ id, place }) => [id, Number(place)]))

@@ -11,16 +11,18 @@ import { NotOver } from '../errors.ts'
 import type { JobStatus } from '../schemas.ts'
 import { bytesOf, STORED_KIND } from './stored-bytes.ts'
 
-/** The background job that removes files whose jobs are gone. */
+/** The background job that deletes files of deleted jobs. */
 export const REMOVE_FILES = 'blender/files'
-/** The periodic job that ends what is long over. */
+/** The periodic job that deletes old jobs. */
 export const SWEEP = 'blender/sweep'
 const BATCH = 25
 const WORKER_KEPT_MS = 86_400_000
-/** Time for a run of the last moment to notice that its job is gone. */
+/** The time for a late run to notice that its job was deleted. */
 const LATE_MS = 600_000
 
-/** Removes jobs for good. Rows go at once; their files follow by a background job of the same transaction. */
+/**
+ * Deletes jobs permanently. Rows are deleted at once, and a background job of the same transaction deletes their files.
+ */
 export class Retention {
   readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'jobs' | 'quotas'> & { storage: Storage }
   readonly #keepDays: number
@@ -33,18 +35,18 @@ export class Retention {
     this.#keepDays = keepDays
   }
 
-  /** Removes the jobs that ended too long ago, but for those whose scenes a waiting or running one goes on from. */
+  /** Deletes jobs that ended too long ago, except those whose scenes a waiting or running job uses. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#parts
     const before = new Date(clock.now().getTime() - this.#keepDays * 86_400_000)
     let after = ''
     while (!signal.aborted) {
       const last = await db.transaction(async (em) => {
-        // Held by whoever submits: no job appears meanwhile that goes on from one of these.
+        // Submissions need this lock too, so no new job can use the scene of one of these.
         await em.findOneOrFail(Turn, { id: 'now' }, { lockMode: LockMode.PESSIMISTIC_WRITE })
         const old = await em.find(
           JobRow,
-          // A job is older than its end, so none from then on needs to be looked at.
+          // A job is older than its end, so jobs created since then are not candidates.
           {
             id: { $gt: after, $lt: firstId('job', before) },
             status: { $in: ['completed', 'failed', 'cancelled'] },
@@ -72,18 +74,18 @@ export class Retention {
       await nextTurn()
     }
     await this.#sweepGenerations(before, signal)
-    // Those that ended in order took their row along.
+    // Workers that stopped orderly have deleted their row.
     await db.em().nativeDelete(WorkerRow, { seenAt: { $lt: new Date(clock.now().getTime() - WORKER_KEPT_MS) } })
   }
 
-  /** The requests for assets whose jobs have gone: the assets stay. */
+  /** Deletes requests for assets whose jobs were deleted. The assets stay. */
   async #sweepGenerations(before: Date, signal: AbortSignal): Promise<void> {
     const where = "id < ? and status in ('completed', 'failed', 'cancelled')"
     const parameters = [firstId('gen', before)]
     await deleteInBatches(this.#parts.db, { table: 'blender_generations', key: ['id'], where, parameters }, signal)
   }
 
-  /** Removes all jobs of an account, in the transaction that ends it. */
+  /** Deletes all jobs of an account, in the transaction that ends it. */
   async clearOwner(em: SqlEntityManager, ownerId: string): Promise<void> {
     const jobs = await em.find(JobRow, { ownerId }, { fields: ['id'] })
     const ids = jobs.map(({ id }) => id)
@@ -108,7 +110,7 @@ export class Retention {
     })
   }
 
-  /** Removes everything that is stored under these jobs. Repeatable. */
+  /** Deletes all stored files of these jobs. It can be repeated. */
   async removeFiles(jobIds: string[], signal: AbortSignal): Promise<void> {
     const { storage } = this.#parts
     for (const id of jobIds) {

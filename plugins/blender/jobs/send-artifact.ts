@@ -4,7 +4,7 @@ import { fileHead, planResponse } from '../../../core/http/send-file.ts'
 import type { Range } from '../../../drivers/storage/interface.ts'
 import type { Artifact } from '../schemas.ts'
 
-/** Answers with a file that a script may have made, or a part of it: never as something that a browser would run. */
+/** Sends an untrusted file or a range of it, never with a type that a browser would execute. */
 export async function sendArtifact(
   { raw }: Pick<FastifyRequest, 'raw'>,
   reply: Pick<FastifyReply, 'code' | 'header' | 'send'>,
@@ -20,12 +20,12 @@ export async function sendArtifact(
     ...['content-security-policy', "sandbox; default-src 'none'"],
   ])
   const { status, headers, bytes } = planResponse(raw, head)
-  // Before anything is said, so that a file that is gone is an error.
+  // The file is opened before anything is sent, so that a missing file gives an error response.
   const body = bytes === null ? nothing(raw, status) : await read(bytes === 'all' ? undefined : bytes)
   for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
   return reply.code(status).send(body)
 }
 
-/** Fastify says `content-length: 0` of a HEAD without a stream. */
+/** Fastify sends `content-length: 0` for a HEAD without a stream. */
 const nothing = ({ method }: FastifyRequest['raw'], status: number): Readable | undefined =>
   method === 'HEAD' && status === 200 ? Readable.from([]) : undefined

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { StoredKind } from '../../quotas/index.ts'
 import type { Artifact } from '../schemas.ts'
 
-/** The kind under which the files of Blender jobs count for their owners. */
+/** The kind under which the files of Blender jobs count in their owners' quotas. */
 export const STORED_KIND = 'jobs'
 
 interface Row {
@@ -12,7 +12,7 @@ interface Row {
   artifacts: string
 }
 
-/** What players keep as files of Blender jobs. @param remove removes one job of a player */
+/** The storage of players' Blender jobs. @param remove deletes one job of a player */
 export function storedJobs(app: FastifyInstance, remove: StoredKind['remove']): StoredKind {
   const read = async (ownerId: string) => {
     const jobs = await app.db.query<Row>(

@@ -13,7 +13,7 @@ export const migration: Migration = {
     'create table `blender_turns` (`id` text not null primary key, `turn` integer not null)',
     'create table `blender_workers` (`id` text not null primary key, `executor` text not null, `capacity` integer not null, `blender_version` text not null, `seen_at` datetime not null)',
     'create index `blender_workers_seen_at_index` on `blender_workers` (`seen_at`)',
-    // The one row that claims and submissions hold.
+    // The only row, which claims and submissions lock.
     "insert into blender_turns (id, turn) values ('now', 0)",
   ],
   postgres: [

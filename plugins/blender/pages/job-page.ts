@@ -21,7 +21,7 @@ import { modelStage } from '../../assets/index.ts'
 import type { Artifact, Job } from '../schemas.ts'
 import { statusChip } from './list-page.ts'
 
-/** The shown part of an inspection; a script may have written it, so anything may be missing. */
+/** The displayed part of an inspection. A script may have written it, so anything may be missing. */
 export interface Inspection {
   totals?: Record<string, unknown>
   warnings?: unknown[]
@@ -35,7 +35,7 @@ interface Shown {
   keepDays: number
 }
 
-/** Larger models are for downloading: a page should not fetch them by itself. */
+/** The page shows no larger models, to avoid large downloads. */
 const STAGE_BYTES = 16 * 1024 ** 2
 
 /** Whether the page of a job shows its model. */
@@ -71,10 +71,10 @@ export function jobPage(
     ${log && html`<${Section} title="Log"><${CodeBlock} code=${log} /><//>`}`
 }
 
-/** `script_error` as a title has it: "Script error". */
+/** Formats a code such as `script_error` as a title: "Script error". */
 const sentence = (code: string): string => code.charAt(0).toUpperCase() + code.slice(1).replaceAll('_', ' ')
 
-/** @param path of the job whose scene the script works on */
+/** @param path of the job whose scene the script modifies */
 const revise = (app: Pick<FastifyInstance, 'browserFiles'>, path: string, title: string, script: string): View => html`
   <${Section} title=${title} description="Another script on the finished scene; the result is a job of its own.">
     <${Form} action=${`${path}/revise`} submit="Queue the revision">
@@ -82,7 +82,7 @@ const revise = (app: Pick<FastifyInstance, 'browserFiles'>, path: string, title:
     <//>
   <//>`
 
-/** The model from all sides, with its picture until then; or the picture alone. */
+/** Shows the viewer with the picture as placeholder, or only the picture. */
 function look(app: Pick<FastifyInstance, 'browserFiles'>, job: Job, path: string): View | null {
   const picture = job.artifacts.some(({ name }) => name === 'preview.png')
     ? html`<img src=${`${path}/files/preview.png`} width="512" height="512" alt=${`Preview of ${job.name}`} />`

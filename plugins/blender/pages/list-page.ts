@@ -47,7 +47,7 @@ export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown)
     )}<//>
   <//>`
 
-/** Reasons are told after a colon elsewhere. */
+/** Reasons start with a lower-case letter, because other texts show them after a colon. */
 const sentence = (reason: string) => reason.charAt(0).toUpperCase() + reason.slice(1)
 
 const columns = [

@@ -13,7 +13,7 @@ import type { Starter } from '../catalog/starters.ts'
 import { HELPER_API } from '../generations/prompts.ts'
 import type { Job, Template } from '../schemas.ts'
 
-/** A template's parameters are of these few kinds. */
+/** The types of a template's parameters. */
 interface Property {
   type: 'string' | 'number' | 'integer' | 'boolean'
   title: string
@@ -28,10 +28,10 @@ interface Property {
 interface Shown {
   template: Template | null
   starters: Starter[]
-  /** The submitted values, when the form is shown again. */
+  /** The submitted values if the form is shown again. */
   values: Record<string, string>
   problem: string | undefined
-  /** Address of the editor for scripts. */
+  /** The address of the script editor. */
   editor: string
 }
 
@@ -69,7 +69,7 @@ function control(name: string, property: Property, values: Record<string, string
     step=${property.type === 'integer' ? 1 : 'any'} required />`
 }
 
-/** The template's parameters out of a form: text becomes what the schema asks for. */
+/** Reads the template's parameters from a form, converted to the types of the schema. */
 export function parametersFrom(template: Template, fields: Record<string, string>): Record<string, unknown> {
   return Object.fromEntries(
     propertiesOf(template).map(([name, { type }]) => {
@@ -80,7 +80,7 @@ export function parametersFrom(template: Template, fields: Record<string, string
   )
 }
 
-/** The same, the other way: a form filled in as a job was. */
+/** Does the reverse: fills in a form with a job's values. */
 export function fieldsFrom(job: Job, script: string | null): Record<string, string> {
   const parameters = Object.entries(job.parameters).map(([name, value]) => [
     `p.${name}`,

@@ -14,7 +14,7 @@ import { listPage } from './list-page.ts'
 import { fieldsFrom, newJobPage, parametersFrom } from './new-job-page.ts'
 
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
-/** Turns fields for scripts into editors. */
+/** The script that turns fields for scripts into editors. */
 const SCRIPT_FIELD = 'script-field.js'
 const Fields = Type.Record(Type.String(), Type.String())
 
@@ -22,7 +22,7 @@ const Fields = Type.Record(Type.String(), Type.String())
 export const pages: Routes = async (app) => {
   const { blender } = app
   const editor = () => app.browserFiles.url('script-editor.js')
-  /** Another's job is none, whatever the form says: so before it is read. */
+  /** Ownership is checked before the body is read. Another player's job counts as not found. */
   const owned = async (request: FastifyRequest) => {
     await blender.get(callerOf(request).playerId, (request.params as { id: string }).id)
   }

@@ -3,11 +3,11 @@ import { join, relative, sep } from 'node:path'
 import { getAsset, getAssetKeys, isSea } from 'node:sea'
 import type { InputFile } from '../../../drivers/blender/interface.ts'
 
-/** Beside this file; in the single binary, where there is no such folder, assets under this name (build/binary.ts). */
+/** The folder next to this one. The single binary has no such folder, but assets under this name (build/binary.ts). */
 const folder = isSea() ? '' : join(import.meta.dirname, '../harness')
 const prefix = 'plugins/blender/harness/'
 
-/** One of the harness's files, such as `starters/catalog.json`. */
+/** Returns one of the harness's files, such as `starters/catalog.json`. */
 export const harnessText = (name: string): string =>
   isSea() ? getAsset(prefix + name, 'utf8') : readFileSync(join(folder, name), 'utf8')
 
@@ -21,13 +21,13 @@ function harnessNames(): string[] {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
 }
 
-/** The Python that runs inside Blender, as files of a run. */
+/** Returns the Python that runs inside Blender, as files of a run. */
 export const harnessFiles = (): InputFile[] =>
   harnessNames()
     .filter((name) => name.endsWith('.py'))
     .map((name) => ({ path: `harness/${name}`, content: harnessText(name) }))
 
-/** The harness's JSON files of a folder, parsed, in the order of their names. */
+/** Parses the harness's JSON files of a folder, in the order of their names. */
 export const harnessRecords = <Record>(name: string): Record[] =>
   harnessNames()
     .filter((file) => file.startsWith(`${name}/`) && file.endsWith('.json'))

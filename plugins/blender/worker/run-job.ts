@@ -11,7 +11,7 @@ import { LOG_CHARACTERS, type Outcome } from '../jobs/queue.ts'
 import type { Artifact, BlenderLimits } from '../schemas.ts'
 import { harnessFiles } from './harness-files.ts'
 
-/** Output of a run beyond this ends it. */
+/** The maximum output of a run. A run with more output is ended. */
 const LOG_BYTES = 16 * 1024 ** 2
 const PREVIEW = { previewSize: 512, previewSamples: 16 }
 
@@ -19,7 +19,7 @@ export interface RunParts {
   executor: BlenderExecutor
   storage: Storage
   limits: BlenderLimits
-  /** An existing folder for what a run needs on disk for a moment. */
+  /** An existing folder for the temporary files of a run. */
   scratch: string
 }
 
@@ -79,7 +79,7 @@ function requestOf({ job, script }: RunSubject): InputFile {
   return { path: 'request.json', content: JSON.stringify(request) }
 }
 
-/** The scene of an earlier job, fetched, since an executor takes files of this machine. */
+/** Downloads the scene of an earlier job, because an executor needs local files. */
 async function sourceOf(storage: Storage, { job, source }: RunSubject, folder: string): Promise<InputFile[]> {
   if (!source || !job.sourceJobId) return []
   const file = join(folder, 'source.blend')
@@ -115,7 +115,7 @@ const LIMITS: Record<string, string> = {
   log: 'The job exceeded its output limit.',
 }
 
-/** The harness's report; the script may have written it, so it is not trusted. */
+/** Reads the harness's report. The script may have written it, so it is untrusted. */
 async function outcomeOf(file: string): Promise<Partial<Failure> | null> {
   if ((await stat(file)).size > 65_536) return null
   try {
@@ -128,7 +128,7 @@ async function outcomeOf(file: string): Promise<Partial<Failure> | null> {
   }
 }
 
-/** The output of a run: progress lines are reported, the renderer's lines are dropped, the end is kept. */
+/** The output of a run. Progress lines are reported, the renderer's lines are dropped, and the end is kept. */
 class RunLog {
   text = ''
   readonly #onProgress: (progress: number, stage: string) => void
@@ -145,7 +145,7 @@ class RunLog {
     } else if (
       !/^(Fra:\d+ |Warning: using insecure memory|could not get a list of mounted|\s*$)|Draco mesh/.test(line)
     ) {
-      // Control characters, which no terminal and no page should get.
+      // Control characters must reach no terminal and no page.
       this.text = `${this.text}${line.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')}\n`
       if (this.text.length > 2 * LOG_CHARACTERS) this.text = this.text.slice(-LOG_CHARACTERS)
     }

@@ -9,23 +9,23 @@ import { ATTEMPTS, type Claim, type Outcome, type Queue } from '../jobs/queue.ts
 import type { BlenderLimits } from '../schemas.ts'
 import { runJob } from './run-job.ts'
 
-/** The periodic job that looks after the leases of workers that died, wherever the platform runs. */
+/** The periodic job that recovers the jobs of failed workers. It runs in every process of the platform. */
 export const LEASES = 'blender/leases'
-/** How late work is noticed that no event announced, and a cancel that another process took. */
+/** The maximum delay for work without an event, and for a cancellation by another process. */
 const POLL_MS = 1000
-/** How long an answer of the executor holds. */
+/** The time for which an answer of the executor is cached. */
 const AVAILABLE_MS = 300_000
 const UNAVAILABLE_MS = 15_000
-/** When Blender is asked after the start, which has the machine to itself. */
+/** The delay of the first Blender check, so that it does not slow the start. */
 const FIRST_LOOK_MS = 2000
-/** When one that lacks something is asked again: somebody may have seen to it. */
+/** The interval of checks of an incomplete Blender, which may be repaired in the meantime. */
 const AGAIN_MS = 60_000
-/** A progress line an instant would be a write an instant. */
+/** The minimum interval of progress writes. */
 const REPORT_MS = 500
-/** A process that was not heard of for so long is not counted as a worker. */
+/** The time without a heartbeat after which a process does not count as a worker. */
 export const WORKER_LIVES_MS = 90_000
 const ANNOUNCE_MS = 30_000
-/** After a run that failed through no fault of the script: the storage or the machine needs a moment. */
+/** The delay after a run that failed because of the storage or the machine, not the script. */
 const REST_MS = 5000
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'log'> & {
@@ -33,11 +33,11 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'log'> & {
   executor: BlenderExecutor
   queue: Queue
   limits: BlenderLimits
-  /** A folder of this process's own, for what runs need on disk for a moment. */
+  /** A scratch folder of this process for the temporary files of runs. */
   folder: string
-  /** Told of what Blender is found to be, each time that it is asked. */
+  /** Called with the result of each Blender check. */
   found(availability: Availability): void
-  /** Told of each change of a job that this worker makes. */
+  /** Called for each change of a job that this worker makes. */
   changed(job: JobRow): Promise<void>
 }
 
@@ -48,13 +48,13 @@ interface Run {
   ended: Promise<void>
 }
 
-/** The status of a process whose configuration leaves jobs to others. */
+/** The status of a process whose configuration leaves jobs to other processes. */
 const LEFT_TO_OTHERS: Availability = {
   available: false,
   reason: 'this server leaves jobs to `gameyard worker`, and none runs.',
 }
 
-/** Takes jobs from the queue and runs them, as many at once as the executor has room for. */
+/** Claims jobs from the queue and runs them, within the capacity of the executor. */
 export class Worker {
   readonly #id: string
   readonly #parts: Parts
@@ -75,7 +75,7 @@ export class Worker {
     this.#id = newId('wrk', parts.clock.now())
   }
 
-  /** The possible runs on this machine; checked from time to time, since a check costs a second. */
+  /** Returns which runs this machine supports. The result is cached, since a check takes a second. */
   availability(): Promise<Availability> {
     const { executor } = this.#parts
     if (executor.capacity === 0) return Promise.resolve(LEFT_TO_OTHERS)
@@ -93,14 +93,14 @@ export class Worker {
     return this.#known.answer
   }
 
-  /** Asks Blender in a while. */
+  /** Schedules the next Blender check. */
   #askLater(ms: number): void {
     if (this.#state !== 'started') return
     clearTimeout(this.#asking)
     this.#asking = setTimeout(() => void this.availability().catch(() => {}), ms).unref()
   }
 
-  /** Begins to take jobs. */
+  /** Starts to claim jobs. */
   start(): void {
     const { executor, events, limits } = this.#parts
     this.#state = 'started'
@@ -114,7 +114,7 @@ export class Worker {
     this.wake()
   }
 
-  /** Looks for work now rather than at the next poll. */
+  /** Checks for work now instead of at the next poll. */
   wake(): void {
     if (this.#state !== 'started') return
     this.#again = true
@@ -125,7 +125,7 @@ export class Worker {
     })
   }
 
-  /** Takes the jobs of workers that died away from them. Needs no Blender: also a server that runs none sees to it. */
+  /** Recovers the jobs of failed workers. It needs no Blender, so servers without one do it too. */
   async recover(): Promise<void> {
     const { queue, log, changed } = this.#parts
     for (const job of await queue.recover()) {
@@ -134,7 +134,7 @@ export class Worker {
     }
   }
 
-  /** Ends every run and gives the jobs back, for others or the next start. */
+  /** Ends every run and returns the jobs to the queue, for other workers or the next start. */
   async stop(): Promise<void> {
     this.#state = 'stopped'
     clearTimeout(this.#timer)
@@ -179,7 +179,7 @@ export class Worker {
   async #ready(): Promise<boolean> {
     const found = await this.availability()
     if (!found.available) return false
-    // An incomplete Blender leaves jobs to complete ones, as long as there are some.
+    // A worker with an incomplete Blender leaves jobs to complete ones if there are any.
     if (found.missing) return !(await this.#othersRun())
     await this.announce()
     return true
@@ -191,7 +191,7 @@ export class Worker {
     return (await db.em().count(WorkerRow, { id: { $ne: this.#id }, seenAt: { $gt: since } })) > 0
   }
 
-  /** Says in the database that this process runs jobs, so that others take submissions. */
+  /** Records in the database that this process runs jobs, so that other processes accept submissions. */
   async announce(): Promise<void> {
     const { executor, db, clock } = this.#parts
     const found = await this.availability()
@@ -216,7 +216,7 @@ export class Worker {
     }
   }
 
-  /** Ends the runs whose jobs were cancelled, or taken by others. */
+  /** Ends the runs whose jobs were cancelled or taken over. */
   async #endLost(): Promise<void> {
     if (this.#runs.size === 0) return
     const runs = [...this.#runs]
@@ -255,7 +255,7 @@ export class Worker {
         { signal: abort.signal, onProgress: (value, stage) => this.#report(run, value, stage) },
       )
       if (!outcome) {
-        await queue.giveBack(claim) // nothing, unless the process stops: a cancelled job has no lease
+        await queue.giveBack(claim) // no effect unless the process stops: a cancelled job has no lease
         return
       }
       await this.#end(claim, outcome)
@@ -264,7 +264,7 @@ export class Worker {
       this.#restUntil = performance.now() + REST_MS
       this.#known = null
       const ours = (error as { code?: string }).code === 'storage_unavailable' || !(await this.availability()).available
-      // Nobody's script is to blame: as if it had not been begun. Else it may be what this script does to us.
+      // An error of the platform does not count as a run. In other cases the script may have crashed the worker.
       if (ours) await queue.giveBack(claim)
       else if (job.attempts < ATTEMPTS) await queue.giveBack(claim, job.attempts)
       else await this.#end(claim, { status: 'failed', code: 'crashed', log: '' })
@@ -279,7 +279,7 @@ export class Worker {
     if (ended) await changed(ended)
   }
 
-  /** Writes progress down, not more often than anybody can see. */
+  /** Stores progress at a limited rate. */
   #report(run: Run, value: number, stage: string): void {
     const { progress, claim } = run
     Object.assign(progress, { value, stage })
@@ -294,7 +294,7 @@ export class Worker {
   }
 }
 
-/** A scratch folder for this process; those of processes that are no more go. */
+/** Creates a scratch folder for this process, and deletes those of dead processes. */
 export async function scratchFolder(dataDir: string): Promise<string> {
   const above = join(dataDir, 'blender')
   for (const name of await readdir(above).catch(() => [])) {

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Database } from '../../../core/data/database.ts'
 import { BlobBusy } from '../errors.ts'
 
-/** Where a build's bytes are in the storage: by their digest, whoever brought them. */
+/** Returns the storage key of a build's bytes, which depends only on their digest. */
 export const blobKey = (sha256: string): string => `blobs/${sha256.slice(0, 2)}/${sha256}`
 
 /**
@@ -11,10 +11,12 @@ export const blobKey = (sha256: string): string => `blobs/${sha256.slice(0, 2)}/
  */
 export const uploadKey = (deployId: string, sha256: string): string => `uploads/${deployId}/${sha256}`
 
-/** Placeholders of one statement. */
+/** The number of placeholders in one statement. */
 const CHUNK = 500
 
-/** In pieces of which each statement takes one; all have the same length, so that statements stay prepared. */
+/**
+ * Splits digests into chunks for one statement each. All chunks have the same length, so that statements stay prepared.
+ */
 export function* chunksOf(digests: readonly string[]): Generator<string[]> {
   for (let start = 0; start < digests.length; start += CHUNK) {
     const chunk = digests.slice(start, start + CHUNK)
@@ -23,7 +25,7 @@ export function* chunksOf(digests: readonly string[]): Generator<string[]> {
   }
 }
 
-/** Placeholders for a chunk. */
+/** The placeholders for a chunk. */
 export const PLACEHOLDERS = Array(CHUNK).fill('?').join(', ')
 
 const OWNED = `select sha256 from owner_blobs where owner_id = ? and sha256 in (${PLACEHOLDERS})`
@@ -42,7 +44,7 @@ export async function ownedBy(db: Database, ownerId: string, digests: readonly s
   return owned
 }
 
-/** The same inside a transaction that has reserved them: what is the owner's then stays so while the deploy is open. */
+/** Does the same in a transaction that has reserved the digests: the result stays valid while the deploy is open. */
 export async function ownedOfReserved(
   em: SqlEntityManager,
   ownerId: string,
@@ -62,7 +64,7 @@ export async function ownedOfReserved(
  */
 export async function reserve(em: SqlEntityManager, digests: readonly string[], now: Date): Promise<void> {
   for (let start = 0; start < digests.length; start += CHUNK) {
-    // In order, so that two transactions with the same digests wait for each other instead of standing in the way.
+    // The rows are sorted, so that two transactions with the same digests wait for each other instead of deadlocking.
     const chunk = digests.slice(start, start + CHUNK)
     const rows = chunk.map(() => '(?, ?, null)').join(', ')
     const result = await em.execute<{ affectedRows: number }>(
@@ -73,7 +75,7 @@ export async function reserve(em: SqlEntityManager, digests: readonly string[], 
     )
     if (result.affectedRows !== chunk.length) throw new BlobBusy().with({ headers: { 'retry-after': '1' } })
   }
-  // Their compressed forms are kept as long as they are.
+  // Compressed forms of the blobs are kept as long as the blobs.
   for (const chunk of chunksOf(digests)) {
     await em.execute(
       `update blobs set used_at = ? where condemned_at is null and sha256 in

@@ -8,19 +8,25 @@ import type { DeployState } from '../schemas.ts'
 import { OVER, releaseStorage } from '../stored-bytes.ts'
 import { blobKey, chunksOf, PLACEHOLDERS } from './blobs.ts'
 
-/** Deletes blobs that no deploy of the last day names, and none that can go live again (contracts, section 6). */
+/**
+ * Blobs are deleted if no deploy of the last day names them, and no deploy that can go live again (contracts, section
+ * 6).
+ */
 const UNUSED_FOR_MS = 25 * 60 * 60 * 1000
 const BATCH = 500
-/** Deploys that end in one transaction: each is taken out of its owner's count, file by file. */
+/** The number of deploys that end in one transaction. Each one's files are subtracted from its owner's quota. */
 const EXPIRED_AT_ONCE = 20
-/** Rows read at once: on SQLite reading holds up whatever else the process does. */
+/** The number of rows in one read. On SQLite, a read blocks the whole process. */
 const PAGE = 1000
 const COLLECT_EVERY_MS = 6 * 60 * 60 * 1000
 const STALE_MS = 60 * 1000
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'quotas'> & { storage: Storage }
 
-/** Ends deploys that nobody finalized, and removes bytes that nobody refers to; beside uploads, at any time. */
+/**
+ * Ends deploys that were not finalized, and removes unreferenced bytes. It may run at any time, concurrently with
+ * uploads.
+ */
 export class GarbageCollector {
   readonly #parts: Parts
   #collectAt = 0
@@ -29,7 +35,7 @@ export class GarbageCollector {
     this.#parts = parts
   }
 
-  /** The periodic job of every minute: what is cheap each time, what is not every few hours. */
+  /** The job of every minute. It does the cheap work each time, and the expensive work every few hours. */
   async run(signal: AbortSignal): Promise<void> {
     await this.expire()
     await this.#finishRemovals()
@@ -39,13 +45,13 @@ export class GarbageCollector {
     this.#collectAt = now + COLLECT_EVERY_MS
   }
 
-  /** Uploads end after a day; what was uploaded counts for nothing then. */
+  /** Uploads expire after a day. The uploaded files then no longer count. */
   async expire(): Promise<void> {
     const { db, clock, quotas } = this.#parts
     const states: DeployState[] = ['uploading', 'finalizing']
     const expireSome = () =>
       db.transaction(async (em) => {
-        // Locked, so that each of them is ended here and nowhere else.
+        // The lock ensures that only one caller ends each deploy.
         const over = await em.find(
           DeployRow,
           { state: { $in: states }, expiresAt: { $lte: clock.now() } },
@@ -61,7 +67,7 @@ export class GarbageCollector {
     while ((await expireSome()) === EXPIRED_AT_ONCE) await nextTurn()
   }
 
-  /** A process that died between condemning bytes and removing them keeps them from being uploaded anew. */
+  /** Finishes removals that a crash interrupted. The condemned blobs could not be uploaded again. */
   async #finishRemovals(): Promise<void> {
     const { db, clock } = this.#parts
     const stale = await db.query<{ sha256: string }>('select sha256 from blobs where condemned_at < ? limit 1000', [
@@ -78,10 +84,10 @@ export class GarbageCollector {
   async collect(signal: AbortSignal): Promise<void> {
     const { db, clock, log } = this.#parts
     const before = new Date(clock.now().getTime() - UNUSED_FOR_MS)
-    // Candidates first, references second: a deploy begun in between has named its blobs, and saves them below.
+    // Candidates are read before references. A deploy that begins in between has named its blobs, and saves them below.
     const candidates = new Set<string>()
     for (let after = ''; ; ) {
-      // Without a condition on the time, so that a statement reads a page of rows and not all that are in use, too.
+      // There is no condition on the time, so that a statement reads one page of rows and not also all blobs in use.
       const sql =
         'select sha256, case when used_at < ? then 1 else 0 end as unused from blobs where sha256 > ? order by sha256 limit ?'
       const rows = await db.query<{ sha256: string; unused: number }>(sql, [before, after, PAGE])
@@ -104,7 +110,7 @@ export class GarbageCollector {
     if (removed > 0) log.info({ removed }, 'removed bytes that no deploy refers to')
   }
 
-  /** Takes out of `candidates` what a deploy refers to that is or may go live. */
+  /** Removes blobs from `candidates` that belong to a deploy which is live or may go live. */
   async #spareReferenced(candidates: Set<string>): Promise<void> {
     for (let after = ''; ; ) {
       const rows = await this.#parts.db.query<{ id: string; files: string }>(
@@ -120,7 +126,7 @@ export class GarbageCollector {
     }
   }
 
-  /** Compressed forms go when what they are forms of has gone: with the next run. */
+  /** Keeps compressed forms of existing blobs. The others are deleted with the next run. */
   async #spareVariants(candidates: Set<string>): Promise<void> {
     const { db } = this.#parts
     await this.#removeOrphanedVariants()
@@ -132,7 +138,7 @@ export class GarbageCollector {
     }
   }
 
-  /** Looked for by a connection that only reads; what writes finds its rows by their key. */
+  /** A read-only connection searches for the rows, and the write finds them by their key. */
   async #removeOrphanedVariants(): Promise<void> {
     const { db } = this.#parts
     for (let after = ''; ; ) {
@@ -151,7 +157,7 @@ export class GarbageCollector {
       }
       const last = rows.at(-1)
       if (rows.length < PAGE || !last) return
-      // Where a page ends between two forms of a blob, the statement above met both.
+      // If a page ends between two forms of a blob, the statement above found both.
       after = last.sha256
       await nextTurn()
     }
@@ -172,14 +178,14 @@ export class GarbageCollector {
     return condemned
   }
 
-  /** The bytes first, then the row: never the other way round, or there would be bytes that nothing knows of. */
+  /** Removes the bytes before the row. In the other order, a crash would leave unknown bytes. */
   async #erase(sha256: string): Promise<void> {
     const { db, storage } = this.#parts
     await storage.delete(blobKey(sha256))
     await db.em().nativeDelete(BlobRow, { sha256, condemnedAt: { $ne: null } })
   }
 
-  /** Uploads straight to the storage for deploys that are over. */
+  /** Removes direct uploads to the storage for deploys that have ended. */
   async #removeStrandedUploads(): Promise<void> {
     const { db, storage } = this.#parts
     let keys: string[] = []

@@ -11,14 +11,14 @@ import { Compressor, type Variant } from './compressor.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
-    /** Files of a live deploy have compressed forms now that they had not before: its manifest names them. */
+    /** New compressed forms exist for files of a live deploy, and its manifest names them. */
     'deploy.compressed': { gameId: string; deployId: string; slug: string }
   }
 }
 
-/** A form that saves less than this part is not worth another object. */
+/** The maximum size of a useful compressed form, as a fraction of the file. */
 const WORTH = 0.95
-/** How often those who serve hear of new forms while a large build is at work. */
+/** The interval of `deploy.compressed` events while a large build is being compressed. */
 const TELL_EVERY_MS = 5000
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'workerPrograms'> & {
@@ -39,7 +39,7 @@ export class Compression {
     this.#compressor = new Compressor(parts.workerPrograms)
   }
 
-  /** Compresses the live deploy of a game; ends early when another goes live, which has a job of its own. */
+  /** Compresses the live deploy of a game. It ends early when another goes live, which has its own job. */
   async run(gameId: string, signal: AbortSignal): Promise<void> {
     const { games, deploys, clock } = this.#parts
     const deployId = await this.#liveOf(gameId)
@@ -50,7 +50,7 @@ export class Compression {
       if (isCompressible(path, contentType, size)) sizes.set(sha256, size)
     }
     const todo = await this.#without([...sizes.keys()])
-    // The small first: they are many, and soon done.
+    // Small files come first: they are many and take little time.
     todo.sort((a, b) => (sizes.get(a) as number) - (sizes.get(b) as number))
     let untold = false
     let toldAt = clock.now().getTime()
@@ -81,7 +81,7 @@ export class Compression {
     return deploy?.id ?? null
   }
 
-  /** Those that nobody has compressed, or tried to. */
+  /** Returns the digests for which no compression was tried. */
   async #without(digests: string[]): Promise<string[]> {
     const done = new Set<string>()
     for (const chunk of chunksOf(digests)) {
@@ -91,14 +91,14 @@ export class Compression {
     return digests.filter((sha256) => !done.has(sha256))
   }
 
-  /** @returns whether there is a form of it now that there was not before */
+  /** @returns whether a new compressed form exists */
   async #compress(sha256: string, signal: AbortSignal): Promise<boolean> {
     const { storage, db, clock } = this.#parts
     let bytes: Buffer
     try {
       bytes = await buffer(await storage.get(blobKey(sha256)))
     } catch (error) {
-      // Its deploy was removed meanwhile, and its bytes with it.
+      // The deploy was removed in the meantime, together with its bytes.
       if (error instanceof BlobNotFound) return false
       throw error
     }
@@ -106,7 +106,7 @@ export class Compression {
     const kept = variants.filter((variant) => variant.bytes.length <= bytes.length * WORTH)
     await db.transaction((em) => reserve(em, kept.map((variant) => variant.sha256).sort(), clock.now()))
     for (const variant of kept) await this.#store(variant)
-    // Only now that the bytes are there. What is no smaller is noted as well.
+    // The rows are written after the bytes. A coding that does not make the file smaller is recorded too.
     await db.transaction(async (em) => {
       for (const variant of variants) {
         const { coding, bytes } = variant

@@ -10,7 +10,7 @@ export interface Variant {
 
 const IDLE_MS = 5000
 
-/** Brotli 11 and gzip 9, in worker threads (`workers/compressor.ts`). */
+/** Compresses with brotli 11 and gzip 9 in worker threads (`workers/compressor.ts`). */
 export class Compressor {
   readonly #pool: WorkerPool<Uint8Array, Variant[]>
 
@@ -19,14 +19,14 @@ export class Compressor {
     this.#pool = new WorkerPool({ name: 'compressor', program, idleMs: IDLE_MS, endsItself: true })
   }
 
-  /** As many files as can be compressed at a time. */
+  /** The number of files that are compressed concurrently. */
   get threads(): number {
     return this.#pool.threads
   }
 
   /** @throws when the signal is aborted, or the process stops */
   compress(bytes: Uint8Array, signal: AbortSignal): Promise<Variant[]> {
-    // A copy of its own goes to the worker without another one being made.
+    // The copy is transferred to the worker, which avoids a second copy.
     const sent = Uint8Array.from(bytes)
     return this.#pool.run(sent, { signal, transfer: [sent.buffer] })
   }

@@ -1,4 +1,4 @@
-/** Dropping an archive anywhere on its field, and how far its upload is. Without this the form works as forms do. */
+/** Adds drag and drop and upload progress to the archive form. Without this script the form submits as usual. */
 const form = document.querySelector<HTMLFormElement>('#upload-archive')
 const zone = form?.querySelector<HTMLElement>('.drop')
 const input = form?.querySelector<HTMLInputElement>('input[type="file"]')
@@ -53,7 +53,7 @@ if (form && zone && input && shown && bar && status && button) {
   })
 }
 
-/** The sentence of the page that a browser without this script would show. */
+/** Extracts the error message from the page that a browser without this script would show. */
 function problemIn({ responseText, status }: XMLHttpRequest): string {
   const page = new DOMParser().parseFromString(responseText, 'text/html')
   const notice = page.querySelector('#upload-archive [role="alert"], main .lede')

@@ -5,7 +5,7 @@ import type { DeployLimits, NewFile } from '../schemas.ts'
 import { isMediaType } from './media-type.ts'
 import { problemOf } from './paths.ts'
 
-/** How many faults an answer lists. */
+/** The maximum number of errors in a response. */
 const SHOWN = 20
 
 /**

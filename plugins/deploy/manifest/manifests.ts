@@ -4,7 +4,7 @@ import { isCompressible } from '../compression/compressible.ts'
 import type { NewFile } from '../schemas.ts'
 import { mediaTypeOf } from './media-type.ts'
 
-/** A compressed form of a file, a blob of its own. */
+/** A compressed form of a file, which is a separate blob. */
 export interface FileEncoding {
   readonly coding: 'br' | 'gzip'
   readonly sha256: string
@@ -12,29 +12,29 @@ export interface FileEncoding {
   readonly size: number
 }
 
-/** A file of a deploy. `contentType` is ready for the header. */
+/** A file of a deploy. `contentType` is the value of the header. */
 export interface ManifestFile {
   readonly sha256: string
   /** In bytes. */
   readonly size: number
   readonly contentType: string
-  /** Best first; none until they are made, and none of what is small or compressed already. */
+  /** The compressed forms, best first. It is empty before compression, and for small or already compressed files. */
   readonly encodings: readonly FileEncoding[]
 }
 
-/** The files of a deploy by path; what each of them holds never changes. */
+/** The files of a deploy by path. The content of each never changes. */
 export type Manifest = ReadonlyMap<string, ManifestFile>
 
-/** The contents of a manifest: size and one of the paths, by digest. */
+/** The contents of a manifest: the size and one of the paths, by digest. */
 export type Contents = ReadonlyMap<string, { readonly size: number; readonly path: string }>
 
-/** `contentType` only where the uploader named one: what a name means is decided when it is read. */
+/** `contentType` is stored only if the uploader sent one. Otherwise it is derived from the name at each read. */
 type Line = [path: string, sha256: string, size: number, contentType?: string]
 
-/** Files kept in memory over all manifests, some 300 bytes each. */
+/** The maximum number of cached files over all manifests, at about 300 bytes each. */
 const MAX_FILES = 100_000
 
-/** Manifests, read by one query and kept in memory as long as they are asked for and there is room. */
+/** Manifests, which are read by one query and cached with least-recently-used eviction. */
 export class Manifests {
   readonly #db: Database
   readonly #kept = new Map<string, Promise<Kept | null>>()
@@ -55,7 +55,7 @@ export class Manifests {
     return kept.contents
   }
 
-  /** Reads it anew when it is asked for again: its files have been compressed, or it is gone. */
+  /** Removes a manifest from the cache, because its files were compressed or it was deleted. */
   forget(deployId: string): void {
     const entry = this.#kept.get(deployId)
     if (entry) this.#drop(deployId, entry)
@@ -74,7 +74,7 @@ export class Manifests {
   #get(deployId: string): Promise<Kept | null> {
     let entry = this.#kept.get(deployId)
     if (entry) {
-      // To the end of the line: the first in it is the one not asked for the longest.
+      // Moves the entry to the end. The first entry is the least recently used.
       this.#kept.delete(deployId)
     } else {
       entry = this.#load(deployId)
@@ -97,7 +97,7 @@ export class Manifests {
       this.#kept.delete(deployId)
       throw error
     }
-    // Not remembered: ids can be made up without end.
+    // Unknown ids are not cached, because clients can invent any number of them.
     this.#kept.delete(deployId)
     return null
   }
@@ -142,7 +142,7 @@ export const serialize = (files: readonly NewFile[]): string =>
 
 const NONE: readonly FileEncoding[] = []
 
-/** The compressed forms there are, smallest first. */
+/** Reads the existing compressed forms, smallest first. */
 async function encodingsOf(db: Database, digests: readonly string[]): Promise<Map<string, FileEncoding[]>> {
   const found = new Map<string, FileEncoding[]>()
   for (const chunk of chunksOf(digests)) {
@@ -156,5 +156,5 @@ async function encodingsOf(db: Database, digests: readonly string[]): Promise<Ma
   return found
 }
 
-/** The digests that a stored manifest names, without making a manifest of it. */
+/** Returns the digests of a stored manifest without building the manifest. */
 export const digestsIn = (text: string): string[] => (JSON.parse(text) as Line[]).map((line) => line[1])

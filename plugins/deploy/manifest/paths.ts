@@ -1,6 +1,6 @@
 import { pathProblem } from '../../../core/data/file-path.ts'
 
-/** First segments that belong to the platform on every game's origin. */
+/** First path segments that the platform reserves on every game's origin. */
 const RESERVED = ['auth/service', 'mp', '__service']
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { html, Timestamp } from '../../../core/pages/index.ts'
 import type { GameColumn } from '../../games/index.ts'
 
-/** When the build that each game is served from went live, on its owner's list. */
+/** The time at which each game's live build went live, on its owner's list. */
 export const lastDeploys = ({ db }: Pick<FastifyInstance, 'db'>): GameColumn => ({
   label: 'Last deploy',
   order: 10,

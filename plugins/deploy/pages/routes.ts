@@ -39,7 +39,7 @@ const Query = Type.Object({
   published: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'How many files were left out.' })),
 })
 
-/** The history of a game's deploys, on its dashboard. */
+/** The deploy history on a game's dashboard. */
 export const pages: Routes = async (app) => {
   app.get('/games/:slug/deploys', { ...own, schema: { params: Slug, querystring: Query } }, (request, reply) => {
     const { cursor } = request.query
@@ -108,14 +108,14 @@ interface Shown {
   cursor?: string | undefined
   /** The message after a step. */
   done?: Content
-  /** It was to publish a build. */
+  /** The failed step was to publish a build. */
   published?: boolean
-  /** Why an archive was not published, and the status that goes with it. */
+  /** The reason why an archive was not published, and the response's status. */
   problem?: string
   status?: number
 }
 
-/** The page itself; with a problem also the answer to a form. @throws NotFound when the game is not the caller's */
+/** Renders the page, also with the error of a form. @throws NotFound when the game is not the caller's */
 export async function showDeploys(
   app: FastifyInstance,
   request: FastifyRequest,
@@ -151,7 +151,7 @@ function deploysPage(
 ): View {
   const path = `/games/${game.slug}/deploys`
   const never = deploys.length === 0 && !cursor
-  // Until the first build is there, and when it has just come: then all that is left is to play.
+  // The steps are shown until the first build has gone live. Then the last step, to play, remains.
   const first = deploys.length === 1 && !nextCursor && !cursor && published
   const step = never ? 1 : first ? 2 : null
   const history =
@@ -173,7 +173,7 @@ function deploysPage(
     <//>`
 }
 
-/** Works as a plain form; a script adds dropping and progress. */
+/** The form works without a script. The script adds drag and drop and progress. */
 const uploadForm = (path: string, problem: string | undefined): View => html`
   <${Form} id="upload-archive" action=${path} multipart submit="Publish" error=${problem}>
     <${Field} label="Message" name="message" required=${false} maxlength=${500} autocomplete="off" />
@@ -236,7 +236,7 @@ const stateChip = (deploy: Deploy): View =>
     ? html`<${Chip} live>live<//>`
     : html`<${Chip} tone=${TONES[deploy.state]}>${isPreview(deploy) ? 'preview' : deploy.state}<//>`
 
-/** Published at its preview's address, and never live. */
+/** Whether the deploy was published only as a preview and never went live. */
 const isPreview = ({ state, liveAt }: Deploy): boolean => state === 'superseded' && liveAt === null
 
 const instructions = (portal: string, game: Game): View => html`

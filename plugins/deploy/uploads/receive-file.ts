@@ -31,7 +31,7 @@ export async function receive(
   try {
     await deploys.uploads.store(deployId, { sha256, size: file.size }, body)
   } catch (error) {
-    // A socket that broke says so in words of its own; a body that came whole is not to blame for what follows.
+    // A broken socket causes an error of its own. A complete body is not the reason for a later error.
     if (!body.complete && (body.errored || body.destroyed)) throw new UploadCut().with({ cause: error })
     await drainBody(body)
     throw error instanceof DigestMismatch ? new DigestMismatch(file.path) : error

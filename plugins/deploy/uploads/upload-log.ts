@@ -6,7 +6,7 @@ interface Entry {
   settle: (noted: boolean | Promise<never>) => void
 }
 
-/** Lengths of statements: few, so that each is prepared once. */
+/** The row counts of statements. They are few, so that each statement is prepared once. */
 const SIZES = [1, 8, 64]
 
 /**
@@ -22,7 +22,7 @@ export class UploadLog {
     this.#db = db
   }
 
-  /** @returns false when the deploy takes no files: nothing was noted */
+  /** @returns false when the deploy accepts no files, and nothing was recorded */
   add(deployId: string, sha256: string): Promise<boolean> {
     return new Promise<boolean>((resolve) => {
       this.#waiting.push({ deployId, sha256, settle: resolve })
@@ -32,7 +32,7 @@ export class UploadLog {
 
   async #write(): Promise<void> {
     this.#writing = true
-    // Notes of the same turn of the event loop share the transaction.
+    // Records of the same turn of the event loop share the transaction.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) {
       const { deployId } = this.#waiting[0] as Entry
@@ -49,12 +49,12 @@ export class UploadLog {
     this.#writing = false
   }
 
-  /** @returns whether the deploy takes files */
+  /** @returns whether the deploy accepts files */
   async #insert(deployId: string, digests: string[]): Promise<boolean> {
     const size = SIZES.find((size) => size >= digests.length) as number
     const padded = [...digests, ...Array<string>(size - digests.length).fill(digests[0] as string)]
     const values = Array(size).fill('(?)').join(', ')
-    // The update writes what is there: so that the number of rows says whether the deploy takes files.
+    // The update changes no value. Its row count tells whether the deploy accepts files.
     const rows = await this.#db.execute(
       `with came (sha256) as (select distinct * from (values ${values}) as listed)
        insert into deploy_uploads (deploy_id, sha256)

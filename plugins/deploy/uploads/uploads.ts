@@ -10,9 +10,9 @@ import type { Contents } from '../manifest/manifests.ts'
 import type { DeployState, NewFile, StartedDeploy } from '../schemas.ts'
 import { UploadLog } from './upload-log.ts'
 
-/** Uploads that are verified side by side. */
+/** The number of uploads that are verified concurrently. */
 const CONCURRENCY = 16
-/** Missing files that an answer lists. */
+/** The maximum number of missing files in a response. */
 const SHOWN = 100
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'origins'> & { storage: Storage }
@@ -34,7 +34,7 @@ export class Uploads {
     this.#log = new UploadLog(parts.db)
   }
 
-  /** The address to which a file of a deploy is sent. */
+  /** Returns the address to which a file of a deploy is uploaded. */
   async presign(deployId: string, file: NewFile, expiresAt: Date): Promise<StartedDeploy['uploads'][number]> {
     const { storage, origins } = this.#parts
     const { url, method, headers } = await storage.presignPut(uploadKey(deployId, file.sha256), file, {
@@ -55,12 +55,12 @@ export class Uploads {
     await this.#record(deployId, expected.sha256)
   }
 
-  /** The record counts for this deploy alone until that is finalized. */
+  /** The record counts for this deploy only until it is finalized. */
   async #record(deployId: string, sha256: string): Promise<void> {
     if (!(await this.#log.add(deployId, sha256))) await this.mustTakeFiles(deployId)
   }
 
-  /** @throws NotFound, DeployClosed, DeployExpired unless the deploy takes files */
+  /** Requires a deploy that accepts files. @throws NotFound, DeployClosed, DeployExpired */
   async mustTakeFiles(deployId: string): Promise<void> {
     const [row] = await this.#parts.db.query<{ state: DeployState; expiresAt: number }>(
       'select state, expires_at as "expiresAt" from deploys where id = ?',
@@ -70,7 +70,7 @@ export class Uploads {
     this.mustBeOpen({ state: row.state, expiresAt: new Date(row.expiresAt) })
   }
 
-  /** The same for a deploy that has been read. @throws DeployClosed, DeployExpired */
+  /** Does the same for a deploy that has been read. @throws DeployClosed, DeployExpired */
   mustBeOpen({ state, expiresAt }: Pick<DeployRow, 'state' | 'expiresAt'>): void {
     if (state === 'failed' || isFinalized({ state })) throw new DeployClosed()
     if (state === 'expired' || expiresAt <= this.#parts.clock.now()) throw new DeployExpired()
@@ -97,7 +97,8 @@ export class Uploads {
         else await this.#moveToBlobs(deploy.id, { sha256, size })
       } catch (error) {
         if (error instanceof BlobNotFound) {
-          // Another finalize of the same deploy may have been faster: it records a file before it deletes the upload.
+          // A concurrent finalize of the same deploy may have been faster: it records a file before it deletes the
+          // upload.
           const sql = 'select 1 as one from deploy_uploads where deploy_id = ? and sha256 = ?'
           if ((await db.query(sql, [deploy.id, sha256])).length > 0) return
           if ((await ownedBy(db, deploy.ownerId, [sha256])).has(sha256)) return
@@ -113,7 +114,7 @@ export class Uploads {
     ).with({ details: missing.slice(0, SHOWN) })
   }
 
-  /** Moves what a client sent straight to the storage to where blobs are. @throws BlobNotFound, DigestMismatch */
+  /** Moves a direct upload in the storage to its blob key. @throws BlobNotFound, DigestMismatch */
   async #moveToBlobs(deployId: string, expected: ExpectedFile): Promise<void> {
     const { storage } = this.#parts
     const from = uploadKey(deployId, expected.sha256)
@@ -124,5 +125,5 @@ export class Uploads {
   }
 }
 
-/** Whether a deploy is live, or was: its files are all there. */
+/** Whether a deploy is live or was live, or has a preview, so that all its files exist. */
 export const isFinalized = ({ state }: Pick<DeployRow, 'state'>): boolean => state === 'live' || state === 'superseded'

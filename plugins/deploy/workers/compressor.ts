@@ -1,4 +1,4 @@
-// The worker thread program that compresses files: each message is the bytes of one file, each answer its variants;
+// The worker thread program that compresses files. Each message is the bytes of one file, and each answer its variants;
 // null ends it.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ import type { Variant } from '../compression/compressor.ts'
 const AT_ONCE = 512 * 1024
 const PIECE = 64 * 1024
 
-// On Linux a thread has a priority of its own: players come before compression.
+// On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
 try {
   setPriority(Number(readlinkSync('/proc/thread-self').split('/').pop()), 15)
 } catch {}
@@ -41,7 +41,7 @@ async function inPieces(stream: Transform, bytes: Uint8Array): Promise<Buffer> {
 }
 
 parentPort?.on('message', async (bytes: Uint8Array | null) => {
-  // Between two calls of zlib, never within one.
+  // The worker exits between two calls of zlib, never within one.
   if (bytes === null) process.exit()
   const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants
   const best: BrotliOptions = { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_SIZE_HINT]: bytes.length } }
@@ -55,7 +55,7 @@ parentPort?.on('message', async (bytes: Uint8Array | null) => {
     ] as const
   ).map(([coding, made]): Variant => {
     const sha256 = createHash('sha256').update(made).digest('hex')
-    // A copy in a buffer of its own, since small buffers of Node's share one, which can't be given away.
+    // The copy has its own buffer: small Node buffers share one, which can't be transferred.
     return { coding, sha256, bytes: new Uint8Array(made) }
   })
   parentPort?.postMessage(

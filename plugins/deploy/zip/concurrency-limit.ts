@@ -1,8 +1,8 @@
 import { RateLimited } from '../../../core/errors.ts'
 
-/** How long an archive waits for its turn: longer than several large ones take. */
+/** The maximum wait of an archive, which exceeds the time of several large ones. */
 const LONGEST_WAIT_MS = 120_000
-/** When to ask again. */
+/** The value of `Retry-After`. */
 const RETRY_SECONDS = 15
 
 interface Waiting {

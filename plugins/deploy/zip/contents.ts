@@ -6,12 +6,12 @@ import { isTimeout, runWithTimeout } from '../../../core/jobs/sync-timeout.ts'
 import type { DeployLimits } from '../schemas.ts'
 import { IGNORE_FILE, ignoreFilter, isJunkFile } from './ignore-rules.ts'
 
-/** Folders and litter count too: so many entries for each file that a deploy may have. */
+/** The number of entries for each file that a deploy may have. Folders and junk files count as entries too. */
 const ENTRIES_PER_FILE = 2
 const IGNORE_FILE_BYTES = 65_536
-/** How long matching a build's files against its patterns may take in all; a few `**` can take for ever. */
+/** The maximum time to match all files against a build's patterns. A few `**` can take forever. */
 const MATCHING_MS = 5000
-/** How many files are matched, and for how long, until others have their turn. */
+/** The number of files that are matched, and the time, before other work gets a turn. */
 const SLICE_FILES = 200
 const SLICE_MS = 250
 
@@ -32,7 +32,7 @@ export async function contentsOf(
   const listed = inside.find(({ path }) => path === root + IGNORE_FILE)
   const relative = inside.map((file) => ({ ...file, path: file.path.slice(root.length) }))
   const isLeftOut = ignoreFilter(listed ? await textOf(archive, listed) : '')
-  // Our own patterns take no time; those of strangers may.
+  // The platform's own patterns take no time, but patterns of users may.
   const files = listed ? await published(relative, isLeftOut) : relative.filter(({ path }) => !isLeftOut(path))
   if (files.length > limits.filesPerDeploy) {
     throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
@@ -72,7 +72,7 @@ async function textOf(archive: Archive, file: ArchivedFile): Promise<string> {
   return Buffer.concat(await archive.read(file).toArray()).toString()
 }
 
-/** The one folder that everything is in, when the `index.html` is in there: people zip the folder, not what it holds. */
+/** Returns the single top folder with the `index.html`, since users often zip the folder and not its contents. */
 function rootOf(paths: readonly string[]): string {
   const meant = paths.filter((path) => !isJunkFile(path))
   if (meant.includes('index.html')) return ''

@@ -1,9 +1,9 @@
 import ignore from 'ignore'
 
-/** The file at the root of a build that lists what is not to be published, as `.gitignore` does. */
+/** The file at the root of a build that lists unpublished paths in the format of `.gitignore`. */
 export const IGNORE_FILE = '.gameyardignore'
 
-/** Files that operating systems and tools leave in folders. */
+/** Junk files that operating systems and tools create. */
 const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
 const NEVER = /(?:^|\/)(?:\.git|node_modules)(?:\/|$)|(?:^|\/)\.env[^/]*(?:\/|$)/i
 
@@ -18,5 +18,5 @@ export function ignoreFilter(rules: string): (path: string) => boolean {
   return (path) => isJunkFile(path) || path === IGNORE_FILE || NEVER.test(path) || listed.ignores(path)
 }
 
-/** Whether nobody meant to have the file in the build. */
+/** Whether a file is in the build by accident. */
 export const isJunkFile = (path: string): boolean => JUNK.test(path)

@@ -5,13 +5,13 @@ import { forEach } from '../concurrency.ts'
 import type { DeployLimits } from '../schemas.ts'
 import { contentsOf } from './contents.ts'
 
-/** Files that are unpacked side by side. */
+/** The number of files that are unpacked concurrently. */
 const CONCURRENCY = 4
 
 /** The result of publishing an archive. */
 export interface Published {
   deployId: string
-  /** Files of the archive that are not published: secrets, histories, litter, and what `.gameyardignore` lists. */
+  /** The number of unpublished files: secrets, histories, junk files, and paths in `.gameyardignore`. */
   skipped: number
 }
 
@@ -51,7 +51,7 @@ export async function publishArchive(
       })
       await deploys.finalize(playerId, deployId)
     } catch (error) {
-      // Nobody else can go on with it: the archive is gone with this request.
+      // Nobody else can continue the deploy, because the archive is deleted with this request.
       await deploys
         .fail(deployId, isPlatformError(error) ? error.message : 'The server made a mistake.')
         .catch(() => {})

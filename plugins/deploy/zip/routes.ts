@@ -17,7 +17,7 @@ const LONGEST_MESSAGE = 500
 /** The overhead of multipart. */
 const ENVELOPE_BYTES = 64 * 1024
 
-/** Where the form on the page of a game's deploys sends a zip archive. */
+/** The target of the archive form on a game's deploy page. */
 export const zipRoutes =
   (limits: DeployLimits & ArchiveLimits): Routes =>
   async (app) => {
@@ -29,7 +29,7 @@ export const zipRoutes =
     })
     const upload = { maxBytes: limits.deployBytes + ENVELOPE_BYTES }
 
-    /** Before a byte of the archive is read. */
+    /** Ownership is checked before any byte of the archive is read. */
     const mustOwn = async (request: FastifyRequest) => {
       await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
     }
@@ -47,7 +47,7 @@ export const zipRoutes =
       const file = await spool.take(part.file)
       let endTurn: (() => void) | undefined
       try {
-        // It ends at the limit as if that were its end.
+        // The stream ends at the limit like a complete file.
         if (part.file.truncated) throw new PayloadTooLarge(`An archive has at most ${limits.deployBytes} bytes.`)
         const field = part.fields.message
         const text = field && !Array.isArray(field) && field.type === 'field' ? String(field.value) : ''

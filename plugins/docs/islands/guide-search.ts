@@ -1,4 +1,6 @@
-/** Shows what the search field of the guides finds while one types; without it, Enter leads to the same on a page. */
+/**
+ * Shows results in the search field of the guides during typing. Without this script, Enter opens a page of results.
+ */
 interface Found {
   href: string
   guide: string
@@ -44,7 +46,7 @@ function offer(place: HTMLElement, input: HTMLInputElement): void {
       return
     }
     const answer = await fetch(`/api/docs/search?q=${encodeURIComponent(query)}`)
-    // Meanwhile something else may have been typed.
+    // The query may have changed in the meantime.
     if (!answer.ok || asked !== query) return
     const { sections } = (await answer.json()) as { sections: Found[] }
     list.replaceChildren(...(sections.length > 0 ? sections.map(item) : [nothing(query)]))

@@ -21,16 +21,16 @@ import type { Domain } from '../schemas.ts'
 export interface DomainsPageProps {
   game: Game
   domains: Domain[]
-  /** As it was typed, when it could not be taken. */
+  /** The text as entered, if it was refused. */
   typed?: string | undefined
   problem?: string | undefined
-  /** The domain that the problem is about; none for the one that was typed. */
+  /** The domain of the error; absent for the entered one. */
   about?: string | undefined
 }
 
 type App = Pick<FastifyInstance, 'games' | 'origins'>
 
-/** The domains of a game: a form for one more, then each with what it still needs. */
+/** Renders the domains of a game: a form to add one, then each domain with its open steps. */
 export function domainsPage(app: App, { game, domains, typed, problem, about }: DomainsPageProps): View {
   const path = `/games/${game.slug}/settings/domains`
   return html`
@@ -87,7 +87,7 @@ const ADDRESS = {
   unreachable: 'Where the name leads could not be looked up.',
 }
 
-/** The result of the last check in words, where something is left to do. */
+/** Describes the result of the last check if a step is open. */
 function findings({ state, proof, address, checkedAt, offAt }: Domain): View {
   const proofSays = proof && proof !== 'found' ? PROOF[proof] : null
   const addressSays = address && address !== 'here' && state !== 'pending' ? ADDRESS[address] : null

@@ -24,7 +24,7 @@ const Query = Type.Object({
 const STATES = { pending: 'waits', verified: 'live', failing: 'proof is gone' }
 const TONES = { pending: 'warn', verified: 'success', failing: 'error' } as const
 
-/** For whoever runs the server: every domain that somebody brought, and the way to take one away. */
+/** Pages for administrators: all custom domains, and their removal. */
 export const hostPages: Routes = async (app) => {
   app.get('/admin/domains', { ...adminPage, schema: { querystring: Query } }, async (request, reply) => {
     const { cursor, removed } = request.query

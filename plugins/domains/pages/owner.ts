@@ -93,7 +93,7 @@ export const ownerPages: Routes = async (app) => {
   )
 }
 
-/** A refusal as the form shows it; anything else goes on to the error page. */
+/** Converts a refusal to the form's error. Other errors are rethrown to the error page. */
 function problemOf(error: unknown): string {
   if (isPlatformError(error) && error.statusCode < 500 && error.statusCode !== 404) return error.message
   throw error

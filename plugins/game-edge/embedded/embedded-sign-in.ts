@@ -4,7 +4,7 @@ import { SIGN_IN_SCOPE } from '../sign-in/flow.ts'
 import type { GameSession, Granted } from '../sign-in/sessions.ts'
 import { type TicketPlace, Tickets } from './tickets.ts'
 
-/** A player at the portal. */
+/** A player who is signed in at the portal. */
 export interface PortalPlayer {
   playerId: string
   /** The browser session. */
@@ -55,7 +55,7 @@ export class EmbeddedSignIn {
     )
   }
 
-  /** Takes a ticket in. @returns null for one that is not good, or when what it rests on has ended meanwhile */
+  /** Redeems a ticket. @returns null for an invalid ticket, or when the session or consent behind it has ended */
   async redeem(
     ticket: string,
     purpose: TicketPlace['purpose'],
@@ -78,7 +78,7 @@ export class EmbeddedSignIn {
     }
   }
 
-  /** Counts a sign-in, as that by the authorization code flow is. */
+  /** Counts a sign-in in the same way as the authorization code flow. */
   count(game: Game, playerId: string): void {
     this.#app.identity.signIns.count(game.clientId, playerId)
     this.#app.games.count.signIn(game.id, playerId)

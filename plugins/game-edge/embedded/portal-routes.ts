@@ -20,7 +20,7 @@ export const portalRoutes: Routes = async (app) => {
     {
       config: { auth: 'session' },
       constraints: { origin: 'portal' },
-      // Before the body is read: whoever may not know of the game learns nothing by a body that is wrong.
+      // Access is checked before the body is read, so that an invalid body reveals nothing about a hidden game.
       onRequest: async (request) => void (await playableGame(app, request)),
       schema: {
         hide: true,
@@ -39,7 +39,7 @@ export const portalRoutes: Routes = async (app) => {
   )
 }
 
-/** The game of the address, as far as its caller may play it here. @throws NotFound, Suspended */
+/** Returns the game of the address if its caller may play it here. @throws NotFound, Suspended */
 async function playableGame(app: FastifyInstance, request: FastifyRequest): Promise<Game> {
   const game = await app.games.bySlug((request.params as { slug: string }).slug)
   if (!game?.hosted || !app.games.visibleTo(callerOf(request).playerId, game)) throw new NotFound('game')

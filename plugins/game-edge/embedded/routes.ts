@@ -93,7 +93,7 @@ export const embeddedRoutes: Routes = async (app) => {
     return destination === 'iframe' || saysNothing(request.raw, app.origins.secure)
   }
 
-  /** @throws Forbidden for what does not come from a script of the game's own pages */
+  /** Requires a request from a script of the game's own pages. @throws Forbidden */
   function mustBeOwnScript(request: FastifyRequest): void {
     const { origin, 'sec-fetch-dest': destination } = request.headers
     const byScript = destination === 'empty' || saysNothing(request.raw, app.origins.secure)

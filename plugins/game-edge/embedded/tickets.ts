@@ -8,13 +8,13 @@ import { FrameTicket } from '../entities.ts'
 const TICKET_SECONDS = 60
 const TICKET = /^[A-Za-z0-9_-]{43}$/
 
-/** The player and session of a ticket, and the one place where it is valid. */
+/** The player and session of a ticket, and the only place where it is valid. */
 export type TicketBinding = Pick<FrameTicket, 'purpose' | 'playerId' | 'sessionId' | 'consentId' | 'gameId' | 'host'>
 
-/** Where a ticket is presented. */
+/** The place where a ticket is presented. */
 export type TicketPlace = Pick<FrameTicket, 'purpose' | 'gameId' | 'host'>
 
-/** Tickets into framed games: 256 bits, stored hashed, good once, for a minute, at one host. */
+/** Tickets into framed games: 256 bits, stored as a hash, valid once, for a minute, at one host. */
 export class Tickets {
   readonly #db: Database
   readonly #clock: Clock
@@ -32,7 +32,7 @@ export class Tickets {
    */
   async issue(binding: TicketBinding, ticket: string = randomText(32)): Promise<string> {
     const expiresAt = new Date(this.#clock.now().getTime() + TICKET_SECONDS * 1000)
-    // One that is there stays as it is: a ticket can't be turned into somebody else's.
+    // An existing ticket stays unchanged, so that nobody can reassign it to another player.
     await this.#db
       .em()
       .upsert(
@@ -43,7 +43,7 @@ export class Tickets {
     return ticket
   }
 
-  /** Uses a ticket up. Presented at the wrong place it is none, and stays good. @returns null for one that is not good */
+  /** Consumes a ticket. At the wrong place it counts as unknown and stays valid. @returns null for an invalid ticket */
   async redeem(ticket: string, { purpose, gameId, host }: TicketPlace): Promise<TicketBinding | null> {
     if (!isTicket(ticket)) return null
     const em = this.#db.em()
@@ -52,7 +52,7 @@ export class Tickets {
     return found && (await consumeOnce(em, FrameTicket, where)) ? found : null
   }
 
-  /** Forgets those that nobody used. */
+  /** Deletes expired tickets. */
   async sweep(signal?: AbortSignal): Promise<void> {
     const parameters = [this.#clock.now()]
     const over = { table: 'frame_tickets', key: ['ticket_hash'], where: 'expires_at <= ?', parameters }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Blobs, DiskCache } from '../../../core/data/disk-cache.ts'
 import type { GameEdgeConfig } from '../schemas.ts'
 
-/** Where the bytes of games are read: the storage, or, where that is reached over a network, copies of it here. */
+/** Returns the source of game files: the storage itself, or a local disk cache if the storage is remote. */
 export async function blobsOf(app: FastifyInstance, { diskCacheBytes }: GameEdgeConfig): Promise<Blobs> {
   const { storage, deploys } = app
   const source: Blobs = {

@@ -1,6 +1,6 @@
 import { cacheControl } from '../../../core/http/headers.ts'
 
-/** `Cache-Control` of a game's file: contracts, section 7. */
+/** Returns the `Cache-Control` of a game's file (contracts, section 7). */
 export function cacheControlOf(path: string, contentType: string): string {
   if (contentType.startsWith('text/html')) return cacheControl.document
   return hasContentHash(path) ? cacheControl.immutable : cacheControl.revalidate
@@ -21,17 +21,17 @@ export function hasContentHash(path: string): boolean {
     .some((part) => isHex(part.split(/[-_]/).at(-1) as string) || isMixed(part))
 }
 
-/** Hex digits, as webpack and Parcel write them; a short run of them only when it is no word followed by a number. */
+/** Hex digits in the style of webpack and Parcel. A short run counts only if it is not a word followed by a number. */
 const isHex = (word: string) =>
   /^[0-9a-f]{8,64}$/.test(word) && /[0-9]/.test(word) && /[a-f]/.test(word) && (word.length >= 16 || jumps(word) >= 3)
 
-/** Eight characters of base64url or base32 after a dash or dot, as Rollup and esbuild write them. */
+/** Eight characters of base64url or base32 after a dash or dot, in the style of Rollup and esbuild. */
 function isMixed(part: string): boolean {
   const last = part.slice(-8)
   return /^[A-Za-z0-9_-]{8}$/.test(last) && (part.length === 8 || part.at(-9) === '-') && jumps(last) >= 4
 }
 
-/** How often the kind of character changes: upper case, lower case, digit, sign. */
+/** Counts the changes of character kind: upper case, lower case, digit, sign. */
 function jumps(text: string): number {
   const kinds = text.replace(/[A-Z]/g, 'A').replace(/[a-z]/g, 'a').replace(/[0-9]/g, '0')
   return [...kinds].filter((kind, index) => index > 0 && kind !== kinds[index - 1]).length

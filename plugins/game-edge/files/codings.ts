@@ -1,12 +1,12 @@
 import { chooseEncoding } from '../../../core/http/headers.ts'
 
-/** The content codings that files are kept in beside their plain form. */
+/** The content codings in which files are stored beside the identity coding. */
 export type Coding = 'br' | 'gzip'
 
 const REMEMBERED = 500
 const LONGEST = 200
 
-/** The choice for an `Accept-Encoding`, for each set of encodings that a file may have. */
+/** The choice for an `Accept-Encoding`, for each set of codings that a file may have. */
 interface Choices {
   br: Coding | null
   gzip: Coding | null

@@ -10,7 +10,7 @@ import type { Sites } from './sites.ts'
  */
 export function fastPathHandler(app: FastifyInstance, sites: Sites, files: Files): FastPathHandler {
   const { origins } = app
-  // Behind a proxy it takes Fastify to know who opens a game.
+  // Behind a proxy only Fastify determines the client's address, which counting requires.
   const counts = !app.config.trustProxy
   return (request, response) => {
     const { method, url = '' } = request

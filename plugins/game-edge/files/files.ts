@@ -20,22 +20,22 @@ import { candidates } from './paths.ts'
 import { headersOf, type Representation, representationOf } from './representation.ts'
 import type { LiveSite } from './sites.ts'
 
-/** Forms up to this size are kept ready in memory. */
+/** The maximum size of a response body that is cached in memory. */
 const HOT_BYTES = 256 * 1024
-/** HTML beyond this is sent as it is, without the widget: it has to be read whole. */
+/** The maximum size of HTML that gets the widget, because it must be read whole. */
 const DOCUMENT_BYTES = 4 * 1024 * 1024
-/** Below this, compressing a document costs more than it saves. */
+/** The minimum size of a document that is worth compressing. */
 const COMPRESS_FROM_BYTES = 1024
 
 const compress = promisify(brotliCompress)
 
-/** The part of Fastify's reply that sending needs. */
+/** The part of Fastify's reply that sending requires. */
 interface RawReply {
   readonly raw: ServerResponse
   hijack(): unknown
 }
 
-/** Takes the response out of Fastify's hands; until then whatever is thrown becomes an error answer. */
+/** Takes the response over from Fastify. Before this, a thrown error becomes an error response. */
 function take(reply: RawReply): ServerResponse {
   reply.hijack()
   return reply.raw
@@ -44,10 +44,10 @@ function take(reply: RawReply): ServerResponse {
 /** The file at a path of a site. */
 export type Found =
   | { kind: 'file'; name: string; file: ManifestFile }
-  /** A folder without its slash: the page's own relative links would miss. */
+  /** A folder without its trailing slash. Relative links of the page would not resolve. */
   | { kind: 'folder' }
 
-/** @param path as in a manifest */
+/** @param path in the form of a manifest */
 export function find(site: LiveSite, path: string): Found {
   for (const name of candidates(path)) {
     const file = site.manifest.get(name)
@@ -57,14 +57,16 @@ export function find(site: LiveSite, path: string): Found {
   throw new Error(`The deploy ${site.deployId} has no index.html.`)
 }
 
-/** A game's static files over HTTP: entity tags, ranges, types, encodings, caching. Writes to the raw response. */
+/**
+ * Serves a game's static files with entity tags, ranges, types, encodings and caching. It writes to the raw response.
+ */
 export class Files {
   readonly #log: FastifyInstance['log']
   readonly #blobs: Blobs
   readonly #hot: HotFiles
-  /** Of documents in frames: the script by which they learn who plays. */
+  /** The script tag of framed documents, which tells them the current player. */
   readonly #frameTag: () => string
-  /** Whether games are reached over https. */
+  /** Whether games are reached over HTTPS. */
   readonly #secure: boolean
 
   constructor(
@@ -78,7 +80,7 @@ export class Files {
     this.#secure = secure
   }
 
-  /** The form of a file that a request is to be answered with, if it is in memory. */
+  /** Returns the prepared response for a request if it is in memory. */
   hot(site: LiveSite, path: string, request: IncomingMessage): HotForm | undefined {
     const name = path.endsWith('/') ? `${path}index.html` : path
     const framed = mayBeFramed(request, this.#secure)
@@ -86,17 +88,17 @@ export class Files {
     if (!file) return undefined
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, file.codings)
     const form = file[coding ?? 'plain']
-    // This one's other form is not in memory yet.
+    // The framed form of this document is not in memory yet.
     return framed && form?.isDocument && site.hot.files.get(name) === file ? undefined : form
   }
 
-  /** Answers a GET or HEAD with what is in memory. */
+  /** Answers a GET or HEAD from memory. */
   sendHot(form: HotForm, request: IncomingMessage, response: ServerResponse): void {
     form.used = true
     sendFromMemory(request, response, form)
   }
 
-  /** Answers a GET or HEAD with a file of the site, always. @returns whether it is the HTML that a player comes to */
+  /** Answers a GET or HEAD with a file of the site. @returns whether it is an HTML document that a player opens */
   async send(
     site: LiveSite,
     { name, file }: { name: string; file: ManifestFile },
@@ -152,7 +154,8 @@ export class Files {
       take(reply).writeHead(status, headers).end()
       return
     }
-    // Opened before anything is written, so that a storage that fails is an error and not half a file.
+    // The file is opened before anything is written, so that a storage error gives an error response and not half a
+    // file.
     const range = bytes === 'all' ? { start: 0, end: blob.size - 1 } : bytes
     const file = await this.#orFault(this.#blobs.file(blob))
     const stream = file ? null : await this.#open(blob, bytes === 'all' ? undefined : bytes)
@@ -178,7 +181,7 @@ export class Files {
     return this.#orFault(this.#blobs.open(blob, range))
   }
 
-  /** The deploy says that it is there: when it is not, the fault is ours and not the asker's. */
+  /** The deploy contains the file, so a missing blob is a server error. */
   async #orFault<Opened>(opening: Promise<Opened>): Promise<Opened> {
     try {
       return await opening
@@ -190,19 +193,19 @@ export class Files {
   }
 }
 
-/** Before the paths of documents as frames get them, in the table of hot files. */
+/** The prefix of framed documents' paths in the table of hot files. */
 const FRAMED = 'framed:'
 const INJECTED: readonly Coding[] = ['br']
 const NONE: readonly Coding[] = []
 
-/** The codings that a file can be had in: those made at its deploy, or, with the widget in it, here. */
+/** Returns the codings of a file: those made at its deploy or, for a document with the widget, those made here. */
 function codingsOf(file: ManifestFile, { encoding }: Representation, injects: boolean): readonly Coding[] {
   if (encoding) return NONE
   if (injects) return file.size >= COMPRESS_FROM_BYTES ? INJECTED : NONE
   return file.encodings.length === 0 ? NONE : file.encodings.map(({ coding }) => coding)
 }
 
-/** A document with the platform's tags in it, and a digest of what came out. */
+/** Inserts the platform's tags into a document, and computes a digest of the result. */
 async function injected(
   bytes: Buffer,
   { file, tags, coding }: { file: ManifestFile; tags: Tags; coding: Coding | null },

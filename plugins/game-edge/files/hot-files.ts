@@ -1,10 +1,10 @@
 import type { BufferedFile } from '../../../core/http/send-file.ts'
 import type { Coding } from './codings.ts'
 
-/** A form of a small file, ready to go out: bytes and headers made once. */
+/** A small file in one coding, with its bytes and headers prepared. */
 export type HotForm = BufferedFile
 
-/** The forms of one file that are in memory. */
+/** The codings of one file that are in memory. */
 export type HotFile = Partial<Record<Coding | 'plain', HotForm>>
 
 /** The hot files of one site, by the path in their address (`/main.js`). */
@@ -41,7 +41,7 @@ export class HotFiles {
     this.#maxBytes = maxBytes
   }
 
-  /** Bytes held now. */
+  /** The number of bytes in memory. */
   get bytes(): number {
     return this.#bytes
   }
@@ -75,7 +75,7 @@ export class HotFiles {
     return started
   }
 
-  /** Forgets a site's files: it is served from another build now. */
+  /** Evicts a site's files because another build is live now. */
   discard(table: HotTable): void {
     table.discarded = true
     for (const slot of this.#line) if (slot.table === table) this.#remove(slot)

@@ -1,12 +1,12 @@
-/** Tags that the platform puts into HTML documents. */
+/** Tags that the platform inserts into HTML documents. */
 export interface Tags {
-  /** Before every script of the document: where it has its head, else at its beginning. */
+  /** Inserted before every script of the document: in its head, or else at its beginning. */
   first?: string | undefined
-  /** Before `</head>`, else before `</body>`, else, where a document leaves both out, at its end. */
+  /** Inserted before `</head>`, else before `</body>` or, in a document without both, at its end. */
   last?: string | undefined
 }
 
-/** The sign-in widget's. */
+/** The tag of the sign-in widget. */
 export const WIDGET_TAG = '<script type="module" src="/__service/auth-widget.js"></script>'
 
 /**
@@ -27,7 +27,7 @@ export function injectTags(html: Buffer, { first, last }: Tags): Buffer {
   ])
 }
 
-/** Elements whose content is text: tags in it are none. */
+/** Elements whose content is text, so that tags in it do not count. */
 const RAW = ['script', 'style', 'title', 'textarea', 'template', 'noscript', 'xmp', 'iframe']
 
 interface Places {
@@ -36,10 +36,10 @@ interface Places {
 }
 
 function placesIn(html: Buffer): Places | null {
-  // Latin-1 keeps one character a byte, whatever the (ASCII-compatible) encoding; UTF-16 is left alone.
+  // Latin-1 maps one byte to one character in any ASCII-compatible encoding. UTF-16 is not changed.
   if ((html[0] === 0xff && html[1] === 0xfe) || (html[0] === 0xfe && html[1] === 0xff)) return null
   const text = html.toString('latin1').toLowerCase()
-  // Where the head's own content begins.
+  // The start of the head's own content.
   let first = 0
   let begun = false
   let body: number | null = null
@@ -62,14 +62,14 @@ function placesIn(html: Buffer): Places | null {
       const raw = RAW.find((name) => startsTag(text, `<${name}`, at))
       at = raw ? endOf(text, `</${raw}`, at + 1) : at + 1
     }
-    // A comment or script without end has swallowed the rest.
+    // An unterminated comment or script contains the rest of the document.
     if (at === -1) return body === null ? null : found(body)
   }
   if (body !== null) return found(body)
   return isDocument ? found(html.length) : null
 }
 
-/** The part of a page before the content of its head. */
+/** The tags before the content of the head. */
 const PREAMBLE = ['<!doctype', '<html', '<head']
 
 function endOf(text: string, end: string, from: number): number {
@@ -80,7 +80,7 @@ function endOf(text: string, end: string, from: number): number {
 const startsTag = (text: string, tag: string, at: number) =>
   text.startsWith(tag, at) && /[\s>/]/.test(text[at + tag.length] ?? '')
 
-/** Just after a tag; null for one that does not end. A `>` in quotes is part of a value. */
+/** Returns the position after a tag; null for an unterminated one. A `>` in quotes is part of a value. */
 function endOfTag(text: string, at: number): number | null {
   const tag = /<(?:[^"'>]|"[^"]*"|'[^']*')*>/y
   tag.lastIndex = at

@@ -18,10 +18,10 @@ export function manifestPath(url: string): string {
   }
 }
 
-/** Paths that belong to the platform on every game's origin, however they are spelled. */
+/** Whether a path is reserved for the platform on every game's origin. */
 export const isReserved = (path: string): boolean => /^(?:auth\/service|mp|__service)(?:\/|$)/.test(path)
 
-/** As `isReserved`, for the path of an address as it came: what is no path at all is not reserved. */
+/** Does the same as `isReserved` for the raw path of an address. An invalid path is not reserved. */
 export function pathIsReserved(path: string): boolean {
   try {
     return isReserved(decodeURIComponent(path).slice(1))
@@ -30,7 +30,7 @@ export function pathIsReserved(path: string): boolean {
   }
 }
 
-/** Where a path is looked for, in this order (contracts, section 7). */
+/** Returns the candidate files of a path in order of preference (contracts, section 7). */
 export function candidates(path: string): string[] {
   if (path === '') return ['index.html']
   return path.endsWith('/') ? [`${path}index.html`, 'index.html'] : [path, `${path}/index.html`, 'index.html']

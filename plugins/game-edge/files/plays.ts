@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Game } from '../../games/index.ts'
 
-/** Whether a request for a document is somebody opening the game, rather than a script, a prefetch or a program. */
+/** Whether a request for a document is a person who opens the game, rather than a script, a prefetch or a program. */
 export function opensGame({ method, headers }: IncomingMessage): boolean {
   if (method !== 'GET' || !headers.accept?.includes('text/html')) return false
-  // Browsers say where it goes on https and localhost only.
+  // Browsers send the destination only on HTTPS and localhost.
   const to = headers['sec-fetch-dest']
   if (to !== undefined && to !== 'document' && to !== 'iframe' && to !== 'frame') return false
   return headers['sec-purpose'] === undefined && headers.purpose !== 'prefetch'

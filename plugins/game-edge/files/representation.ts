@@ -4,12 +4,12 @@ import type { Game } from '../../games/index.ts'
 import { cacheControlOf } from './caching.ts'
 import type { Coding } from './codings.ts'
 
-/** How a file of a deploy is sent: everything but its bytes. */
+/** The headers and properties of a deploy's file, without its bytes. */
 export interface Representation {
   contentType: string
   encoding: 'br' | 'gzip' | null
   cacheControl: string
-  /** Of an HTML document that may get the widget's script tag. */
+  /** Whether it is an HTML document that may get the widget's script tag. */
   isDocument: boolean
 }
 
@@ -34,7 +34,7 @@ export function representationOf(path: string, declaredType: string): Representa
   }
 }
 
-/** Unity's own suffixes, which no registry of types knows. */
+/** Unity's own suffixes, which no media type registry contains. */
 const OPAQUE = /\.(?:data|unityweb|pck|symbols\.json)$/i
 
 const isTransparent = (name: string) =>
@@ -72,7 +72,7 @@ export function headersOf(
   ]
 }
 
-/** A page with these, in a frame of a page with these, may use SharedArrayBuffer. */
+/** With these headers, a page in a frame of an isolated page may use SharedArrayBuffer. */
 export const ISOLATED = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',

@@ -56,7 +56,7 @@ export const fileRoutes =
         }
         if (game.suspended) return sendPage(reply, suspendedPage(app.origins.portal), 451)
         if (!game.playable && origin.preview === null) return sendPage(reply, closedPage(game.title, game.manageUrl))
-        // Also where it only leads on: a service worker of the former game would stand before that.
+        // Redirects clear the data too, because a service worker of the former game would intercept the next address.
         if (site && (await sites.inherits(origin, site))) {
           clearFormerData(request.raw, reply.raw, { game, host: origin.host, secure: app.origins.secure })
         }
@@ -72,17 +72,17 @@ export const fileRoutes =
     )
   }
 
-/** For ninety days only, or until its owner wants it otherwise, so no browser may keep it. */
+/** The redirect lasts ninety days at most, and its owner may change it, so browsers must not cache it. */
 function toMoved(origin: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.header('cache-control', 'no-store')
   return reply.redirect(origin + request.raw.url, 302)
 }
 
-/** For this deploy only: the next may have a file of that name. */
+/** The redirect holds only for this deploy, since the next may have a file of that name. */
 function toFolder(request: FastifyRequest, reply: FastifyReply, { game }: LiveSite): FastifyReply {
   const [path = '', query] = (request.raw.url as string).split(/\?(.*)/s)
   reply.header('cache-control', cacheControl.document)
-  // In the frame of an isolated page every hop has to say so.
+  // In a frame of an isolated page, every redirect requires these headers.
   if (game.settings.crossOriginIsolated) reply.headers(ISOLATED)
   return reply.redirect(`${path}/${query === undefined ? '' : `?${query}`}`, 302)
 }

@@ -9,7 +9,7 @@ const MOST_KNOWN = 10_000
 interface Known {
   gameId: string
   inherited: boolean
-  /** A domain can go to another game and come back, and this node hear of no request meanwhile; a slug rests first. */
+  /** A domain can move to another game and back without any request on this node. A slug is reserved in between. */
   domainsRead: number
 }
 
@@ -25,18 +25,18 @@ export class SiteOwners {
     this.#app = app
   }
 
-  /** As `inherits`, at once; undefined when it takes a look-up. */
+  /** Returns the result of `inherits` synchronously; undefined when it requires a lookup. */
   peek(address: string, gameId: string): boolean | undefined {
     const known = this.#known.get(address)
     if (known?.gameId !== gameId) return undefined
     return known.domainsRead === this.#domainsRead(address) ? known.inherited : undefined
   }
 
-  /** Notes that a game is served at an address. @returns whether another one was before */
+  /** Records that an address serves a game. @returns whether it served another one before */
   async inherits(address: string, gameId: string): Promise<boolean> {
     const known = this.peek(address, gameId)
     if (known !== undefined) return known
-    // Taken before the look: what changes during it is looked at again.
+    // The version is read before the lookup, so that a concurrent change triggers another lookup.
     const domainsRead = this.#domainsRead(address)
     let row = await this.#read(address)
     if (row?.game_id !== gameId) {
@@ -68,7 +68,7 @@ export class SiteOwners {
 }
 
 const MARKER = 'service_site'
-/** The longest that browsers keep a cookie. */
+/** The maximum lifetime of cookies in browsers. */
 const MARKER_SECONDS = 400 * 24 * 3600
 
 /**
@@ -86,7 +86,7 @@ export function clearFormerData(
   const { headers } = request
   if (!headers.accept?.includes('text/html') && headers['service-worker'] === undefined) return
   const site = cookieSite(request, host, secure)
-  // Anew at every visit: without it the game's own data would go.
+  // The marker is renewed at every visit. Without it, the game's own data would be cleared.
   const mark = setCookie(site, MARKER, game.id, MARKER_SECONDS)
   if (cookieValues(headers.cookie, cookieName(MARKER, secure)).includes(game.id)) {
     response.setHeader('set-cookie', mark)

@@ -6,22 +6,22 @@ import type { Game } from '../../games/index.ts'
 import { type HotFiles, type HotTable, hotTable } from './hot-files.ts'
 import { SiteOwners } from './site-owners.ts'
 
-/** A game as it is served now: one deploy, whole. A request that has taken one sees nothing of a later deploy. */
+/** A game with exactly one deploy as currently served. A request that holds it sees no file of a later deploy. */
 export interface LiveSite {
   game: Game
   deployId: string
   manifest: Manifest
-  /** A deploy beside the live one, under a name of its own. */
+  /** Whether it is a preview under its own name, beside the live deploy. */
   preview: boolean
-  /** Another game was at this slug before; for domains of games' own: `Sites.inherits`. */
+  /** Whether another game had this slug before. For custom domains see `Sites.inherits`. */
   inherited: boolean
-  /** Its files that are ready in memory. */
+  /** Its files that are in memory. */
   hot: HotTable
 }
 
 type GameOrigin = Extract<Site, { kind: 'game' }>
 
-/** Most addresses that hold on to their hot files. */
+/** The maximum number of addresses with cached files. */
 const MOST_TABLES = 10_000
 
 /**
@@ -30,13 +30,13 @@ const MOST_TABLES = 10_000
  */
 const OUTAGE_MS = 3_600_000
 
-/** Slug, or slug and preview, → the game and what it is served from, in memory. */
+/** The cache from slug, or slug and preview, to the game and its live deploy. */
 export class Sites {
   readonly #app: FastifyInstance
   readonly #hot: HotFiles
   readonly #owners: SiteOwners
   readonly #sites: TtlCache<LiveSite>
-  /** A site is read anew every few seconds; as long as it sends the same, its hot files stay. */
+  /** A site is reloaded every few seconds. Its hot files stay while the reloaded site serves the same content. */
   readonly #tables = new Map<string, { manifest: Manifest; key: string; hot: HotTable }>()
 
   constructor(app: FastifyInstance, hot: HotFiles) {
@@ -53,17 +53,17 @@ export class Sites {
     })
   }
 
-  /** The site if it is in memory and fresh, at once. */
+  /** Returns the site synchronously if it is cached and fresh. */
   peek(slug: string): LiveSite | undefined {
     return this.#sites.peek(slug)
   }
 
-  /** Whether another game was before at the address that a site is asked for; undefined when it takes a look-up. */
+  /** Whether the requested address served another game before; undefined when this requires a lookup. */
   peekInherits({ domain }: GameOrigin, site: LiveSite): boolean | undefined {
     return domain === null ? site.inherited : this.#owners.peek(domain, site.game.id)
   }
 
-  /** Whether another game was before at the address that a site is asked for. */
+  /** Whether the requested address served another game before. */
   async inherits({ domain }: GameOrigin, site: LiveSite): Promise<boolean> {
     return domain === null ? site.inherited : this.#owners.inherits(domain, site.game.id)
   }
@@ -88,7 +88,7 @@ export class Sites {
   }
 
   #tableOf(name: string, game: Game, manifest: Manifest): HotTable {
-    // Settings are part of what is sent.
+    // Settings change the response, so they are part of the key.
     const { authWidget, crossOriginIsolated } = game.settings
     const key = `${authWidget} ${crossOriginIsolated} ${game.visibility}`
     const known = this.#tables.get(name)

@@ -6,10 +6,10 @@ import { sendPage, signInFailedPage } from '../pages.ts'
 import { isFramed } from './cookies.ts'
 import { returnPath } from './return-to.ts'
 
-/** Of every sign-in route of a game's origin. */
+/** The common options of all sign-in routes of a game's origin. */
 export const shared = { config: { auth: 'none' }, constraints: { origin: 'game' } } as const
 
-/** Where a program asks, and no browser goes. */
+/** Programs call this route, but browsers never navigate to it. */
 const SESSION = '/auth/service/session'
 
 /**
@@ -38,7 +38,10 @@ export function installAnswers(app: Parameters<Routes>[0]): void {
 const goesToBrowser = (request: FastifyRequest): boolean =>
   request.routeOptions.url !== SESSION && (isFramed(request.raw) || /\btext\/html\b/.test(request.headers.accept ?? ''))
 
-/** In a frame: the game, whatever happened. Where browsers don't say what is framed, what only frames ask for is. */
+/**
+ * In a frame, every error returns to the game. If the browser does not tell whether it is a frame, routes that only
+ * frames use count as framed.
+ */
 function sendToGame(app: Parameters<Routes>[0], request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
   if (!isFramed(request.raw) && request.routeOptions.url !== '/auth/service/embed') return null
   const { returnTo } = request.query as { returnTo?: unknown }

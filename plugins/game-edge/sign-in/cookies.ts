@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 
 /** The inputs for a cookie's attributes: the game's address, and whether the request comes from a frame. */
 export interface CookieSite {
-  /** Reached over https. */
+  /** Whether the game is reached over HTTPS. */
   secure: boolean
-  /** In a frame of another site: there browsers keep only partitioned cookies. */
+  /** Whether the game is in a frame of another site, where browsers keep only partitioned cookies. */
   framed: boolean
-  /** `localhost` or a name below it, where browsers take `Secure` cookies over plain http too. */
+  /** Whether the host is `localhost` or below it, where browsers accept `Secure` cookies over plain HTTP too. */
   loopback: boolean
 }
 
@@ -16,7 +16,7 @@ export function cookieSite(request: IncomingMessage, host: string, secure: boole
   return { secure, framed: isFramed(request) && !sameSite, loopback: isLoopback(host) }
 }
 
-/** Whether what is asked for goes into a frame. Browsers say so to origins that they trust only (`saysNothing`). */
+/** Whether the response goes into a frame. Browsers send this only to origins that they trust (`saysNothing`). */
 export function isFramed({ headers }: IncomingMessage): boolean {
   const destination = headers['sec-fetch-dest']
   return destination === 'iframe' || destination === 'frame'
@@ -33,24 +33,24 @@ const INTO_FRAMES: ReadonlySet<unknown> = new Set(['iframe', 'frame', 'embed', '
 export const mayBeFramed = (request: IncomingMessage, secure: boolean): boolean =>
   INTO_FRAMES.has(request.headers['sec-fetch-dest']) || saysNothing(request, secure)
 
-/** Whether a browser would not say what it asks for: over plain http it does at `localhost` alone. */
+/** Whether a browser omits the destination: over plain HTTP it sends it only at `localhost`. */
 export const saysNothing = ({ headers }: IncomingMessage, secure: boolean): boolean =>
   headers['sec-fetch-dest'] === undefined && !secure && !isLoopback(headers.host ?? '')
 
-/** Whether a host is `localhost` or a name below it. */
+/** Whether a host is `localhost` or below it. */
 export const isLoopback = (host: string): boolean => /(^|\.)localhost(:[0-9]+)?$/.test(host)
 
-/** `__Host-` wherever browsers take it: a sibling game can't set such a cookie for us. */
+/** Returns a cookie's name, with `__Host-` if browsers accept it, so that a sibling game can't set such a cookie. */
 export const cookieName = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name)
 
 const PARTITIONED = 'SameSite=None; Secure; Partitioned'
 const PLAIN = 'SameSite=Lax'
 
-/** The attributes that this request's browser keeps: contracts, section 7 (measured in Chromium). */
+/** Returns the attributes that this request's browser accepts (contracts, section 7; measured in Chromium). */
 const attributesFor = ({ secure, framed, loopback }: CookieSite): string =>
   secure || (framed && loopback) ? PARTITIONED : PLAIN
 
-/** A `Set-Cookie` header. */
+/** Creates a `Set-Cookie` header. */
 export const setCookie = (site: CookieSite, name: string, value: string, maxAgeSeconds: number): string =>
   `${cookieName(name, site.secure)}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; ${attributesFor(site)}`
 
@@ -69,7 +69,7 @@ export function clearCookie(site: CookieSite, name: string, except?: 'current'):
 
 /** The platform's own cookies of a game's origin. */
 const OWN = /^(?:__Host-)?service_/
-/** Proxies take answers with so much in the headers and hardly more (nginx: 4 KiB in all). */
+/** The maximum size of these headers, because proxies limit a response's headers (nginx: 4 KiB in total). */
 const EXPIRING_BYTES = 2048
 
 /**

@@ -21,16 +21,18 @@ interface Flow {
 
 /** The scope of hosted games. */
 export const SIGN_IN_SCOPE = 'profile'
-/** Where the window waits that signs a frame in. */
+/** The page of the window that signs a frame in. */
 const WINDOW_PATH = '/auth/service/window'
 const FLOW_SECONDS = 600
-/** Flows begun and not ended, in one browser; beyond it the old ones go, so that the Cookie header stays small. */
+/**
+ * The maximum number of unfinished flows in one browser. The oldest are removed, so that the Cookie header stays small.
+ */
 const OPEN_FLOWS = 8
 const STATE = /^[A-Za-z0-9_-]{22}$/
-/** The answers to `prompt=none` that mean: not without the player's doing (OpenID Connect Core 3.1.2.6). */
+/** The errors of `prompt=none` that require the player's interaction (OpenID Connect Core 3.1.2.6). */
 const QUIET_REFUSALS = new Set(['login_required', 'consent_required', 'interaction_required'])
 
-/** Where a browser goes next, and the cookies it takes along. */
+/** The browser's next address, and the cookies to set. */
 export interface Step {
   location: string
   cookies: string[]
@@ -120,7 +122,7 @@ export class SignInFlow {
     if (query.iss !== undefined && query.iss !== portal) throw new SignInFailed('This answer is not from the portal.')
     const cookies = clearCookie(cookieSite(request, host, secure), name)
     if (query.error !== undefined) {
-      // The player said no, or could not be asked inside a frame: back to the game, signed out.
+      // The player refused, or could not be asked inside a frame. The redirect returns to the game, signed out.
       if (query.error === 'access_denied' || (flow.embedded && QUIET_REFUSALS.has(query.error))) {
         return { location: flow.returnTo, cookies }
       }
@@ -153,7 +155,7 @@ export class SignInFlow {
     }
   }
 
-  /** Removes the states of flows that nobody ended, once there are too many. */
+  /** Removes the states of abandoned flows once there are too many. */
   #abandoned(request: IncomingMessage, site: ReturnType<typeof cookieSite>): string[] {
     const open = [
       ...(request.headers.cookie ?? '').matchAll(/(?:^|;) *(?:__Host-)?(service_state_[A-Za-z0-9_-]{22})=/g),

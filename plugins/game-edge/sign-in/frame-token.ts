@@ -1,9 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Of `Sec-WebSocket-Protocol`: browsers let a socket carry nothing else. The server answers with `service` alone. */
+/**
+ * The prefix in `Sec-WebSocket-Protocol`, the only header that browsers let a socket set. The server answers with
+ * `service`.
+ */
 const SUBPROTOCOL = 'service.token.'
 
-/** The frame token that a request carries, as `Authorization: Service …` or, for sockets, as a subprotocol. */
+/** Returns the frame token of a request: `Authorization: Service …` or, for sockets, a subprotocol. */
 export function frameTokenIn({ headers }: IncomingMessage): string | null {
   const { authorization } = headers
   if (authorization !== undefined) return /^Service +([A-Za-z0-9._-]+) *$/i.exec(authorization)?.[1] ?? null

@@ -10,7 +10,7 @@ import { returnPath } from './return-to.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 
-/** Said with a session that the play page's player has in its frame, for the script there (clients/browser/frame-session.ts). */
+/** A header that marks the play page's session in a frame, for the script there (clients/browser/frame-session.ts). */
 const OF_FRAME = 'service-frame-session'
 
 /** Sign-in on a game's own origin: the four routes of the specification, `/auth/service/…`. */
@@ -31,7 +31,7 @@ export const signInRoutes: Routes = async (app) => {
       const { returnTo, embed, window } = request.query
       const elsewhere = app.edge.movesTo(request)
       if (elsewhere !== null) return reply.redirect(elsewhere + request.raw.url, 302)
-      // The portal's pages never show in a frame.
+      // The portal's pages never appear in a frame.
       const query = { returnTo, embedded: embed === '1' || isFramed(request.raw), window: window === '1' }
       return send(
         reply,
@@ -85,10 +85,10 @@ export const signInRoutes: Routes = async (app) => {
       const game = await app.edge.signInGame(request)
       reply.header('set-cookie', app.edge.sessions.end(request.raw, app.edge.hostOf(request), game))
       const { returnTo } = request.query as { returnTo?: string }
-      // Links and forms go back to the game, scripts get an answer.
+      // Links and forms redirect to the game; scripts get a response.
       if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
         const to = returnPath(returnTo, app.edge.originOf(request))
-        // A frame may hold a token, which only a script can forget.
+        // A frame may hold a token, which only a script can delete.
         if (isFramed(request.raw) || saysNothing(request.raw, app.origins.secure))
           return sendPage(reply, signedOutPage(app.edge.script('frame-page.js'), to), 200)
         return reply.redirect(to, 303)

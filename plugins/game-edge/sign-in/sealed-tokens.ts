@@ -11,7 +11,7 @@ export class SealedTokens {
   readonly #keys: KeyRing
   readonly #use: string
 
-  /** @param use names what these tokens are for */
+  /** @param use the purpose of these tokens */
   constructor(keys: KeyRing, use: string) {
     this.#keys = keys
     this.#use = use
@@ -57,7 +57,7 @@ export class SealedTokens {
   }
 }
 
-/** The key that a token says it was sealed with; empty for the first, and for what is no token. */
+/** Returns the key id of a token; empty for the first key and for an invalid token. */
 function keyIdOf(token: string): string {
   try {
     const { kid } = decodeProtectedHeader(token)

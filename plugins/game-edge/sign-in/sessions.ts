@@ -10,22 +10,22 @@ import { SealedTokens } from './sealed-tokens.ts'
 /** The session of a player in one game. */
 export interface GameSession {
   player: { id: string; name: string; imageUrl: string | null }
-  /** Space-separated, as granted. */
+  /** The granted scopes, space-separated. */
   scope: string
   expiresAt: Date
-  /** The player's epoch at sign-in: the session holds while it is still that (`identity.players.standing`). */
+  /** The player's epoch at sign-in. The session ends when the epoch changes (`identity.players.standing`). */
   epoch: number
-  /** The consent it rests on: it holds until that is taken back (`identity.consents.holds`, `consent.revoked`). */
+  /** The consent of the session, which ends when it is revoked (`identity.consents.holds`, `consent.revoked`). */
   consentId: string
-  /** The application by which the player signed in: it holds until that is removed (`app.changed`). */
+  /** The application of the sign-in. The session ends when it is removed (`app.changed`). */
   clientId: string
-  /** The portal session that let the player into a frame: it holds until that ends (`session.ended`); else null. */
+  /** The portal session of a framed sign-in, whose end ends this session (`session.ended`); else null. */
   sessionId: string | null
-  /** The key that sealed it: it holds until that is ended (`app.keyRings.isEnded`). */
+  /** The key that sealed it. The session ends when the key is revoked (`app.keyRings.isEnded`). */
   keyId: string
 }
 
-/** Whom a session is for, and what it rests on. */
+/** The player of a session, and the values on which it depends. */
 export type Granted = Pick<GameSession, 'player' | 'scope' | 'clientId' | 'consentId' | 'sessionId'>
 
 /** The content of the cookie. */
@@ -36,15 +36,15 @@ interface Claims {
   scope: string
   game: string
   client: string
-  /** The player's consent: when it is taken back, the session ends. */
+  /** The player's consent. The session ends when it is revoked. */
   consent: string
-  /** Of a session in a frame: the portal session. */
+  /** The portal session of a session in a frame. */
   sid?: string
   epoch: number
 }
 
 const LIFETIME_SECONDS = 7 * 24 * 3600
-/** Of a frame token, which scripts of the game can read; the page around the frame gives another one. */
+/** The lifetime of a frame token. Scripts of the game can read it, and the page around the frame issues new ones. */
 const FRAME_TOKEN_SECONDS = 12 * 3600
 
 /**
@@ -60,7 +60,7 @@ export class GameSessions {
   readonly #app: FastifyInstance
   readonly #tokens: SealedTokens
   readonly #frameTokens: SealedTokens
-  /** The client ids of OAuth applications that there are. */
+  /** The client ids of existing OAuth applications. */
   readonly #clients: TtlCache<true>
 
   constructor(app: FastifyInstance) {
@@ -91,7 +91,7 @@ export class GameSessions {
     return [...clearCookie(site, name, 'current'), setCookie(site, name, token, LIFETIME_SECONDS)]
   }
 
-  /** A token for a frame whose browser keeps no cookie there. */
+  /** Creates a token for a frame whose browser stores no cookie. */
   async frameToken(host: string, game: Game, granted: Granted): Promise<{ token: string; expiresAt: Date }> {
     const expiresAt = this.#in(FRAME_TOKEN_SECONDS)
     return {
@@ -100,7 +100,7 @@ export class GameSessions {
     }
   }
 
-  /** `Set-Cookie` headers that sign out. */
+  /** Returns the `Set-Cookie` headers that sign out. */
   end(request: IncomingMessage, host: string, game: Game): string[] {
     return clearCookie(cookieSite(request, host, this.#app.origins.secure), this.#cookie(game))
   }
@@ -161,7 +161,7 @@ export class GameSessions {
     return (await this.#clients.get(clientId, there)) === true
   }
 
-  /** Where each game has a port of one name, cookies don't tell them apart: there the name carries the slug. */
+  /** Games on ports share one host, and cookies ignore ports. The name therefore contains the slug. */
   #cookie(game: Game): string {
     return this.#app.origins.byPort ? `service_session_${game.slug}` : 'service_session'
   }

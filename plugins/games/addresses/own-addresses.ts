@@ -21,23 +21,23 @@ export async function isOwnAddress(
   return site?.preview == null || games.hasPreview(game.id, site.preview)
 }
 
-/** The game at an address, by its origin alone; null when it belongs to no game. */
+/** Returns the game at an address, by its origin only; null when it belongs to no game. */
 function siteAt(origins: FastifyInstance['origins'], address: string) {
   const { host, origin } = new URL(address)
   const site = origins.parse(host)
   return site.kind === 'game' && origin === origins.atHost(host) ? site : null
 }
 
-/** The slug of the game that is served at an address, by its origin alone; null for none, or a preview. */
+/** Returns the slug of the game at an address, by its origin only; null for no game or a preview. */
 export function slugAt(origins: FastifyInstance['origins'], address: string): string | null {
   const site = siteAt(origins, address)
   return site?.preview === null ? site.slug : null
 }
 
-/** Where games that live here are served now, by the client ids of their applications. */
+/** Returns the current origins of hosted games by the client ids of their applications. */
 export async function originsOf({ db, origins }: Parts, clientIds: readonly string[]) {
   const found = new Map<string, HostedOrigins>()
-  // As many as a statement takes parameters on every database, with room to spare.
+  // The chunk is below the parameter limit of a statement in every database.
   for (let from = 0; from < clientIds.length; from += 1000) {
     const some = clientIds.slice(from, from + 1000)
     const rows = await db.query<{ client_id: string; slug: string }>(
@@ -72,6 +72,6 @@ export async function adoptAddresses(app: Parts & Pick<FastifyInstance, 'identit
   await identity.apps.tellServedApart()
 }
 
-/** Whether an address that an owner gives for a game is where it lives anyway, so that there is nothing to store. */
+/** Whether an address is the game's own address here, so that nothing needs to be stored. */
 export const isHome = (origins: FastifyInstance['origins'], slug: string, address: string): boolean =>
   slugAt(origins, address) === slug && /^\/?$/.test(address.slice(new URL(address).origin.length))

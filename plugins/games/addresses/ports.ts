@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import type { DatabaseDriver } from '../../../core/data/database.ts'
 import { StartupError } from '../../../core/errors.ts'
 
-/** Networks without wildcard names: a port for each game. Elsewhere these do nothing. */
+/** Networks without wildcard names use a port for each game. On other networks these functions do nothing. */
 type Parts = Pick<FastifyInstance, 'db' | 'config' | 'origins' | 'gamePorts'>
 
-/** How many ports that other programs have are passed over. */
+/** The maximum number of ports to skip because other programs use them. */
 const ATTEMPTS = 50
 
 /**
@@ -21,7 +21,7 @@ export async function openPort(em: SqlEntityManager, slug: string, parts: Parts)
   return openNext(slug, rows[0]?.port ?? 0, parts)
 }
 
-/** Opens the port of a game that had one. @throws StartupError when another program has it now */
+/** Opens the port of an existing game. @throws StartupError when another program uses it now */
 export async function reopenPort(slug: string, port: number, { origins, gamePorts }: Parts): Promise<void> {
   if (origins.byPort) await gamePorts.assign(slug, port)
 }
@@ -51,14 +51,14 @@ export async function reopenPorts(parts: Parts): Promise<void> {
   })
 }
 
-/** The ports that games have, of a database as it is: one that no version has migrated yet has none. */
+/** Reads the ports of games from a database of any version. A database before the migration has none. */
 export async function portsOfGames(database: Pick<DatabaseDriver, 'query'>): Promise<number[]> {
   const live = 'select port from games where deleted_at is null and port is not null order by port'
   const rows = (await database.query(live, []).catch(() => [])) as { port: number }[]
   return rows.map(({ port }) => port)
 }
 
-/** Those of deleted games are not free: a game that is restored has its own. */
+/** The ports of deleted games are not free, because a restored game keeps its own. */
 const HIGHEST = 'select max(port) as port from games'
 
 async function openNext(slug: string, highest: number, { config, gamePorts }: Parts): Promise<number> {

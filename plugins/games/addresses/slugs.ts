@@ -3,16 +3,19 @@ import { randomText, slugWords } from '../../../core/ids.ts'
 import { GameSlug } from '../entities.ts'
 import { SlugReserved, SlugTaken, TooManySlugs } from '../errors.ts'
 
-/** How long a freed slug stays out of reach of others: its players' browsers still hold its storage and workers. */
+/** The time for which a freed slug is reserved, because browsers of its players still hold its storage and workers. */
 export const SLUG_REST_MS = 90 * 24 * 60 * 60 * 1000
 
-/** `<slug>--<short deploy id>` must fit into one DNS label of 63 characters, and `-<number>` into the slug. */
+/**
+ * The maximum length: `<slug>--<short deploy id>` must fit into a DNS label of 63 characters, and `-<number>` into the
+ * slug.
+ */
 const LONGEST_MADE = 44
 
-/** How many former addresses of one game may rest at a time. */
+/** The maximum number of reserved former slugs of one game. */
 const MOST_RESTING = 5
 
-/** Names that would pass for a part of the platform, or that mail and browsers treat specially. */
+/** Names that look like a part of the platform, or that mail and browsers treat specially. */
 const RESERVED = new Set(
   `about account accounts admin administrator api app apps asset assets auth autoconfig autodiscover billing blog cdn
   cli cluster community config console dashboard deploy dev dns docs download downloads email example ftp gameyard git
@@ -24,13 +27,13 @@ const RESERVED = new Set(
   webmaster widget wpad ws www www1 www2`.split(/\s+/),
 )
 
-/** Letters that look alike become one: `adm1n`, `p0rtal`. */
+/** Similar characters are mapped to one: `adm1n`, `p0rtal`. */
 const SKELETON: Record<string, string> = { 0: 'o', 1: 'l', 3: 'e', 4: 'a', 5: 's', 7: 't', i: 'l' }
 const skeleton = (slug: string) =>
   slug.replaceAll('-', '').replace(/[013457i]/g, (letter) => SKELETON[letter] ?? letter)
 const RESERVED_SKELETONS = new Set([...RESERVED].map(skeleton))
 
-/** Whether a slug is reserved, or so like a reserved one that people would take it for that. */
+/** Whether a slug is reserved, or is easily mistaken for a reserved one. */
 export const isReserved = (slug: string): boolean => RESERVED.has(slug) || RESERVED_SKELETONS.has(skeleton(slug))
 
 /**
@@ -87,11 +90,11 @@ export async function moveSlug(
   await em.nativeUpdate(GameSlug, { slug: from, gameId }, { freedAt: now })
 }
 
-/** Gives a restored game the slug that it had. @returns whether nobody else has it */
+/** Gives a restored game its former slug. @returns whether no other game has it */
 export const reclaimSlug = (em: SqlEntityManager, slug: string, gameId: string, now: Date): Promise<boolean> =>
   take(em, slug, gameId, now)
 
-/** One statement: a slug that nobody has had, whose rest is over, or that was the game's own. */
+/** Takes a slug in one statement if it was never used, its reservation is over, or it was the game's own. */
 async function take(em: SqlEntityManager, slug: string, gameId: string, now: Date): Promise<boolean> {
   if (isReserved(slug)) return false
   const rested = new Date(now.getTime() - SLUG_REST_MS)

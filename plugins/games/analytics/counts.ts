@@ -5,7 +5,10 @@ import type { Database } from '../../../core/data/database.ts'
 import { randomText } from '../../../core/ids.ts'
 import { type Count, writeCounts } from './write.ts'
 
-/** How many visitors are remembered as written down; forgetting them costs a statement that changes nothing. */
+/**
+ * The maximum number of cached visitors that are stored already. An evicted visitor costs a statement that changes
+ * nothing.
+ */
 const MOST_KNOWN = 200_000
 
 /**
@@ -21,7 +24,7 @@ export class Counts {
   readonly #log: FastifyBaseLogger
   readonly #key: Buffer
   readonly #node = randomText(9)
-  /** Players in rooms here, now, by game. */
+  /** The players in rooms on this node, by game. */
   readonly #present = new Map<string, number>()
   #pending = new Map<string, Count>()
   #known = new Set<string>()
@@ -50,12 +53,12 @@ export class Counts {
     if (!this.#known.has(hash)) count.visitors.add(hash)
   }
 
-  /** A player signed in to a game. */
+  /** Counts a sign-in to a game. */
   signIn(gameId: string, _playerId?: string): void {
     this.#count(gameId).signIns++
   }
 
-  /** How many players are in a game's rooms on this node from now on. */
+  /** Sets the number of players in a game's rooms on this node. */
   present(gameId: string, players: number): void {
     if (players > 0) this.#present.set(gameId, players)
     else this.#present.delete(gameId)
@@ -63,14 +66,14 @@ export class Counts {
     count.players = Math.max(count.players ?? 0, players)
   }
 
-  /** Writes down what has happened; after an outage, all of it. Never rejects. */
+  /** Stores the pending counts, including those of an outage. It never rejects. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#flush())
     return this.#writing
   }
 
   async #flush(): Promise<void> {
-    // Those who stay are part of every day's peak, also when nothing else happens.
+    // Players who stay count in every day's peak, even without other events.
     for (const [gameId, players] of this.#present) {
       const count = this.#count(gameId)
       count.players = Math.max(count.players ?? 0, players)
@@ -81,7 +84,7 @@ export class Counts {
     try {
       await writeCounts(this.#db, counts, { node: this.#node, now: this.#clock.now() })
       this.#remember(counts)
-      // Players who left are out of the next sum.
+      // This reports players who left, so that the next sum excludes them.
       for (const { gameId, players } of counts) {
         if (players && !this.#present.has(gameId)) this.#count(gameId).players ??= 0
       }

@@ -2,10 +2,10 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { PRESENT_MS } from './write.ts'
 
-/** How old the answer may be: many pages ask, and a moment makes no difference. */
+/** The maximum age of the cached answer, which many pages request. */
 const KEPT_MS = 2000
 
-/** The players in rooms now, on all nodes together. */
+/** The players who are in rooms now, on all nodes. */
 export class Playing {
   readonly #db: Database
   readonly #clock: Clock
@@ -16,7 +16,7 @@ export class Playing {
     this.#clock = clock
   }
 
-  /** How many players are in the rooms of each game that has some; a few seconds old at most. */
+  /** Returns the number of players in rooms by game, for games with players. It is at most a few seconds old. */
   now(): Promise<ReadonlyMap<string, number>> {
     const now = this.#clock.now().getTime()
     if (!this.#known || this.#known.until <= now) {

@@ -4,19 +4,19 @@ import type { Database, Parameter } from '../../../core/data/database.ts'
 /** The counts of one game on one day that are not stored yet. */
 export interface Count {
   gameId: string
-  /** UTC: `2026-11-21`. */
+  /** UTC date, such as `2026-11-21`. */
   date: string
   plays: number
   signIns: number
-  /** Hashes of those who played, without those known to be written down. */
+  /** Hashes of the visitors, without those that are known to be stored. */
   visitors: Set<string>
-  /** The most players in it on this node since the last time; null when that has not changed. */
+  /** The peak of players on this node since the last write; null when the number has not changed. */
   players: number | null
 }
 
-/** A node that has not said for this long how many players it has, has none. */
+/** The maximum age of a node's report of players. Without a recent one, the node counts as empty. */
 export const PRESENT_MS = 30_000
-/** Rows a statement: both databases bound its parameters. */
+/** The number of rows in a statement, since both databases limit parameters. */
 const ROWS = 1000
 
 /**
@@ -28,7 +28,7 @@ export async function writeCounts(
   counts: readonly Count[],
   { node, now }: { node: string; now: Date },
 ): Promise<void> {
-  // In one order on every node, so that none waits for another in a circle.
+  // All nodes write in the same order, which prevents deadlocks.
   const sorted = counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   await db.transaction(async (em) => {
     const unique = await addVisitors(em, sorted)
@@ -48,7 +48,7 @@ export async function writeCounts(
         count.plays,
         unique.get(keyOf(count)) ?? 0,
         count.signIns,
-        // Of players that have just been told to have left, the sum is nothing new.
+        // If the players were just reported as gone, the sum is not a new peak.
         count.players ? (peaks.get(count.gameId) ?? 0) : 0,
       ]),
     }))
@@ -63,7 +63,7 @@ export async function writeCounts(
 
 const keyOf = ({ gameId, date }: Count): string => `${gameId} ${date}`
 
-/** @returns how many had not been there on the day, by game and day */
+/** @returns the number of new visitors of the day, by game and day */
 async function addVisitors(em: SqlEntityManager, counts: readonly Count[]): Promise<Map<string, number>> {
   const rows = counts.flatMap(({ gameId, date, visitors }) =>
     [...visitors].sort().map((visitor) => [date, gameId, visitor] as const),
@@ -81,14 +81,14 @@ async function addVisitors(em: SqlEntityManager, counts: readonly Count[]): Prom
   return added
 }
 
-/** @returns how many players all nodes have together, by game */
+/** @returns the number of players on all nodes, by game */
 async function addPresence(
   em: SqlEntityManager,
   counts: readonly Count[],
   node: string,
   now: Date,
 ): Promise<Map<string, number>> {
-  // At midnight one game has two counts; the later says how many there are.
+  // At midnight one game has two counts. The later one has the current number.
   const here = new Map<string, number>()
   for (const { gameId, players } of counts) if (players !== null) here.set(gameId, players)
   await inParts(em, [...here], (rows) => ({
@@ -110,7 +110,7 @@ async function addPresence(
   return peaks
 }
 
-/** The increments of each game's own row. */
+/** Returns the increments of each game's own row. */
 function totalsOf(counts: readonly Count[]): [string, number, number][] {
   const totals = new Map<string, [string, number, number]>()
   for (const { gameId, plays, signIns } of counts) {

@@ -7,29 +7,29 @@ import { coverSvg } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
 import type { CardAnswer, CardTask } from './tasks.ts'
 
-/** Changes when the drawing does, so that nobody keeps an old one. */
+/** The version of the drawing code. An increase invalidates cached cards. */
 const EDITION = 1
 const IDLE_MS = 5_000
 const LONGEST_MS = 20_000
-/** So many cards are kept on this disk; whatever is thrown away is drawn again when somebody asks. */
+/** The maximum number of cards on this node's disk. An evicted card is drawn again on request. */
 const KEPT = 2_000
-/** A larger picture takes more memory than it is worth: then the cover is drawn. */
+/** The maximum number of pixels of a picture. For a larger one the generated cover is used, to save memory. */
 const MOST_PIXELS = 40_000_000
 
 type Parts = Pick<FastifyInstance, 'config' | 'workerPrograms' | 'origins' | 'site' | 'log'> & {
-  /** The bytes of a picture of a game. */
+  /** Returns the bytes of a game's picture. */
   picture: (mediaId: string) => Promise<Uint8Array | null>
 }
 
-/** The content of a card, and the name for exactly that content. */
+/** The content of a card, and a key for exactly this content. */
 interface Design {
   key: string
   task: Omit<CardTask, 'picture'>
-  /** Id of the game's own picture. */
+  /** The id of the game's own picture. */
   mediaId: string | null
 }
 
-/** The pictures that stand beside a shared link, 1200 by 630: drawn when first asked for, off the event loop, then kept. */
+/** The preview images of shared links, 1200 by 630. They are drawn on first request in a worker thread, then cached. */
 export class Cards {
   readonly #parts: Parts
   readonly #pool: WorkerPool<CardTask, CardAnswer>
@@ -43,7 +43,7 @@ export class Cards {
     this.#pool = new WorkerPool({ name: 'cards', program, idleMs: IDLE_MS, heapMb: 512 })
   }
 
-  /** The content of a game's card. */
+  /** Returns the content of a game's card. */
   ofGame(game: Game): Design {
     const { origins, site } = this.#parts
     const cover = game.media.find(({ url }) => url === game.coverUrl)
@@ -60,21 +60,21 @@ export class Cards {
     })
   }
 
-  /** The card of the platform itself. */
+  /** Returns the content of the platform's card. */
   ofSite(): Design {
     const { origins, site } = this.#parts
     const task = { title: 'Games to play right here', site: site.name, address: new URL(origins.portal).host }
     return design({ mediaId: null, task: { ...task, drawing: coverSvg(site.name, 'castle') } })
   }
 
-  /** The PNG. The same design is drawn once, however many ask at the same time. */
+  /** Returns the PNG. Concurrent requests for the same design share one drawing. */
   async png(card: Design): Promise<Buffer> {
     const known = this.#underWay.get(card.key) ?? this.#make(card).finally(() => this.#underWay.delete(card.key))
     this.#underWay.set(card.key, known)
     return known
   }
 
-  /** Throws away what has not been asked for longest. */
+  /** Deletes the least recently used cards. */
   async evict(): Promise<void> {
     const names = await readdir(this.#folder).catch(() => [])
     if (names.length <= KEPT) return
@@ -103,7 +103,7 @@ export class Cards {
     const answer = await this.#pool.run({ ...task, picture }, { longestMs: LONGEST_MS })
     if ('failure' in answer) throw new Error(answer.failure)
     const png = Buffer.from(answer.png)
-    // A disk that is full is no reason not to answer.
+    // A full disk must not prevent the response.
     await this.#keep(file, png).catch((error) => this.#parts.log.warn({ err: error }, 'storing a card failed'))
     return png
   }

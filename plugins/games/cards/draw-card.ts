@@ -2,14 +2,14 @@ import type { Canvas, CanvasKit, TypefaceFontProvider } from 'canvaskit-wasm'
 import { drawSvg } from '../../../core/pages/covers/svg-canvas.ts'
 import { CARD, type CardTask } from './tasks.ts'
 
-/** The colours of a page by day. */
+/** The colours of the light theme. */
 const PAPER = '#faf7f1'
 const INK = '#1d1b16'
 const SOFT = '#5e584c'
 const MARK = `<svg><path d="M3.5 28.5V14.8L16 4l12.5 10.8v13.7" fill="none" stroke="${INK}" stroke-width="2.8" stroke-linecap="round" stroke-linejoin="round"/><circle cx="16" cy="21" r="5.4" fill="#c2410c"/></svg>`
 
 const MARGIN = 56
-/** Where the picture begins, beside the words. */
+/** The left edge of the picture, next to the text. */
 const SPLIT = 500
 const TITLE = { sizes: [78, 66, 56, 48, 42], top: 150, bottom: 500, lines: 7 }
 
@@ -91,7 +91,7 @@ function paragraph({ kit, fonts }: Studio, text: string, words: Words) {
   return built
 }
 
-/** The title as large as it fits, or null when its letters are not ours to draw. */
+/** Sets the title in the largest size that fits; null when the fonts lack its script. */
 function fitTitle(studio: Studio, text: string) {
   for (const size of TITLE.sizes) {
     const smallest = size === TITLE.sizes.at(-1)
@@ -134,7 +134,9 @@ function write(
   built.delete()
 }
 
-/** Fills the right side, from `left` on, with the picture, or the drawing where there is none that can be read. */
+/**
+ * Fills the right side, from `left` on, with the picture, or with the drawing if the picture is missing or unreadable.
+ */
 function drawPicture({ kit }: Studio, canvas: Canvas, { picture, drawing }: CardTask, left: number): void {
   const width = CARD.width - left
   const box = kit.XYWHRect(left, 0, width, CARD.height)

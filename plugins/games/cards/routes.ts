@@ -8,14 +8,16 @@ import type { Cards } from './cards.ts'
 const open = { config: { auth: 'none' }, constraints: { origin: 'portal' } } as const
 const Version = Type.Object({ v: Type.Optional(Type.String({ maxLength: 30 })) })
 
-/** The pictures of shared links. Public games have one; of a private one nobody learns even that it is there. */
+/**
+ * The preview images of shared links. Only public games have one; the response for a private game does not reveal it.
+ */
 export const cardRoutes: Routes = async (app) => {
   const { cards } = app.games
 
   const send = async (request: FastifyRequest, reply: FastifyReply, card: ReturnType<Cards['ofSite']>) => {
     const etag = `"${card.key}"`
     const { v } = request.query as { v?: string }
-    // The address that pages name changes with the card; without that part it is asked about each time.
+    // The address in pages changes with the card. Without that part of the address, caches revalidate each time.
     reply.header('cache-control', v === card.key ? cacheControl.immutable : cacheControl.revalidate)
     reply.header('etag', etag)
     reply.header('cross-origin-resource-policy', 'cross-origin')

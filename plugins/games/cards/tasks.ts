@@ -1,13 +1,13 @@
 /** The task of a worker: the content of a card. */
 export interface CardTask {
   title: string
-  /** Name of the platform. */
+  /** The name of the platform. */
   site: string
-  /** Where it leads to, as people read it. */
+  /** The link's address in display form. */
   address: string
-  /** One of our own drawings, 160 by 120. */
+  /** A generated drawing, 160 by 120. */
   drawing: string
-  /** A picture in its place: PNG, JPEG, WebP or GIF. */
+  /** A picture that replaces the drawing: PNG, JPEG, WebP or GIF. */
   picture: Uint8Array | null
 }
 

@@ -7,15 +7,17 @@ import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
 
 const FOUND_BY = 'exists (select 1 from game_terms o where o.term = ? and o.game_id = g.id)'
-/** With something to play now: the condition of the catalog's indexes (`PLAYABLE` of the entities). */
+/**
+ * The condition for a playable game, which is also the condition of the catalog's indexes (`PLAYABLE` of the entities).
+ */
 const READY = 'g.playable and g.suspended_at is null and (g.live_deploy_id is not null or g.external_url is not null)'
 
 const SHOWN = `g.visibility = 'public' and ${READY}`
 
-/** How long the list of tags is kept: nobody waits for a tag to appear. */
+/** The cache time of the list of tags. A new tag need not appear at once. */
 const TAGS_MS = 60_000
 
-/** The public games, to search and to browse. */
+/** Search and listing of public games. */
 export class Catalog {
   readonly #parts: GameReader & { clock: Clock }
   #tags: { value: Promise<TagCount[]>; until: number } | null = null
@@ -34,7 +36,7 @@ export class Catalog {
     { q, tag, sort, limit, cursor }: CatalogQuery,
     { ready = false } = {},
   ): Promise<{ games: Game[]; nextCursor: string | null }> {
-    // The longest is the rarest, mostly: the games that have it are read, and the other terms looked up for each.
+    // The longest term is usually the rarest. The query reads its games and looks up the other terms for each.
     const words = (q ? termsOfQuery(q) : []).sort((a, b) => b.length - a.length)
     const terms = [...words, ...(tag ? [termOfTag(tag)] : [])]
     const id = terms.length > 0 ? 't.game_id' : 'g.id'
@@ -53,8 +55,8 @@ export class Catalog {
       values.push(Number(plays), Number(plays), last)
     }
     const found = await readGames(this.#parts, {
-      // SQLite takes the tables of a cross join in this order, and so the games of a term from the newest on: it can
-      // stop once the page is full.
+      // SQLite joins the tables of a cross join in this order, and so reads the games of a term from the newest on. It
+      // can stop once the page is full.
       ...(terms.length > 0 ? { from: 'game_terms t cross join games g' } : {}),
       where: where.join(' and '),
       order: sort === 'popular' ? 'g.plays desc, g.id desc' : `${id} desc`,
@@ -67,7 +69,7 @@ export class Catalog {
     return { games, nextCursor }
   }
 
-  /** Those of these games that anybody may play now, in the order of the ids. */
+  /** Returns those of the given games that anybody may play now, in the order of the ids. */
   async among(ids: readonly string[]): Promise<Game[]> {
     if (ids.length === 0) return []
     const where = `${SHOWN} and g.id in (${ids.map(() => '?').join(', ')})`
@@ -75,7 +77,7 @@ export class Catalog {
     return games.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
   }
 
-  /** The games of somebody that anybody may play now, the newest first. */
+  /** Lists a player's games that anybody may play now, the newest first. */
   async ofOwner(ownerId: string, { limit, cursor }: PageQuery): Promise<{ shown: Game[]; nextCursor: string | null }> {
     const where = `g.owner_id = ? and ${SHOWN}${cursor ? ' and g.id < ?' : ''}`
     const values = [ownerId, ...(cursor ? [cursor] : [])]
@@ -84,7 +86,7 @@ export class Catalog {
     return { shown: page, nextCursor }
   }
 
-  /** How many those are, and how often they were played. */
+  /** Returns the number of these games and of their plays. */
   async sumsOfOwner(ownerId: string): Promise<{ games: number; plays: number }> {
     const [row] = await this.#parts.db.query<{ games: number; plays: number | null }>(
       `select count(*) as games, sum(g.plays) as plays from games g
@@ -94,7 +96,7 @@ export class Catalog {
     return { games: Number(row?.games ?? 0), plays: Number(row?.plays ?? 0) }
   }
 
-  /** The tags that most games have that can be played, with how many; a minute old at most. */
+  /** Lists the most frequent tags of playable games with their counts, which are at most a minute old. */
   tags(): Promise<TagCount[]> {
     const now = this.#parts.clock.now().getTime()
     if (!this.#tags || this.#tags.until <= now) {

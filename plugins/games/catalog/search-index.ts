@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import { termOfTag, termsOfText } from '../../../core/data/search-terms.ts'
 import { GameTerm } from '../entities.ts'
 
-/** Writes what a game is found by: the beginnings of the words of its title, and its tags. */
+/** Stores the search terms of a game: the prefixes of the words of its title, and its tags. */
 export async function indexGame(
   em: SqlEntityManager,
   game: { id: string; title: string; tags: readonly string[] },

@@ -1,10 +1,10 @@
 import type { Database } from '../../../core/data/database.ts'
 import type { SitemapSource } from '../../../core/pages/sitemap.ts'
 
-/** Games of a part; far below what the protocol allows, so that one answer stays small. */
+/** The number of games in a part. It is far below the protocol's limit, so that one response stays small. */
 const PART = 5_000
 
-/** Public, with something to play, in the order in which they were made: a new game changes the last part alone. */
+/** Public, playable games in the order of creation, so that a new game changes only the last part. */
 const LISTED = `visibility = 'public' and deleted_at is null and suspended_at is null and playable = ?
   and (live_deploy_id is not null or external_url is not null)`
 
@@ -31,7 +31,7 @@ export const gamePages = (db: Database, size = PART): SitemapSource => ({
   },
 })
 
-/** The index of the sitemaps. */
+/** The sitemap of list pages. */
 export const listPages: SitemapSource = {
   name: 'pages',
   starts: async () => ['all'],

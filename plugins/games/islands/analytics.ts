@@ -32,7 +32,7 @@ function draw(Chart: typeof uPlot, figure: HTMLElement): void {
   const paths = isLine ? Chart.paths.linear?.() : Chart.paths.bars?.({ size: [0.7, 64] })
   const width = () => Math.max(40, Math.floor(area.clientWidth))
   const resolved = (name: string) => {
-    // The tokens are light-dark(); a canvas wants the one in force.
+    // The tokens are light-dark() values, but a canvas needs the resolved colour.
     const probe = document.createElement('i')
     probe.className = 'chart-probe'
     probe.dataset.colour = name
@@ -51,7 +51,7 @@ function draw(Chart: typeof uPlot, figure: HTMLElement): void {
         legend: { show: false },
         cursor: { y: false, points: { show: isLine }, drag: { x: false, y: false }, sync: { key: 'days' } },
         scales: {
-          // Half a day more at both ends: a bar is as wide as its day.
+          // The range is half a day longer at both ends, because a bar is as wide as its day.
           x: { time: false, ...(isLine ? {} : { range: (_plot, first, last) => [first - 0.5, last + 0.5] }) },
           y: { range: [0, Number(figure.dataset.top) || 1] },
         },

@@ -1,2 +1,2 @@
-/** The library of charts and its style, loaded by analytics.ts when a chart comes into view. */
+/** The chart library and its style, which analytics.ts loads when a chart comes into view. */
 export { default } from 'uplot'

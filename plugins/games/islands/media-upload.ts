@@ -1,4 +1,7 @@
-/** Uploads dropped and chosen files one after the other, with progress; without it the form does one at a time. */
+/**
+ * Uploads several dropped or chosen files in sequence, with progress. Without this script the form uploads one at a
+ * time.
+ */
 const form = document.querySelector<HTMLFormElement>('form[data-upload]')
 const input = form?.querySelector<HTMLInputElement>('input[type=file]')
 const bar = form?.querySelector('progress')
@@ -18,7 +21,7 @@ if (form && input && bar && problem && button) {
           bar.value = (index + part) / files.length
         })
       }
-      // An address that differs in nothing but its fragment is not loaded again by itself.
+      // The browser does not reload for an address that differs only in its fragment.
       if (location.search === '?saved') location.reload()
       else location.assign(`${location.pathname}?saved#media`)
     } catch (error) {
@@ -33,7 +36,7 @@ if (form && input && bar && problem && button) {
     new Promise<void>((resolve, reject) => {
       const body = new FormData()
       body.append('file', file)
-      // fetch does not tell how far an upload is.
+      // fetch reports no upload progress.
       const request = new XMLHttpRequest()
       request.open('POST', form.dataset.upload ?? '')
       request.responseType = 'json'

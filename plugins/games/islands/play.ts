@@ -1,10 +1,10 @@
-/** The play page: opens the game for a signed-in player, says that it is on its way, offers full screen. */
+/** The play page: opens the game for a signed-in player, shows that it is loading, and offers full screen. */
 import { openSignedIn } from './play/frame.ts'
 
 const place = document.querySelector<HTMLElement>('.play')
 const frame = place?.dataset.ticket ? openSignedIn(place) : place?.querySelector('iframe')
 
-/** Shows the full-screen button, where the browser has full screen at all (a phone's may not). */
+/** Shows the full-screen button if the browser supports full screen, which some phones do not. */
 const button = document.querySelector<HTMLButtonElement>('[data-full-screen]')
 
 if (frame && button && document.fullscreenEnabled) {
@@ -15,7 +15,7 @@ if (frame && button && document.fullscreenEnabled) {
   })
 }
 
-/** Says that the game is on its way, until it is; where it is there already, nothing flashes. */
+/** Shows that the game is loading. If it has loaded already, no message appears. */
 const waiting = document.querySelector<HTMLElement>('[data-waiting]')
 
 if (frame && waiting && (place?.dataset.ticket || document.readyState !== 'complete')) {
@@ -24,6 +24,6 @@ if (frame && waiting && (place?.dataset.ticket || document.readyState !== 'compl
     waiting.hidden = true
   }
   frame.addEventListener('load', show, { once: true })
-  // The window is complete when the frames that it came with are: whatever the frame's own event was missed for.
+  // The window's load event follows that of its initial frames, so it covers a missed event of the frame.
   if (!place?.dataset.ticket) addEventListener('load', show, { once: true })
 }

@@ -10,7 +10,7 @@ import { type Inspected, kindOf, type MediaType } from './record.ts'
 
 export const IMAGE_BYTES = 10 * 1024 * 1024
 export const VIDEO_BYTES = 100 * 1024 * 1024
-/** Nobody's browser is to unpack more from a small file. */
+/** The maximum number of pixels, so that a small file can't exhaust a browser's memory. */
 const MOST_PIXELS = 50_000_000
 const LONGEST_SIDE = 16_384
 
@@ -38,7 +38,7 @@ export async function inspect(bytes: Bytes): Promise<Inspected> {
   return { contentType, width, height }
 }
 
-/** The refusal of a file that is larger than its kind may be. */
+/** Creates the error for a file that exceeds the limit of its kind. */
 export const tooLarge = (isVideo: boolean) =>
   new MediaTooLarge(isVideo ? 'A video has at most 100 MiB.' : 'A picture has at most 10 MiB.')
 

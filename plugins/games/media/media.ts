@@ -14,7 +14,7 @@ import { spool } from './spool.ts'
 import { STORED_KIND } from './stored-bytes.ts'
 
 export const MOST_MEDIA = 12
-/** An upload that is stored and not yet written down is not older than this. */
+/** The maximum age of an upload that is stored but not yet recorded in the database. */
 const UNDER_WAY_MS = 24 * 3_600_000
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'quotas' | 'storage'> & { games: GameLookup }
@@ -100,12 +100,12 @@ export class Media {
     return this.#parts.storage.get(mediaKey(mediaId), range)
   }
 
-  /** All of a picture, for drawing; pictures are small enough (media/inspect.ts). */
+  /** Reads a complete picture for drawing. The size limit keeps pictures small enough (media/inspect.ts). */
   async bytes(mediaId: string): Promise<Uint8Array> {
     return Buffer.concat(await Array.fromAsync(await this.open(mediaId)))
   }
 
-  /** Removes blobs that no game shows: of uploads that ended between storing and writing down, and of purged games. */
+  /** Removes blobs of no game: of uploads interrupted before their row was written, and of purged games. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { db, clock, storage } = this.#parts
     const before = clock.now().getTime() - UNDER_WAY_MS
@@ -119,7 +119,7 @@ export class Media {
     }
   }
 
-  /** Changes a game's row, one after the other: what two uploads add at once is all kept. */
+  /** Changes a game's row under a lock, so that concurrent uploads are all kept. */
   async #change(
     ownerId: string,
     id: string,
@@ -136,7 +136,7 @@ export class Media {
   }
 }
 
-/** For a picture and a video alike. */
+/** The error is the same for pictures and videos. */
 function notFound(): never {
   throw new NotFound('picture or video')
 }

@@ -1,4 +1,4 @@
-/** A picture or video of a game, as its row keeps it. */
+/** A picture or video of a game in the form that its row stores. */
 export interface StoredMedia {
   id: string
   contentType: MediaType
@@ -8,7 +8,7 @@ export interface StoredMedia {
   sha256: string
 }
 
-/** Media types of a game: formats that browsers display and never run. */
+/** The media types of a game's media: formats that browsers display and never execute. */
 export const MEDIA_TYPES = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -22,7 +22,7 @@ export type MediaType = keyof typeof MEDIA_TYPES
 /** Facts about a file, read from its bytes. */
 export interface Inspected {
   contentType: MediaType
-  /** In pixels, as it is shown. */
+  /** The displayed size in pixels. */
   width: number
   height: number
 }
@@ -30,10 +30,10 @@ export interface Inspected {
 export const kindOf = (contentType: MediaType): 'image' | 'video' =>
   contentType.startsWith('video/') ? 'video' : 'image'
 
-/** Where the bytes are kept. The id is never used twice, so the blob is immutable. */
+/** Returns the storage key. The id is never reused, so the blob is immutable. */
 export const mediaKey = (id: string): string => `${MEDIA_PREFIX}${id}`
 export const MEDIA_PREFIX = 'games/media/'
 
-/** The path on the portal; it changes when the content does. */
+/** Returns the path on the portal, which changes with the content. */
 export const mediaPath = (gameId: string, { id, contentType }: Pick<StoredMedia, 'id' | 'contentType'>): string =>
   `/media/${gameId}/${id}.${MEDIA_TYPES[contentType]}`

@@ -18,12 +18,12 @@ const auth = { scope: 'games:write', accepts: TOKENS_AND_SESSION } as const
 const ENVELOPE_BYTES = 64 * 1024
 const UPLOAD = { maxBytes: VIDEO_BYTES + ENVELOPE_BYTES }
 
-/** Pictures and videos of games: uploading and removing them by API and by form, and the files themselves. */
+/** The routes of pictures and videos of games: upload and removal by API and by form, and the files. */
 export const mediaRoutes: Routes = async (app) => {
   const limits = { fileSize: VIDEO_BYTES + 1, files: 1, fields: 4, fieldSize: 1000, parts: 5, headerPairs: 20 }
   await app.register(multipart, { limits, throwFileSizeLimit: false })
 
-  /** Ownership and the announced length, before a byte of the body is read. */
+  /** Checks ownership and the announced length before any byte of the body is read. */
   const admit = async (request: FastifyRequest) => {
     const { id, slug } = request.params as { id?: string; slug?: string }
     await app.games.mustOwn(callerOf(request).playerId, id ?? slug ?? '')
@@ -118,7 +118,7 @@ async function send(
   open: (range?: { start: number; end: number }) => Promise<NodeJS.ReadableStream>,
 ): Promise<unknown> {
   const etag = `"${item.sha256}"`
-  // People made these files: whatever a browser takes them for, nothing in them runs (contracts, section 2).
+  // Users made these files. Whatever type a browser assumes, nothing in them runs (contracts, section 2).
   reply.headers({
     'content-security-policy': "sandbox; default-src 'none'",
     'x-content-type-options': 'nosniff',

@@ -8,10 +8,10 @@ import { UploadCut } from '../errors.ts'
 import type { Bytes } from './formats/format.ts'
 import { tooLarge, VIDEO_BYTES } from './inspect.ts'
 
-/** An upload on this machine's disk, to be looked at before it becomes a blob. */
+/** An upload on the local disk, which is inspected before it becomes a blob. */
 export interface Spooled extends Bytes {
   sha256: string
-  /** All of it, from the beginning. */
+  /** Returns the complete upload as a stream. */
   stream(): Readable
   close(): Promise<void>
 }
@@ -59,7 +59,7 @@ export async function spool(folder: string, upload: Readable): Promise<Spooled> 
   }
 }
 
-/** Read errors are the sender's; the stream stays open, so that a refusal can still be sent. */
+/** The sender causes read errors. The stream stays open, so that an error response can still be sent. */
 async function* chunksOf(upload: Readable): AsyncGenerator<Buffer> {
   const chunks = upload.iterator({ destroyOnReturn: false })
   for (;;) {
@@ -71,7 +71,7 @@ async function* chunksOf(upload: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** A full disk may write less than asked without an error. */
+/** A full disk may write less than requested without an error. */
 async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
   for (let written = 0; written < chunk.length; ) {
     const { bytesWritten } = await file

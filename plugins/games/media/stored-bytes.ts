@@ -5,10 +5,10 @@ import type { Quotas, StoredKind } from '../../quotas/index.ts'
 import { GameRow } from '../entities.ts'
 import type { StoredMedia } from './record.ts'
 
-/** The kind under which pictures and videos of games count for their owners. */
+/** The kind under which pictures and videos of games count in their owners' quotas. */
 export const STORED_KIND = 'media'
 
-/** What players keep as pictures and videos of their games; those of deleted ones count until the game is gone. */
+/** The storage of players' pictures and videos. Those of deleted games count until the game is permanently deleted. */
 export function storedMedia(app: FastifyInstance): StoredKind {
   const read = async (ownerId: string) => {
     const games = await app.db.query<{ id: string; slug: string; title: string; deleted: number; media: string }>(
@@ -49,7 +49,7 @@ export function storedMedia(app: FastifyInstance): StoredKind {
   }
 }
 
-/** Takes the media of a game that is gone for good out of its owner's count, inside that transaction. */
+/** Subtracts the media of a permanently deleted game from its owner's quota, in the same transaction. */
 export async function releaseMedia(em: SqlEntityManager, quotas: Quotas, gameId: string): Promise<void> {
   const game = await em.findOne(GameRow, { id: gameId }, { fields: ['ownerId', 'media'] })
   if (game && game.media.length > 0) {

@@ -9,7 +9,7 @@ export const SPANS = [7, 30, 90, 365] as const
 const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const long = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 
-/** The statistics of a game: four charts, and the same in numbers. */
+/** Renders the statistics of a game: four charts and the same numbers as a table. */
 export function analytics(
   app: Pick<FastifyInstance, 'games' | 'origins' | 'browserFiles'>,
   game: Game,

@@ -4,11 +4,11 @@ import type { Game } from '../schemas.ts'
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact' })
 
-/** A game in a grid, with what it is about how often it was played, and by how many now. */
+/** Renders a game in a grid, with its tags, its plays, and the number of current players. */
 export const gameCard = (game: Game, playing: ReadonlyMap<string, number>): View =>
   html`<${GameCard} game=${game} href=${pathOf(game)} meta=${aboutGame(game)} playing=${playing.get(game.id) ?? 0} />`
 
-/** A line under a title: `puzzle · co-op · 1.2K plays`; null when there is nothing to say. */
+/** Returns the line under a title: `puzzle · co-op · 1.2K plays`; null when it is empty. */
 export function aboutGame(game: Game): string | null {
   const { plays } = game.stats
   const words = [...game.tags.slice(0, plays > 0 ? 2 : 3)]

@@ -7,12 +7,12 @@ export interface CatalogProps {
   games: Game[]
   nextCursor: string | null
   tags: TagCount[]
-  /** How many players there are in rooms, by game. */
+  /** The number of players in rooms, by game. */
   playing: ReadonlyMap<string, number>
   query: { q?: string; tag?: string; sort: 'new' | 'popular'; cursor?: string }
 }
 
-/** Every game that can be played, to search, to sort, and to narrow down by tag. */
+/** Renders the playable games with search, sort order, and a filter by tag. */
 export function catalog({ games, nextCursor, tags, playing, query }: CatalogProps): View {
   const { q, tag, sort, cursor } = query
   const address = (changes: Partial<Record<keyof CatalogProps['query'], string | undefined>>) => {
@@ -20,7 +20,7 @@ export function catalog({ games, nextCursor, tags, playing, query }: CatalogProp
     const entries = Object.entries(asked).filter((entry): entry is [string, string] => Boolean(entry[1]))
     return `/catalog${entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''}`
   }
-  // A tag that few games have is not among the usual ones, and still says where one is.
+  // A rare tag is not in the usual list, but is added to show the current filter.
   const shown = tag && !tags.some((known) => known.tag === tag) ? [{ tag, games: games.length }, ...tags] : tags
   const link = (label: string, href: string, current: boolean) =>
     html`<li><a href=${href} aria-current=${current ? 'true' : undefined}>${label}</a></li>`

@@ -3,7 +3,7 @@ import { Button, Chip, type Content, html, PageHeader, Tabs, type View } from '.
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 
-/** The top of every page of a game's dashboard: its name, its state, and the tabs that plugins contribute. */
+/** Renders the header of a game's dashboard: its name, its state, and the tabs that plugins add. */
 export function dashboardHeader(
   app: Pick<FastifyInstance, 'games' | 'origins'>,
   game: Game,
@@ -18,13 +18,13 @@ export function dashboardHeader(
     ${gameTabs(app, game, current)}`
 }
 
-/** The tabs alone. */
+/** Renders only the tabs. */
 export const gameTabs = (app: Pick<FastifyInstance, 'games'>, game: Game, current: string): View => html`
   <${Tabs} label=${game.title} current=${current} tabs=${app.games.dashboard.tabs
     .toSorted((a, b) => a.order - b.order)
     .map((tab) => ({ label: tab.label, href: tab.href(game) }))} />`
 
-/** Whether it can be played now, and by whom. */
+/** Shows whether the game is playable, and for whom. */
 export const stateChips = (game: Game, ready: boolean): Content => html`
   ${game.suspended ? html`<${Chip} tone="error">suspended<//>` : ready ? html`<${Chip} live>live<//>` : html`<${Chip} tone="warn">${game.playable ? 'not published' : 'closed'}<//>`}
   ${game.visibility === 'private' && html`<${Chip}>private<//>`}`

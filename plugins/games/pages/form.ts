@@ -3,7 +3,7 @@ import { isPlatformError } from '../../../core/errors.ts'
 import { Choices, type Content, Field, html } from '../../../core/pages/index.ts'
 import { NewGame } from '../schemas.ts'
 
-/** The steps from an idea to a game that people play. */
+/** The steps from an idea to a published game. */
 export const NEW_GAME_STEPS = ['Describe', 'Upload', 'Play'] as const
 
 /** The fields of a game's form, all as text. */
@@ -14,7 +14,7 @@ export interface GameForm {
   visibility: string
 }
 
-/** The problems by field; problems of the whole form are under `form`. */
+/** The errors by field. Errors of the whole form are under `form`. */
 export type Problems = { [Name in keyof GameForm | 'form' | 'slug' | 'media' | 'confirm']?: string | undefined }
 
 const ADVICE: Record<keyof GameForm, string> = {
@@ -24,7 +24,7 @@ const ADVICE: Record<keyof GameForm, string> = {
   visibility: 'Choose one of the two.',
 }
 
-/** Reads a form as the API would read the same fields. */
+/** Parses a form by the rules of the API. */
 export function readForm(form: GameForm): { fields: NewGame } | { problems: Problems } {
   const fields = { ...form, tags: form.tags.split(/[\s,]+/).filter(Boolean) }
   const problems: Problems = {}
@@ -35,13 +35,13 @@ export function readForm(form: GameForm): { fields: NewGame } | { problems: Prob
   return Object.keys(problems).length > 0 ? { problems } : { fields: fields as NewGame }
 }
 
-/** A refusal of the service as the form shows it; anything else goes on to the error page. */
+/** Converts a refusal to the errors of the form. Other errors are rethrown to the error page. */
 export function problemsOf(error: unknown): Problems {
   if (isPlatformError(error) && error.statusCode < 500 && error.statusCode !== 404) return { form: error.message }
   throw error
 }
 
-/** The fields that a new game and its settings have in common. */
+/** The fields that the new-game form and the settings share. */
 export const gameFields = (form: GameForm, problems: Problems): Content => html`
   <${Field} label="Title" name="title" value=${form.title} required maxlength=${120} error=${problems.title} autocomplete="off" />
   <${Field} label="Description" name="description" type="textarea" value=${form.description} required=${false} maxlength=${20_000} error=${problems.description}

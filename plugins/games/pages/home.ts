@@ -7,24 +7,24 @@ import { aboutGame, gameCard } from './card.ts'
 export interface HomeProps {
   newest: Game[]
   popular: Game[]
-  /** Of whoever is signed in. */
+  /** The games of the signed-in player. */
   mine: Game[]
-  /** Public ones with players in rooms, the most first. */
+  /** Public games with players in rooms, in descending order of players. */
   busy: Game[]
-  /** How many players there are in rooms, by game. */
+  /** The number of players in rooms, by game. */
   playing: ReadonlyMap<string, number>
-  /** Whether there are games beside the newest. */
+  /** Whether there are games beyond the newest. */
   more: boolean
 }
 
-/** The start page: what this place is, one's own games, what is played and what is new. */
+/** Renders the start page: an introduction, the viewer's own games, popular games and new games. */
 export function home(
   app: Pick<FastifyInstance, 'site'>,
   { newest, popular, mine, busy, playing, more }: HomeProps,
 ): View {
   const feature = busy[0] ?? (popular[0]?.stats.plays ? popular[0] : newest[0])
   const card = (game: Game) => gameCard(game, playing)
-  // Games being played get a row of their own once there are more than fit into the row.
+  // The row of played games appears once there are more games than fit into the row.
   const played = more ? popular.filter(({ stats }) => stats.plays > 0) : []
   return html`
     <${Hero} title=${html`Your yard.<br />Your games.<br />Everyone in.`}

@@ -24,7 +24,7 @@ import { stateChips } from './dashboard.ts'
 
 const PER_PAGE = 25
 
-/** For whoever runs the server: every game, and the way to suspend one. */
+/** Pages for administrators: all games, and their suspension. */
 export const hostPages: Routes = async (app) => {
   const { administration } = app.games
   const Query = Type.Object({
@@ -94,7 +94,7 @@ export const hostPages: Routes = async (app) => {
 
 const CHANGED = 'an administrator changed a game'
 
-/** The message after a step, with the way to undo it. */
+/** The message after a step, with a button to undo it. */
 const told = (game: Game): View => html`
   ${game.suspended ? 'Suspended' : 'Can be played again'}: <bdi>${game.title}</bdi>. ${game.suspended && liftForm(game, 'Undo')}`
 
@@ -130,7 +130,7 @@ function SuspensionPage({ game, owner, problem }: SuspensionPageProps): View {
 
 interface GamesPageProps {
   games: Game[]
-  /** Names, by id. */
+  /** Names by id. */
   owners: ReadonlyMap<string, string>
   nextCursor: string | null
   q: string | undefined
@@ -177,7 +177,7 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
 
 const number = new Intl.NumberFormat('en')
 
-/** The game statistics on the host's first page. */
+/** Adds the game statistics to the administrator's first page. */
 export function contributeToHostDashboard({ hostDashboard, games }: FastifyInstance): void {
   hostDashboard.stats.push(
     { label: 'games', order: 20, value: () => games.administration.count() },

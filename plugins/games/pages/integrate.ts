@@ -26,11 +26,7 @@ const room = await join('lobby')
 room.on('message', (type, data, from) => console.log(from, type, data))
 room.send('move', { x: 3, y: 4 })`
 
-/**
- * Code for sign-in and rooms, ready to copy.
- *
- * @param newSecret shown this once, right after it was made
- */
+/** Renders code for sign-in and rooms, ready to copy. @param newSecret shown once, immediately after its creation */
 export function integrate(
   app: Pick<FastifyInstance, 'games' | 'origins'>,
   game: Game,

@@ -9,10 +9,10 @@ import { MINE_PER_PAGE } from './owner.ts'
 
 const own = { config: { auth: 'session' }, constraints: { origin: 'portal' } } as const
 
-/** Numbers of all nodes are counted every few seconds (analytics/playing.ts). */
+/** The interval of updates. The counts of all nodes change every few seconds (analytics/playing.ts). */
 const EVERY_MS = 2000
 
-/** Streams that keep the owner's pages fresh: who is in rooms, without reloading. */
+/** Event streams that update the owner's pages with the players in rooms, without a reload. */
 export const livePages: Routes = async (app) => {
   const { dashboard } = app.games
 

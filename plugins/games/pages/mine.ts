@@ -23,17 +23,17 @@ import { stateChips } from './dashboard.ts'
 
 export interface MyGamesProps {
   games: Game[]
-  /** The plugins' columns for each. */
+  /** The plugins' columns for each game. */
   columns: LoadedColumn[]
-  /** The plugins' summaries for all. */
+  /** The plugins' stats for all games. */
   stats: Stat[]
-  /** Those that can still be restored. */
+  /** The games that can still be restored. */
   deleted: Game[]
   nextCursor: string | null
   cursor: string | undefined
 }
 
-/** The owner's games; where there are none, the very commands that make one. */
+/** Renders the owner's games or, if there are none, the commands that create one. */
 export function myGames(
   { origins }: Pick<FastifyInstance, 'origins'>,
   { games, columns: known, stats, deleted, nextCursor, cursor }: MyGamesProps,
@@ -78,20 +78,20 @@ export function myGames(
     }`
 }
 
-/** The cell of a column for a game. */
+/** Returns the cell of a column for a game. */
 export function cellOf({ cells, live, align = 'end' }: LoadedColumn, gameId: string): Content {
   const value = cells.get(gameId)
   if (value === undefined) return html`<span class="soft">${align === 'end' ? 0 : 'never'}</span>`
   return live ? html`<${Chip} live>${value}<//>` : value
 }
 
-/** Names of what the stream of this page keeps fresh (live.ts). */
+/** The names of the elements that the stream of this page updates (live.ts). */
 export const cellPart = ({ label }: { label: string }, gameId: string): string => `${label} of ${gameId}`
 export const statPart = ({ label }: { label: string }): string => `all ${label}`
 
 const DELETED = [
   { label: 'Game', cell: (game: Game) => game.title },
-  // Nothing changes a deleted game, so its last change is its end.
+  // A deleted game never changes, so its last change is its deletion.
   { label: 'Deleted', cell: (game: Game) => html`<${Timestamp} at=${game.updatedAt} />` },
   {
     label: 'Gone for good',

@@ -34,7 +34,7 @@ const own = {
   schema: { params: Type.Object({ slug: Type.String({ maxLength: 63 }) }) },
 } as const
 
-/** The first tab of a game's dashboard, and the one about sign-in. */
+/** The first tab of a game's dashboard, and the tab on sign-in. */
 export const overviewPages: Routes = async (app) => {
   app.get('/games/:slug/overview', own, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
@@ -47,7 +47,7 @@ export const overviewPages: Routes = async (app) => {
     '/games/:slug/appeal',
     {
       ...own,
-      // Another's game is none, whatever the form says: so before it is read.
+      // Ownership is checked before the body is read. Another player's game counts as not found.
       onRequest: async (request) => {
         await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
       },
@@ -92,10 +92,10 @@ function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): Vi
     <//>`
 }
 
-/** The part that a stream keeps fresh (live.ts). */
+/** The name of the element that a stream updates (live.ts). */
 export const NUMBERS = 'numbers'
 
-/** The numbers of a game, side by side. */
+/** Renders the numbers of a game side by side. */
 export const numbersOf = (game: Game, columns: LoadedColumn[]): View => html`
   <${Stats} items=${columns
     .filter(({ align }) => align !== 'start')
@@ -106,7 +106,7 @@ export const numbersOf = (game: Game, columns: LoadedColumn[]): View => html`
 
 const number = new Intl.NumberFormat('en')
 
-/** The one thing to do next: what a game lacks most. */
+/** Renders the most important next step for a game. */
 function nextStep(game: Game): View {
   const path = pathOf(game)
   if (!game.playable)
@@ -148,7 +148,7 @@ function nextStep(game: Game): View {
   )
 }
 
-/** Why nobody can play it, and the one answer that its owner has. */
+/** Shows the reason of a suspension, and the form for the owner's single answer. */
 const suspensionOf = ({ appeal, slug }: Game, { reason, at }: NonNullable<Game['suspended']>): View => html`
   <${Card} title="Suspended" description="Nobody can play it or sign in to it now. Your files are safe.">
     <p>${reason}</p><p class="soft">Since <${Timestamp} at=${at} />.</p>

@@ -14,7 +14,7 @@ import { type SettingsProps, settings } from './settings.ts'
 const constraints = { origin: 'portal' } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
 
-/** A form field that came, or nothing: what is missing is said beside the field. */
+/** Form fields are optional in the schema, so that an error about a missing field appears beside it. */
 const Text = Type.String({ default: '', maxLength: 100_000 })
 const Box = Type.Optional(Type.Literal('on'))
 const GameBody = Type.Object({ title: Text, description: Text, tags: Text, visibility: Text })
@@ -36,7 +36,7 @@ const SLUG = new RegExp(SLUG_PATTERN)
 export const MINE_PER_PAGE = 24
 const BLANK: GameForm = { title: '', description: '', tags: '', visibility: 'public' }
 
-/** The portal's pages for those who make games. */
+/** The portal's pages for owners of games. */
 export const ownerPages: Routes = async (app) => {
   app.get(
     '/games',
@@ -99,7 +99,7 @@ export const ownerPages: Routes = async (app) => {
     },
   )
 
-  /** Another's game is none, whatever the form says: so before it is read. */
+  /** Ownership is checked before the body is read. Another player's game counts as not found. */
   const mine = {
     ...own,
     onRequest: async (request: FastifyRequest) => {

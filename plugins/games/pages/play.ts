@@ -21,14 +21,14 @@ const number = new Intl.NumberFormat('en')
 
 export interface PlayProps {
   game: Game
-  /** The maker, and their page where they have one. */
+  /** The owner and their page; null if the account does not exist. */
   owner: { name: string; path: string | null } | null
-  /** Whether the viewer is signed in here, and so is to be in the game. */
+  /** Whether the viewer is signed in here, and so must be signed in to the game. */
   signedIn: boolean
   isOwner: boolean
 }
 
-/** The public page of a game: the game itself, and below it what it is. */
+/** Renders the public page of a game: the game itself, and its description below. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: PlayProps): View {
   const { game, signedIn, isOwner, owner } = props
   const ready = isReady(game)

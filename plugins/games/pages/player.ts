@@ -10,10 +10,10 @@ import { gameCard } from './card.ts'
 const constraints = { origin: 'portal' } as const
 const PER_PAGE = 24
 
-/** The path of a player's page: nothing of it is anybody's but the id. */
+/** Returns the path of a player's page. Only the id in it is personal. */
 export const playerPath = (playerId: string): string => `/players/${playerId}`
 
-/** A player as everybody sees them: picture, name, and the games that they made public. Nothing else is told. */
+/** A player's public page: picture, name and public games. It contains nothing else. */
 export const playerPages: Routes = async (app) => {
   app.get('/players/me', { config: { auth: 'session', page: true }, constraints }, async (request, reply) => {
     const player = await app.identity.players.find(callerOf(request).playerId)
@@ -34,7 +34,7 @@ export const playerPages: Routes = async (app) => {
       const viewer = request.principal?.viewer ?? null
       const { cursor } = request.query
       const player = await app.identity.players.find(request.params.id)
-      // Guests leave nothing behind, and whoever is shut out is not shown: as if there were nobody of that name.
+      // Guests have no page, and a disabled player is hidden. The response is the same as for an unknown player.
       if (!player || player.disabled || player.isGuest) throw new NotFound('player')
       const [page, sums, playing] = await Promise.all([
         app.games.catalog.ofOwner(player.id, { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
@@ -47,7 +47,7 @@ export const playerPages: Routes = async (app) => {
         description: sums.games > 0 ? `Games by ${player.name}.` : undefined,
         user: viewer,
         share: { path: playerPath(player.id) },
-        // A page with nothing on it but a name is nobody's business.
+        // Search engines must not index a page that contains only a name.
         head: sums.games === 0 && html`<meta name="robots" content="noindex" />`,
         body: playerPage(app, { ...page, ...sums, player, isSelf, playing, cursor }),
       })
@@ -57,10 +57,10 @@ export const playerPages: Routes = async (app) => {
 
 interface PlayerProps {
   player: { id: string; name: string; imageUrl: string }
-  /** How many are public. */
+  /** The number of public games. */
   games: number
   plays: number
-  /** Of one page of them. */
+  /** One page of these games. */
   shown: Game[]
   nextCursor: string | null
   cursor: string | undefined

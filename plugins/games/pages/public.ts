@@ -28,10 +28,10 @@ const Browse = Type.Object({
 
 const PER_PAGE = 24
 const ON_HOME = 8
-/** Of those with the most players, how many are looked at: some of them are private. */
+/** The number of busiest games to check, since some of them are private. */
 const BUSY = 12
 
-/** The portal's pages about games that are for everyone. */
+/** The portal's public pages about games. */
 export const publicPages: Routes = async (app) => {
   app.get('/', open, async (request, reply) => {
     const user = request.principal?.viewer ?? null
@@ -76,7 +76,7 @@ export const publicPages: Routes = async (app) => {
     })
   })
 
-  /** The game at an address, or where it has moved to, for whoever may see it. */
+  /** Returns the visible game at an address, or redirects to its new address. */
   const gameAt = async (request: FastifyRequest, reply: FastifyReply, slug: string) => {
     const viewerId = request.principal?.viewer?.id ?? null
     const game = await app.games.bySlug(slug)
@@ -95,7 +95,7 @@ export const publicPages: Routes = async (app) => {
     if (isFramed(game)) {
       const { origin } = new URL(game.url)
       extendPolicy(reply, { 'frame-src': [...new Set([origin, app.origins.game(game.slug)])] })
-      // The game takes a ticket from this origin alone, which a stricter policy would hide from it.
+      // The game accepts a ticket only from this origin, which a stricter policy would hide.
       reply.header('referrer-policy', 'strict-origin')
     }
     // A frame has shared memory only when its top page is isolated too (contracts, section 7).

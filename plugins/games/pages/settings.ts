@@ -20,17 +20,17 @@ import { type GameForm, gameFields, type Problems } from './form.ts'
 
 export interface SettingsProps {
   game: Game
-  /** The link to a private game, when there is one. */
+  /** The link to a private game; null when there is none. */
   inviteLink: string | null
   form?: GameForm
-  /** As it was typed. */
+  /** The text as entered. */
   slug?: string | undefined
   problems?: Problems
 }
 
 type App = Pick<FastifyInstance, 'games' | 'origins'>
 
-/** The settings of a game: what it says of itself, where it lives, how it is served, who may in, and its end. */
+/** Renders the settings of a game: description, addresses, serving, access and deletion. */
 export function settings(app: App, { game, inviteLink, form, slug, problems = {} }: SettingsProps): View {
   const path = `${pathOf(game)}/settings`
   return html`

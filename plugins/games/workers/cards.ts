@@ -1,4 +1,4 @@
-// The program of a worker thread that draws the pictures of shared links. Each message is one card.
+// The program of a worker thread that draws the preview images of shared links. Each message is one card.
 import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,14 +12,14 @@ import wasm from 'canvaskit-wasm/bin/canvaskit.wasm'
 import { drawCard, type Studio } from '../cards/draw-card.ts'
 import type { CardAnswer, CardTask } from '../cards/tasks.ts'
 
-// On Linux a thread has a priority of its own: players come first.
+// On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
 try {
   setPriority(Number(readlinkSync('/proc/thread-self').split('/').pop()), 10)
 } catch {}
 
 let studio: Promise<Studio> | undefined
 
-/** CanvasKit reads its program from a file only: written out for that moment. */
+/** CanvasKit reads its WebAssembly only from a file, so a temporary file is written. */
 async function openKit() {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-cards-'))
   try {

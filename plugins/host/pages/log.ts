@@ -8,7 +8,7 @@ import { page } from '../page.ts'
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 const SHOWN = 100
 
-/** /admin/log: the last lines. */
+/** /admin/log: the last lines of the log. */
 export const logPages: Routes = async (app) => {
   app.get(
     '/admin/log',

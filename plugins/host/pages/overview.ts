@@ -23,7 +23,7 @@ import {
 } from '../../../core/pages/index.ts'
 import { page } from '../page.ts'
 
-/** /admin: how the server is, and what to do about it. */
+/** /admin: the state of the server, and the necessary actions. */
 export const overviewPages: Routes = async (app) => {
   const order = (a: { order: number }, b: { order: number }) => a.order - b.order
 
@@ -70,7 +70,7 @@ export const overviewPages: Routes = async (app) => {
   )
 }
 
-/** Less than this part of the disk free is worth a word. */
+/** The free part of the disk below which a warning appears. */
 const LITTLE = 0.1
 
 const failed = (jobs: number) => (jobs === 1 ? 'A background job has failed' : `${jobs} background jobs have failed`)
@@ -155,7 +155,7 @@ function machine({ programVersion, config }: FastifyInstance): View {
   ]} /></div>`
 }
 
-/** Seconds for people: `3 days 4 h`. */
+/** Formats seconds for display: `3 days 4 h`. */
 function duration(seconds: number): string {
   const minutes = Math.floor(seconds / 60)
   const days = Math.floor(minutes / 1440)

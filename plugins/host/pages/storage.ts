@@ -25,7 +25,7 @@ import {
 import { page } from '../page.ts'
 import type { BlobUse, Counted } from '../storage-usage.ts'
 
-/** /admin/storage: what is kept, and the backup. */
+/** /admin/storage: the stored data, and the backup. */
 export const storagePages: Routes = async (app) => {
   app.get('/admin/storage', adminPage, async (request, reply) => show(request, reply))
 
@@ -61,7 +61,7 @@ export const storagePages: Routes = async (app) => {
     }
   })
 
-  /** What changes nothing in the database. */
+  /** Audits actions that change nothing in the database. */
   const note = (request: FastifyRequest, action: string) =>
     app.db.transaction((em) =>
       recordAction(em, app.clock, { by: actorOf(request), action, target: { kind: 'server', id: '' } }),

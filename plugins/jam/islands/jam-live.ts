@@ -11,7 +11,7 @@ async function refresh(): Promise<void> {
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
   for (const part of document.querySelectorAll<HTMLElement>('[data-live]')) {
     const next = fresh.querySelector<HTMLElement>(`[data-live="${part.dataset.live}"]`)
-    // Nothing moves under somebody who is about to press it.
+    // A part with the focus is not replaced, so that nothing moves before a click.
     if (!next || next.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue
     part.replaceChildren(...next.childNodes)
   }

@@ -20,7 +20,7 @@ import {
 const PER_PAGE = 50
 const Asked = Type.Optional(Type.String({ maxLength: 200 }))
 
-/** /admin/audit: every action of the staff, and the same as JSON lines. */
+/** /admin/audit: every action of the staff, also as JSON lines. */
 export const auditPages: Routes = async (app) => {
   const Query = Type.Object({ q: Asked, cursor: Type.Optional(Type.String({ maxLength: 40 })) })
 
@@ -54,7 +54,7 @@ export const auditPages: Routes = async (app) => {
 
 interface AuditPageProps {
   entries: AuditEntry[]
-  /** Of players, by id. */
+  /** Names of players, by id. */
   names: ReadonlyMap<string, string>
   nextCursor: string | null
   q: string

@@ -4,16 +4,16 @@ import type { Refusal, Room } from '../room/room.ts'
 /** A request to join or resume. */
 export interface JoinRequest {
   account: Account
-  /** From a client that reconnects. */
+  /** Set for a client that reconnects. */
   resume: { token: string; received: number | null } | null
 }
 
-/** Why a player may not join a room now, or null. A player who resumes is not checked again. */
+/** Returns the reason why a player may not join a room now, or null. A resuming player is not checked again. */
 export function refusalOf(room: Room, { account, resume }: JoinRequest): Refusal | null {
   return resume && room.resumable(resume.token, account) ? null : room.refusal(account)
 }
 
-/** Joins or resumes. Null when the room is full by now. */
+/** Joins or resumes. Returns null if the room has become full. */
 export function joinRoom(room: Room, { account, resume }: JoinRequest, link: Link): Member | null {
   const member = resume && room.resumable(resume.token, account)
   if (member) {

@@ -11,7 +11,7 @@ import type { Connection, Connections } from '../connections.ts'
 export class AdmissionRevalidation {
   readonly #app: Pick<FastifyInstance, 'games' | 'identity' | 'log'>
   readonly #connections: Connections
-  /** Games whose check failed, for example while the database was away. */
+  /** Games whose check failed, for example while the database was unavailable. */
   readonly #pending = new Set<string>()
   #changes = 0
 
@@ -25,13 +25,13 @@ export class AdmissionRevalidation {
     return this.#changes
   }
 
-  /** A game was changed, removed, or is gone for good. */
+  /** Handles a changed, removed or permanently deleted game. */
   async gameChanged(gameId: string): Promise<void> {
     this.#changes++
     await this.recheck(gameId)
   }
 
-  /** An application was changed, or is gone. */
+  /** Handles a changed or deleted application. */
   async appChanged(clientId: string): Promise<void> {
     this.#changes++
     for (const gameId of this.#connections.gamesOf(clientId)) await this.recheck(gameId)
@@ -44,7 +44,7 @@ export class AdmissionRevalidation {
     try {
       const game = await this.#app.games.byId(gameId)
       const app = game && (await this.#app.identity.apps.find(game.clientId))
-      // A copy: those that end leave the set.
+      // The loop uses a copy, because closed sockets are removed from the set.
       for (const connection of [...this.#connections.inGame(gameId)]) {
         const reason = this.#refusal(connection, game, app?.clientId ?? null)
         if (reason) connection.end(reason)
@@ -56,7 +56,7 @@ export class AdmissionRevalidation {
     }
   }
 
-  /** Repeats the checks that failed. Called every second. */
+  /** Repeats the failed checks. It is called every second. */
   async retry(): Promise<void> {
     for (const gameId of [...this.#pending]) {
       this.#pending.delete(gameId)

@@ -5,18 +5,21 @@ import { type CoalescedWriter, DeliveryRate } from './write-coalescing.ts'
 
 /** Durable storage of a room, from which another node can continue it. */
 export interface RoomStore {
-  /** State of this node's lease. `held`: it runs the room. `unsure`: the bus does not answer. `lost`: another node may run it. */
+  /**
+   * The state of this node's lease. `held`: this node runs the room. `unsure`: the bus does not answer. `lost`: another
+   * node may run the room.
+   */
   readonly lease: 'held' | 'unsure' | 'lost'
-  /** Stores the whole room. @returns false when another node runs the room by now. @throws BusUnavailable */
+  /** Stores the whole room. @returns false when another node runs the room now. @throws BusUnavailable */
   save(snapshot: string): Promise<boolean>
-  /** Adds changes to it. As `save`. */
+  /** Appends changes, with the same results as `save`. */
   append(changes: string[]): Promise<boolean>
 }
 
-/** Changes are folded into a new snapshot when they have grown to this, or to the snapshot's own size. */
+/** The size of changes that triggers a new snapshot, unless the snapshot itself is larger. */
 const FOLD_BYTES = 64 * 1024
 const RETRY_MS = 100
-/** How long a room waits for a bus that is away before its players are sent to look for it anew. */
+/** The time for which a room waits for an unavailable bus before its players must find it again. */
 const PATIENCE_MS = 5000
 
 /**
@@ -27,9 +30,9 @@ export class HostedRoom implements CoalescedWriter {
   readonly gameId: string
   readonly room: Room
   readonly deliveryRate = new DeliveryRate()
-  /** Messages taken in the last seconds, a second. */
+  /** Received messages per second in the last seconds. */
   rate = 0
-  /** An empty room stays until then, since a player is about to join; in ms since 1970. */
+  /** The time until which an empty room is kept for a player who is about to join, in ms since 1970. */
   reservedUntil = 0
   readonly #store: RoomStore | null
   readonly #log: FastifyBaseLogger
@@ -47,7 +50,7 @@ export class HostedRoom implements CoalescedWriter {
       store: RoomStore | null
       log: FastifyBaseLogger
       wake: (room: HostedRoom) => void
-      /** Another node runs the room now, or this node can't know. */
+      /** Called when another node runs the room, or this node can't tell. */
       onLost: (room: HostedRoom) => void
     },
   ) {
@@ -81,12 +84,12 @@ export class HostedRoom implements CoalescedWriter {
     return this.#store === null || this.#store.save(snapshot)
   }
 
-  /** Extends the life of what is stored. */
+  /** Extends the lifetime of the stored data. */
   async refresh(): Promise<void> {
     if (!this.#ended && this.#store && !(await this.#store.append([]))) this.end()
   }
 
-  /** This node does not run the room any more. */
+  /** Stops running the room on this node. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
@@ -94,14 +97,14 @@ export class HostedRoom implements CoalescedWriter {
     this.#onLost(this)
   }
 
-  /** Called every second. */
+  /** Updates the message rate. It is called every second. */
   measure(): void {
     const taken = this.room.taken - this.#takenBefore
     this.#takenBefore = this.room.taken
     this.rate = this.rate * 0.5 + taken * 0.5
   }
 
-  /** Delivers batch after batch, each once its changes are stored. */
+  /** Delivers the batches in order, each after its changes are stored. */
   async #persistAndDeliver(store: RoomStore, first: Batch, changes: object[]): Promise<void> {
     this.#persisting = true
     let batch: Batch | null = first
@@ -130,7 +133,7 @@ export class HostedRoom implements CoalescedWriter {
     return false
   }
 
-  /** @param again after a failure nobody knows what has arrived: the whole is right in any case */
+  /** @param again after a failure, when the stored state is unknown; a full snapshot is correct in any case */
   #write(store: RoomStore, texts: string[], again: boolean): Promise<boolean> {
     if (!again && this.#appendedBytes <= Math.max(FOLD_BYTES, this.#savedBytes)) {
       for (const text of texts) this.#appendedBytes += text.length

@@ -7,16 +7,16 @@ import type { MultiplayerLimits } from '../schemas.ts'
 import { HostedRoom, type RoomStore } from './hosted-room.ts'
 import type { WriteCoalescer } from './write-coalescing.ts'
 
-/** How many bytes of past frames a room keeps for replay, beside their number. */
+/** The maximum size of the frames that a room keeps for replay. Their number is limited too. */
 const REPLAY_BYTES = 1024 * 1024
 
-/** A room as lists show it. */
+/** A room in the form that lists show. */
 export interface RoomInfo {
   id: string
   players: number
   capacity: number
   locked: boolean
-  /** Messages a second, lately. */
+  /** The recent number of messages per second. */
   rate: number
   people: { name: string; imageUrl: string | null; away: boolean }[]
 }
@@ -26,7 +26,7 @@ interface RoomsParts {
   limits: MultiplayerLimits
   coalescer: WriteCoalescer
   log: FastifyBaseLogger
-  /** Told when another number of players is in a game's rooms on this node. */
+  /** Receives the number of players in a game's rooms on this node when it changes. */
   count(gameId: string, players: number): void
 }
 
@@ -34,7 +34,7 @@ interface RoomsParts {
 export class Rooms {
   readonly #parts: RoomsParts
   readonly #byGame = new Map<string, Map<string, HostedRoom>>()
-  /** The players of each game as they were last counted. */
+  /** The last reported number of players of each game. */
   readonly #counted = new Map<string, number>()
 
   constructor(parts: RoomsParts) {
@@ -54,14 +54,14 @@ export class Rooms {
     return this.find(gameId, roomId) ?? this.#make(gameId, roomId, maxPlayers, store)
   }
 
-  /** As `open`, from what another node has kept: a snapshot and the changes after it. */
+  /** Does the same as `open` from another node's stored data: a snapshot and the changes after it. */
   restore(gameId: string, roomId: string, maxPlayers: number, store: RoomStore, texts: string[]): HostedRoom {
     const hosted = this.open(gameId, roomId, maxPlayers, store)
     hosted.room.restore(snapshotFrom(texts))
     return hosted
   }
 
-  /** The occupied rooms of a game. */
+  /** Lists the occupied rooms of a game. */
   list(gameId: string): RoomInfo[] {
     return Array.from(this.#byGame.get(gameId)?.values() ?? [])
       .filter(({ room }) => room.size > 0)
@@ -79,7 +79,7 @@ export class Rooms {
     for (const rooms of this.#byGame.values()) yield* rooms.values()
   }
 
-  /** Ends memberships that were kept long enough to resume. @returns the rooms that became empty. Called every second. */
+  /** Ends memberships whose time to resume is over. It is called every second. @returns the rooms that became empty */
   sweep(): HostedRoom[] {
     const gone: HostedRoom[] = []
     const now = this.#parts.clock.now().getTime()

@@ -1,9 +1,9 @@
-/** Something that collects messages and writes them when it is flushed. */
+/** A component that collects messages and writes them when it is flushed. */
 export interface CoalescedWriter {
   readonly deliveryRate: DeliveryRate
-  /** How many receive each message. */
+  /** The number of recipients of each message. */
   readonly recipients: number
-  /** Writes what was collected. @returns deliveries: messages times recipients */
+  /** Writes the collected messages. @returns deliveries: messages times recipients */
   flush(): number
 }
 
@@ -16,7 +16,7 @@ const BUSY = { room: 400, node: 20_000, collectMs: 8 }
 const CROWDED = { room: 10_000, messages: 1500, collectMs: 12 }
 const WINDOW_MS = 100
 
-/** Deliveries a second, measured over short windows. */
+/** The number of deliveries per second, measured over short windows. */
 export class DeliveryRate {
   #rate = 0
   #count = 0
@@ -26,7 +26,7 @@ export class DeliveryRate {
     this.#count += deliveries
   }
 
-  /** @param now in ms, of a clock that never goes back */
+  /** @param now in ms, of a monotonic clock */
   at(now: number): number {
     const elapsed = now - this.#since
     if (elapsed >= WINDOW_MS) {
@@ -54,7 +54,7 @@ export class WriteCoalescer {
   readonly #busy = new FlushQueue((run) => setTimeout(run, BUSY.collectMs), this.#flush)
   readonly #crowded = new FlushQueue((run) => setTimeout(run, CROWDED.collectMs), this.#flush)
 
-  /** Called when a writer has collected its first message. */
+  /** Schedules a flush. A writer calls it when it has collected its first message. */
   schedule(writer: CoalescedWriter): void {
     const now = performance.now()
     const rate = writer.deliveryRate.at(now)
@@ -64,7 +64,7 @@ export class WriteCoalescer {
   }
 }
 
-/** The writers that are flushed at the same moment. */
+/** Writers that are flushed at the same time. */
 class FlushQueue {
   readonly #schedule: (run: () => void) => void
   readonly #flush: (writer: CoalescedWriter) => void

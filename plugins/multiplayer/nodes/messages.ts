@@ -3,7 +3,7 @@ import type { DisconnectReason } from '../membership.ts'
 import type { Account } from '../room/member.ts'
 import type { Refusal } from '../room/room.ts'
 
-/** Which room, and who wants to join or resume. */
+/** The room, and the player who wants to join or resume. */
 export interface JoinMessage {
   gameId: string
   roomId: string
@@ -11,27 +11,27 @@ export interface JoinMessage {
   resume: { token: string; received: number | null } | null
 }
 
-/** Whether a player may join, as the room's owner answers; null: yes. */
+/** The answer of the room's owner: null if the player may join. */
 export type JoinAnswer = Refusal | 'elsewhere' | null
 
-/** Messages between nodes. `conn` is a socket's name, given by the node that has the socket. */
+/** Messages between nodes. `conn` is a socket's name, which the node with the socket assigns. */
 export type NodeMessage =
-  // From the node that has the socket to the one that has the room.
+  // Messages from the node with the socket to the node with the room.
   | ({ t: 'enter'; conn: string } & JoinMessage)
   | { t: 'text'; conn: string; text: string }
   | { t: 'bytes'; conn: string; bytes: string }
   | { t: 'ping'; conn: string }
   | { t: 'end'; conn: string; ending: DisconnectReason }
-  // And back.
+  // Messages in the other direction.
   | { t: 'write'; to: string[]; frames: string }
   | { t: 'close'; conn: string; code: number; reason: string }
-  // Questions, either way.
+  // Questions in both directions.
   | ({ t: 'mayEnter'; ask: number } & JoinMessage)
   | { t: 'list'; ask: number; gameId: string }
   | { t: 'verdict'; ask: number; verdict: JoinAnswer }
   | { t: 'rooms'; ask: number; rooms: RoomInfo[] }
 
-/** A batch of messages from one node. `n` is its sequence number, so that the receiver notices a loss. */
+/** A batch of messages from one node. `n` is its sequence number, which reveals a loss to the receiver. */
 export interface Envelope {
   from: string
   n: number

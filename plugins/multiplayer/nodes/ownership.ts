@@ -4,9 +4,9 @@ import type { HostedRoom, RoomStore } from '../hosting/hosted-room.ts'
 import type { Rooms } from '../hosting/rooms.ts'
 import type { Peers } from './peers.ts'
 
-/** How long what is kept of a room outlives its last change; a living room renews it at half time. */
+/** The lifetime of a room's stored data after its last change. An active room renews it at half time. */
 const KEPT_MS = 120_000
-/** How long an empty room is kept for whoever asked for it. */
+/** The time for which an empty room is kept for the player who asked for it. */
 const RESERVED_MS = 5000
 
 const keyOf = (gameId: string, roomId: string) => `room/${gameId}/${roomId}`
@@ -41,7 +41,7 @@ class BusRoomStore implements RoomStore {
   }
 }
 
-/** Which node runs which room, where there are several: a lease for each room, held while its node lives. */
+/** Tracks which of several nodes runs each room: each room has a lease, which is held while its node lives. */
 export class Ownership {
   readonly #bus: Bus
   readonly #nodes: Peers
@@ -58,7 +58,7 @@ export class Ownership {
     this.#rooms = rooms
   }
 
-  /** The room, run by this node from now on if no other does; else the node that runs it. @throws BusUnavailable */
+  /** Returns the room, which this node now runs, or the id of the node that runs it. @throws BusUnavailable */
   async find(gameId: string, roomId: string, maxPlayers: number): Promise<HostedRoom | string> {
     const known = this.#rooms.find(gameId, roomId)
     if (known && this.#nodes.isValid) return this.#reserve(known)
@@ -74,7 +74,7 @@ export class Ownership {
     }
   }
 
-  /** Gives rooms back that have ended. */
+  /** Releases the leases of rooms that have ended. */
   async release(gone: HostedRoom[]): Promise<void> {
     for (const hosted of gone) {
       const store = this.#stores.get(hosted)
@@ -88,7 +88,10 @@ export class Ownership {
     }
   }
 
-  /** Called every second: keeps what is kept, and after an absence finds out what is still this node's. */
+  /**
+   * Renews stored data. After an interruption it determines which rooms this node still owns. It is called every
+   * second.
+   */
   async maintain(): Promise<void> {
     if (this.#nodes.lapsed) return this.#reclaim()
     const now = performance.now()
@@ -103,7 +106,9 @@ export class Ownership {
     }
   }
 
-  /** This node was not heard of for too long, or the bus has forgotten it. What nobody took, it keeps. */
+  /**
+   * Reclaims rooms after missed heartbeats or a restart of the bus. The node keeps the rooms that no other node took.
+   */
   async #reclaim(): Promise<void> {
     for (const [hosted, store] of this.#stores) {
       const key = keyOf(hosted.gameId, hosted.room.id)
@@ -139,7 +144,7 @@ export class Ownership {
       ? this.#rooms.restore(gameId, roomId, maxPlayers, store, record.texts)
       : this.#rooms.open(gameId, roomId, maxPlayers, store)
     this.#stores.set(hosted, store)
-    // The first thing a new owner does: from now on the one before it can't write any more.
+    // The first write of a new owner revokes the former owner's write access.
     if (!(await hosted.begin())) this.#lose(hosted, store)
     return hosted
   }

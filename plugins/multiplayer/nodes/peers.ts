@@ -3,24 +3,24 @@ import type { Bus } from '../../../core/events.ts'
 import { randomText } from '../../../core/ids.ts'
 import type { Envelope, NodeMessage } from './messages.ts'
 
-/** How long a node's leases outlive its last heartbeat. The next owner of its rooms begins after that. */
+/** The lifetime of a node's leases after its last heartbeat. The next owner of its rooms starts after that. */
 const LEASE_MS = 2500
 const HEARTBEAT_MS = 500
-/** A node without a heartbeat for so long is taken for dead. */
+/** The time without heartbeats after which a node counts as failed. */
 const SILENCE_MS = 2500
 const ANSWER_MS = 700
-/** Well below what the bus carries in one message. */
+/** The maximum size of an envelope, well below the limit of the bus for one message. */
 const ENVELOPE_BYTES = 256 * 1024
 const EVERYONE = 'rooms'
 
 type Question = Extract<NodeMessage, { t: 'mayEnter' | 'list' }>
 type Answer = Extract<NodeMessage, { t: 'verdict' | 'rooms' }>
-/** A question still without its number. */
+/** A question before it has a number. */
 type Asked<T = Question> = T extends Question ? Omit<T, 'ask'> : never
 
 interface Peer {
   heardAt: number
-  /** Number of the next envelope from there and to there. */
+  /** The number of the next envelope from this node and to it. */
   incoming: number | null
   outgoing: number
   queue: NodeMessage[]
@@ -30,7 +30,7 @@ interface Peer {
 /** Receives messages of other nodes. */
 export interface PeerListener {
   receive(from: string, message: Exclude<NodeMessage, Answer>): void
-  /** A node is gone, or messages between it and this one were lost. Nothing under way with it will complete. */
+  /** Handles a failed node, or lost messages between it and this one. Pending operations with it will not complete. */
   disconnected(node: string): void
 }
 
@@ -40,7 +40,7 @@ export interface PeerListener {
  */
 export class Peers {
   readonly id = randomText(9)
-  /** Whether the last heartbeat came too late: other nodes may hold this node's leases by now. */
+  /** Whether the last heartbeat was too late, so that other nodes may hold this node's leases. */
   lapsed = false
   readonly #bus: Bus
   readonly #log: FastifyBaseLogger
@@ -67,7 +67,7 @@ export class Peers {
     this.#timer = setInterval(() => void this.#tick(), HEARTBEAT_MS)
   }
 
-  /** Leaves the cluster: the leases of this node are free at once. */
+  /** Leaves the cluster and releases the leases of this node at once. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#validUntil = 0
@@ -75,12 +75,12 @@ export class Peers {
     await this.#bus.publish(EVERYONE, JSON.stringify({ from: this.id, bye: true })).catch(() => {})
   }
 
-  /** Whether this node surely still holds its leases. */
+  /** Whether this node certainly still holds its leases. */
   get isValid(): boolean {
     return performance.now() < this.#validUntil && !this.lapsed
   }
 
-  /** The others. */
+  /** The ids of the other nodes. */
   get ids(): string[] {
     return [...this.#peers.keys()]
   }
@@ -93,7 +93,7 @@ export class Peers {
     setImmediate(() => this.#flush())
   }
 
-  /** Frames for a socket of another node; the same frames for several sockets travel once. */
+  /** Sends frames to a socket of another node. The same frames for several sockets are sent once. */
   write(node: string, conn: string, frames: Buffer): void {
     const last = this.#peer(node).queue.at(-1)
     if (last?.t === 'write' && this.#lastFrames === frames) last.to.push(conn)
@@ -102,7 +102,7 @@ export class Peers {
   }
   #lastFrames: Buffer | null = null
 
-  /** Sends a request to a node. Null when it does not answer in time. */
+  /** Sends a request to a node. Returns null when it does not answer in time. */
   ask<Kind extends Answer['t']>(node: string, question: Asked): Promise<Extract<Answer, { t: Kind }> | null> {
     const ask = ++this.#asked
     return new Promise((resolve) => {
@@ -184,7 +184,7 @@ export class Peers {
   }
 }
 
-/** The first messages of a queue, as many as one message of the bus carries well. */
+/** Takes the first messages of a queue, as many as fit into one envelope. */
 function takeEnvelope(queue: NodeMessage[]): NodeMessage[] {
   let bytes = 0
   let count = 0

@@ -65,13 +65,13 @@ class RemoteMembership implements Membership {
   }
 }
 
-/** Relays between a socket on one node and a room on another. Has both sides of it. */
+/** Relays between a socket on one node and a room on another. It implements both sides. */
 export class SocketRelay implements PeerListener {
   readonly nodes: Peers
   readonly #rooms: Rooms
-  /** Sockets of this node in rooms of others. */
+  /** Sockets of this node in rooms of other nodes. */
   readonly #outbound = new Map<string, RemoteMembership>()
-  /** Sockets of other nodes in rooms of this one, by node and name. */
+  /** Sockets of other nodes in rooms of this node, by node and name. */
   readonly #inbound = new Map<string, Map<string, Membership>>()
   #conns = 0
 
@@ -80,7 +80,7 @@ export class SocketRelay implements PeerListener {
     this.#rooms = rooms
   }
 
-  /** Joins a socket of this node to a room that another node runs. */
+  /** Joins a socket of this node to a room of another node. */
   join(node: string, join: JoinMessage, link: Link): Membership {
     const conn = (++this.#conns).toString(36)
     const membership = new RemoteMembership(this.nodes, node, conn, link, () => this.#outbound.delete(conn))
@@ -118,7 +118,7 @@ export class SocketRelay implements PeerListener {
     }
   }
 
-  /** A message from a client whose socket is on another node. */
+  /** Handles a message from a client whose socket is on another node. */
   #receiveFromClient(from: string, message: Extract<Received, { t: 'text' | 'bytes' | 'ping' | 'end' }>): void {
     const memberships = this.#inbound.get(from)
     const membership = memberships?.get(message.conn)
@@ -132,7 +132,7 @@ export class SocketRelay implements PeerListener {
   }
 
   disconnected(node: string): void {
-    // Sockets of this node look for the room again. Sockets of that node may resume here.
+    // Sockets of this node must find the room again. Sockets of that node may resume here.
     for (const [conn, membership] of this.#outbound) {
       if (membership.node !== node) continue
       this.#outbound.delete(conn)

@@ -4,16 +4,16 @@
  */
 export type Frame = Buffer
 
-/** Why a player is gone. */
+/** The reason why a player left. */
 export type LeaveReason = 'left' | 'timeout' | 'kicked' | 'closed'
 
-/** A player as the others in the room see them. */
+/** A player in the form that the others in the room receive. */
 export interface RoomPlayer {
-  /** Short, and of this room only: `you`, `from`, `to` and `host` are such ids. */
+  /** A short id that is valid only in this room. `you`, `from`, `to` and `host` are such ids. */
   id: string
-  /** Names the sender of binary frames; the smallest number that is free. */
+  /** Identifies the sender of binary frames. It is the smallest free number. */
   index: number
-  /** The account; one account may be present twice. */
+  /** The account. One account may be present twice. */
   sub: string
   name: string
   imageUrl: string | null
@@ -31,7 +31,7 @@ export type ErrorCode =
   | 'presence_too_large'
   | 'rate_limited'
 
-/** Messages of the room, protocol 1 (contracts, section 8), but for `welcome`, which contains raw JSON. */
+/** Messages of the room in protocol 1 (contracts, section 8), except `welcome`, which contains raw JSON. */
 export type ServerMessage =
   | { t: 'join'; player: RoomPlayer }
   | { t: 'away' | 'back' | 'host'; id: string }
@@ -54,7 +54,7 @@ export function textFrame(text: string): Frame {
 
 export const frameOf = (message: ServerMessage): Frame => textFrame(JSON.stringify(message))
 
-/** The sender's index, little-endian, and the bytes as they came. */
+/** Creates a binary frame: the sender's index, little-endian, and the unchanged bytes. */
 export function binaryFrame(index: number, bytes: Buffer): Frame {
   const { frame, at } = frameFor(FINAL_BINARY, bytes.length + 2)
   frame.writeUInt16LE(index, at)
@@ -62,11 +62,11 @@ export function binaryFrame(index: number, bytes: Buffer): Frame {
   return frame
 }
 
-/** Frames one after the other; one alone is not copied. */
+/** Concatenates frames. A single frame is not copied. */
 export const joinFrames = (frames: Frame[]): Buffer =>
   frames.length === 1 ? (frames[0] as Frame) : Buffer.concat(frames)
 
-/** A frame with its header written, and where its payload begins. */
+/** Allocates a frame with its header, and returns the position of its payload. */
 function frameFor(opcode: number, length: number): { frame: Frame; at: number } {
   const at = length < 126 ? 2 : length < 65_536 ? 4 : 10
   const frame = Buffer.allocUnsafe(at + length)

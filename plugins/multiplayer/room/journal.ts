@@ -1,7 +1,7 @@
 import type { Frame } from './frames.ts'
 import type { Member } from './member.ts'
 
-/** Doubled as often as needed, up to what the journal may hold. */
+/** The initial size of the ring, which is doubled as needed up to the journal's limit. */
 const FIRST_BYTES = 2048
 
 /**
@@ -13,24 +13,24 @@ const FIRST_BYTES = 2048
 export class Journal {
   readonly #most: { frames: number; bytes: number }
   #ring = Buffer.alloc(0)
-  /** Where the next frame goes. */
+  /** The position of the next frame. */
   #end = 0
-  /** Numbers of the oldest frame that is kept and of the next one; a frame stands at its number modulo `#most.frames`. */
+  /** The numbers of the oldest frame and of the next one. A frame is stored at its number modulo `#most.frames`. */
   #first = 0
   #next = 0
-  // For each frame: where it begins in the ring, its length in bytes, and its recipients: only this player, everyone
-  // but this player, or everyone.
+  // For each frame: its start in the ring, its length in bytes, and its recipients: only this player, everyone except
+  // this player, or everyone.
   readonly #starts: number[] = []
   readonly #lengths: number[] = []
   readonly #members: (Member | null)[] = []
   readonly #isAlone: boolean[] = []
 
-  /** @param most how many frames, and how many bytes of them, are kept at most */
+  /** @param most the maximum number of frames, and of their bytes */
   constructor(most: { frames: number; bytes: number }) {
     this.#most = most
   }
 
-  /** Adds a frame: for one player alone, or for everyone but one, or for everyone. */
+  /** Adds a frame for one player only, for everyone except one, or for everyone. */
   add(frame: Frame, { only, except }: { only: Member | null; except: Member | null }): void {
     if (this.#next - this.#first === this.#most.frames) this.#first++
     const start = this.#placeFor(frame.length)
@@ -65,7 +65,10 @@ export class Journal {
     return this.#ring.subarray(start, start + (this.#lengths[at] as number))
   }
 
-  /** Where so many bytes may go, in one piece; the oldest frames make way. Null when they are more than is kept. */
+  /**
+   * Returns a contiguous position for the given number of bytes and evicts the oldest frames. Null when the limit is
+   * exceeded.
+   */
   #placeFor(length: number): number | null {
     if (length > this.#most.bytes) return null
     for (;;) {
@@ -84,7 +87,9 @@ export class Journal {
     }
   }
 
-  /** Makes the ring larger, by more than so many bytes where it may, and puts the frames to its beginning. */
+  /**
+   * Grows the ring by more than the given number of bytes if the limit allows, and moves the frames to its beginning.
+   */
   #grow(length: number): void {
     const larger = Math.max(FIRST_BYTES, this.#ring.length * 2, this.#ring.length + length)
     const ring = Buffer.allocUnsafeSlow(Math.min(larger, this.#most.bytes))

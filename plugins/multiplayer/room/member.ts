@@ -1,10 +1,10 @@
 import type { RoomPlayer } from './frames.ts'
 
-/** The way to a connected client. Neither method calls back into the room before it has returned. */
+/** The connection to a client. Its methods never call the room synchronously. */
 export interface Link {
-  /** Whole frames, one or several. The same buffer goes to many links: it must not be changed. */
+  /** Writes one or several whole frames. Many links share the buffer, so it must not be changed. */
   write(frames: Buffer): void
-  /** Ends the connection with a WebSocket close code; nothing is written after it. */
+  /** Ends the connection with a WebSocket close code. Nothing is written after it. */
   close(code: number, reason: string): void
 }
 
@@ -13,7 +13,7 @@ export interface Account {
   sub: string
   name: string
   imageUrl: string | null
-  /** Not signed in: `sub` is made up for this visit. */
+  /** Whether the player is not signed in. `sub` is then generated for this visit. */
   guest: boolean
 }
 
@@ -23,23 +23,23 @@ export class Member {
   readonly id: string
   readonly index: number
   readonly joinedAt: Date
-  /** The token with which this player can come back. */
+  /** The token with which this player can resume. */
   readonly resumeToken: string
   readonly budget: Budget
   data: unknown = null
   /** Null while the socket is away. */
   link: Link | null
-  /** While away: until when the place is kept, in ms since 1970. */
+  /** The time until which the place of an away player is kept, in ms since 1970. */
   awayUntil = 0
 
-  // The outbox's fields for each player (see there).
-  /** Ordinal of the last entry before this player, or this player's present connection, came. */
+  // The outbox uses these fields for each player (see there).
+  /** The ordinal of the last entry before this player, or their current connection, joined. */
   since = 0
-  /** Ordinal of the last entry that was not for this player as for everyone. */
+  /** The ordinal of the last entry whose delivery to this player differed from the others. */
   apartAt = 0
-  /** Added to the room's count of broadcasts, gives the number of frames of this player. */
+  /** The number of this player's frames minus the room's count of broadcasts. */
   offset = 0
-  /** Number of the last frame written before the socket was lost. */
+  /** The number of the last frame that was written before the socket was lost. */
   sequenceAtDrop = 0
 
   constructor(
@@ -57,7 +57,7 @@ export class Member {
     this.data = fields.data ?? null
   }
 
-  /** As the others see them. */
+  /** The player in the form that the others receive. */
   get player(): RoomPlayer {
     const { sub, name, imageUrl } = this.account
     const { id, index, data, joinedAt } = this
@@ -65,7 +65,7 @@ export class Member {
   }
 }
 
-/** A token bucket: so many messages a second, with bursts. */
+/** A token bucket: a number of messages per second, with bursts. */
 export class Budget {
   readonly #perMs: number
   readonly #burst: number
@@ -79,7 +79,7 @@ export class Budget {
     this.#at = now
   }
 
-  /** Takes one. @param now in ms since 1970  @returns false when there is none left */
+  /** Takes one token. @param now in ms since 1970 @returns false when there is none left */
   take(now: number): boolean {
     this.#left = Math.min(this.#burst, this.#left + Math.max(0, now - this.#at) * this.#perMs)
     this.#at = now

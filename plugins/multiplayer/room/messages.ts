@@ -1,4 +1,4 @@
-/** Messages of clients, protocol 1 (contracts, section 8). */
+/** Messages of clients in protocol 1 (contracts, section 8). */
 export type ClientMessage =
   | { t: 'send'; type: string; data: unknown; to: 'others' | 'all' | 'host' | string[] }
   | { t: 'state'; set: Record<string, unknown>; del: string[]; if: number | null }
@@ -10,7 +10,7 @@ export type ClientMessage =
 const LONGEST_NAME = 128
 const MOST_NAMES = 256
 
-/** A client's text frame, checked; a string says what is wrong with it. */
+/** Parses and checks a client's text frame. A string describes the error. */
 export function parseMessage(text: string): ClientMessage | string {
   let message: unknown
   try {

@@ -2,17 +2,17 @@ import { type Frame, joinFrames } from './frames.ts'
 import { Journal } from './journal.ts'
 import type { Link, Member } from './member.ts'
 
-/** One thing said in the room. Exactly one of: to everyone, to everyone but one, to one alone. */
+/** One message of the room: to everyone, to everyone except one, or to one only. */
 interface Entry {
   readonly ordinal: number
   readonly frame: Frame
   readonly except: Member | null
   readonly only: Member | null
-  /** Belongs to the order of the room: counted, and repeated to a client that lost it. */
+  /** Whether the entry is part of the room's order: numbered, and replayed to a client that lost it. */
   readonly counted: boolean
 }
 
-/** A connection that ends: what it is still to be told, and how. */
+/** A connection that ends: its remaining messages, and its close code. */
 interface Parting {
   readonly link: Link
   readonly frames: Frame[]
@@ -29,11 +29,11 @@ interface Parting {
 export class Outbox {
   readonly #members: ReadonlyMap<string, Member>
   readonly #journal: Journal
-  /** Frames that a player who comes back may have missed. */
+  /** The maximum number of frames that a resuming player may have missed. */
   readonly #mostMissed: number
   readonly #wake: () => void
   #ordinal = 0
-  /** How many counted entries went to everyone, or to everyone but one. */
+  /** The number of counted entries to everyone, or to everyone except one. */
   #broadcasts = 0
   #pending: Entry[] = []
   #partings: Parting[] = []
@@ -45,7 +45,7 @@ export class Outbox {
   constructor(members: ReadonlyMap<string, Member>, most: { frames: number; bytes: number }, wake: () => void) {
     this.#members = members
     this.#mostMissed = most.frames
-    // Twice as many as one player may miss: what was not for that player takes room as well.
+    // The journal has twice the frames that one player may miss, since frames for other players take room too.
     this.#journal = new Journal({ frames: most.frames * 2, bytes: most.bytes })
     this.#wake = wake
   }
@@ -54,18 +54,18 @@ export class Outbox {
     return this.#pending.length === 0 && this.#partings.length === 0
   }
 
-  /** Number of the last frame that a player was told. */
+  /** Returns the number of the last frame that was sent to a player. */
   sequenceOf(member: Member): number {
     return this.#broadcasts + member.offset
   }
 
-  /** From here on a player hears what is said. @param sequence the number before that of the first frame */
+  /** Starts delivery to a player. @param sequence the number before that of the first frame */
   begin(member: Member, sequence = 0): void {
     member.offset = sequence - this.#broadcasts
     this.listen(member)
   }
 
-  /** From here on a player's present connection hears what is said. */
+  /** Starts delivery to a player's current connection. */
   listen(member: Member): void {
     member.since = this.#ordinal
     member.apartAt = this.#ordinal
@@ -89,13 +89,13 @@ export class Outbox {
     member.apartAt = this.#ordinal
   }
 
-  /** An answer to one client alone: in its place, but not part of the room's order. */
+  /** Sends a response to one client only. It is delivered in sequence, but is not numbered. */
   answer(member: Member, frame: Frame): void {
     this.#add(frame, null, member, false)
     member.apartAt = this.#ordinal
   }
 
-  /** Ends a connection once it has been told what was said before, and a last word. */
+  /** Ends a connection after its pending messages and an optional last frame. */
   part(member: Member, link: Link, end: { code: number; reason: string; frame?: Frame }): void {
     const frames = this.#pending.filter((entry) => isFor(entry, member)).map(({ frame }) => frame)
     if (end.frame) frames.push(end.frame)
@@ -112,12 +112,12 @@ export class Outbox {
     return count < 0 || count > this.#mostMissed ? null : this.#journal.lastFor(member, count)
   }
 
-  /** How many counted frames for a player are not handed over yet. */
+  /** Returns the number of pending counted frames for a player. */
   pendingFor(member: Member): number {
     return this.#pending.filter((entry) => entry.counted && isFor(entry, member)).length
   }
 
-  /** Everything to deliver, as one batch; later frames are not part of it. Null when there is nothing. */
+  /** Seals all pending messages as one batch, without later ones. Null when there are none. */
   seal(): Batch | null {
     if (this.isEmpty) return null
     const batch = new Batch(this.#members, this.#pending, this.#partings)
@@ -146,12 +146,12 @@ export class Batch {
     this.#partings = partings
   }
 
-  /** How many things were said. */
+  /** The number of messages. */
   get size(): number {
     return this.#entries.length
   }
 
-  /** Writes to every connection what is for it, in one piece. */
+  /** Writes all frames of each connection in one piece. */
   deliver(): void {
     const first = this.#entries[0]?.ordinal
     if (first !== undefined) this.#write(first)
@@ -181,6 +181,6 @@ const NOTHING = Buffer.alloc(0)
 const joined = (entries: Entry[]): Buffer =>
   entries.length === 0 ? NOTHING : joinFrames(entries.map(({ frame }) => frame))
 
-/** Whether a player's present connection hears an entry. */
+/** Whether a player's current connection receives an entry. */
 const isFor = (entry: Entry, member: Member): boolean =>
   entry.ordinal > member.since && (entry.only ? entry.only === member : entry.except !== member)

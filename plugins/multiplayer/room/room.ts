@@ -14,21 +14,21 @@ import { type Batch, Outbox } from './outbox.ts'
 import type { Change, Roster, SavedMember, Snapshot } from './snapshot.ts'
 import { SharedState } from './state.ts'
 
-/** The room's numbers (contracts, section 8). */
+/** The limits of a room (contracts, section 8). */
 export interface RoomLimits {
-  /** Players a room, those away included. */
+  /** The maximum number of players, including those away. */
   players: number
   messagesPerSecond: number
   messageBurst: number
   stateBytes: number
   presenceBytes: number
   resumeSeconds: number
-  /** Frames repeated to a client that comes back. */
+  /** The maximum number of frames that are replayed to a resuming client. */
   replayFrames: number
   replayBytes: number
 }
 
-/** Close codes: of RFC 6455 section 7.4 and its registry, and two of our own. */
+/** Close codes of RFC 6455 section 7.4 and its registry, and two private ones. */
 export const CLOSE = { policy: 1008, restart: 1012, slow: 1013, kicked: 4001, replaced: 4002, suspended: 4011 } as const
 
 /** The dependencies of a room. */
@@ -36,13 +36,13 @@ export interface RoomParts {
   clock: Clock
   limits: RoomLimits
   newToken: () => string
-  /** Called when the room has something to hand over and had nothing before: whoever owns it calls `seal` soon. */
+  /** Called when the room has its first pending frame. The owner then calls `seal` soon. */
   wake: () => void
-  /** Whether somebody asks for `takeChanges`. */
+  /** Whether the owner calls `takeChanges`. */
   durable: boolean
 }
 
-/** Frames that no node ever tells one player; so many moves that their numbers stay whole are no life of a room. */
+/** More frames than any node sends to one player, but small enough that the numbers stay integers after many moves. */
 const NUMBERS_A_NODE = 1e11
 
 type Fault = Omit<Extract<ServerMessage, { t: 'error' }>, 't'>
@@ -59,15 +59,15 @@ export type Refusal = 'full' | 'locked' | 'kicked'
 export class Room {
   readonly id: string
   locked = false
-  /** The host's id; empty only while the room is. */
+  /** The host's id; empty only while the room is empty. */
   host = ''
-  /** How many messages it has taken. */
+  /** The number of received messages. */
   taken = 0
   readonly #clock: Clock
   readonly #limits: RoomLimits
   readonly #newToken: () => string
   readonly #durable: boolean
-  /** In the order in which they came: the first is the next host. */
+  /** The members in the order of joining. The first is the next host. */
   readonly #members = new Map<string, Member>()
   readonly #outbox: Outbox
   readonly #state: SharedState
@@ -95,7 +95,7 @@ export class Room {
     return this.#limits.players
   }
 
-  /** The players, in the order of their joining. */
+  /** The players in the order of joining. */
   get players(): { name: string; imageUrl: string | null; away: boolean }[] {
     return Array.from(this.#members.values(), ({ account, link }) => ({
       name: account.name,
@@ -104,12 +104,12 @@ export class Room {
     }))
   }
 
-  /** The frames since the last call, to be delivered; null when there are none. */
+  /** Returns the frames since the last call for delivery; null when there are none. */
   seal(): Batch | null {
     return this.#outbox.seal()
   }
 
-  /** Changes that must be stored before the frames are delivered; only of a `durable` room. */
+  /** Returns changes that must be stored before the frames are delivered, for a `durable` room only. */
   takeChanges(): Change[] {
     const changes = this.#writes
     this.#writes = []
@@ -118,7 +118,7 @@ export class Room {
     return changes
   }
 
-  /** The whole room as JSON text of a `Snapshot`. */
+  /** Returns the whole room as JSON text of a `Snapshot`. */
   snapshot(): string {
     const head = JSON.stringify({ roster: this.#roster(), version: this.#state.version })
     return `${head.slice(0, -1)},"state":${this.#state.toJson()}}`
@@ -143,7 +143,7 @@ export class Room {
     }
   }
 
-  /** Takes everyone's connection away: the room goes on elsewhere, or not at all. */
+  /** Disconnects all players because the room moves to another node or ends. */
   disconnect(code: number, reason: string): void {
     for (const member of this.#members.values()) {
       member.link?.close(code, reason)
@@ -151,14 +151,14 @@ export class Room {
     }
   }
 
-  /** Why an account may not come in now, or null. */
+  /** Returns the reason why an account may not join now, or null. */
   refusal(account: Pick<Account, 'sub'>): Refusal | null {
     if (this.#banned.has(account.sub)) return 'kicked'
     if (this.size >= this.#limits.players) return 'full'
     return this.locked ? 'locked' : null
   }
 
-  /** Lets a player in. The caller has asked `refusal` in the same tick. */
+  /** Adds a player. The caller has called `refusal` in the same tick. */
   join(account: Account, link: Link): Member {
     const id = `p${(++this.#ids).toString(36)}`
     const joinedAt = this.#clock.now()
@@ -171,7 +171,7 @@ export class Room {
     return member
   }
 
-  /** The player whom a resume token names, if it is of this account; a guest has none but the token. */
+  /** Returns the player of a resume token if it belongs to this account. A guest is identified only by the token. */
   resumable(token: string, account: Pick<Account, 'sub' | 'guest'>): Member | null {
     for (const member of this.#members.values()) {
       if (member.resumeToken !== token) continue
@@ -188,7 +188,7 @@ export class Room {
    */
   resume(member: Member, link: Link, received: number | null): void {
     const old = member.link
-    // The old socket may not have noticed yet that it is dead: phones change networks silently.
+    // The old socket may not have noticed the loss yet: phones change networks silently.
     if (old) this.#outbox.part(member, old, { code: CLOSE.replaced, reason: 'resumed elsewhere' })
     const sequence = this.#outbox.sequenceOf(member)
     const from = received ?? (old ? sequence - this.#outbox.pendingFor(member) : member.sequenceAtDrop)
@@ -200,7 +200,9 @@ export class Room {
     if (!old) this.#outbox.tellOthers(member, frameOf({ t: 'back', id: member.id }))
   }
 
-  /** A socket is gone without goodbye: the place is kept for a while. Ignored when the player has another by now. */
+  /**
+   * Handles a lost socket. The player's place is kept for a while. It is ignored if the player has another socket now.
+   */
   drop(member: Member, link: Link): void {
     if (member.link !== link) return
     member.link = null
@@ -209,12 +211,12 @@ export class Room {
     this.#outbox.tellOthers(member, frameOf({ t: 'away', id: member.id }))
   }
 
-  /** A player is gone for good. Ignored when they are already, or the socket is not theirs any more. */
+  /** Removes a player permanently. It is ignored if the player has left already or has another socket. */
   leave(member: Member, link: Link | null, reason: LeaveReason): void {
     if (member.link === link) this.#remove(member, reason)
   }
 
-  /** Ends the places of those who have been away for too long. */
+  /** Removes players who have been away for too long. */
   sweep(): void {
     const now = this.#clock.now().getTime()
     for (const member of [...this.#members.values()]) {
@@ -222,22 +224,26 @@ export class Room {
     }
   }
 
-  /** Takes bytes from a player to everyone else, unread. */
+  /** Relays binary data from a player to everyone else without parsing it. */
   receiveBinary(member: Member, bytes: Buffer): void {
     if (this.spend(member)) this.#outbox.tellOthers(member, binaryFrame(member.index, bytes))
   }
 
-  /** Takes a text frame from a player. */
+  /** Handles a text frame from a player. */
   receive(member: Member, text: string): void {
     if (!this.spend(member)) return
     const message = parseMessage(text)
     const fault =
       typeof message === 'string' ? { code: 'invalid_message' as const, message } : this.#act(member, message)
-    // An answer to one client alone: not part of the order, so not numbered.
+    // The error goes to one client only, so it is not part of the order and has no number.
     if (fault) this.#outbox.answer(member, frameOf({ t: 'error', ...fault }))
   }
 
-  /** Counts a message, or a ping of the socket's own; closes on a player who sends too many. @returns whether it counts */
+  /**
+   * Counts a message or a WebSocket ping, and closes the connection of a player who sends too many.
+   *
+   * @returns whether it counts
+   */
   spend(member: Member): boolean {
     if (!member.link) return false
     this.taken++
@@ -309,7 +315,7 @@ export class Room {
     const other = this.#members.get(message.id)
     if (!other) return { code: 'no_such_player', message: 'There is no such player in the room.' }
     if (message.t === 'kick') {
-      // A host who throws themselves out may come back; anyone else's account stays out while the room lives.
+      // A host who kicks their own account may return. Other accounts are banned while the room exists.
       if (other.account.sub !== host.account.sub) this.#banned.add(other.account.sub)
       const frame = frameOf({ t: 'leave', id: other.id, reason: 'kicked' })
       if (other.link) this.#outbox.part(other, other.link, { code: CLOSE.kicked, reason: 'kicked', frame })

@@ -1,13 +1,13 @@
 import type { Account } from './member.ts'
 
-/** The members and rules of a room: everything that must outlive its node beside the shared state. */
+/** The members and rules of a room: all state besides the shared state that must survive its node. */
 export interface Roster {
   host: string
   locked: boolean
   banned: string[]
-  /** How many ids were given. */
+  /** The number of assigned ids. */
   ids: number
-  /** How often the room has moved to another node. */
+  /** The number of moves to other nodes. */
   moves: number
   members: SavedMember[]
 }
@@ -21,24 +21,26 @@ export interface SavedMember {
   data: unknown
 }
 
-/** A change that a room must store before it tells anybody. */
+/** A change that a room must store before it notifies anybody. */
 export type Change = { roster: Roster } | Write
 
-/** A write of the shared state, which made this version. */
+/** A write of the shared state, with the resulting version. */
 interface Write {
   set: Record<string, unknown>
   del: string[]
   version: number
 }
 
-/** A room whole. The changes that follow it are applied on top. */
+/** A whole room, to which the following changes are applied. */
 export interface Snapshot {
   roster: Roster
   state: Record<string, unknown>
   version: number
 }
 
-/** A snapshot brought up to date, from JSON texts: itself, and the changes since. A change that it holds is left out. */
+/**
+ * Restores the current snapshot from JSON texts: a snapshot and later changes. Changes that it contains are skipped.
+ */
 export function snapshotFrom(texts: string[]): Snapshot {
   const [snapshot, ...changes] = texts.map((text) => JSON.parse(text)) as [Snapshot, ...Partial<Snapshot & Write>[]]
   const values = new Map(Object.entries(snapshot.state))

@@ -1,11 +1,11 @@
 /** The memory of a key beyond its own bytes: quotes, colon, comma, the map's entry. */
 const KEY_BYTES = 16
 
-/** The state that a room's players share: keys and JSON values under one version, which grows by one a write. */
+/** The shared state of a room's players: keys and JSON values under one version, which grows by one with each write. */
 export class SharedState {
   version = 0
   readonly #maxBytes: number
-  /** JSON text by key, kept as text: it is written out whole to whoever joins. */
+  /** The values as JSON text, since the whole state is sent as text to each joining player. */
   readonly #values = new Map<string, { json: string; bytes: number }>()
   #bytes = 0
 
@@ -13,12 +13,12 @@ export class SharedState {
     this.#maxBytes = maxBytes
   }
 
-  /** Its size as counted against the limit. */
+  /** The size that counts against the limit. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Sets and deletes, all or nothing. @returns false when the whole would become too large */
+  /** Sets and deletes keys atomically. @returns false when the state would become too large */
   write(set: Record<string, unknown>, del: readonly string[]): boolean {
     const written = Object.entries(set).map(([key, value]): [string, { json: string; bytes: number }] => {
       const json = JSON.stringify(value)
@@ -27,7 +27,7 @@ export class SharedState {
     const gone = new Set([...Object.keys(set), ...del])
     let bytes = this.#bytes
     for (const key of gone) bytes -= this.#values.get(key)?.bytes ?? 0
-    // A key that is both deleted and set is set: clients apply changes in this order.
+    // A key that is both deleted and set is set, because clients apply changes in this order.
     for (const [, value] of written) bytes += value.bytes
     if (bytes > this.#maxBytes && bytes > this.#bytes) return false
     for (const key of gone) this.#values.delete(key)
@@ -37,7 +37,7 @@ export class SharedState {
     return true
   }
 
-  /** Takes over what another node has kept, whatever its size. */
+  /** Restores another node's stored state, whatever its size. */
   restore(values: Record<string, unknown>, version: number): void {
     for (const [key, value] of Object.entries(values)) {
       const json = JSON.stringify(value)
@@ -48,7 +48,7 @@ export class SharedState {
     this.version = version
   }
 
-  /** The whole as JSON text. */
+  /** Returns the whole state as JSON text. */
   toJson(): string {
     return `{${Array.from(this.#values, ([key, { json }]) => `${JSON.stringify(key)}:${json}`).join()}}`
   }

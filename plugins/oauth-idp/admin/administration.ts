@@ -23,7 +23,7 @@ interface AdministrationContext {
   portalUrl: string
 }
 
-/** What accounts and invitations need beside that; a command of the shell has neither. */
+/** Services that accounts and invitations require in addition. A shell command has neither. */
 interface AdministrationParts {
   tokens: OneTimeTokens
   deletion: AccountDeletion
@@ -39,7 +39,9 @@ export interface Invitation {
 }
 
 /**
- * Within the transaction that disables a player, or lets them in again. @returns tells of it, once that is committed
+ * Runs in the transaction that disables or re-enables a player.
+ *
+ * @returns a function that announces it after the commit
  */
 type Following = (em: SqlEntityManager, playerId: string, disabled: boolean) => Promise<() => Promise<void>>
 
@@ -54,13 +56,13 @@ interface Disabling {
   reason?: string | undefined
 }
 
-/** What the audit says of a player before or after a change. */
+/** Returns the state of a player that the audit log records before or after a change. */
 function stateOf(row: Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator'>, changes: Changes): AuditState | null {
   if (changes.disabled !== undefined) return { disabled: row.disabled }
   return changes.isAdmin === undefined ? null : { role: roleOf(row) }
 }
 
-/** Actions of administrators on players. Every change holds at once, on every node (`player.changed`). */
+/** Actions of administrators on players. Every change takes effect at once on every node (`player.changed`). */
 export class Administration {
   readonly #context: AdministrationContext & AdministrationParts
   readonly #followers: Following[] = []
@@ -69,7 +71,7 @@ export class Administration {
     this.#context = context as AdministrationContext & AdministrationParts
   }
 
-  /** Players, the newest first. @param q part of a name, address or id */
+  /** Lists players, the newest first. @param q part of a name, address or id */
   async list({ q = '', limit, cursor }: PageQuery & { q?: string | undefined }) {
     const pattern = `%${q
       .normalize('NFC')
@@ -91,7 +93,7 @@ export class Administration {
     return { players: page.map((row) => this.#describe(row)), nextCursor }
   }
 
-  /** How many there are, guests included. */
+  /** Returns the number of players, guests included. */
   async count(): Promise<number> {
     const [row] = await this.#context.db.query<{ players: number }>('select count(*) as players from players')
     return Number(row?.players ?? 0)
@@ -104,15 +106,15 @@ export class Administration {
     return this.#describe(row)
   }
 
-  /** A plugin that has things of players says here what happens to them when one is disabled or let in again. */
+  /** Registers a plugin's callback for the content of a player who is disabled or re-enabled. */
   onDisabling(follow: Following): void {
     this.#followers.push(follow)
   }
 
   /**
-   * Shuts a player out (all that was given out ends) or lets them in again.
+   * Disables a player, which ends all their sessions and tokens, or re-enables them.
    *
-   * @param withContent whether what they made goes and comes back with them
+   * @param withContent whether the content that they made is hidden or restored with them
    * @throws NotFound, LastAdmin
    */
   async setDisabled(id: string, disabled: boolean, options: Disabling = {}): Promise<void> {
@@ -120,7 +122,11 @@ export class Administration {
     await announce()
   }
 
-  /** The same within the caller's transaction. @returns tells every node; to be called after the transaction */
+  /**
+   * Does the same in the caller's transaction.
+   *
+   * @returns a function that notifies every node; call it after the transaction
+   */
   async setDisabledIn(
     em: SqlEntityManager,
     id: string,
@@ -138,7 +144,7 @@ export class Administration {
     }
   }
 
-  /** Says what a player may do from now on. @throws NotFound, LastAdmin, Conflict for a guest */
+  /** Sets the role of a player. @throws NotFound, LastAdmin, Conflict for a guest */
   async setRole(id: string, role: Role, by = PROGRAM): Promise<void> {
     const player = await this.find(id)
     if (role !== 'player' && player.isGuest)
@@ -151,7 +157,7 @@ export class Administration {
     return this.#change(id, {}, { by, action: 'player.sign-out' }, (em) => this.#context.players.endAccess(em, id))
   }
 
-  /** Makes a link by which one account can be made. @returns the link: it is shown once */
+  /** Creates an invitation link, which makes one account. @returns the link, which is shown once */
   async invite(note: string, by = PROGRAM): Promise<string> {
     const { db, clock, tokens, portalUrl } = this.#context
     const lifeMs = INVITATION_DAYS * 86_400_000
@@ -182,7 +188,7 @@ export class Administration {
     })
   }
 
-  /** Deletes an account for good. @throws NotFound, LastAdmin */
+  /** Deletes an account permanently. @throws NotFound, LastAdmin */
   async remove(id: string, by = PROGRAM): Promise<void> {
     const { clock, deletion } = this.#context
     await deletion.remove(id, async (em) => {
@@ -206,7 +212,7 @@ export class Administration {
   }
 
   async #changeIn(em: SqlEntityManager, id: string, changes: Changes, action: Omit<Action, 'target'>): Promise<void> {
-    // Locked together, so that two administrators who shut each other out at once do not both succeed.
+    // The lock prevents two administrators who disable each other concurrently from both succeeding.
     const admins = await em.find(
       PlayerRow,
       { isAdmin: true, disabled: false },

@@ -13,7 +13,7 @@ import { PlayersPage } from './players-page.ts'
 const Params = Type.Object({ id: Type.String() })
 const Done = Type.Object({ done: Type.Optional(Type.String()) })
 
-/** The messages after a step; the address only names the step. */
+/** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
   disable: 'Shut out: every session and token has ended.',
   enable: 'Let in again.',
@@ -33,13 +33,13 @@ function mustBeAnother(request: FastifyRequest, id: string): void {
 
 const roleOf = (request: FastifyRequest): Role => callerOf(request).viewer?.role ?? 'player'
 
-/** Moderators act on players; on each other and on administrators only an administrator does. @throws Forbidden */
+/** Moderators act on players. Only an administrator acts on moderators and administrators. @throws Forbidden */
 function mustBeBelow(request: FastifyRequest, player: ManagedPlayer): void {
   if (roleOf(request) !== 'admin' && player.role !== 'player')
     throw new Forbidden('Only an administrator acts on a moderator or an administrator.')
 }
 
-/** For whoever runs the server, and its moderators: players and invitations. */
+/** Pages on players and invitations, for administrators and moderators of the server. */
 export const adminPages: Routes = async (app) => {
   const { administration, config } = app.identity
 
@@ -117,14 +117,14 @@ export const adminPages: Routes = async (app) => {
     'sign-out': (id, by) => administration.signOutEverywhere(id, by),
   }
   for (const [step, take] of Object.entries(steps)) {
-    // One type for both, which differ in the role only.
+    // Both configurations differ only in the role, so they share one type.
     const config: FastifyContextConfig = (step === 'sign-out' ? adminPage : staffPage).config
     const route = { ...staffPage, config, schema: { params: Params } }
     app.post(`/admin/players/:id/${step}`, route, async (request, reply) => {
       const { id } = request.params
       if (step !== 'sign-out') mustBeAnother(request, id)
       mustBeBelow(request, await administration.find(id))
-      // A checkbox of the form to disable: the other steps have no body at all.
+      // The checkbox belongs to the form that disables a player. The other steps have no body.
       const { withContent } = (request.body ?? {}) as { withContent?: unknown }
       await take(id, actorOf(request), withContent === 'on')
       request.log.info({ step, subject: id, by: callerOf(request).playerId }, CHANGED)

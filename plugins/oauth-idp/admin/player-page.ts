@@ -20,9 +20,9 @@ import { pathOf, State } from './players-page.ts'
 interface PlayerPageProps {
   player: ManagedPlayer
   isMe: boolean
-  /** Of whoever looks. */
+  /** The role of the viewer. */
   viewerRole: Role
-  /** Why nothing was deleted. */
+  /** The reason why nothing was deleted. */
   problem?: string | undefined
 }
 

@@ -19,7 +19,7 @@ interface PlayersPageProps {
   nextCursor: string | null
   q: string | undefined
   paged: boolean
-  /** Whether invitations lead anywhere. */
+  /** Whether the page links to the invitations. */
   invites: boolean
 }
 
@@ -58,7 +58,7 @@ export const State = ({ player }: { player: ManagedPlayer }): View => html`
     ${!player.disabled && player.role === 'player' && !player.isGuest && html`<${Chip}>player<//>`}
   </span>`
 
-/** A picture's address on the portal itself: what follows `?` tells a new picture from a kept one. */
+/** Returns the path of a picture on the portal. The query distinguishes a new picture from a cached one. */
 export function pathOf(imageUrl: string): string {
   const { pathname, search } = new URL(imageUrl)
   return pathname + search

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { SetupStep } from '../../../core/observe/host-dashboard.ts'
 
-/** The steps of a new server's administrator that concern players. */
+/** The set-up steps that concern players, for the administrator of a new server. */
 export const setupChecklist = ({ identity }: FastifyInstance): SetupStep[] => [
   {
     title: 'Make your account',

@@ -20,7 +20,7 @@ import type { App, AppUpdate, AppWithSecret } from './schemas.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
-    /** Name, addresses or secret of an application changed, or it was deleted; or it is a new one of an owner. */
+    /** The name, addresses or secret of an application changed; or it was deleted; or its owner created it. */
     'app.changed': { clientId: string; gameId: string | null }
   }
 }
@@ -31,12 +31,12 @@ export interface NewApp {
   homepageUrl: string | null
   gameId: string | null
   redirectUris: string[]
-  /** Belongs to a game that lives on this platform: its redirect URIs are ours, and need not be checked. */
+  /** The application belongs to a game hosted on this platform, so its redirect URIs need no check. */
   hosted?: boolean
   publicClient?: boolean
 }
 
-/** Finds a game by what its owner calls it. @throws NotFound when it is not this player's */
+/** Finds a game by its owner's name for it. @throws NotFound when the game does not belong to this player */
 export type GameCheck = (playerId: string, gameId: string) => Promise<{ id: string }>
 
 /** An application that was changed or deleted. */
@@ -47,18 +47,18 @@ interface AppsContext {
   clock: Clock
   events: Events
   log: FastifyBaseLogger
-  /** Whether the platform is reached over plain http. */
+  /** Whether the platform is reached over plain HTTP. */
   lan: boolean
 }
 
 const LAST_USED_PRECISION_MS = 60_000
 const NO_HASH = hashSecret('')
 
-/** OAuth applications: whoever may send players here to sign in. */
+/** OAuth applications, which may redirect players here to sign in. */
 export class Apps {
   readonly #context: AppsContext
   readonly #builtins = new Map<string, OAuthClient>()
-  /** Milliseconds of the last use that was noted, by application. */
+  /** The time of the last recorded use in milliseconds, by application. */
   readonly #noted = new Map<string, number>()
   #checkGame: GameCheck = async () => {
     throw new NotFound('game')
@@ -70,22 +70,22 @@ export class Apps {
     this.#context = context
   }
 
-  /** The plugin that owns games says here who may link an application to one; until then nobody may. */
+  /** Registers the check for links between applications and games. Without one, no link is allowed. */
   checkGamesWith(check: GameCheck): void {
     this.#checkGame = check
   }
 
-  /** The plugin that owns games says here which addresses are a game's; until then none is. */
+  /** Registers the lookup of games by address. Without one, no address belongs to a game. */
   findGamesWith(hosted: HostedGames): void {
     this.#hosted = hosted
   }
 
-  /** The plugin that owns games says here which applications take nobody in for now; until then none. */
+  /** Registers the check for suspended applications. Without one, no application is suspended. */
   suspendClientsWith(isSuspended: (clientId: string) => Promise<boolean>): void {
     this.#isSuspended = isSuspended
   }
 
-  /** Whether players can't sign in by a client: its game is suspended. */
+  /** Whether sign-in by a client is blocked because its game is suspended. */
   isSuspended(clientId: string): Promise<boolean> {
     return this.#isSuspended(clientId)
   }
@@ -108,13 +108,17 @@ export class Apps {
     return isCallback && (await this.staysHere(client, redirectUri))
   }
 
-  /** The main origins of games that live here, by client id. */
+  /** Returns the main origins of games that are hosted here, by client id. */
   async homesOf(clientIds: readonly string[]): Promise<Map<string, string>> {
     const found = await this.#hosted.originsOf(clientIds)
     return new Map([...found].map(([clientId, { main }]) => [clientId, main]))
   }
 
-  /** Makes an application for its owner. @throws InvalidRequest for its redirect URIs; NotFound for a foreign game */
+  /**
+   * Creates an application for its owner.
+   *
+   * @throws InvalidRequest for its redirect URIs; NotFound for another player's game
+   */
   async register(app: NewApp): Promise<AppWithSecret> {
     const game = app.gameId === null ? null : await this.#checkGame(app.ownerId, app.gameId)
     const made = await this.create(this.#context.db.em(), { ...app, gameId: game?.id ?? null })
@@ -154,12 +158,12 @@ export class Apps {
     return { ...toApp(row), redirectUris: app.redirectUris, clientSecret }
   }
 
-  /** Adds a public client that is part of the platform itself; players can't be sent to it, only devices use it. */
+  /** Adds a public client that is part of the platform itself. Only devices use it, since it has no redirect URI. */
   addBuiltin(client: { clientId: string; name: string }): void {
     this.#builtins.set(client.clientId, builtinClient(client))
   }
 
-  /** The client for the endpoints, read anew each time; null when there is none. */
+  /** Finds the client for the endpoints, or null. It reads the database each time. */
   async find(clientId: string): Promise<OAuthClient | null> {
     const builtin = this.#builtins.get(clientId)
     if (builtin) return builtin
@@ -167,14 +171,14 @@ export class Apps {
     return row ? clientOf(row) : null
   }
 
-  /** One of a player's applications. @throws NotFound */
+  /** Returns one of a player's applications. @throws NotFound */
   async mustOwn(ownerId: string, id: string): Promise<App> {
     const row = await this.#context.db.em().findOne(OAuthAppRow, { id, ownerId })
     if (!row) throw new NotFound('application')
     return this.#shown(row)
   }
 
-  /** A player's applications, the newest first. */
+  /** Lists a player's applications, the newest first. */
   async list(ownerId: string, { limit, cursor }: PageQuery): Promise<{ apps: App[]; nextCursor: string | null }> {
     const where = { ownerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
     const rows = await this.#context.db.em().find(OAuthAppRow, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
@@ -228,7 +232,7 @@ export class Apps {
     const gone = from === null ? null : redirectUriOf(from)
     const own = to === null ? origins.map(redirectUriOf) : [redirectUriOf(to)]
     if (to !== null) checkRedirectUris(own, this.#context)
-    // Written to before it is read, so that what two change at once is all kept.
+    // Writing before reading locks the row, so that concurrent changes are all kept.
     await em.nativeUpdate(OAuthAppRow, { clientId }, { updatedAt: this.#context.clock.now() })
     const row = await em.findOne(OAuthAppRow, { clientId })
     if (!row) return
@@ -266,7 +270,7 @@ export class Apps {
     return app as App
   }
 
-  /** Removes an application with all that it was given. @throws NotFound */
+  /** Deletes an application with all its grants. @throws NotFound */
   async delete(ownerId: string, id: string): Promise<void> {
     const row = await this.#context.db.transaction(async (em) => {
       const row = await em.findOne(OAuthAppRow, { id, ownerId })
@@ -329,7 +333,7 @@ export class Apps {
     return { ...(await this.#shown(row)), clientSecret }
   }
 
-  /** Whether a secret is the application's; takes the same time for an application that does not exist. */
+  /** Whether a secret belongs to the application. An unknown application takes the same time. */
   hasSecret(app: OAuthClient | null, secret: string): boolean {
     const given = Buffer.from(hashSecret(secret))
     const equals = (hash: string | null | undefined) =>
@@ -339,7 +343,7 @@ export class Apps {
     return current || (old && (app?.oldSecretUntil?.getTime() ?? 0) > this.#context.clock.now().getTime())
   }
 
-  /** Notes that an application was used: to the minute, and nobody waits for it. */
+  /** Records the use of an application to the minute. No caller waits for the write. */
   noteUse(app: OAuthClient): void {
     const { clock, db, log } = this.#context
     const now = clock.now()
@@ -351,13 +355,13 @@ export class Apps {
     )
   }
 
-  /** Tells every node that an application has changed or is gone, after the transaction that did it. */
+  /** Notifies every node of a changed or deleted application, after the transaction. */
   async announce({ clientId, gameId }: ChangedApp): Promise<void> {
     await this.#context.events.emit('app.changed', { clientId, gameId: gameId ?? null })
   }
 }
 
-/** Removes an application with all that it was given. */
+/** Deletes an application with all its grants. */
 async function remove(em: SqlEntityManager, { id, clientId }: OAuthAppRow): Promise<void> {
   await endGrants(em, { clientId })
   await em.nativeDelete(Consent, { clientId })
@@ -365,5 +369,5 @@ async function remove(em: SqlEntityManager, { id, clientId }: OAuthAppRow): Prom
   await em.nativeDelete(OAuthAppRow, { id })
 }
 
-/** Only characters that no client library escapes in a Basic header. */
+/** The secret contains only characters that no client library escapes in a Basic header. */
 const newSecret = () => `svc_secret_${randomText(32)}`

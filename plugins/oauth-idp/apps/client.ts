@@ -1,17 +1,17 @@
 import { registeredUris } from './redirect-uris.ts'
 
-/** An OAuth application as the protocol's endpoints know it. */
+/** An OAuth application in the form that the protocol's endpoints use. */
 export interface OAuthClient {
   id: string
   clientId: string
   gameId: string | null
   name: string
   homepageUrl: string | null
-  /** The URIs that its owner registered. A hosted game has those of its own addresses too: `Apps.accepts`. */
+  /** The URIs that its owner registered. A hosted game also has those of its own addresses (`Apps.accepts`). */
   redirectUris: string[]
-  /** Belongs to a game that lives here, whose server is this one. */
+  /** The client belongs to a hosted game, so its server is this platform. */
   hosted: boolean
-  /** Can't keep a secret: native and browser applications. */
+  /** A native or browser application, which can't keep a secret. */
   publicClient: boolean
   secretHash: string | null
   oldSecretHash: string | null
@@ -58,7 +58,7 @@ export const clientOf = (row: ClientRow): OAuthClient => ({
   lastUsedAt: row.last_used_at === null ? null : new Date(row.last_used_at),
 })
 
-/** A public client that is part of the platform itself, and in no table: the command line. */
+/** Creates a public client that is part of the platform itself and in no table: the command line. */
 export const builtinClient = ({ clientId, name }: { clientId: string; name: string }): OAuthClient => ({
   id: clientId,
   clientId,

@@ -7,23 +7,23 @@ const OAuthAppSchema = defineEntity({
     id: p.string().length(30).primary(),
     clientId: p.string().length(60).unique(),
     ownerId: p.string().length(30).index(),
-    /** The game that it signs players in to; an application may stand alone. */
+    /** The game that the application signs players in to, or null for a standalone application. */
     gameId: p.string().length(30).nullable().index(),
     name: p.string().length(120),
     homepageUrl: p.string().length(2000).nullable(),
-    /** Of a game that lives here: what its owner registered elsewhere, beside `servedUris`. */
+    /** The URIs that the owner registered. For a hosted game, the list may also contain `servedUris`. */
     redirectUris: p.json<string[]>(),
     /**
      * The `redirectUris` that were the platform's own when they were written. They follow from the configuration and
      * are not read. The previous version requires the column; a later one can drop it. Null: not yet separated.
      */
     servedUris: p.json<string[]>().nullable(),
-    /** Belongs to a game that lives here, whose server is this one. */
+    /** The client belongs to a hosted game, so its server is this platform. */
     hosted: p.boolean(),
-    /** Can't keep a secret (RFC 6749 section 2.1): native and browser applications. */
+    /** A native or browser application, which can't keep a secret (RFC 6749 section 2.1). */
     publicClient: p.boolean(),
     secretHash: p.string().length(43).nullable(),
-    /** The secret before the last rotation, until its grace ends. */
+    /** The secret before the last rotation, until its grace period ends. */
     oldSecretHash: p.string().length(43).nullable(),
     oldSecretUntil: p.datetime(3).nullable(),
     createdAt: p.datetime(3),
@@ -40,13 +40,13 @@ const SignInCountSchema = defineEntity({
   tableName: 'oauth_sign_ins',
   properties: {
     clientId: p.string().length(60).primary(),
-    /** UTC, `2026-11-21`. */
+    /** UTC date, such as `2026-11-21`. */
     date: p.string().length(10).primary(),
     playerId: p.string().length(30).primary().index(),
     count: p.integer(),
   },
 })
 
-/** How often a player signed in to an application on a day. */
+/** The number of a player's sign-ins to an application on one day. */
 export class SignInCount extends SignInCountSchema.class {}
 SignInCountSchema.setClass(SignInCount)

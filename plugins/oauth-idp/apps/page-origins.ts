@@ -6,12 +6,12 @@ import type { OAuthClient } from './client.ts'
 import { OAuthAppRow } from './entities.ts'
 
 /**
- * The origins whose pages may call the endpoints of clients (Fetch standard, CORS): those of a public client's redirect
- * URIs, for that client alone. A client with a secret has a server, and calls from there.
+ * The origins whose pages may call the client endpoints (Fetch standard, CORS). They are the origins of a public
+ * client's redirect URIs, for that client alone. A client with a secret calls from its server.
  */
 export class PageOrigins {
   readonly #db: Database
-  /** One entry: the origins of all public clients, for preflights, which don't say which client will be named. */
+  /** The cache has one entry, the origins of all public clients, because a preflight does not name its client. */
   readonly #known: TtlCache<ReadonlySet<string>>
 
   constructor({ db, clock, events }: { db: Database; clock: Clock; events: Events }) {
@@ -20,13 +20,13 @@ export class PageOrigins {
     events.on('app.changed', () => this.#known.drop(ALL))
   }
 
-  /** Whether a page of this origin may read what the client is answered. */
+  /** Whether a page of this origin may read the response to the client. */
   includes(client: OAuthClient, origin: string): boolean {
     const asked = comparable(origin)
     return client.publicClient && asked !== null && client.redirectUris.some((uri) => comparable(uri) === asked)
   }
 
-  /** Whether it is an origin of any public client. */
+  /** Whether the origin belongs to any public client. */
   async isKnown(origin: string): Promise<boolean> {
     const asked = comparable(origin)
     return asked !== null && ((await this.#known.get(ALL, () => this.#read()))?.has(asked) ?? false)

@@ -2,21 +2,21 @@ import type { OAuthAppRow } from './entities.ts'
 import { redirectUriOf, registeredUris } from './redirect-uris.ts'
 import type { App } from './schemas.ts'
 
-/** The addresses of games that live here, by the configuration of this moment. */
+/** The addresses of hosted games under the current configuration. */
 export interface HostedGames {
-  /** Whether an address is one at which the game is served whose application a client is. */
+  /** Whether the client's game is served at an address. */
   serves(clientId: string, address: string): Promise<boolean>
-  /** The origins at which games are served, by the client ids of their applications: what every game has comes first. */
+  /** Returns the origins at which games are served, by client id. The origin that every game has comes first. */
   originsOf(clientIds: readonly string[]): Promise<Map<string, HostedOrigins>>
 }
 
 export interface HostedOrigins {
-  /** Where its players are led to. */
+  /** The origin to which players are redirected. */
   main: string
   all: string[]
 }
 
-/** Applications as their owners see them: a game that lives here has, first of all, the addresses of this moment. */
+/** Converts applications for their owners. A hosted game lists its current addresses first. */
 export async function toApps(rows: readonly StoredApp[], games: HostedGames): Promise<App[]> {
   const hosted = rows.filter((row) => row.hosted).map(({ clientId }) => clientId)
   const origins = hosted.length > 0 ? await games.originsOf(hosted) : new Map<string, HostedOrigins>()
@@ -30,7 +30,7 @@ export async function toApps(rows: readonly StoredApp[], games: HostedGames): Pr
   })
 }
 
-/** The columns that are needed to show an application. */
+/** The columns that are required to show an application. */
 export type StoredApp = Pick<
   OAuthAppRow,
   | 'id'
@@ -45,7 +45,7 @@ export type StoredApp = Pick<
   | 'updatedAt'
 > & { servedUris?: string[] | null | undefined; lastUsedAt?: Date | null | undefined }
 
-/** An application with what its owner registered. */
+/** Converts an application, with the values that its owner registered. */
 export const toApp = (row: StoredApp): App => ({
   id: row.id,
   clientId: row.clientId,

@@ -4,11 +4,11 @@ import { fieldError } from '../players/profile.ts'
 const MOST = 20
 
 /**
- * Checks the redirect URIs of an application (RFC 6749 section 3.1.2, RFC 9700 section 4.1): absolute https addresses;
- * http only where no certificate is available.
+ * Checks the redirect URIs of an application (RFC 6749 section 3.1.2, RFC 9700 section 4.1). They are absolute HTTPS
+ * addresses; HTTP is allowed only where no certificate is available.
  *
- * @param lan whether the platform itself is reached over plain http, which other machines of the LAN may then use too
- * @throws InvalidRequest naming the refused one, and why
+ * @param lan whether the platform itself is reached over plain HTTP, which other machines of the LAN may then use too
+ * @throws InvalidRequest with the refused address and the reason
  */
 export function checkRedirectUris(uris: string[], { lan }: { lan: boolean }): void {
   if (uris.length > MOST) throw fieldError('redirectUris', `An application has at most ${MOST} redirect URIs.`)
@@ -34,14 +34,18 @@ function problemOf(uri: string, lan: boolean): string | null {
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
 
-/** A name or address of a local network. */
+/** Whether a host is a name or address of a local network. */
 function isNeighbour(host: string): boolean {
   if (isIP(host) === 4) return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host)
   if (host.startsWith('[')) return /^\[(f[cd]|fe[89ab])/.test(host)
   return !host.includes('.') || /\.(local|lan|home|internal|home\.arpa)$/.test(host)
 }
 
-/** The one callback address of a game, on its own origin (contracts, section 5). @param url any address of that origin */
+/**
+ * Returns the callback address of a game on its own origin (contracts, section 5).
+ *
+ * @param url any address of that origin
+ */
 export const redirectUriOf = (url: string): string => `${new URL(url).origin}/auth/service/callback`
 
 /**
@@ -60,7 +64,7 @@ export function registeredUris({
   servedUris?: string[] | null | undefined
 }): string[] {
   if (!hosted) return redirectUris
-  // A row of the version before: its first address was the game's own, as its home page is.
+  // A row of the previous version has no `servedUris`. Its first address belongs to the game's home page.
   const served = servedUris ?? (homepageUrl && URL.canParse(homepageUrl) ? [redirectUriOf(homepageUrl)] : [])
   return redirectUris.filter((uri) => !served.includes(uri))
 }

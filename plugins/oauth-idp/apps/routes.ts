@@ -22,7 +22,9 @@ const tags = ['OAuth applications']
 
 export const appRoutes: Routes = async (app) => {
   const { apps } = app.identity
-  /** Somebody else's application is none, whatever the body says: so before it is read. */
+  /**
+   * Ownership is checked before the body is read, so that the body can't change the response for another's application.
+   */
   const owned = async (request: FastifyRequest) => {
     await apps.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
   }

@@ -8,13 +8,13 @@ const FLUSH_MS = 2000
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
 const MOST_DAYS = 366
-/** A year, and a month in which to look at the whole of it. */
+/** One year, and one month to export the complete year. */
 const KEPT_DAYS = 400
 const CLIENTS_AT_ONCE = 50
 
-/** One day of an application. */
+/** The sign-ins of one day to an application. */
 export interface SignInDay {
-  /** UTC, `2026-11-21`. */
+  /** UTC date, such as `2026-11-21`. */
   date: string
   count: number
   uniquePlayers: number
@@ -61,14 +61,14 @@ export class SignIns {
     }, FLUSH_MS).unref()
   }
 
-  /** Writes what was counted; when that fails, the next time does. */
+  /** Writes the counts. After an error, the next flush writes them. */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
     const counts = [...this.#counts.values()]
     this.#counts = new Map()
     if (counts.length === 0) return
-    // In one order on every node, so that none waits for another in a circle.
+    // All nodes write in the same order, which prevents deadlocks.
     counts.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
     try {
       await this.#db.groupCommit(async ({ execute }) => {
@@ -80,7 +80,7 @@ export class SignIns {
     }
   }
 
-  /** Forgets who signed in where more than 400 days ago. */
+  /** Deletes counts that are more than 400 days old. */
   async sweep(signal?: AbortSignal): Promise<void> {
     const first = dayOf(new Date(this.#clock.now().getTime() - KEPT_DAYS * DAY_MS))
     const where = 'client_id = ? and date < ?'
@@ -98,7 +98,7 @@ export class SignIns {
     }
   }
 
-  /** Each day from `from` to `to`, both included (UTC dates), with what happened on it. */
+  /** Returns each day from `from` to `to` (UTC dates, both included) with its count. */
   async between(clientId: string, from: string, to: string): Promise<{ signIns: SignInDay[]; total: number }> {
     await this.flush()
     const rows = await this.#db.query<{ date: string; count: number; players: number }>(SUM, [clientId, from, to])
@@ -113,7 +113,7 @@ export class SignIns {
   }
 }
 
-/** The days that a question is about. @throws InvalidRequest when there are none, or more than a year of them */
+/** Parses the days of a query. @throws InvalidRequest for an empty range, or one of more than a year */
 export function daysAsked({ from, to }: { from?: string; to?: string }, now: Date): { from: string; to: string } {
   const last = to ?? dayOf(now)
   const first = from ?? dayOf(new Date(Date.parse(last) - (DEFAULT_DAYS - 1) * DAY_MS))
@@ -123,7 +123,7 @@ export function daysAsked({ from, to }: { from?: string; to?: string }, now: Dat
   return { from: first, to: last }
 }
 
-/** The UTC date of an instant. */
+/** Returns the UTC date of an instant. */
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
 
 const ADD = `insert into oauth_sign_ins (client_id, date, player_id, count) values (?, ?, ?, ?)

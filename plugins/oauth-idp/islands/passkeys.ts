@@ -1,6 +1,6 @@
 import { browserSupportsWebAuthn, startAuthentication, startRegistration } from '@simplewebauthn/browser'
 
-// Passkeys need a script and a secure context; where they can't be had the buttons never come.
+// Passkeys require a script and a secure context. Otherwise the buttons stay hidden.
 const supported = browserSupportsWebAuthn() && window.isSecureContext
 const unsupported = document.querySelector<HTMLElement>('[data-passkeys-unsupported]')
 if (unsupported && !supported) unsupported.hidden = false
@@ -16,7 +16,7 @@ async function post(path: string, body?: unknown) {
   return answer
 }
 
-/** Closing the browser's own dialog is no problem. */
+/** Closing the browser's own dialog is not an error. */
 function say(where: Element | null, error: unknown): void {
   if (!(where instanceof HTMLElement)) return
   const { name, message } = error as Error

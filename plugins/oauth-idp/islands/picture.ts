@@ -15,7 +15,7 @@ input?.addEventListener('change', async () => {
   try {
     input.files = await reduced(file)
   } catch {
-    // Not a picture that this browser knows: the server says so.
+    // The browser can't decode the picture; the server then reports the error.
   } finally {
     button.disabled = false
   }

@@ -15,12 +15,12 @@ interface LookUpRow {
   expires_at: number
 }
 
-/** A token rests on the player's consent and standing: without them it is nobody's. */
+/** A token depends on the player's consent and on an enabled account. Without either it is invalid. */
 const LOOK_UP = `select t.id, t.player_id, t.client_id, t.scope, t.expires_at from oauth_access_tokens t
   join players p on p.id = t.player_id join oauth_consents c on c.id = t.consent_id
   where t.token_hash = ? and t.expires_at > ? and not p.disabled`
 
-/** Opaque bearer tokens of games (RFC 6750), stored hashed. */
+/** Opaque bearer tokens of games (RFC 6750). Only their hashes are stored. */
 export class AccessTokens {
   readonly #db: Database
   readonly #clock: Clock
@@ -34,7 +34,7 @@ export class AccessTokens {
     return token.startsWith(ACCESS_TOKEN_PREFIX)
   }
 
-  /** The holder of a token, read anew each time: a revoked token fails on the next request. */
+  /** Returns the holder of a token. It reads the database each time, so a revoked token fails on the next request. */
   async authenticate(token: string): Promise<Principal | null> {
     const found = await this.find(token)
     return (
@@ -48,7 +48,7 @@ export class AccessTokens {
     )
   }
 
-  /** A token that is valid now; null for any other. */
+  /** Finds a token that is currently valid; null for any other. */
   async find(token: string) {
     const [row] = await this.#db.query<LookUpRow>(LOOK_UP, [hashSecret(token), this.#clock.now()])
     if (!row) return null
@@ -56,7 +56,7 @@ export class AccessTokens {
     return { id, playerId, clientId, scope, expiresAt: new Date(expiresAt) }
   }
 
-  /** Ends one token of a client; nothing happens when there is none. */
+  /** Revokes one token of a client. Does nothing when the token does not exist. */
   async revoke(clientId: string, token: string): Promise<void> {
     await this.#db.em().nativeDelete(AccessToken, { clientId, tokenHash: hashSecret(token) })
   }

@@ -8,11 +8,11 @@ import { readScope } from './scopes.ts'
 
 const LONGEST_NONCE = 500
 
-/** Whom the answer goes to. Only when both are certain may there be a redirect at all. */
+/** The client and address for the response. A redirect is allowed only when both are verified. */
 export interface Recipient {
   client: OAuthClient
   redirectUri: string
-  /** Passed through untouched. */
+  /** Returned unchanged. */
   state: string | undefined
 }
 
@@ -21,9 +21,9 @@ export interface AuthorizationRequest {
   scope: string[]
   codeChallenge: string | null
   prompt: 'none' | 'login' | 'consent' | null
-  /** Passed through into the id token. */
+  /** Copied unchanged to the id token. */
   nonce: string | null
-  /** Longest time since the player signed in, in seconds. */
+  /** The maximum time since the player's sign-in, in seconds. */
   maxAge: number | null
 }
 
@@ -46,7 +46,7 @@ export async function readRecipient(raw: unknown, apps: Apps): Promise<Recipient
   return { client, redirectUri, state: single(raw, 'state') }
 }
 
-/** The further steps: what is wrong here is told to the client. @throws OAuthError */
+/** Validates the remaining parameters. The error is reported to the client. @throws OAuthError */
 export function readAuthorizationRequest(raw: unknown, { client }: Recipient): AuthorizationRequest {
   const parameters = readParameters(raw)
   if (parameters.request !== undefined)
@@ -79,7 +79,7 @@ function readMaxAge(maxAge: string | undefined): number | null {
   return Number(maxAge)
 }
 
-/** OpenID Connect Core 3.1.2.1. Choosing an account means signing in with it. */
+/** Parses `prompt` (OpenID Connect Core 3.1.2.1). Selecting an account means signing in with it. */
 function readPrompt(prompt: string | undefined): AuthorizationRequest['prompt'] {
   const values = new Set((prompt ?? '').split(' ').filter(Boolean))
   for (const value of values) {

@@ -25,12 +25,12 @@ export const authorizeRoutes: Routes = async (app) => {
     '/oauth/authorize',
     { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' } },
     async (request, reply) => {
-      // 1. Who asks, and where may the answer go? Nothing is redirected before both are certain.
+      // 1. Verify the client and the redirect URI. There is no redirect before both are verified.
       const recipient = await readRecipient(request.query, identity.apps)
       try {
-        // 2. What is asked for?
+        // 2. Parse the request.
         const asked = readAuthorizationRequest(request.query, recipient)
-        // 3. Who is the player?
+        // 3. Identify the player.
         const player = signedIn(request)
         if (asked.prompt === 'none' && !player) throw new OAuthError('login_required', 'The player is not signed in.')
         if (asked.prompt === 'login' || !player) return toSignIn(request, reply, asked)
@@ -38,14 +38,14 @@ export const authorizeRoutes: Routes = async (app) => {
           if (asked.prompt === 'none') throw new OAuthError('login_required', 'The player signed in too long ago.')
           return redirect(reply, again(request))
         }
-        // 4. Has the player allowed it?
+        // 4. Check the player's consent.
         const { client, redirectUri } = recipient
         const mustAsk = () => identity.consentRules.mustAsk(player.playerId, client, redirectUri, asked.scope)
         if (asked.prompt === 'consent' || (await mustAsk())) {
           if (asked.prompt === 'none') throw new OAuthError('consent_required', 'The player has to be asked first.')
           return askConsent(request, reply, player, recipient, asked)
         }
-        // 5. Back with a code.
+        // 5. Redirect with a code.
         const consentId = await learns(player, recipient, asked)
         return answer(reply, recipient, { code: await issueCode(player, recipient, asked, consentId) })
       } catch (error) {
@@ -67,7 +67,7 @@ export const authorizeRoutes: Routes = async (app) => {
       },
     },
     async (request, reply) => {
-      // The form's data is as untrusted as the query was: it passes the same checks again.
+      // The form data is as untrusted as the query, so it passes the same checks again.
       const asking = queryOf(request.body.request)
       const recipient = await readRecipient(asking, identity.apps)
       try {
@@ -82,7 +82,7 @@ export const authorizeRoutes: Routes = async (app) => {
     },
   )
 
-  /** Consent without a question is stored too: players see it in their settings, and revoke it there. */
+  /** Consent without a question is stored too, so that players see it in their settings and can revoke it there. */
   const learns = ({ playerId }: Principal, { client }: Recipient, { scope }: AuthorizationRequest): Promise<string> =>
     identity.consents.remember(playerId, client.clientId, scope, { asked: false })
 
@@ -130,7 +130,10 @@ export const authorizeRoutes: Routes = async (app) => {
     })
   }
 
-  /** To the sign-in page and back here; asked to sign in again, the player is asked once and not on the way back. */
+  /**
+   * Redirects to the sign-in page and back. With `prompt=login` the player must sign in again. The return address omits
+   * `prompt` and `max_age`, so that this happens once.
+   */
   function toSignIn(request: FastifyRequest, reply: FastifyReply, { prompt }: AuthorizationRequest) {
     return redirect(reply, prompt === 'login' ? again(request) : `/sign-in?returnTo=${encodeURIComponent(request.url)}`)
   }
@@ -146,14 +149,14 @@ export const authorizeRoutes: Routes = async (app) => {
     return answer(reply, recipient, { error: error.error, error_description: error.message })
   }
 
-  /** To the client, with `state` as it came and `iss` against mix-ups (RFC 9207). */
+  /** Redirects to the client, with `state` unchanged and `iss` against mix-up attacks (RFC 9207). */
   function answer(reply: FastifyReply, { redirectUri, state }: Recipient, result: Record<string, string>) {
     const query = new URLSearchParams({ ...result, ...(state === undefined ? {} : { state }), iss: portal })
     return redirect(reply, `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`)
   }
 }
 
-/** The browser session; an API token is nobody's consent. */
+/** Returns the principal of a browser session. An API token can't give consent. */
 const signedIn = ({ principal }: FastifyRequest) => (principal?.kind === 'session' ? principal : null)
 
 /**
@@ -164,7 +167,7 @@ function redirect(reply: FastifyReply, to: string): FastifyReply {
   return (
     reply
       .header('cross-origin-resource-policy', 'cross-origin')
-      // WebKit asks this of redirects, too.
+      // WebKit requires this header on redirects too.
       .header('cross-origin-embedder-policy', 'require-corp')
       .header('cache-control', 'no-store')
       .redirect(to, 303)
@@ -176,7 +179,7 @@ const searchOf = (request: FastifyRequest): string => {
   return start < 0 ? '' : request.url.slice(start + 1)
 }
 
-/** Parameters of a query, as the query of a request is parsed: twice means an array. */
+/** Parses a query in the same way as a request's query: a repeated parameter becomes an array. */
 function queryOf(text: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null)
   for (const [name, value] of new URLSearchParams(text)) {

@@ -3,14 +3,14 @@ import type { OAuthClient } from '../apps/client.ts'
 import { OAuthError } from './errors.ts'
 import type { Parameters } from './parameters.ts'
 
-/** The client as it names itself, and its secret if it sent one. */
+/** The client id that was sent, and the secret if one was sent. */
 export interface ClientCredentials {
   clientId: string
   secret: string | undefined
 }
 
 /**
- * Reads the credentials of a client: by Basic header or by form, never by both (RFC 6749 section 2.3).
+ * Reads the credentials of a client from the Basic header or the form, but never from both (RFC 6749 section 2.3).
  *
  * @throws OAuthError
  */
@@ -45,7 +45,7 @@ export async function authenticateClient(
   return client
 }
 
-/** RFC 7617, with both parts form-encoded (RFC 6749 section 2.3.1). */
+/** Parses a Basic header (RFC 7617) whose parts are both form-encoded (RFC 6749 section 2.3.1). */
 function readBasic(header: string): ClientCredentials | null {
   const encoded = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header)?.[1]
   if (!encoded) return null
@@ -60,7 +60,7 @@ function readBasic(header: string): ClientCredentials | null {
   }
 }
 
-/** The same for an unknown client and a wrong secret. */
+/** The error is the same for an unknown client and a wrong secret. */
 export const invalidClient = () =>
   new OAuthError('invalid_client', 'The client is not known or its secret is wrong.', 401, {
     'www-authenticate': 'Basic realm="oauth"',

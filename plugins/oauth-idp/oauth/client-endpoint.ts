@@ -11,17 +11,17 @@ import { type Parameters, readParameters } from './parameters.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 
-/** A parameter of a form; longer ones are refused before anything looks at them. */
+/** The schema of a form parameter. Validation refuses longer ones before any handler reads them. */
 export const Parameter = (description?: string, maxLength = 2000) =>
   Type.Optional(Type.String({ maxLength, ...(description ? { description } : {}) }))
 
 interface ClientEndpoint {
   url: string
   summary: string
-  /** Beside the client's own credentials. */
+  /** The parameters other than the client's credentials. */
   parameters: TProperties
   response: TSchema
-  /** Whether pages call it too: for public clients, from the origins of their redirect URIs. */
+  /** Whether pages may call it too: for public clients, from the origins of their redirect URIs. */
   fromPages?: boolean
   handle(call: {
     form: Parameters
@@ -32,8 +32,8 @@ interface ClientEndpoint {
 }
 
 /**
- * An endpoint that applications call with a form and their credentials (RFC 6749 section 3.2, and other RFCs that
- * follow it): the common steps, then `handle`.
+ * Registers an endpoint that applications call with a form and their credentials (RFC 6749 section 3.2, and other RFCs
+ * that follow it). It runs the common steps, then `handle`.
  */
 export function clientEndpoint(app: FastifyInstance, endpoint: ClientEndpoint) {
   const { url, summary, parameters, response, fromPages = false, handle } = endpoint
@@ -41,7 +41,7 @@ export function clientEndpoint(app: FastifyInstance, endpoint: ClientEndpoint) {
   const count = (key: string) => rateLimiter.take(`oauth-token/${key}`, identity.limits.tokenRequestsPerMinute, 60_000)
   const body = Type.Object(
     { ...parameters, client_id: Parameter(), client_secret: Parameter() },
-    { additionalProperties: true }, // parameters that are not known are ignored (RFC 6749 section 3.2)
+    { additionalProperties: true }, // unknown parameters are ignored (RFC 6749 section 3.2)
   )
   if (fromPages) answerPreflights(app, url)
   app.post(
@@ -57,9 +57,9 @@ export function clientEndpoint(app: FastifyInstance, endpoint: ClientEndpoint) {
       errorHandler: sendOAuthError,
     },
     async (request, reply) => {
-      // 1. The parameters, each once.
+      // 1. Read the parameters; each may occur once.
       const form = readParameters(request.body)
-      // 2. The client. Whoever can't prove to be one is counted apart, so as not to shut the real one out.
+      // 2. Authenticate the client. Failed attempts have a separate limit, so that they can't block the real client.
       const credentials = readClientCredentials(request.headers.authorization, form)
       const named = await identity.apps.find(credentials.clientId)
       if (fromPages && named) allowPageOf(named, identity.pageOrigins, request, reply)
@@ -67,16 +67,17 @@ export function clientEndpoint(app: FastifyInstance, endpoint: ClientEndpoint) {
         await count(`failed/${credentials.clientId.slice(0, 60)}/${callerAddress(request)}`)
         throw error
       })
-      // A public client is anybody: counted by address, or one could use it up for all.
+      // Anybody can use a public client's id, so its limit is per address. Otherwise one caller could exhaust it for
+      // all.
       await count(client.publicClient ? `${client.clientId}/${callerAddress(request)}` : client.clientId)
-      // 3. What this endpoint is for.
+      // 3. Handle the request of this endpoint.
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       return handle({ form, client, request, reply })
     },
   )
 }
 
-/** One parameter that must be there. @throws OAuthError */
+/** Returns a required parameter. @throws OAuthError */
 export function required(form: Parameters, name: string): string {
   const value = form[name]
   if (value === undefined) throw new OAuthError('invalid_request', `The ${name} is missing.`)
@@ -88,7 +89,7 @@ function mustBeForm(request: FastifyRequest): void {
   if (type !== FORM) throw new OAuthError('invalid_request', `Send the parameters as ${FORM}.`, 415)
 }
 
-/** Turns every error into the shape of RFC 6749 section 5.2. */
+/** Converts every error to the format of RFC 6749 section 5.2. */
 function sendOAuthError(error: FastifyError | OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   const known = translate(error, request)
   reply

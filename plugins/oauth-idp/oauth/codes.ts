@@ -12,7 +12,7 @@ import { verifierMatches } from './pkce.ts'
 
 const CODE_SECONDS = 60
 
-/** The binding of a code. */
+/** The values to which a code is bound. */
 export interface CodeBinding {
   clientId: string
   playerId: string
@@ -24,7 +24,7 @@ export interface CodeBinding {
   authTime: Date
 }
 
-/** The code exchange of a client. */
+/** A client's request to exchange a code. */
 export interface PresentedCode {
   clientId: string
   code: string
@@ -36,7 +36,7 @@ export interface PresentedCode {
 export interface Redeemed {
   player: Player
   scope: string[]
-  /** The player's consent, which what is given must not outlive (`Consents.holds`). */
+  /** The player's consent. Whatever is issued must not outlive it (`Consents.holds`). */
   consentId: string
 }
 
@@ -53,7 +53,7 @@ interface CodesContext {
   signIns: SignIns
 }
 
-/** A code with its player: all that its redemption reads, in one statement. */
+/** Reads a code with its player in one statement. */
 const LOOK_UP = `select c.client_id, c.player_id, c.consent_id, c.redirect_uri, c.scope, c.code_challenge, c.nonce,
   c.auth_time, c.expires_at, c.redeemed_at, p.email, p.email_verified, p.name, p.avatar, p.guest, p.is_admin, p.moderator,
   p.disabled,  p.epoch, p.created_at
@@ -82,7 +82,7 @@ interface LookUpRow {
   created_at: number
 }
 
-/** Authorization codes (RFC 6749 section 4.1): 256 bits, stored hashed, good once and for a minute. */
+/** Authorization codes (RFC 6749 section 4.1): 256 bits, stored as a hash, valid once and for one minute. */
 export class Codes {
   readonly #context: CodesContext
 
@@ -90,7 +90,7 @@ export class Codes {
     this.#context = context
   }
 
-  /** @returns the code, which is not kept */
+  /** @returns the code, which is not stored */
   async issue({ scope, ...binding }: CodeBinding): Promise<string> {
     const code = randomText(32)
     await this.#context.db.em().insert(AuthorizationCode, {
@@ -113,7 +113,7 @@ export class Codes {
     return this.#take(presented, async (_statements, redeemed) => redeemed)
   }
 
-  /** Redeems a code for tokens; the caller has authenticated the client. @throws InvalidGrant */
+  /** Redeems a code for tokens. The caller has authenticated the client. @throws InvalidGrant */
   exchange(presented: PresentedCode): Promise<Exchanged> {
     return this.#take(presented, async (statements, redeemed, grant, nonce) => {
       const issued = await this.#context.grants.issue(statements, grant)
@@ -128,7 +128,7 @@ export class Codes {
     const { db, clock, signIns } = this.#context
     const codeHash = hashSecret(presented.code)
     const [row] = await db.query<LookUpRow>(LOOK_UP, [codeHash])
-    // Another client's code is none, so that it can't be used up by whoever caught sight of it.
+    // A code of another client counts as unknown, so that a third party who has seen it can't use it up.
     if (!row || row.client_id !== presented.clientId) throw new InvalidGrant('The code is not valid.')
     if (row.redeemed_at !== null) return this.#refuseReplay(codeHash)
     const now = clock.now()
@@ -172,7 +172,7 @@ export class Codes {
     })
   }
 
-  /** Somebody else may hold what the code gave: it ends (RFC 6749 section 4.1.2). */
+  /** A replayed code may have been stolen, so its grant ends (RFC 6749 section 4.1.2). */
   async #refuseReplay(codeHash: string): Promise<never> {
     await this.#context.grants.end(codeHash)
     throw new InvalidGrant('The code has been used before; what it gave is revoked.')

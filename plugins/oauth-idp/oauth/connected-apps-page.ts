@@ -3,7 +3,7 @@ import { type SettingsEntry, SettingsHeader } from '../settings/header.ts'
 import { scopeWords } from './consent-page.ts'
 import type { Connection } from './consents.ts'
 
-/** The games that know a player. */
+/** Lists the games that a player has connected. */
 export const ConnectedPage = ({ entries, games }: { entries: SettingsEntry[]; games: Connection[] }): View => html`
   <${SettingsHeader} entries=${entries} current="/settings/connected" />
   <${Section} title="Connected games"

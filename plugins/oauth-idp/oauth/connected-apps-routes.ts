@@ -6,7 +6,7 @@ import { ConnectedPage } from './connected-apps-page.ts'
 
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 
-/** /settings/connected: what players have told games, and its end. */
+/** /settings/connected: shows the data that games received, and revokes their access. */
 export const connectedPages: Routes = async (app) => {
   const { apps, consents, settings } = app.identity
   settings.push({ label: 'Connected games', href: '/settings/connected', order: 40 })
@@ -17,7 +17,7 @@ export const connectedPages: Routes = async (app) => {
     async (request, reply) => {
       const { playerId, viewer } = callerOf(request)
       const known = await consents.list(playerId)
-      // A game that lives here is where it is now, wherever it was when it was made.
+      // A hosted game may have moved since its creation, so the link goes to its current address.
       const homes = await apps.homesOf(known.map(({ clientId }) => clientId))
       const games = known.map((game) => ({ ...game, homepageUrl: homes.get(game.clientId) ?? game.homepageUrl }))
       return renderPage(reply, {

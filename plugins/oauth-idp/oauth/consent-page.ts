@@ -8,13 +8,13 @@ interface ConsentPageProps {
   redirectUri: string
   scope: string[]
   player: Player
-  /** The query of the authorization request, which the form carries along. */
+  /** The query of the authorization request, which the form submits again. */
   request: string
-  /** Where to sign in as somebody else. */
+  /** The address for a sign-in with another account. */
   signInAgain: string
 }
 
-/** The one question: may this game know that? Who asks is named by address too, since anyone may take any name. */
+/** Asks the player for consent. It also shows the client's address, since anyone may choose any name. */
 export const ConsentPage = ({
   client,
   redirectUri,
@@ -50,7 +50,7 @@ export const ConsentPage = ({
     <p class="hint">Your password stays here. Next time you won't be asked again.</p>
   </div>`
 
-/** Scopes as a sentence says them. */
+/** Returns the scopes as words in a sentence. */
 export const scopeWords = (scope: string[]): string =>
   Object.entries(SCOPES)
     .filter(([name]) => scope.includes(name))

@@ -10,7 +10,7 @@ interface RulesContext {
   oauth: OAuthConfig
 }
 
-/** When a player is asked before an application learns who they are. */
+/** Decides when a player is asked before an application receives their identity. */
 export class ConsentRules {
   readonly #context: RulesContext
 

@@ -9,12 +9,12 @@ import { endGrants } from './grants.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
-    /** A player took back what an application knew: whatever rests on it has ended. */
+    /** A player revoked a consent; everything that depends on it has ended. */
     'consent.revoked': { consentId: string }
   }
 }
 
-/** A game that knows a player. */
+/** A game that has received a player's data. */
 export interface Connection {
   clientId: string
   name: string
@@ -74,7 +74,7 @@ export class Consents {
     })
   }
 
-  /** Whether a consent still stands: for whoever gave out something signed that rests on it. */
+  /** Whether a consent is still valid, for issuers of signed values that depend on it. */
   async holds(consentId: string): Promise<boolean> {
     const holds = await this.#standing.get(consentId, async () => {
       const rows = await this.#db.query('select id from oauth_consents where id = ?', [consentId])
@@ -83,7 +83,7 @@ export class Consents {
     return holds === true
   }
 
-  /** The games that know a player, the latest first; built-in clients, which are no games, left out. */
+  /** Lists the games that a player has connected, the latest first, without built-in clients. */
   async list(playerId: string): Promise<Connection[]> {
     const rows = await this.#db.query<{
       client_id: string
@@ -105,7 +105,7 @@ export class Consents {
     }))
   }
 
-  /** Takes a consent back: codes, tokens and game sessions that rest on it end. @throws NotFound */
+  /** Revokes a consent and ends the codes, tokens and game sessions that depend on it. @throws NotFound */
   async revoke(playerId: string, clientId: string): Promise<void> {
     const consentId = await this.#db.transaction(async (em) => {
       const consent = await em.findOne(Consent, { playerId, clientId })

@@ -27,7 +27,7 @@ export const deviceAuthorizationRoutes: Routes = async (app) => {
     },
     response: DeviceAuthorization,
     handle: async ({ form, client }) => {
-      // A built-in client requests no scope; it has a fixed one.
+      // A built-in client requests no scope; its scope is fixed.
       const scope = identity.builtins.has(client.clientId) ? [] : readScope(form.scope)
       const { deviceCode, userCode } = await identity.devices.issue({
         clientId: client.clientId,
@@ -48,7 +48,7 @@ export const deviceAuthorizationRoutes: Routes = async (app) => {
   })
 }
 
-/** Text of a stranger for a page: one short line, without what would turn it around or hide it. */
+/** Makes untrusted text safe to display: one short line without characters that reverse or hide text. */
 const shown = (text = ''): string =>
   text
     .normalize('NFC')

@@ -9,14 +9,14 @@ import { InvalidGrant, OAuthError } from './errors.ts'
 
 export const DEVICE_CODE_SECONDS = 600
 export const POLL_SECONDS = 5
-/** A client that waits exactly its interval may come a little early by its own clock. */
+/** The tolerance for a client that waits exactly its interval but has a slightly fast clock. */
 const EARLY_MS = 500
 
-/** Consonants without those that look or sound alike: no word comes out, and nothing is misread (RFC 8628 section 6.1). */
+/** Consonants without those that look or sound alike. They form no words and are not misread (RFC 8628 section 6.1). */
 const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const USER_CODE_LENGTH = 8
 
-/** The request of a device. */
+/** A device's request for authorization. */
 export interface DeviceRequest {
   clientId: string
   scope: string[]
@@ -24,7 +24,7 @@ export interface DeviceRequest {
   machine: string
 }
 
-/** A request that waits for its answer. */
+/** A request that is pending. */
 export interface WaitingDevice extends DeviceRequest {
   userHash: string
 }
@@ -36,20 +36,20 @@ export interface Approval {
   authTime: Date
 }
 
-/** Devices that sign in by a code that a player enters elsewhere (RFC 8628). */
+/** Device codes, by which devices sign in after a player enters a code elsewhere (RFC 8628). */
 export class DeviceCodes {
   readonly #db: Database
   readonly #clock: Clock
   readonly #key: Buffer
 
-  /** @param context `key`: 32 bytes that the database does not hold */
+  /** @param context `key`: 32 bytes that are not stored in the database */
   constructor({ db, clock, key }: { db: Database; clock: Clock; key: Buffer }) {
     this.#db = db
     this.#clock = clock
     this.#key = key
   }
 
-  /** @returns both codes, which are not kept; the user code as it is shown: `BCDF-GHJK` */
+  /** @returns both codes, which are not stored; the user code in display form: `BCDF-GHJK` */
   async issue({ scope, ...request }: DeviceRequest): Promise<{ deviceCode: string; userCode: string }> {
     const deviceCode = randomText(32)
     const letters = Array.from({ length: USER_CODE_LENGTH }, () => USER_CODE_ALPHABET[randomInt(20)]).join('')
@@ -69,7 +69,7 @@ export class DeviceCodes {
     return { deviceCode, userCode: `${letters.slice(0, 4)}-${letters.slice(4)}` }
   }
 
-  /** The request behind a user code as somebody typed it; null when none waits for an answer. */
+  /** Finds the pending request of a user code as typed; null when there is none. */
   async find(userCode: string): Promise<WaitingDevice | null> {
     const letters = parseUserCode(userCode)
     if (!letters) return null
@@ -79,7 +79,7 @@ export class DeviceCodes {
     return { userHash, clientId, scope: scope.split(' ').filter(Boolean), label, machine }
   }
 
-  /** Answers a request, once. @returns whether it was still waiting */
+  /** Approves or denies a request, once. @returns whether it was still pending */
   decide({ userHash }: WaitingDevice, approval: Approval | null): Promise<boolean> {
     return markOnce(
       this.#db.em(),
@@ -92,7 +92,7 @@ export class DeviceCodes {
   /**
    * Answers a polling device at the token endpoint.
    *
-   * @param give makes the tokens in the transaction that uses the code up
+   * @param give creates the tokens in the transaction that consumes the code
    * @throws OAuthError `authorization_pending`, `slow_down`, `expired_token`, `access_denied`, `invalid_grant`
    */
   async redeem<T>(
@@ -124,13 +124,13 @@ export class DeviceCodes {
     })
   }
 
-  /** A short code could be found from its plain hash by trying all: so the hash is keyed. */
+  /** A plain hash of a short code can be reversed by brute force, so the hash is keyed. */
   #hashSecret(letters: string): string {
     return createHmac('sha256', this.#key).update(letters).digest('base64url')
   }
 }
 
-/** A user code without the dash, spaces and case that people add; null when it can't be one. */
+/** Normalises a user code: removes dash and spaces, ignores case; null when it can't be one. */
 export function parseUserCode(userCode: string): string | null {
   const letters = userCode.toUpperCase().replace(/[\s-]/g, '')
   return letters.length === USER_CODE_LENGTH && [...letters].every((letter) => USER_CODE_ALPHABET.includes(letter))

@@ -1,7 +1,7 @@
 import { Button, DescriptionList, Field, Form, html, Row, type View } from '../../../core/pages/index.ts'
 import { scopeWords } from './consent-page.ts'
 
-/** Where a player enters the code that a device shows. */
+/** The page on which a player enters the code that a device shows. */
 export const DeviceCodePage = ({
   error,
   code,
@@ -26,11 +26,11 @@ interface DeviceApprovalProps {
   machine: string
   userCode: string
   playerName: string
-  /** Null for a program of the platform itself, which may do everything that the player may. */
+  /** Null for a program of the platform itself, which has all the player's rights. */
   scope: string[] | null
 }
 
-/** The question, with all that tells a device of one's own from somebody else's (RFC 8628 section 5.4). */
+/** Asks for approval, with all that distinguishes the player's own device from another's (RFC 8628 section 5.4). */
 export const DeviceApprovalPage = (props: DeviceApprovalProps): View => html`
   <div class="stack">
     <header class="page-header">

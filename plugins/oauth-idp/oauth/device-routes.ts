@@ -12,7 +12,7 @@ const signedIn = { config: { auth: 'session', page: true }, constraints: { origi
 const UserCode = Type.String({ maxLength: 100 })
 const UNKNOWN = 'There is no device waiting under this code. Check it, or begin again on the device.'
 
-/** Where players answer devices (RFC 8628 section 3.3). */
+/** Pages on which players approve or deny devices (RFC 8628 section 3.3). */
 export const devicePages: Routes = async (app) => {
   const { identity, rateLimiter } = app
 
@@ -64,7 +64,7 @@ export const devicePages: Routes = async (app) => {
     return { playerId, authTime, consentId: await identity.consents.remember(playerId, clientId, scope) }
   }
 
-  /** A code is short: whoever tries many is stopped, by account and by address (RFC 8628 section 5.1). */
+  /** Codes are short, so attempts are limited by account and by address (RFC 8628 section 5.1). */
   async function find(request: FastifyRequest, reply: FastifyReply, code: string) {
     const most = identity.limits.deviceCodeAttemptsPerMinute
     try {

@@ -12,14 +12,14 @@ const AuthorizationCodeSchema = defineEntity({
     redirectUri: p.string().length(2000),
     /** Space-separated. */
     scope: p.string().length(200),
-    /** S256 (RFC 7636); null when the client sent none. */
+    /** S256 challenge (RFC 7636); null when the client sent none. */
     codeChallenge: p.string().length(43).nullable(),
-    /** Of the id token (OpenID Connect Core 3.1.2.1). */
+    /** The nonce of the id token (OpenID Connect Core 3.1.2.1). */
     nonce: p.string().length(500).nullable(),
-    /** When the player signed in to the portal. */
+    /** The time of the player's sign-in to the portal. */
     authTime: p.datetime(3),
     expiresAt: p.datetime(3).index(),
-    /** A redeemed code is kept until what it gave has expired: a replay revokes that. */
+    /** A redeemed code is kept until its tokens have expired, since a replay revokes them. */
     redeemedAt: p.datetime(3).nullable(),
   },
 })
@@ -36,10 +36,10 @@ const AccessTokenSchema = defineEntity({
     tokenHash: p.string().length(43).unique(),
     clientId: p.string().length(60).index(),
     playerId: p.string().length(30).index(),
-    /** The player's consent that it rests on: without it the token is dead. */
+    /** The player's consent on which the token depends. Without it the token is invalid. */
     consentId: p.string().length(30),
     scope: p.string().length(200),
-    /** The family: the hash of the code that began it. */
+    /** The family: the hash of the code that started it. */
     grantId: p.string().length(43).index(),
     expiresAt: p.datetime(3).index(),
   },
@@ -61,7 +61,7 @@ const RefreshTokenSchema = defineEntity({
     grantId: p.string().length(43).index(),
     authTime: p.datetime(3),
     expiresAt: p.datetime(3).index(),
-    /** A used one is kept: whoever presents it again is not its only holder. */
+    /** A used token is kept, because a second use proves that more than one party holds it. */
     usedAt: p.datetime(3).nullable(),
   },
 })
@@ -75,11 +75,11 @@ const DeviceCodeSchema = defineEntity({
   properties: {
     /** SHA-256 of the device code. */
     deviceHash: p.string().length(43).primary(),
-    /** Keyed hash of the user code, which is short enough to be found by trying. */
+    /** Keyed hash of the user code, which is short enough for a brute-force search. */
     userHash: p.string().length(43).unique(),
     clientId: p.string().length(60).index(),
     scope: p.string().length(200),
-    /** The device's name for itself, for display only. */
+    /** The name that the device gave itself, for display only. */
     label: p.string().length(80),
     machine: p.string().length(80),
     /** `pending`, `approved` or `denied`. */
@@ -93,7 +93,7 @@ const DeviceCodeSchema = defineEntity({
   },
 })
 
-/** A device that waits for somebody to approve it elsewhere (RFC 8628). */
+/** A device that waits for approval by a player elsewhere (RFC 8628). */
 export class DeviceCode extends DeviceCodeSchema.class {}
 DeviceCodeSchema.setClass(DeviceCode)
 
@@ -103,18 +103,18 @@ const ConsentSchema = defineEntity({
   properties: {
     playerId: p.string().length(30).primary(),
     clientId: p.string().length(60).primary().index(),
-    /** A new one after each withdrawal: what rested on the old one does not come back. */
+    /** Each consent after a revocation has a new id, so that values which depended on the old one stay invalid. */
     id: p.string().length(30).unique(),
-    /** Every scope that this client may know of the player, space-separated. */
+    /** All scopes that the client may receive, space-separated. */
     scope: p.string().length(200),
-    /** Whether the player was asked; hosted games learn a name without. */
+    /** Whether the player was asked. Hosted games receive a name without a question. */
     asked: p.boolean(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
   },
 })
 
-/** A player's consent for an application: asked for once, and revocable. */
+/** A player's consent for an application, which is requested once and can be revoked. */
 export class Consent extends ConsentSchema.class {}
 ConsentSchema.setClass(Consent)
 
@@ -122,9 +122,9 @@ const SigningKeySchema = defineEntity({
   name: 'SigningKey',
   tableName: 'oauth_signing_keys',
   properties: {
-    /** The time in which it signs, as a number of such times since 1970 (oauth/signing-keys.ts): one key each. */
+    /** The signing period, counted in periods since 1970 (oauth/signing-keys.ts). Each period has one key. */
     period: p.integer().primary(),
-    /** The private JWK, encrypted under a key that the database does not hold. */
+    /** The private JWK, encrypted with a key that is not stored in the database. */
     sealed: p.string().length(1000),
     publicJwk: p.json<Record<string, unknown>>(),
   },

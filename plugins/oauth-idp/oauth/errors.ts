@@ -19,7 +19,7 @@ export type OAuthErrorCode =
   | 'slow_down'
   | 'expired_token'
 
-/** An error in the form of the OAuth specifications rather than of the platform's own APIs. */
+/** An error in the format of the OAuth specifications instead of the platform's own format. */
 export class OAuthError extends Error {
   override name: string = 'OAuthError'
   readonly error: OAuthErrorCode
@@ -35,7 +35,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** The code is unknown, used, expired, or not meant for whoever presents it. */
+/** The code is unknown, used, expired, or issued to another client. */
 export class InvalidGrant extends OAuthError {
   override name = 'InvalidGrant'
 

@@ -10,22 +10,22 @@ import { AccessToken, AuthorizationCode, DeviceCode, RefreshToken } from './enti
 const REFRESH_TOKEN_DAYS = 30
 const DAY_MS = 86_400_000
 
-/** A player's grant to a client, by a code or a device: the family of all tokens that come of it. */
+/** A player's grant to a client, by a code or a device: the family of all tokens derived from it. */
 export interface Grant {
-  /** The hash of the code that began it. */
+  /** The hash of the code that started it. */
   grantId: string
   clientId: string
   playerId: string
   consentId: string
   scope: string[]
-  /** When the player signed in. */
+  /** The time of the player's sign-in. */
   authTime: Date
 }
 
-/** Tokens of a grant, which are not kept. */
+/** The tokens of a grant, which are not stored. */
 export interface IssuedTokens {
   accessToken: string
-  /** With `offline_access`. */
+  /** Issued with `offline_access`. */
   refreshToken: string | null
 }
 
@@ -41,7 +41,7 @@ const OVER = `select c.code_hash as hash, c.expires_at,
   from authorization_codes c where c.expires_at < ? and (c.expires_at, c.code_hash) > (?, ?)
   order by c.expires_at, c.code_hash limit ?`
 
-/** Gives and ends the tokens of grants. */
+/** Issues and revokes the tokens of grants. */
 export class Grants {
   readonly #db: Database
   readonly #clock: Clock
@@ -90,7 +90,7 @@ export class Grants {
     } while (rows > 0)
   }
 
-  /** Forgets what has expired, and codes that neither can be redeemed nor have given anything that still counts. */
+  /** Deletes expired tokens, and codes that can't be redeemed and have issued no valid token. */
   async sweep(signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now()
     const longAgo = new Date(now.getTime() - ACCESS_TOKEN_SECONDS * 1000)
@@ -102,7 +102,7 @@ export class Grants {
     await this.#sweepCodes(longAgo, signal)
   }
 
-  /** Those that gave refresh tokens are many and stay: they are read past, and no statement that writes meets them. */
+  /** Codes with refresh tokens are many and are kept. The query skips them, so that no write statement scans them. */
   async #sweepCodes(longAgo: Date, signal?: AbortSignal): Promise<void> {
     let [lastEnd, lastHash] = [new Date(0), '']
     while (!signal?.aborted) {
@@ -120,7 +120,7 @@ export class Grants {
   }
 }
 
-/** Ends whatever a player, a client, or a player with one client was given; in the caller's transaction. */
+/** Ends all grants of a player, of a client, or of a player with one client, in the caller's transaction. */
 export async function endGrants(
   em: SqlEntityManager,
   of: { playerId: string } | { clientId: string } | { playerId: string; clientId: string },

@@ -13,11 +13,11 @@ interface IdTokenSubject {
   scope: string[]
   nonce: string | null
   authTime: Date
-  /** The access token that comes with it. */
+  /** The access token that is issued with it. */
   accessToken: string
 }
 
-/** Id tokens (OpenID Connect Core section 2): signed statements of who signed in, for one client. */
+/** Id tokens (OpenID Connect Core section 2), which tell one client who signed in. */
 export class IdTokens {
   readonly #keys: SigningKeys
   readonly #clock: Clock
@@ -57,7 +57,7 @@ export class IdTokens {
       const { payload } = await jwtVerify(token, createLocalJWKSet({ keys }), {
         issuer: this.#issuer,
         algorithms: [SIGNING_ALGORITHM],
-        currentDate: new Date(0), // how old it is matters to nobody here
+        currentDate: new Date(0), // accepts expired tokens
       })
       return subjectOf(payload)
     } catch (error) {

@@ -15,7 +15,7 @@ const Introspection = Type.Object({
   iss: Type.Optional(Type.String()),
 })
 
-/** Token introspection (RFC 7662): what an application's server may ask about its own tokens. Others' are not active. */
+/** Token introspection (RFC 7662) for the server of an application. Tokens of other applications are not active. */
 export const introspectRoutes: Routes = async (app) => {
   const { accessTokens, refreshTokens } = app.identity
   const iss = app.origins.portal

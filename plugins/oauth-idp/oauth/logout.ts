@@ -16,7 +16,7 @@ type LogoutRequest = Static<typeof LogoutRequest>
 
 const constraints = { origin: 'portal' }
 
-/** RP-initiated logout (OpenID Connect RP-Initiated Logout 1.0): a game sends its player here to sign out. */
+/** RP-initiated logout (OpenID Connect RP-Initiated Logout 1.0): a game redirects its player here to sign out. */
 export const logoutRoutes: Routes = async (app) => {
   const { identity } = app
 
@@ -30,19 +30,19 @@ export const logoutRoutes: Routes = async (app) => {
       const consistent = !hint || hint.clientId === client?.clientId
       const next = client && consistent ? await returnAddress(identity.apps, client, asked) : null
       const player = request.principal?.kind === 'session' ? request.principal : null
-      // 1. Nobody to sign out.
+      // 1. No player is signed in.
       if (!player) return reply.redirect(next ?? '/', 303)
-      // 2. The hint proves that the game knows this very player: nobody is asked.
+      // 2. The hint proves that the game knows this player, so there is no question.
       if (consistent && hint?.playerId === player.playerId) {
         await identity.sessions.end(request, reply)
         return reply.redirect(next ?? '/', 303)
       }
-      // 3. Anyone may send a player here, so the player is asked.
+      // 3. Anyone may redirect a player here, so the player is asked.
       return ask(request, reply, client, asked)
     },
   )
 
-  // From a game's page the browser sends no cookie along with a form; along with what this redirects to it does.
+  // The browser omits the cookie on a form from a game's page, but sends it with the redirect that follows.
   app.post(
     '/oauth/logout',
     { config: { auth: 'none', page: true }, constraints, schema: { body: LogoutRequest } },
@@ -87,7 +87,7 @@ export const logoutRoutes: Routes = async (app) => {
   }
 }
 
-/** Back to the client: to its own sites, and nowhere else. Null when that is not where it wants. */
+/** Returns the address on the client's own sites to return to; null for any other address. */
 async function returnAddress(
   apps: Apps,
   client: OAuthClient,

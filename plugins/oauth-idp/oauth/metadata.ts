@@ -21,7 +21,7 @@ export const metadataRoutes: Routes = async (app) => {
     device_authorization_endpoint: `${portal}/api/oauth/device_authorization`,
     end_session_endpoint: `${portal}/oauth/logout`,
     service_documentation: `${portal}/docs`,
-    // Not of the RFC: where the command line finds assets and Blender jobs.
+    // Not part of the RFC. The command line finds assets and Blender jobs at this address.
     service_studio: studio,
     scopes_supported: Object.keys(SCOPES),
     claims_supported: [

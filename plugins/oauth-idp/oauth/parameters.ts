@@ -1,6 +1,6 @@
 import { OAuthError } from './errors.ts'
 
-/** Parsed parameters of a query or form: an array where one was sent more than once. */
+/** Parsed parameters of a query or form. A repeated parameter is an array. */
 export type RawParameters = Record<string, string | string[] | undefined>
 export type Parameters = Record<string, string | undefined>
 
@@ -19,7 +19,7 @@ export function readParameters(raw: unknown): Parameters {
   return parameters
 }
 
-/** One parameter alone, before the others are judged: undefined when it was sent twice. */
+/** Reads one parameter before the others are validated; undefined when it is repeated. */
 export function single(raw: unknown, name: string): string | undefined {
   const value = ((raw ?? {}) as RawParameters)[name]
   return typeof value === 'string' && value !== '' ? value : undefined

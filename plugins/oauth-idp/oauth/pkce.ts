@@ -3,7 +3,7 @@ import { OAuthError } from './errors.ts'
 import type { Parameters } from './parameters.ts'
 
 /**
- * Reads the code challenge of an authorization request (RFC 7636 section 4.3); null where there is none.
+ * Reads the code challenge of an authorization request (RFC 7636 section 4.3); null when there is none.
  *
  * @throws OAuthError `invalid_request` for `plain`, which is also the default method and protects nothing, and for a
  *   public client without a challenge
@@ -22,7 +22,7 @@ export function readCodeChallenge(parameters: Parameters, { required }: { requir
   return challenge
 }
 
-/** Whether a verifier is the one of the challenge (section 4.6); a verifier without a challenge is a downgrade. */
+/** Whether a verifier matches the challenge (section 4.6). A verifier without a challenge is a downgrade. */
 export function verifierMatches(verifier: string | undefined, challenge: string | null): boolean {
   if (challenge === null) return verifier === undefined
   if (verifier === undefined || !/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false

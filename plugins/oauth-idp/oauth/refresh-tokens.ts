@@ -17,14 +17,14 @@ interface RefreshRow {
   used_at: number | null
 }
 
-/** Resting on the player's consent, as access tokens do. */
+/** Refresh tokens depend on the player's consent, as access tokens do. */
 const LOOK_UP = `select t.client_id, t.player_id, t.consent_id, t.scope, t.grant_id, t.auth_time, t.expires_at, t.used_at
   from oauth_refresh_tokens t join oauth_consents c on c.id = t.consent_id where t.token_hash = ?`
 
 interface Refreshed extends IssuedTokens {
   grant: Grant
   player: Player
-  /** Of the access token. */
+  /** The scope of the access token. */
   scope: string[]
 }
 
@@ -46,11 +46,11 @@ export class RefreshTokens {
     this.#grants = grants
   }
 
-  /** Gives new tokens for one that the client holds. @throws InvalidGrant; OAuthError for a scope beyond the grant */
+  /** Exchanges a client's token for new ones. @throws InvalidGrant; OAuthError for a scope beyond the grant */
   async rotate(clientId: string, token: string, readScope: (granted: string[]) => string[]): Promise<Refreshed> {
     const now = this.#clock.now()
     const row = await this.#find(token)
-    // Another client's token is none: it is neither used up nor does it end anything.
+    // A token of another client counts as unknown: it is not used up and ends no grant.
     if (!row || row.client_id !== clientId) throw new InvalidGrant('The refresh token is not valid.')
     if (row.used_at !== null) return this.#refuseReuse(row.grant_id)
     if (row.expires_at <= now.getTime()) throw new InvalidGrant('The refresh token has expired.')
@@ -70,7 +70,7 @@ export class RefreshTokens {
     return { ...issued, grant, player: profile, scope }
   }
 
-  /** A token that could be used now, for introspection; null for any other. */
+  /** Finds a token that is currently valid, for introspection; null for any other. */
   async find(token: string) {
     const row = await this.#find(token)
     if (!row || row.used_at !== null || row.expires_at <= this.#clock.now().getTime()) return null
@@ -79,7 +79,7 @@ export class RefreshTokens {
     return { ...grantOf(row), expiresAt: new Date(row.expires_at) }
   }
 
-  /** Ends the whole grant of a client's token (RFC 7009 section 2.1); nothing happens when there is none. */
+  /** Ends the grant of a client's token (RFC 7009 section 2.1). Does nothing when the token does not exist. */
   async revoke(clientId: string, token: string): Promise<void> {
     const row = await this.#find(token)
     if (row?.client_id === clientId) await this.#grants.end(row.grant_id)
@@ -95,7 +95,7 @@ export class RefreshTokens {
   }
 }
 
-/** Less than was granted, where the client asks for less (RFC 6749 section 6). @throws OAuthError `invalid_scope` */
+/** Returns a subset of the granted scope on request (RFC 6749 section 6). @throws OAuthError `invalid_scope` */
 export function narrowScope(asked: string | undefined, granted: string[]): string[] {
   const scope = [...new Set((asked ?? '').split(' ').filter(Boolean))]
   if (scope.some((name) => !granted.includes(name))) {

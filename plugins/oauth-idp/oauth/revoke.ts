@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Routes } from '../../../core/http/routes.ts'
 import { clientEndpoint, Parameter, required } from './client-endpoint.ts'
 
-/** Token revocation (RFC 7009). A token that is not the client's, or none at all, is answered no differently. */
+/** Token revocation (RFC 7009). The response is the same for an unknown token and for another client's token. */
 export const revokeRoutes: Routes = async (app) => {
   const { accessTokens, refreshTokens } = app.identity
   clientEndpoint(app, {

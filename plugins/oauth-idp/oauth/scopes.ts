@@ -1,6 +1,6 @@
 import { OAuthError } from './errors.ts'
 
-/** The scopes that a player can grant, in the words of the consent page. */
+/** The scopes that a player can grant, with the texts of the consent page. */
 export const SCOPES: Record<string, { title: string; description: string }> = {
   openid: { title: 'Your identity', description: 'A player id that stays the same.' },
   profile: { title: 'Your name and picture', description: 'Other players see them too.' },
@@ -9,7 +9,7 @@ export const SCOPES: Record<string, { title: string; description: string }> = {
   'ai:generate': { title: 'Your credits, to spend', description: 'On AI generation.' },
 }
 
-/** The scopes that hosted games get without a question: no more than every other player sees. */
+/** The scopes that hosted games get without a question: data that every other player sees. */
 export const BASIC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile'])
 
 /**

@@ -5,11 +5,11 @@ import type { Database } from '../../../core/data/database.ts'
 import type { KeyRings } from '../../../core/data/key-rings.ts'
 
 const DAY_MS = 86_400_000
-/** How long one key signs. */
+/** The time for which one key signs. */
 const PERIOD_MS = 30 * DAY_MS
-/** How long an earlier one stays published: its last id tokens live an hour. */
+/** The time for which an earlier key stays published. Its last id tokens live for one hour. */
 const LEFTOVER_MS = DAY_MS
-/** How far an immediate rotation goes: the next key, which is there already, was stolen along with the present one. */
+/** The step of an immediate rotation. The next key exists already, so it may have been stolen with the current one. */
 const BEYOND_NEXT = 2
 
 export const SIGNING_ALGORITHM = 'ES256'
@@ -58,12 +58,12 @@ export class SigningKeys {
     this.#keyRings = keyRings
   }
 
-  /** The key that signs now. */
+  /** Returns the key that signs now. */
   async current(): Promise<SigningKeyPair> {
     return this.#key((await this.#periods()).current)
   }
 
-  /** The keys for verification: the current one, the next one, and for a day those that signed before. */
+  /** Returns the keys for verification: the current, the next, and for one day the previous keys. */
   async published(): Promise<SigningKeyPair[]> {
     const { oldest, current } = await this.#periods()
     const keys = [await this.#key(current), await this.#key(current + 1)]
@@ -74,14 +74,14 @@ export class SigningKeys {
     return keys
   }
 
-  /** Forgets keys whose time is over. */
+  /** Deletes keys that have expired. */
   async sweep(): Promise<void> {
     const { oldest } = await this.#periods()
     await this.#db.execute('delete from oauth_signing_keys where period < ?', [oldest])
     for (const known of this.#known.keys()) if (known < oldest) this.#known.delete(known)
   }
 
-  /** The number of the key that signs now, and of the oldest that is still good. Each rotation moves the numbers on. */
+  /** Returns the numbers of the current key and the oldest valid key. Each rotation increases the numbers. */
   async #periods(): Promise<{ oldest: number; current: number }> {
     const rotations = await this.#keyRings.rotations('signing')
     const at = (time: number) =>
@@ -107,7 +107,7 @@ export class SigningKeys {
     const { d, ...rest } = await exportJWK(privateKey)
     const use = { use: 'sig', alg: SIGNING_ALGORITHM, kid: await calculateJwkThumbprint(rest) }
     const sealed = seal(JSON.stringify({ ...rest, d }), this.#wrappingKey, period)
-    // Of nodes that start at once one key wins.
+    // When nodes start concurrently, one key wins.
     await this.#db.execute(
       'insert into oauth_signing_keys (period, sealed, public_jwk) values (?, ?, ?) on conflict (period) do nothing',
       [period, sealed, { ...rest, ...use }],
@@ -133,7 +133,7 @@ export class SigningKeys {
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Nonce, ciphertext and tag in base64url; bound to its row, so that rows can't be swapped. */
+/** Encrypts a key: nonce, ciphertext and tag in base64url. The result is bound to its row, so rows can't be swapped. */
 function seal(text: string, key: Buffer, period: number): string {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(String(period)))

@@ -58,7 +58,7 @@ function answerOf(identity: Identity, client: OAuthClient, form: Parameters): Pr
   throw new OAuthError('unsupported_grant_type', `The grant types are ${GRANT_TYPES.join(', ')}.`)
 }
 
-/** RFC 6749 section 4.1.3: the code, and what it is bound to. */
+/** Exchanges a code with the values to which it is bound (RFC 6749 section 4.1.3). */
 async function byCode(identity: Identity, { clientId }: OAuthClient, form: Parameters): Promise<TokenResponse> {
   const code = required(form, 'code')
   const redirectUri = required(form, 'redirect_uri')
@@ -66,7 +66,7 @@ async function byCode(identity: Identity, { clientId }: OAuthClient, form: Param
   return respond(identity, exchanged)
 }
 
-/** RFC 6749 section 6. An id token of a refresh has no nonce (OpenID Connect Core 12.2). */
+/** Refreshes tokens (RFC 6749 section 6). The id token of a refresh has no nonce (OpenID Connect Core 12.2). */
 async function byRefreshToken(identity: Identity, client: OAuthClient, form: Parameters): Promise<TokenResponse> {
   const token = required(form, 'refresh_token')
   const refreshed = await identity.refreshTokens.rotate(client.clientId, token, (granted) =>
@@ -75,7 +75,7 @@ async function byRefreshToken(identity: Identity, client: OAuthClient, form: Par
   return respond(identity, { ...refreshed, nonce: null })
 }
 
-/** RFC 8628 section 3.4. */
+/** Exchanges a device code (RFC 8628 section 3.4). */
 async function byDeviceCode(identity: Identity, { clientId }: OAuthClient, form: Parameters): Promise<TokenResponse> {
   const deviceCode = required(form, 'device_code')
   const builtin = identity.builtins.get(clientId)

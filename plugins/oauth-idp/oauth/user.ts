@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Player } from '../players/schemas.ts'
 
-/** The player as the token endpoint names them (specification, "Player"). */
+/** The player in a response of the token endpoint (specification, "Player"). */
 export const OAuthUser = Type.Object({
   id: Type.String(),
   name: Type.String(),

@@ -3,7 +3,7 @@ import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { UserInfo, userInfoOf } from './user.ts'
 
-/** The userinfo endpoint (OpenID Connect Core section 5.3): who the player behind an access token is. */
+/** The userinfo endpoint (OpenID Connect Core section 5.3), which returns the player of an access token. */
 export const userinfoRoutes: Routes = async (app) => {
   app.route({
     method: ['GET', 'POST'],

@@ -9,10 +9,10 @@ const PasskeySchema = defineEntity({
     playerId: p.string().length(30).index(),
     /** COSE key, base64url. */
     publicKey: p.string().length(2000),
-    /** Grows with each use where the authenticator counts; one that falls back is a copy. */
+    /** Grows with each use if the authenticator counts. A smaller value indicates a copied authenticator. */
     counter: p.integer(),
     transports: p.json<string[]>(),
-    /** The host that it was made at, to which it is bound for good; null where the version before did not say. */
+    /** The host to which the passkey is permanently bound; null for rows of the previous version. */
     rpId: p.string().length(253).nullable(),
     /** The player's name for it. */
     label: p.string().length(60),
@@ -21,6 +21,6 @@ const PasskeySchema = defineEntity({
   },
 })
 
-/** A key that a player's device or password manager keeps, and that signs them in. */
+/** A key that a player's device or password manager stores, and that signs them in. */
 export class Passkey extends PasskeySchema.class {}
 PasskeySchema.setClass(Passkey)

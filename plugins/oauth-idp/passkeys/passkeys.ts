@@ -18,7 +18,7 @@ interface PasskeysContext {
   rateLimiter: RateLimiter
   players: Players
   tokens: OneTimeTokens
-  /** Origin of the portal: a passkey works there and nowhere else. */
+  /** The origin of the portal. A passkey works on no other origin. */
   portalUrl: string
   siteName: string
   signInAttemptsPerMinute: number
@@ -26,17 +26,21 @@ interface PasskeysContext {
 
 const CHALLENGE_MS = 300_000
 const MOST = 20
-/** Ed25519, ES256, RS256: what devices have; and, unlike the library's own list, nothing experimental in Node. */
+/** Ed25519, ES256 and RS256, which devices support. The library's own list includes algorithms experimental in Node. */
 const ALGORITHMS = [-8, -7, -257]
 
-// 40 ms that only who uses it should wait.
+// The import takes 40 ms, so only users of passkeys wait for it.
 const webauthn = () => import('@simplewebauthn/server')
 
-/** Passkeys (WebAuthn): sign-in by a key that a device keeps. The device asks for its owner, so it is enough alone. */
+/**
+ * Passkeys (WebAuthn): sign-in by a key on a device. The device verifies its owner, so no second factor is required.
+ */
 export class Passkeys {
   readonly #context: PasskeysContext
   readonly #rpId: string
-  /** Whether browsers have passkeys at this portal: it needs a name of its own (WebAuthn section 5.1.2), on a safe line. */
+  /**
+   * Whether browsers support passkeys at this portal: they require a domain name (WebAuthn section 5.1.2) and HTTPS.
+   */
   readonly possible: boolean
   #elsewhere: Promise<string[]> | null = null
 
@@ -48,7 +52,7 @@ export class Passkeys {
     this.possible = !isAddress && (protocol === 'https:' || /(^|\.)localhost$/.test(hostname))
   }
 
-  /** The options for a browser to create a passkey of a player. @throws Conflict when there are too many */
+  /** Returns the options for a browser to create a player's passkey. @throws Conflict when there are too many */
   async registrationOptions(playerId: string) {
     const { players, siteName } = this.#context
     const { generateRegistrationOptions } = await webauthn()
@@ -70,7 +74,7 @@ export class Passkeys {
     })
   }
 
-  /** Keeps the passkey that a browser made. @throws InvalidRequest, Conflict */
+  /** Stores the passkey that a browser created. @throws InvalidRequest, Conflict */
   async register(playerId: string, label: string, response: RegistrationResponseJSON): Promise<Passkey> {
     const { db, clock } = this.#context
     const name = normaliseName(label)
@@ -96,7 +100,7 @@ export class Passkeys {
     return inserted
   }
 
-  /** The options for a browser to request any passkey of this portal. @throws RateLimited */
+  /** Returns the options for a browser to request any passkey of this portal. @throws RateLimited */
   async signInOptions(address: string) {
     const { rateLimiter, signInAttemptsPerMinute } = this.#context
     await rateLimiter.take(`passkey/${address}`, signInAttemptsPerMinute * 3, 60_000)
@@ -110,7 +114,7 @@ export class Passkeys {
     })
   }
 
-  /** The owner of a passkey, with the epoch of before its verification. @throws InvalidCredentials, RateLimited */
+  /** Returns the owner of a passkey, with the epoch before its verification. @throws InvalidCredentials, RateLimited */
   async authenticate(response: AuthenticationResponseJSON, address: string): Promise<Known> {
     const { db, clock, players, rateLimiter, signInAttemptsPerMinute } = this.#context
     await rateLimiter.take(`passkey-sign-in/${address}`, signInAttemptsPerMinute, 60_000)
@@ -131,7 +135,7 @@ export class Passkeys {
       throw new InvalidCredentials()
     })
     if (!verified) throw new InvalidCredentials()
-    // Of two uses at once with one count, one is a copy's.
+    // Of two concurrent uses with the same counter, one is from a copy.
     const changes = { counter: authenticationInfo.newCounter, lastUsedAt: clock.now(), rpId: this.#rpId }
     if (!(await markOnce(em, Passkey, { id, counter }, changes))) throw new InvalidCredentials()
     const { disabled: _, epoch, ...signedIn } = player
@@ -142,12 +146,18 @@ export class Passkeys {
     return this.#context.db.em().find(Passkey, { playerId }, { orderBy: { createdAt: 'asc', id: 'asc' } })
   }
 
-  /** The host that a passkey is bound to when that is not this portal's, so that it signs nobody in here; else null. */
+  /**
+   * Returns the host to which a passkey is bound, if it differs from this portal's host and so can't sign in; else
+   * null.
+   */
   boundElsewhere({ rpId }: Pick<Passkey, 'rpId'>): string | null {
     return rpId == null || rpId === this.#rpId ? null : rpId
   }
 
-  /** Hosts where this portal was when passkeys were made that work no more; as it was at the start, which changes hosts. */
+  /**
+   * Returns the portal's former hosts that have passkeys, which no longer work. It is read once: the host changes only
+   * at a restart.
+   */
   hostsElsewhere(): Promise<string[]> {
     this.#elsewhere ??= this.#context.db
       .query<{ rp_id: string }>('select distinct rp_id from passkeys where rp_id <> ? order by rp_id', [this.#rpId])
@@ -167,7 +177,7 @@ export class Passkeys {
     return new Uint8Array(Buffer.from(token, 'base64url'))
   }
 
-  /** A challenge counts once, and for whom it was made. */
+  /** Consumes a challenge. A challenge is valid once, and only for its player. */
   async #useChallenge(challenge: string, playerId: string | null): Promise<boolean> {
     const { db, tokens } = this.#context
     const row = await tokens.find('passkey', challenge)

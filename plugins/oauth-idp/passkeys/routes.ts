@@ -14,7 +14,7 @@ const owner = { config: { auth: 'session' }, constraints } as const
 const WebAuthn = Type.Object({}, { additionalProperties: true })
 const Created = Type.Object({ id: Type.String(), label: Type.String() })
 
-/** The routes of the passkey buttons' script (islands/passkeys.ts). */
+/** The routes for the passkey buttons' script (islands/passkeys.ts). */
 export const passkeyRoutes: Routes = async (app) => {
   const { passkeys, sessions } = app.identity
 

@@ -22,18 +22,18 @@ interface AccountDeletionContext {
   avatars: Avatars
 }
 
-/** A plugin's part of what a player takes along: plain data, without secrets. */
+/** Exports a plugin's data about a player: plain data without secrets. */
 export type Exporter = (playerId: string) => Promise<unknown>
 
-/** Removes what a plugin keeps of a player, inside the transaction that ends the account. Nothing else can be awaited. */
+/** Deletes a plugin's data about a player in the transaction that ends the account. Nothing else may be awaited. */
 export type Cleanup = (em: SqlEntityManager, playerId: string) => Promise<unknown>
 
-/** The end of an account, and what its player takes along. */
+/** Deletes accounts and exports their data. */
 export class AccountDeletion {
   readonly #context: AccountDeletionContext
-  /** The exporters, by name in the file; plugins add theirs. */
+  /** The exporters, by their name in the file. Plugins add theirs. */
   readonly exporters = new Map<string, Exporter>()
-  /** The clean-ups of a deleted account; plugins add theirs. */
+  /** The cleanups of a deleted account. Plugins add theirs. */
   readonly cleanups: Cleanup[] = []
 
   constructor(context: AccountDeletionContext) {
@@ -70,7 +70,7 @@ export class AccountDeletion {
     this.exporters.set('applications', async (id) => (await apps.list(id, { limit: 100 })).apps)
   }
 
-  /** All that is known of a player. @throws NotFound */
+  /** Returns all data about a player. @throws NotFound */
   async export(playerId: string): Promise<Record<string, unknown>> {
     const entries: [string, unknown][] = []
     for (const [name, part] of this.exporters) entries.push([name, await part(playerId)])

@@ -8,12 +8,12 @@ import { OneTimeToken } from './entities.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { Players } from './players.ts'
 
-/** A mail that waits to be sent. The nonce alone reveals no link (players/one-time-tokens.ts). */
+/** A mail that is waiting to be sent. The nonce alone reveals no link (players/one-time-tokens.ts). */
 export type AccountEmail =
   | { kind: 'reset'; nonce: string; email: string }
   | { kind: 'sign-up' | 'verify' | 'new-email'; nonce: string }
   | { kind: 'address-changed'; playerId: string; to: string }
-  /** `portalUrl` is what the links in the text begin with: the platform may move before it is sent. */
+  /** `portalUrl` is the prefix of the links in the text. The platform may move before the mail is sent. */
   | { kind: 'notice'; playerId: string; subject: string; text: string; portalUrl?: string }
 
 interface AccountEmailsContext {
@@ -27,11 +27,11 @@ interface AccountEmailsContext {
   siteName: string
 }
 
-/** Where the link of an email leads. */
+/** The page to which an email's link leads. */
 const PAGES = { 'sign-up': 'confirm', verify: 'verify-email', 'new-email': 'new-email' } as const
 
 const JOB = 'oauth-idp/letter'
-/** How long a link holds. */
+/** The lifetime of a link. */
 export const LINK_MS = 3_600_000
 
 /**
@@ -79,7 +79,7 @@ export class AccountEmails {
     return player?.email && !player.disabled ? { to: player.email, subject, text } : null
   }
 
-  /** To an address that is nobody's any more; what may be wrong, and who can help, is all that is left to say. */
+  /** Notifies an address that no longer belongs to the account. It warns of possible abuse and names the contact. */
   async #writeAddressChanged({
     playerId,
     to,

@@ -25,13 +25,13 @@ interface AddressChangeContext {
   linksPerHour: number
 }
 
-/** The player's request, with the proof of their identity. */
+/** The player's request, with proof of their identity. */
 export interface AddressChangeRequest {
   playerId: string
   sessionId: string
   email: string
   password: string
-  /** Of the caller, for rate limits. */
+  /** The caller's address, for rate limits. */
   address: string
 }
 
@@ -65,14 +65,14 @@ export class AddressChange {
     const nonce = tokens.newNonce()
     const { email: from } = player
     await db.transaction(async (em) => {
-      // The latest is meant.
+      // Only the latest request is valid.
       await em.nativeDelete(OneTimeToken, { playerId, purpose: 'new-email' })
       await tokens.issue(em, 'new-email', { nonce, playerId, email: next, data: { from }, lifeMs: LINK_MS })
       await emails.enqueue(em, { kind: 'new-email', nonce })
     })
   }
 
-  /** The address that a link is about, for the page that asks once more. @throws LinkUsed, Forbidden */
+  /** Returns the address of a link, for the confirmation page. @throws LinkUsed, Forbidden */
   async addressOf(token: string, playerId: string): Promise<string> {
     return (await this.#find(token, playerId)).email
   }

@@ -2,11 +2,13 @@ import jpeg from 'jpeg-js'
 import { PNG } from 'pngjs'
 import { InvalidRequest } from '../../../core/errors.ts'
 
-/** Largest picture taken, in bytes and pixels a side. Decoding holds the process up: 2048² takes about 0.2 s. */
+/**
+ * The largest accepted picture, in bytes and pixels a side. Decoding blocks the event loop: 2048² takes about 0.2 s.
+ */
 export const LARGEST = { bytes: 3 * 1024 * 1024, side: 2048 }
 const SIDE = 256
 
-/** Pixels, four bytes each: red, green, blue, alpha. */
+/** Pixels of four bytes each: red, green, blue, alpha. */
 interface Pixels {
   width: number
   height: number
@@ -29,7 +31,7 @@ export function avatarFrom(bytes: Buffer): Buffer {
   return PNG.sync.write(png)
 }
 
-/** By the first byte of what `avatarFrom` made. */
+/** Returns the media type from the first byte of an image that `avatarFrom` made. */
 export const avatarType = (bytes: Buffer): string => (bytes[0] === 0x89 ? 'image/png' : 'image/jpeg')
 
 function decode(bytes: Buffer): Pixels {
@@ -50,7 +52,7 @@ function decode(bytes: Buffer): Pixels {
 function decodePng(bytes: Buffer): Pixels {
   if (bytes.length < 33) throw new Error('no header')
   checkSide(bytes.readUInt32BE(16), bytes.readUInt32BE(20))
-  // The library unpacks an interlaced picture without a bound: a few bytes could fill the memory.
+  // The library decodes interlaced pictures without a size limit, so a few bytes could exhaust the memory.
   if (bytes[28] !== 0) throw refused('Save the PNG without interlacing, or as JPEG.')
   return PNG.sync.read(bytes)
 }
@@ -72,7 +74,7 @@ function checkSide(width: number, height: number): void {
   if (width > LARGEST.side || height > LARGEST.side) throw tooLarge()
 }
 
-/** Cuts the middle square out and averages it down (or repeats pixels up) to `side`. */
+/** Crops the centre square and averages it down (or repeats pixels up) to `side`. */
 function reduce({ width, height, data }: Pixels, side: number): Pixels {
   const crop = Math.min(width, height)
   const left = (width - crop) >> 1

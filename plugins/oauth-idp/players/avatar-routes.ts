@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { cacheControl, matchesEtag } from '../../../core/http/headers.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 
-/** `/avatars/{playerId}`: always a picture. Games show it on pages of their own, isolated ones too. */
+/** `/avatars/{playerId}` always returns a picture. Games show it on their own pages, including isolated ones. */
 export const avatarRoutes: Routes = async (app) => {
   app.get(
     '/avatars/:playerId',
@@ -23,7 +23,7 @@ export const avatarRoutes: Routes = async (app) => {
         etag,
         'cache-control': v && digest.startsWith(v) && v.length >= 12 ? cacheControl.immutable : 'public, max-age=300',
         'cross-origin-resource-policy': 'cross-origin',
-        // Opened by itself it is a document of the portal: nothing in it may run or load.
+        // Opened directly, the picture is a document of the portal, so it must not run or load anything.
         'content-security-policy': "default-src 'none'; sandbox",
         'x-content-type-options': 'nosniff',
       })

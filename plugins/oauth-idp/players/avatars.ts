@@ -21,7 +21,7 @@ interface AvatarsContext {
 }
 
 export interface Picture {
-  /** Of the bytes; part of the address that may be kept for ever. */
+  /** The digest of the bytes. It is part of the address that may be cached permanently. */
   digest: string
   contentType: string
   bytes: Buffer
@@ -29,11 +29,11 @@ export interface Picture {
 
 const key = (playerId: string, digest: string) => `avatars/${playerId}/${digest}`
 
-/** The pictures of players: uploaded, or drawn from their id. */
+/** The pictures of players: uploaded, or generated from their id. */
 export class Avatars {
   readonly #context: AvatarsContext
   readonly #digests: TtlCache<{ avatar: string | null }>
-  /** Pictures are decoded one after the other: each holds the process up for a moment. */
+  /** Pictures are decoded one at a time, because decoding blocks the event loop. */
   #decoding: Promise<unknown> = Promise.resolve()
 
   constructor(context: AvatarsContext) {
@@ -43,7 +43,7 @@ export class Avatars {
     context.events.on('player.deleted', ({ playerId }) => this.#digests.drop(playerId))
   }
 
-  /** A picture for whatever id; who is not there (any more) has a drawn one too. */
+  /** Returns a picture for any id. A player who does not exist, or no longer exists, has a generated one too. */
   async get(playerId: string): Promise<Picture> {
     const known = await this.#digests.get(playerId, () => this.#look(playerId))
     const uploaded = known?.avatar ? await this.#read(playerId, known.avatar) : null
@@ -52,7 +52,7 @@ export class Avatars {
     return { digest: createHash('sha256').update(bytes).digest('hex'), contentType: 'image/svg+xml', bytes }
   }
 
-  /** @throws InvalidRequest when it is no picture, NotFound, RateLimited */
+  /** Stores an uploaded picture. @throws InvalidRequest when it is not a picture, NotFound, RateLimited */
   async set(playerId: string, uploaded: Buffer): Promise<void> {
     const { db, events, rateLimiter, storage } = this.#context
     await rateLimiter.take(`avatar/${playerId}`, 10, 60_000)
@@ -67,7 +67,7 @@ export class Avatars {
     await this.#deleteAllBut(playerId, sha256)
   }
 
-  /** Goes back to the drawn picture. */
+  /** Restores the generated picture. */
   async remove(playerId: string): Promise<void> {
     await this.#context.db.em().nativeUpdate(PlayerRow, { id: playerId }, { avatar: null })
     await this.#context.events.emit('player.changed', { playerId })
@@ -86,7 +86,7 @@ export class Avatars {
       const bytes = await buffer(await this.#context.storage.get(key(playerId, digest)))
       return { digest, contentType: avatarType(bytes), bytes }
     } catch (error) {
-      if (error instanceof BlobNotFound) return null // replaced on another node a moment ago
+      if (error instanceof BlobNotFound) return null // replaced on another node
       throw error
     }
   }

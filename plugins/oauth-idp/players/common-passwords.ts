@@ -41,7 +41,7 @@ const RUNS = [
 
 const LEET: Record<string, string> = { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' }
 
-/** Whether a password, in lower case, is one of those that are tried first. */
+/** Whether a lower-case password is one of the most common ones. */
 export function isCommon(password: string): boolean {
   if (new Set(password).size <= 3) return true
   const plain = password.replace(/[\s_.-]/g, '')
@@ -58,7 +58,7 @@ const readLeet = (text: string): string => text.replace(/[013457@$]/g, (sign) =>
 const isCommonWord = (word: string): boolean =>
   word.length <= 2 || isRun(word) || WORDS.has(word) || (isRepeated(word) && word.length <= 20) || isPair(word)
 
-/** `passwordpassword`, `adminlogin`. */
+/** Whether a word consists of two words: `passwordpassword`, `adminlogin`. */
 function isPair(word: string): boolean {
   for (let cut = 3; cut <= word.length - 3; cut++) {
     if (WORDS.has(word.slice(0, cut)) && WORDS.has(word.slice(cut)) && word.length < 16) return true
@@ -66,7 +66,7 @@ function isPair(word: string): boolean {
   return false
 }
 
-/** Keys or letters in a row, forwards or backwards, perhaps followed by more of the like: `qwertyuiop`, `1234554321`. */
+/** Whether a text is one or more runs of keys or letters in either direction: `qwertyuiop`, `1234554321`. */
 function isRun(text: string): boolean {
   let rest = text
   while (rest.length > 0) {
@@ -86,7 +86,7 @@ function longestRun(text: string): number {
   return 0
 }
 
-/** One short piece over and over: `abcabcabcabc`. */
+/** Whether a text repeats one short piece: `abcabcabcabc`. */
 function isRepeated(text: string): boolean {
   for (let length = 1; length <= text.length / 2 && length <= 6; length++) {
     if (text.length % length === 0 && text.slice(0, length).repeat(text.length / length) === text) return true

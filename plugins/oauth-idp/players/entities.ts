@@ -5,22 +5,24 @@ const PlayerSchema = defineEntity({
   tableName: 'players',
   properties: {
     id: p.string().length(30).primary(),
-    /** Normalised (players/profile.ts): one spelling an account. Guests have none. */
+    /** The normalised address (players/profile.ts), with one spelling for each account. Guests have none. */
     email: p.string().length(254).nullable().unique(),
-    /** A link sent to the address was followed, or an upstream provider vouched for it. */
+    /** Whether a link sent to the address was followed, or an upstream provider vouched for it. */
     emailVerified: p.boolean(),
     name: p.string().length(60),
-    /** SHA-256 of the uploaded picture, hex; null shows the drawn one (players/avatars.ts). */
+    /** SHA-256 of the uploaded picture, hex. Null shows the generated one (players/avatars.ts). */
     avatar: p.string().length(64).nullable(),
-    /** PHC string of Argon2id (players/passwords.ts); null for guests and who only signs in otherwise. */
+    /**
+     * PHC string of Argon2id (players/passwords.ts); null for guests and players who use only other sign-in methods.
+     */
     passwordHash: p.string().length(200).nullable(),
-    /** A name and nothing else: lives as long as the browser session. */
+    /** A guest has only a name, and exists as long as the browser session. */
     guest: p.boolean(),
     isAdmin: p.boolean(),
-    /** Means nothing beside `isAdmin`. */
+    /** Ignored if `isAdmin` is set. */
     moderator: p.boolean().default(false),
     disabled: p.boolean(),
-    /** Grows when the player is signed out everywhere; what was signed before that is void. */
+    /** Grows when the player is signed out everywhere. Everything that was signed under a smaller value is invalid. */
     epoch: p.integer(),
     createdAt: p.datetime(3),
   },
@@ -33,14 +35,14 @@ const SetupLinkSchema = defineEntity({
   name: 'SetupLink',
   tableName: 'setup_links',
   properties: {
-    /** `first-admin`: there is one such link at a time. */
+    /** `first-admin`: only one such link exists. */
     id: p.string().length(20).primary(),
-    /** The token is derived from this and from a key outside of the database. */
+    /** The token is derived from this nonce and from a key outside of the database. */
     nonce: p.string().length(43),
   },
 })
 
-/** The link by which the first administrator's account is made; gone once used. */
+/** The link that creates the first administrator's account. It is deleted after its use. */
 export class SetupLink extends SetupLinkSchema.class {}
 SetupLinkSchema.setClass(SetupLink)
 
@@ -62,6 +64,6 @@ const OneTimeTokenSchema = defineEntity({
   },
 })
 
-/** Something that works once: a link in a message, an invitation, the challenge of a passkey. */
+/** A single-use token: a link in a message, an invitation, the challenge of a passkey. */
 export class OneTimeToken extends OneTimeTokenSchema.class {}
 OneTimeTokenSchema.setClass(OneTimeToken)

@@ -10,7 +10,7 @@ import { OneTimeToken } from './entities.ts'
 export type Purpose = 'reset' | 'sign-up' | 'verify' | 'new-email' | 'invite' | 'passkey' | 'connect'
 
 export interface NewToken {
-  /** Of `newNonce`, where the token is needed again later; by default a fresh one. */
+  /** A nonce of `newNonce`, if the token is derived again later. The default is a fresh one. */
   nonce?: string
   playerId?: string | null
   email?: string | null
@@ -38,12 +38,12 @@ export class OneTimeTokens {
     return randomText(32)
   }
 
-  /** The token of a nonce: 43 characters of `[A-Za-z0-9_-]`. */
+  /** Derives the token of a nonce: 43 characters of `[A-Za-z0-9_-]`. */
   tokenOf(purpose: Purpose, nonce: string): string {
     return createHmac('sha256', this.#key).update(`${purpose}/${nonce}`).digest('base64url')
   }
 
-  /** Writes a token down. With a nonce that was issued before it changes nothing, so that a job can repeat it. */
+  /** Stores a token. Repeating it with the same nonce changes nothing, so that a job can be retried. */
   async issue(
     em: SqlEntityManager,
     purpose: Purpose,
@@ -63,23 +63,23 @@ export class OneTimeTokens {
     return token
   }
 
-  /** The data of a token, or null when it is used, expired, or has another purpose. Does not use it. */
+  /** Returns the data of a token without using it; null when it is used, expired, or has another purpose. */
   find(purpose: Purpose, token: string): Promise<OneTimeToken | null> {
     return this.#db.em().findOne(OneTimeToken, this.#valid(purpose, hashSecret(token)))
   }
 
-  /** Uses a token: of any number of callers at once one gets true. */
+  /** Consumes a token. Of several concurrent callers, one gets true. */
   consume(em: SqlEntityManager, { purpose, tokenHash }: Pick<OneTimeToken, 'purpose' | 'tokenHash'>): Promise<boolean> {
     return consumeOnce(em, OneTimeToken, this.#valid(purpose, tokenHash))
   }
 
-  /** Those that are still good, the newest first. */
+  /** Lists the valid tokens, the newest first. */
   list(purpose: Purpose): Promise<OneTimeToken[]> {
     const where = { purpose, expiresAt: { $gt: this.#clock.now() } }
     return this.#db.em().find(OneTimeToken, where, { orderBy: { id: 'desc' }, limit: 100 })
   }
 
-  /** Takes one back. @returns whether it was there */
+  /** Revokes a token. @returns whether it existed */
   async revoke(purpose: Purpose, id: string, em = this.#db.em()): Promise<boolean> {
     return (await em.nativeDelete(OneTimeToken, { id, purpose })) > 0
   }

@@ -13,7 +13,7 @@ const looks = { config: { auth: 'optional', page: true }, constraints } as const
 const acts = { config: { auth: 'none', sameOrigin: true, page: true }, constraints } as const
 const invited = { config: { auth: 'optional', sameOrigin: true, page: true, secretPath: true }, constraints } as const
 
-/** A form field that came, or nothing: what is missing is said beside the field, not on an error page. */
+/** Form fields are optional in the schema, so that an error about a missing field appears beside it. */
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 const NewAccount = Type.Object({ email: Text, password: Text, name: Text, returnTo: Text })
 const PageQuery = Type.Object({
@@ -22,7 +22,7 @@ const PageQuery = Type.Object({
   done: Type.Optional(Type.String()),
 })
 
-/** The messages after a step; the address only names the step. */
+/** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
   reset: 'Your new password is set. Sign in with it.',
   deleted: 'Your account is deleted.',
@@ -45,7 +45,7 @@ interface SignUpForm {
   invitation?: string
 }
 
-/** Sign-in, sign-up and sign-out for people, without a script. */
+/** The pages for sign-in, sign-up and sign-out, which work without a script. */
 export const playerPages: Routes = async (app) => {
   const { players, passwords, passkeys, sessions, setup, signUp, upstream, config } = app.identity
   const { portal } = app.origins
@@ -149,7 +149,7 @@ export const playerPages: Routes = async (app) => {
     return reply.redirect('/', 303)
   })
 
-  /** The id of the signed-in player if that is a guest. */
+  /** Returns the id of the signed-in player if that player is a guest. */
   async function guestOf(request: FastifyRequest): Promise<string | undefined> {
     const player = isSignedIn(request) ? await players.find(request.principal?.playerId ?? '') : null
     return player?.isGuest ? player.id : undefined

@@ -28,14 +28,14 @@ interface PasswordContext {
 export interface PasswordChange {
   playerId: string
   sessionId: string
-  /** The password so far; empty for an account without one. */
+  /** The current password; empty for an account without one. */
   current: string
   next: string
-  /** Of the caller, for rate limits. */
+  /** The caller's address, for rate limits. */
   address: string
 }
 
-/** Sign-in by email address and password, and everything that sets a password. */
+/** Signs players in by email address and password, and sets passwords. */
 export class PasswordAuthentication {
   readonly #context: PasswordContext
 
@@ -64,15 +64,15 @@ export class PasswordAuthentication {
     return { player: players.describe(row), epoch: row.epoch }
   }
 
-  /** Replaces a hash of another cost than the configured one, while the password is known. */
+  /** Replaces a hash whose cost differs from the configured one, while the password is known. */
   async #rehash({ id, passwordHash }: PlayerRow, password: string): Promise<void> {
     const { db, hasher } = this.#context
     if (!passwordHash || !hasher.isOutdated(passwordHash)) return
-    // The condition keeps a password that was changed meanwhile.
+    // The condition preserves a password that was changed concurrently.
     await db.em().nativeUpdate(PlayerRow, { id, passwordHash }, { passwordHash: await hasher.hash(password) })
   }
 
-  /** Whether an account has a password: some sign in by other methods only. */
+  /** Whether an account has a password. Some accounts use only other sign-in methods. */
   async has(playerId: string): Promise<boolean> {
     const row = await this.#context.db.em().findOne(PlayerRow, { id: playerId }, { fields: ['passwordHash'] })
     return Boolean(row?.passwordHash)
@@ -111,7 +111,7 @@ export class PasswordAuthentication {
     }
   }
 
-  /** Sets a password without the old one, for the administrator of the server. @throws NotFound, InvalidRequest */
+  /** Sets a password without the old one, for the server's administrator. @throws NotFound, InvalidRequest */
   async reset(email: string, password: string, by = PROGRAM): Promise<Player> {
     const { db, players } = this.#context
     const row = await db.em().findOne(PlayerRow, { email: normaliseEmail(email) })
@@ -141,7 +141,7 @@ export class PasswordAuthentication {
     await events.emit('player.changed', { playerId: player.id })
   }
 
-  /** Checks a new password and hashes it. @throws InvalidRequest when it can't be taken */
+  /** Checks a new password and hashes it. @throws InvalidRequest when it is not acceptable */
   async hash(password: string, player: Player): Promise<string> {
     const { hasher, passwordMinLength: minLength } = this.#context
     return hasher.hash(acceptedPassword(password, { minLength, player }))

@@ -9,7 +9,7 @@ export interface HashingCost {
   passes: number
 }
 
-/** The cheapest that OWASP's table allows: 7 MiB five times over, or as much work with more memory. */
+/** The minimum of OWASP's table: five passes over 7 MiB, or equal work with more memory. */
 const LEAST_WORK = 7168 * 5
 const PARALLELISM = 1
 const TAG_LENGTH = 32
@@ -17,13 +17,15 @@ const LONGEST = 256
 
 const derive = promisify(argon2)
 
-/** Passwords are compared in one normal form (NFC), whatever keyboard they were typed on. */
+/** Passwords are normalised (NFC), because keyboards enter the same text in different forms. */
 const messageOf = (password: string) => Buffer.from(password.normalize('NFC'))
 
-/** Hashes passwords by Argon2id (RFC 9106) into PHC strings, which carry their parameters and salt. */
+/** Hashes passwords by Argon2id (RFC 9106) into PHC strings, which contain their parameters and salt. */
 export class PasswordHasher {
   readonly #cost: HashingCost
-  /** Compared with where there is no account: of the cost that accounts have, so that the answer takes as long. */
+  /**
+   * The hash to compare with when there is no account. It has the cost of real hashes, so the response takes as long.
+   */
   readonly #nobody: string
 
   constructor({ memory, passes }: HashingCost) {
@@ -31,7 +33,7 @@ export class PasswordHasher {
     this.#nobody = this.#phc(randomBytes(16), randomBytes(TAG_LENGTH))
   }
 
-  /** Whether guessing at stolen hashes is cheaper than OWASP recommends. */
+  /** Whether a brute-force attack on stolen hashes is cheaper than OWASP recommends. */
   get isWeak(): boolean {
     return this.#cost.memory * this.#cost.passes < LEAST_WORK
   }
@@ -42,7 +44,9 @@ export class PasswordHasher {
     return this.#phc(nonce, await derive('argon2id', { ...parameters, message: messageOf(password), nonce }))
   }
 
-  /** Whether a password is the hashed one. Takes the same time when `hash` is null: there is no such account. */
+  /**
+   * Whether a password matches its hash. It takes the same time when `hash` is null because there is no such account.
+   */
   async verify(password: string, hash: string | null): Promise<boolean> {
     const { memory, passes, parallelism, salt, tag } = parametersOf(hash ?? this.#nobody)
     const message = messageOf(password.slice(0, LONGEST * 2))
@@ -51,7 +55,7 @@ export class PasswordHasher {
     return timingSafeEqual(actual, tag) && hash !== null
   }
 
-  /** Whether a hash was made at another cost than new ones are. */
+  /** Whether a hash has another cost than new hashes. */
   isOutdated(hash: string): boolean {
     const { memory, passes } = parametersOf(hash)
     return memory !== this.#cost.memory || passes !== this.#cost.passes
@@ -94,7 +98,7 @@ export function passwordProblem(
   return null
 }
 
-/** A new password that keeps the rules. @throws InvalidRequest with a detail for the field `password` */
+/** Returns a new password that meets the rules. @throws InvalidRequest with a detail for the field `password` */
 export function acceptedPassword(
   password: string,
   { minLength, player }: { minLength: number; player: { email: string | null; name: string } },

@@ -17,17 +17,17 @@ import type { Player } from './schemas.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
-    /** Name, picture, rights or standing of a player changed, or they were signed out everywhere. */
+    /** The name, picture, rights or standing of a player changed, or they were signed out everywhere. */
     'player.changed': { playerId: string }
-    /** A player is gone, with all that this plugin knew of them. */
+    /** A player was deleted, with all data that this plugin held about them. */
     'player.deleted': { playerId: string }
   }
 }
 
-/** Whether what was given to a player some time ago still holds. */
+/** The state that decides whether earlier signed values of a player are still valid. */
 export interface Standing {
   disabled: boolean
-  /** Grows when the player is signed out everywhere: what was signed under a smaller one is void. */
+  /** Grows when the player is signed out everywhere. Everything that was signed under a smaller value is invalid. */
   epoch: number
 }
 
@@ -43,7 +43,7 @@ export interface NewPlayer {
   name: string
 }
 
-/** A new account, before it is written. */
+/** A new account before it is stored. */
 export type NewRow = Pick<
   PlayerRow,
   | 'id'
@@ -70,7 +70,7 @@ interface PlayersContext {
   hasher: PasswordHasher
 }
 
-/** The people with an account. */
+/** All players, including guests. */
 export class Players {
   readonly #context: PlayersContext
   readonly #standings: TtlCache<Standing>
@@ -82,7 +82,7 @@ export class Players {
     context.events.on('player.deleted', ({ playerId }) => this.#standings.drop(playerId))
   }
 
-  /** Whether strangers can make accounts. */
+  /** Whether anyone can create an account. */
   get signUpIsOpen(): boolean {
     return this.#context.signUp === 'open'
   }
@@ -92,7 +92,7 @@ export class Players {
     return row && { ...this.describe(row), disabled: row.disabled, epoch: row.epoch }
   }
 
-  /** The names of these players, by id. */
+  /** Returns the names of these players, by id. */
   async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0) return new Map()
     const rows = await this.#context.db.query<{ id: string; name: string }>(
@@ -102,13 +102,13 @@ export class Players {
     return new Map(rows.map(({ id, name }) => [id, name]))
   }
 
-  /** The account of an email address, or null. */
+  /** Finds the account of an email address; null when there is none. */
   async findByEmail(email: string): Promise<(Player & Standing) | null> {
     const row = await this.#context.db.em().findOne(PlayerRow, { email: addressOrNothing(email) })
     return row && { ...this.describe(row), disabled: row.disabled, epoch: row.epoch }
   }
 
-  /** A player's row as others see it. */
+  /** Returns a player's row in its public form. */
   describe(row: PlayerRow | NewRow): Player {
     return {
       id: row.id,
@@ -123,12 +123,12 @@ export class Players {
     }
   }
 
-  /** The same as `standing`, at once, where it is remembered; else undefined. */
+  /** Returns the cached `standing` synchronously; undefined when it is not cached. */
   standingNow(id: string): Standing | undefined {
     return this.#standings.peek(id)
   }
 
-  /** For every request that bears something signed earlier; null when there is no such player (any more). */
+  /** Returns the standing for a request with a signed value; null when there is no such player, or no longer. */
   standing(id: string): Promise<Standing | null> {
     return this.#standings.get(id, async () => {
       const [row] = await this.#context.db.query<{ disabled: number; epoch: number }>(
@@ -150,7 +150,7 @@ export class Players {
     return this.insert(this.#context.db.em(), row)
   }
 
-  /** The same for an administrator, whether or not sign-up is open. */
+  /** Creates an administrator, whether or not sign-up is open. */
   async createAdmin(fields: NewPlayer, by = PROGRAM): Promise<Player> {
     const { db, clock } = this.#context
     const row = await this.prepare({ ...fields, isAdmin: true })
@@ -162,7 +162,7 @@ export class Players {
     })
   }
 
-  /** Checks the fields of a new account and hashes its password; slow, so that it happens outside of transactions. */
+  /** Checks the fields of a new account and hashes its password. It is slow, so it runs outside of transactions. */
   async prepare({ email, password, name, isAdmin = false }: NewPlayer & { isAdmin?: boolean }): Promise<NewRow> {
     const { password: accepted, ...account } = readFields<{ email: string; name: string; password: string }>({
       email: () => normaliseEmail(email),
@@ -185,7 +185,7 @@ export class Players {
     }
   }
 
-  /** Writes what `prepare` made. @throws EmailTaken */
+  /** Stores the row that `prepare` made. @throws EmailTaken */
   async insert(em: SqlEntityManager, row: NewRow): Promise<Player> {
     try {
       await em.insert(PlayerRow, row)
@@ -217,7 +217,7 @@ export class Players {
     }
   }
 
-  /** Changes what others see. @throws NotFound, InvalidRequest */
+  /** Changes the public name. @throws NotFound, InvalidRequest */
   async rename(id: string, name: string): Promise<void> {
     const rows = await this.#context.db.em().nativeUpdate(PlayerRow, { id }, { name: normaliseName(name) })
     if (rows === 0) throw new NotFound('player')

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url'
 import { InvalidRequest, isPlatformError, type PlatformError } from '../../../core/errors.ts'
 import type { Role } from '../../../core/http/auth.ts'
 
-/** What a player may do; `moderator` means nothing beside `isAdmin`. */
+/** Returns the role of a player. `moderator` is ignored if `isAdmin` is set. */
 export const roleOf = ({ isAdmin, moderator = false }: { isAdmin: boolean; moderator?: boolean }): Role =>
   isAdmin ? 'admin' : moderator ? 'moderator' : 'player'
 
@@ -20,7 +20,7 @@ export function normaliseEmail(email: string): string {
   return address
 }
 
-/** An address that no account can have becomes an empty one, so that both are looked up the same way. */
+/** Returns an empty string for an address that no account can have, so that both are looked up the same way. */
 export function addressOrNothing(email: string): string {
   try {
     return normaliseEmail(email)
@@ -47,7 +47,7 @@ export function normaliseName(name: string): string {
   return text
 }
 
-/** A refused field: the message says what to do, the detail says where. */
+/** Creates the error for a refused field. The message states the remedy, and the detail names the field. */
 export const fieldError = (path: string, message: string) =>
   new InvalidRequest(message).with({ details: [{ path, message }] })
 
@@ -79,6 +79,6 @@ export function readFields<Fields extends object>(
   throw new InvalidRequest(refusals.map(({ message }) => message).join(' ')).with({ details })
 }
 
-/** Where a player's picture is served. It never moves; what follows `v` only tells one picture from the next. */
+/** The path of a player's picture. It never changes; the query parameter `v` distinguishes versions of the picture. */
 export const avatarPath = (playerId: string, avatar: string | null): string =>
   avatar ? `/avatars/${playerId}?v=${avatar.slice(0, 12)}` : `/avatars/${playerId}`

@@ -152,7 +152,7 @@ export const recoveryPages: Routes = async (app) => {
 const RESET_AGAIN = { href: '/reset-password', label: 'Get another link' }
 const SIGN_UP_AGAIN = { href: '/sign-up', label: 'Begin again' }
 
-/** A link that is good no more, with the way to another one. */
+/** Renders the page for an expired or used link, with a link to request another one. */
 const spentPage = (reply: FastifyReply, { href, label }: { href: string; label: string }) =>
   narrowPage(reply, {
     status: 410,
@@ -184,7 +184,7 @@ const narrowPage = (reply: FastifyReply, { title, lede, form, problem, user, sta
       </div>`,
   })
 
-/** Says that a message is on its way, in the same words whether the address is known or not. */
+/** Reports that a mail is on its way, in the same words for known and unknown addresses. */
 export function renderMailSent(
   app: FastifyInstance,
   reply: FastifyReply,

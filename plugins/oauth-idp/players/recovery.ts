@@ -24,7 +24,7 @@ interface RecoveryContext {
   linksPerHour: number
 }
 
-/** Links in messages prove that their reader owns the address: for a new password, or to verify the address. */
+/** Links in mails prove that their reader owns the address. They set a new password or verify the address. */
 export class Recovery {
   readonly #context: RecoveryContext
 

@@ -6,7 +6,7 @@ import { GuestBody, Pending, SessionState, SignedInPlayer, SignInBody, SignUpBod
 const constraints = { origin: 'portal' }
 const tags = ['Sign-in']
 
-/** Sign-up and sign-in for scripts of the portal itself (contracts, section 3). */
+/** Sign-up and sign-in for the portal's own scripts (contracts, section 3). */
 export const playerRoutes: Routes = async (app) => {
   const { players, passwords, sessions, signUp } = app.identity
 

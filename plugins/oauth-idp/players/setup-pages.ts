@@ -17,11 +17,11 @@ interface SetupForm {
   problem?: FormProblem
 }
 
-/** Where an administrator begins: the first of the server's own pages, if it has any. */
+/** Returns the administrator's first page: the first of the server's own pages, if it has any. */
 const firstOf = (entries: readonly NavigationEntry[]): string =>
   entries.filter(({ place }) => place === 'host').sort((a, b) => a.order - b.order)[0]?.href ?? '/'
 
-/** The page behind the link that the first start prints. */
+/** The page of the link that the first start prints. */
 export const setupPages: Routes = async (app) => {
   const { setup, sessions, config } = app.identity
 

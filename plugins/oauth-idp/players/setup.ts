@@ -8,7 +8,7 @@ import type { NewPlayer, Players } from './players.ts'
 import type { Player } from './schemas.ts'
 
 const ID = 'first-admin'
-/** One who is disabled can't let anybody in. */
+/** A disabled administrator can't let anybody in, so they do not count. */
 const WORKING_ADMIN = { isAdmin: true, disabled: false }
 
 /**
@@ -30,11 +30,11 @@ export class Setup {
     this.#portalUrl = portalUrl
   }
 
-  /** The link, or null once there is an administrator. */
+  /** Returns the link, or null once there is an administrator. */
   async url(): Promise<string | null> {
     const em = this.#db.em()
     if (await em.count(PlayerRow, WORKING_ADMIN)) return null
-    // Of two nodes that start at once the first one's nonce stays.
+    // When two nodes start concurrently, the first one's nonce is kept.
     await em.upsert(
       SetupLink,
       { id: ID, nonce: randomText(32) },
@@ -44,12 +44,12 @@ export class Setup {
     return `${this.#portalUrl}/setup/${this.#tokenOf(link)}`
   }
 
-  /** Whether a token is the one of the link, and still good. */
+  /** Whether a token belongs to the link and is still valid. */
   async accepts(token: string): Promise<boolean> {
     return (await this.#linkOf(token)) !== null && (await this.#db.em().count(PlayerRow, WORKING_ADMIN)) === 0
   }
 
-  /** Whether nobody runs this server yet. Once somebody does, the database is asked no more. */
+  /** Whether the server has no administrator yet. Once it has one, the database is not queried again. */
   async isWaiting(): Promise<boolean> {
     if (!this.#isClaimed) this.#isClaimed = (await this.#db.em().count(PlayerRow, WORKING_ADMIN)) > 0
     return !this.#isClaimed

@@ -5,15 +5,15 @@ import { Passkey } from '../passkeys/entities.ts'
 import { Session } from '../sessions/entities.ts'
 import { UpstreamAccount } from '../upstream/entities.ts'
 
-/** Something that opens an account without its password. Inside of transactions, so nothing else can be awaited. */
+/** A sign-in method other than the password. It runs inside transactions, so nothing else may be awaited. */
 export interface SignInMethod {
-  /** Which of these players could come back by it. */
+  /** Returns the players who could sign in by this method. */
   openFor(em: SqlEntityManager, playerIds: string[]): Promise<string[]>
-  /** Ends it, where an account becomes its owner's own. Whoever asks for it tells of `player.changed`. */
+  /** Removes it when an account passes to its rightful owner. The caller then emits `player.changed`. */
   close(em: SqlEntityManager, playerId: string): Promise<unknown>
 }
 
-/** By what a player comes in beside the password; plugins add theirs. */
+/** The sign-in methods other than the password. Plugins add theirs. */
 export class SignInMethods {
   readonly #ways: SignInMethod[]
 
@@ -30,12 +30,12 @@ export class SignInMethods {
     this.#ways.push(way)
   }
 
-  /** Ends them all: others may have made them, who had the account before its owner, or together with them. */
+  /** Removes all of them: somebody with earlier or concurrent access to the account may have added them. */
   async close(em: SqlEntityManager, playerId: string): Promise<void> {
     for (const way of this.#ways) await way.close(em, playerId)
   }
 
-  /** Those of the players who could come back by any. */
+  /** Returns the players who could sign in by any method. */
   async openFor(em: SqlEntityManager, playerIds: string[]): Promise<Set<string>> {
     const open = new Set<string>()
     for (const way of this.#ways) for (const id of await way.openFor(em, playerIds)) open.add(id)
@@ -43,7 +43,7 @@ export class SignInMethods {
   }
 }
 
-/** A way in by the rows of a table; `works` picks those that still do. */
+/** Creates a sign-in method from the rows of a table. `works` selects the rows that are still valid. */
 function holding(entity: new () => { playerId: string }, works: () => object): SignInMethod {
   const table = entity as typeof Passkey
   return {

@@ -6,29 +6,29 @@ interface AccountFormProps {
   siteName: string
   returnTo: string
   signUpIsOpen: boolean
-  /** Nobody runs this server yet. */
+  /** Whether the server has no administrator yet. */
   awaitsHost: boolean
   email?: string | undefined
   problem?: FormProblem | undefined
 }
 
-/** The way to the other of the two pages, with what was asked for. */
+/** The address of the other page (sign-in or sign-up), with the same return address. */
 const other = (path: string, returnTo: string): string =>
   returnTo === '/' ? path : `${path}?returnTo=${encodeURIComponent(returnTo)}`
 
-/** Somebody on the way into a game is told so: the page they expected is not this one. */
+/** Explains the page to a player on the way into a game, who did not expect it. */
 const reason = (returnTo: string, otherwise: string): string =>
   returnTo.startsWith('/oauth/authorize') ? 'One account for every game here. Then you go on to yours.' : otherwise
 
-/** The administrator of a new server may come here first, and would become a player like any other. */
+/** Warns the administrator of a new server, because this form would create a regular player. */
 const FirstHost = (): View => html`
   <${Notice} title="Is this server yours?">Open the set-up link that it printed at its start, to become its administrator. This form creates a player’s account.<//>`
 
 interface SignInProps extends AccountFormProps {
   providers: ProviderChoice[]
-  /** Whether browsers have passkeys here at all. */
+  /** Whether browsers support passkeys at this portal. */
   passkeys: boolean
-  /** Hosts where passkeys were made that browsers don't have here. */
+  /** Former hosts with passkeys that browsers do not offer here. */
   passkeyHosts: string[]
   guests: boolean
   guestName?: string | undefined
@@ -91,7 +91,7 @@ interface SignUpProps extends AccountFormProps {
   name?: string | undefined
   minLength: number
   providers: ProviderChoice[]
-  /** Where the form goes, when it is not the open sign-up. */
+  /** The target of the form, if it is not the open sign-up. */
   action?: string
   title?: string
   lede?: string
@@ -138,7 +138,7 @@ interface AccountFieldsProps {
   problem?: FormProblem | undefined
 }
 
-/** The fields of every new account. The first field with a problem, or else the first, gets the focus. */
+/** The fields of every new account. The first field with an error gets the focus, or else the first field. */
 export const AccountFields = ({ name, email, minLength, problem }: AccountFieldsProps): View => {
   const first = ['name', 'email', 'password'].find((field) => problem?.fields[field]) ?? 'name'
   return html`

@@ -35,15 +35,15 @@ interface SignUpContext {
 }
 
 export interface SignUpOptions {
-  /** Of the caller: new accounts are counted by it. */
+  /** The caller's address, by which new accounts are limited. */
   address: string
   /** The token of an invitation. */
   invitation?: string | undefined
-  /** The guest whom this account takes over; the player id stays. */
+  /** The guest whom this account replaces; the player id is unchanged. */
   guestId?: string | undefined
 }
 
-/** An account that waits for the confirmation of its address. */
+/** An account that waits for the verification of its address. */
 interface Waiting {
   name: string
   passwordHash: string
@@ -55,7 +55,7 @@ const AT_ONCE = 500
 const LONELY_GUESTS = `select id from players p where guest and created_at < ? and id > ?
   and not exists (select 1 from sessions s where s.player_id = p.id) order by id limit ${AT_ONCE}`
 
-/** How people come to be players: accounts that they make for themselves, by invitation or openly, and guests. */
+/** Creates players: accounts by invitation or open sign-up, and guests. */
 export class SignUp {
   readonly #context: SignUpContext
 
@@ -94,13 +94,13 @@ export class SignUp {
     return null
   }
 
-  /** @throws LinkUsed when an invitation is none, or no longer good; SignUpClosed */
+  /** Requires a valid invitation. @throws LinkUsed when the invitation is unknown or no longer valid; SignUpClosed */
   async mustBeInvited(invitation: string): Promise<void> {
     if (this.#context.signUp === 'closed') throw new SignUpClosed()
     if (!(await this.#context.tokens.find('invite', invitation))) throw new LinkUsed()
   }
 
-  /** Whether the link of a message still leads to an account. */
+  /** Whether the link of a mail can still create an account. */
   async isWaiting(token: string): Promise<boolean> {
     return (await this.#context.tokens.find('sign-up', token)) !== null
   }
@@ -126,7 +126,7 @@ export class SignUp {
     return this.#write(row, { invitationHash: invitation, guestId: waiting.playerId ?? undefined, waiting })
   }
 
-  /** Somebody with a name and nothing else. @throws GuestsNotWelcome, InvalidRequest, RateLimited */
+  /** Creates a guest, who has only a name. @throws GuestsNotWelcome, InvalidRequest, RateLimited */
   async guest(name: string, address: string): Promise<Player> {
     const { db, clock, players, rateLimiter, signUpsPerMinute } = this.#context
     if (!this.takesGuests) throw new GuestsNotWelcome()
@@ -139,13 +139,13 @@ export class SignUp {
     return players.insert(db.em(), row)
   }
 
-  /** Ids of the guests who have nothing any more by which they could come back: no browser, passkey, token … */
+  /** Returns the ids of guests with no way to sign in again: no session, passkey, token … */
   async lostGuests(): Promise<string[]> {
     const { db, clock, signInMethods } = this.#context
     const before = new Date(clock.now().getTime() - GUEST_DAYS * 86_400_000)
     const lost: string[] = []
     let last: string | undefined = ''
-    // Page by page: those who are kept must not stand before those who are not.
+    // The query runs page by page, so that kept guests do not hide the others behind them.
     while (last !== undefined && lost.length < AT_ONCE) {
       const rows: { id: string }[] = await db.query(LONELY_GUESTS, [before, last])
       const ids = rows.map(({ id }) => id)
@@ -156,7 +156,9 @@ export class SignUp {
     return lost
   }
 
-  /** Whether a guest is still lost, in the transaction that removes them: they may be back, or have an account. */
+  /**
+   * Whether a guest is still lost, in the transaction that removes them: they may have returned or created an account.
+   */
   async isLost(em: SqlEntityManager, id: string): Promise<boolean> {
     const guest = await em.findOne(PlayerRow, { id, guest: true }, { lockMode: LockMode.PESSIMISTIC_WRITE })
     return guest !== null && !(await this.#context.signInMethods.openFor(em, [id])).has(id)
@@ -175,7 +177,7 @@ export class SignUp {
       if (waiting && !(await tokens.consume(em, waiting))) throw new LinkUsed()
       const invitation = invitationHash && { purpose: 'invite', tokenHash: invitationHash }
       if (invitation && !(await tokens.consume(em, invitation))) throw new LinkUsed()
-      // Others may have waited with the same address: who has proven to own it is the one.
+      // Other sign-ups with the same address may be pending; they end because this one proved ownership of the address.
       if (waiting) await em.nativeDelete(OneTimeToken, { purpose: 'sign-up', email: row.email })
       return guestId ? this.#upgrade(em, guestId, row) : players.insert(em, row)
     })
@@ -183,12 +185,12 @@ export class SignUp {
     return player
   }
 
-  /** The guest's player becomes the account: same id, so that games know them as who they were. */
+  /** Converts the guest to an account with the same id, so that games recognise the player. */
   async #upgrade(em: SqlEntityManager, guestId: string, row: NewRow): Promise<Player> {
     const { players, signInMethods } = this.#context
     const { email, emailVerified, name, passwordHash } = row
     await players.updateUnique(em, guestId, { email, emailVerified, name, passwordHash, guest: false }, { guest: true })
-    // Others with access to the guest (a shared machine at the jam) lose it: old sessions, tokens and passkeys end.
+    // Others with access to the guest, such as on a shared machine, lose it: old sessions, tokens and passkeys end.
     await players.endAccess(em, guestId)
     await signInMethods.close(em, guestId)
     const upgraded = await em.findOne(PlayerRow, { id: guestId })

@@ -20,13 +20,13 @@ export class SessionCookie {
     this.#pattern = new RegExp(`(?:^|;)\\s*${this.#name}=([^;]*)`, 'g')
   }
 
-  /** The one value that was sent, or null when there is none or more than one. */
+  /** Returns the single value that was sent; null when there is none or more than one. */
   read(request: FastifyRequest): string | null {
     const values = this.readAll(request)
     return values.length === 1 ? (values[0] ?? null) : null
   }
 
-  /** Every value that was sent. Read from the header itself: parsers keep only one of several. */
+  /** Returns all values that were sent. It reads the header itself, because parsers keep only one of several. */
   readAll(request: FastifyRequest): string[] {
     const header = request.headers.cookie
     if (!header) return []

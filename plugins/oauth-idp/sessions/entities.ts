@@ -8,15 +8,15 @@ const SessionSchema = defineEntity({
     /** SHA-256 of the cookie's value. */
     tokenHash: p.string().length(43).unique(),
     playerId: p.string().length(30).index(),
-    /** The browser as it called itself, for the list in the settings. */
+    /** The browser's `User-Agent`, for the list in the settings. */
     userAgent: p.string().length(300),
     createdAt: p.datetime(3),
-    /** To the hour. */
+    /** Recorded to the hour. */
     lastSeenAt: p.datetime(3),
     expiresAt: p.datetime(3).index(),
   },
 })
 
-/** One browser that is signed in. */
+/** A browser that is signed in. */
 export class Session extends SessionSchema.class {}
 SessionSchema.setClass(Session)

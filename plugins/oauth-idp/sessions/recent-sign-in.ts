@@ -3,7 +3,7 @@ import type { Database } from '../../../core/data/database.ts'
 import { Forbidden } from '../../../core/errors.ts'
 import { Session } from './entities.ts'
 
-/** How lately somebody without a password must have signed in: with a passkey, or through an account elsewhere. */
+/** The maximum age of a session in which a player without a password may act. */
 const FRESH_MS = 600_000
 
 /**

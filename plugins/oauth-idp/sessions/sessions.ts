@@ -23,10 +23,10 @@ declare module '../../../core/events.ts' {
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** How long a browser stays signed in without a visit. */
+/** The number of days for which a browser stays signed in without a visit. */
 const LIFE_DAYS = 30
 
-/** A session as its player sees it in the settings. */
+/** A session in the form that the settings show to its player. */
 export interface SessionEntry {
   id: string
   userAgent: string
@@ -40,7 +40,7 @@ interface Known {
   lastSeenAt: number
 }
 
-/** The query of each signed-in request; on both dialects. */
+/** The query of each signed-in request, for both dialects. */
 const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin, p.moderator
   from sessions s join players p on p.id = s.player_id where s.token_hash = ? and not p.disabled`
 
@@ -70,7 +70,7 @@ export class Sessions {
   readonly #events: Events
   readonly #cookie: SessionCookie
   readonly #cache: TtlCache<Known>
-  /** By session id: for `holds`. */
+  /** The sessions by id, for `holds`. */
   readonly #standing: TtlCache<StandingRow>
 
   constructor({ db, clock, events, secure }: { db: Database; clock: Clock; events: Events; secure: boolean }) {
@@ -110,7 +110,8 @@ export class Sessions {
       expiresAt: this.#expiryFrom(now),
     }
     await this.#db.transaction(async (em) => {
-      // Locked, so that whoever ends all sessions comes before, and is seen here, or after, and ends this one, too.
+      // The lock orders this after a concurrent end of all sessions, which is then seen here, or before it, which then
+      // ends this one.
       const player = await em.findOne(PlayerRow, { id: playerId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
       if (!player || player.disabled || player.epoch !== (epoch ?? player.epoch)) throw new InvalidCredentials()
       await em.insert(Session, session)
@@ -125,7 +126,7 @@ export class Sessions {
     this.#cookie.clear(reply)
   }
 
-  /** The player of a browser session, for the kernel's `auth`. */
+  /** Returns the player of a browser session, for the kernel's `auth`. */
   async authenticate(request: FastifyRequest): Promise<Principal | null> {
     const token = this.#cookie.read(request)
     if (!token) return null
@@ -134,7 +135,7 @@ export class Sessions {
     return known && known.expiresAt > this.#clock.now().getTime() ? known.principal : null
   }
 
-  /** Once an hour at most: notes the visit and lets the cookie live on. */
+  /** Records the visit and extends the cookie, at most once an hour. */
   async renew(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (request.principal?.kind !== 'session' || reply.getHeader('set-cookie') !== undefined) return
     const token = this.#cookie.read(request)
@@ -143,7 +144,7 @@ export class Sessions {
     const known = await this.#cache.get(hash, () => this.#lookUp(hash))
     const now = this.#clock.now()
     if (!known || now.getTime() - known.lastSeenAt < HOUR_MS) return
-    // Of many requests at once one writes; a session that has ended meanwhile stays ended.
+    // Of several concurrent requests one writes. A session that ended in the meantime stays ended.
     const mine = await markOnce(
       this.#db.em(),
       Session,
@@ -154,7 +155,7 @@ export class Sessions {
     if (mine) this.#cookie.set(reply, token)
   }
 
-  /** Whether a session still stands: for whoever gave out something signed that rests on it. */
+  /** Whether a session is still valid, for issuers of signed values that depend on it. */
   async holds(sessionId: string): Promise<boolean> {
     const found = await this.#standing.get(sessionId, async () => {
       const [row] = await this.#db.query<StandingRow>('select player_id, expires_at from sessions where id = ?', [
@@ -165,7 +166,7 @@ export class Sessions {
     return found !== null && found.expires_at > this.#clock.now().getTime()
   }
 
-  /** When the player of a session signed in. */
+  /** Returns the time at which the player of a session signed in. */
   async startedAt(sessionId: string): Promise<Date> {
     const [row] = await this.#db.query<{ created_at: number }>('select created_at from sessions where id = ?', [
       sessionId,
@@ -173,7 +174,7 @@ export class Sessions {
     return new Date(row?.created_at ?? 0)
   }
 
-  /** Where a player is signed in, the latest visit first. */
+  /** Lists the sessions of a player, the latest visit first. */
   async list(playerId: string): Promise<SessionEntry[]> {
     return this.#db
       .em()
@@ -184,28 +185,28 @@ export class Sessions {
       )
   }
 
-  /** Signs one of a player's browsers out. @throws NotFound */
+  /** Ends one of a player's sessions. @throws NotFound */
   async revoke(playerId: string, sessionId: string): Promise<void> {
     const rows = await this.#db.em().nativeDelete(Session, { id: sessionId, playerId })
     if (rows === 0) throw new NotFound('session')
     await this.#events.emit('session.ended', { sessionId })
   }
 
-  /** Signs a player out everywhere but in one browser. @returns how many others there were */
+  /** Ends all of a player's sessions except one. @returns how many ended */
   async revokeOthers(playerId: string, sessionId: string): Promise<number> {
     const rows = await this.#db.em().nativeDelete(Session, { playerId, id: { $ne: sessionId } })
     await this.#events.emit('player.changed', { playerId })
     return rows
   }
 
-  /** Forgets the sessions that have run out. */
+  /** Deletes expired sessions. */
   async sweep(signal?: AbortSignal): Promise<void> {
     const parameters = [this.#clock.now()]
     await deleteInBatches(this.#db, { table: 'sessions', key: ['id'], where: 'expires_at <= ?', parameters }, signal)
   }
 
   async #endOf(request: FastifyRequest): Promise<void> {
-    // Every one that was sent, so that of two cookies (one planted by a sibling site) none survives.
+    // All values are removed, so that neither of two cookies (one planted by a sibling site) remains valid.
     for (const token of this.#cookie.readAll(request)) {
       const tokenHash = hashSecret(token)
       const em = this.#db.em()

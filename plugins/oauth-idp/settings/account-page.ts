@@ -17,7 +17,7 @@ import type { Player } from '../players/schemas.ts'
 import { NewPasswordField } from '../players/sign-in-page.ts'
 import { type SettingsEntry, SettingsHeader } from './header.ts'
 
-/** Of a form that was refused: which one, what was entered, what is wrong. */
+/** A refused form: its name, the entered values and the errors. */
 export interface Refused {
   form: 'name' | 'picture' | 'upgrade' | 'delete' | 'verify' | 'email'
   problem: FormProblem

@@ -7,7 +7,7 @@ export interface SettingsEntry {
   order: number
 }
 
-/** The top of each settings page: the way to the others. */
+/** The header of each settings page, with links to the other pages. */
 export const SettingsHeader = ({ entries, current }: { entries: SettingsEntry[]; current: string }): View => html`
   <${PageHeader} title="Settings" />
   <${Tabs} label="Settings" current=${current} tabs=${entries.toSorted((a, b) => a.order - b.order)} />`

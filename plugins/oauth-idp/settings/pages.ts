@@ -14,11 +14,11 @@ import { renderMailSent } from '../players/recovery-pages.ts'
 import { AccountPage, type Refused } from './account-page.ts'
 
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
-/** With what multipart adds to the picture itself. */
+/** The limit includes the overhead of the multipart format. */
 const PICTURE = { maxBytes: LARGEST.bytes + 64 * 1024 }
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 
-/** The messages after a step; the address only names the step. */
+/** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
   name: 'Your name is changed.',
   picture: 'Your picture is changed.',
@@ -28,7 +28,7 @@ const DONE: Record<string, string> = {
   verified: 'Your email address is verified.',
 }
 
-/** /settings: who one is here. */
+/** /settings: the profile and account of the player. */
 export const settingsPages: Routes = async (app) => {
   const { players, passwords, sessions, signUp, recovery, addressChange, avatars, deletion, settings, config } =
     app.identity

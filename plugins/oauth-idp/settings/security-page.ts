@@ -25,9 +25,9 @@ interface SecurityPageProps {
   hasPassword: boolean
   minLength: number
   passkeys: Passkey[]
-  /** Whether browsers have passkeys at this address at all. */
+  /** Whether browsers support passkeys at this address. */
   passkeysPossible: boolean
-  /** The host that a passkey is bound to, when that is not this one. */
+  /** Returns the host to which a passkey is bound, if it differs from this one. */
   boundElsewhere: (passkey: Passkey) => string | null
   providers: ProviderChoice[]
   accounts: UpstreamAccount[]

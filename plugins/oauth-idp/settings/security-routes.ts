@@ -11,7 +11,7 @@ import { SecurityPage } from './security-page.ts'
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 
-/** The messages after a step; the address only names the step. */
+/** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
   password: 'Your password is changed. You were signed out everywhere else.',
   session: 'That browser is signed out.',
@@ -22,7 +22,7 @@ const DONE: Record<string, string> = {
   disconnected: 'The account is disconnected.',
 }
 
-/** /settings/security: how one signs in, and where one is signed in. */
+/** /settings/security: the sign-in methods and sessions of the player. */
 export const securityPages: Routes = async (app) => {
   const { players, passwords, sessions, passkeys, upstream, settings, config } = app.identity
   settings.push({ label: 'Security', href: '/settings/security', order: 20 })
@@ -42,7 +42,7 @@ export const securityPages: Routes = async (app) => {
       try {
         const change = { playerId, sessionId, current, next: password, address: callerAddress(request) }
         const epoch = await passwords.change(change)
-        await sessions.start(reply, playerId, epoch) // every session has ended; this browser stays
+        await sessions.start(reply, playerId, epoch) // every session has ended; this browser gets a new one
         return reply.redirect('/settings/security?done=password', 303)
       } catch (error) {
         const passwordProblem = formProblemOf(error)

@@ -14,7 +14,10 @@ const ProviderParams = Type.Object({ provider: Type.String() })
 const TokenParams = Type.Object({ token: Type.String() })
 const RETURN_COOKIE = 'upstream-return'
 
-/** Sign-in by an account elsewhere: out to the provider, back again, and where there is doubt a question. */
+/**
+ * Sign-in with an external account: redirects to the provider, receives the response, and asks if the account is
+ * ambiguous.
+ */
 export const upstreamPages: Routes = async (app) => {
   const { upstream, sessions, players } = app.identity
   const { portal, secure } = app.origins

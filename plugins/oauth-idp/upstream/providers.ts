@@ -4,7 +4,7 @@ import { StartupError } from '../../../core/errors.ts'
 import type { ProviderConfig } from '../config.ts'
 import { UpstreamFailed } from '../errors.ts'
 
-/** A provider as the sign-in page offers it. */
+/** A provider in the form that the sign-in page shows. */
 export interface ProviderChoice {
   /** Its key in `auth.providers`. */
   name: string
@@ -13,7 +13,7 @@ export interface ProviderChoice {
 
 /** A provider's data about an account. */
 export interface UpstreamProfile {
-  /** Stable, and never used again for somebody else. */
+  /** The account id, which is stable and never reused. */
   subject: string
   name: string
   email: string | null
@@ -21,7 +21,10 @@ export interface UpstreamProfile {
 }
 
 export interface Provider extends ProviderChoice {
-  /** The flow, of @fastify/oauth2; discovery happens at the first use, so that an absent provider stops no start. */
+  /**
+   * Returns the flow of @fastify/oauth2. Discovery runs at the first use, so that an absent provider does not prevent
+   * the start.
+   */
   connect(): Promise<OAuth2Namespace>
   profile(flow: OAuth2Namespace, accessToken: string): Promise<UpstreamProfile>
 }
@@ -46,7 +49,7 @@ export function providerOf(name: string, config: ProviderConfig, portalUrl: stri
     ...('discovery' in kind ? { discovery: kind.discovery } : {}),
     callbackUri: `${portalUrl}/sign-in/with/${name}/callback`,
     pkce: 'S256',
-    // Of each provider its own, and out of reach of other hosts wherever that can be had.
+    // Each provider has its own cookies, which are inaccessible to other hosts where the browser supports that.
     ...cookies(name, portalUrl.startsWith('https:')),
   } as FastifyOAuth2Options
   let flow: Promise<OAuth2Namespace> | undefined
@@ -66,10 +69,10 @@ export function providerOf(name: string, config: ProviderConfig, portalUrl: stri
   }
 }
 
-/** An app of its own, which serves nothing: the library's flow without its routes, made when it is first needed. */
+/** Creates a separate Fastify app for the library's flow without its routes. It serves nothing and starts on demand. */
 async function open(options: FastifyOAuth2Options): Promise<OAuth2Namespace> {
   const holder = Fastify()
-  // Only who configures a provider pays for the library at the start.
+  // The import is deferred, so that only servers with a provider load the library.
   const { default: oauth2 } = await import('@fastify/oauth2')
   await holder.register(oauth2, options)
   await holder.ready()
@@ -89,7 +92,7 @@ interface Kind {
   profile: Provider['profile']
 }
 
-/** OpenID Connect Core section 5.3: the userinfo endpoint, asked with the token that the provider just gave us. */
+/** Reads the userinfo endpoint (OpenID Connect Core section 5.3) with the token that the provider just issued. */
 const oidc = (issuer: string): Kind => ({
   scope: ['openid', 'profile', 'email'],
   discovery: { issuer },
@@ -108,7 +111,7 @@ const oidc = (issuer: string): Kind => ({
 const KINDS: Record<string, (config: ProviderConfig) => Kind> = {
   google: ({ issuer = 'https://accounts.google.com' }) => oidc(issuer),
 
-  // With `issuer` a GitHub Enterprise Server.
+  // `issuer` selects a GitHub Enterprise Server.
   github: ({ issuer = 'https://github.com' }) => {
     const api = issuer === 'https://github.com' ? 'https://api.github.com' : `${issuer}/api/v3`
     const paths = { authorizePath: '/login/oauth/authorize', tokenPath: '/login/oauth/access_token' }
@@ -158,7 +161,7 @@ async function ask(url: string, accessToken: string): Promise<Json> {
   return (await response.json()) as Json
 }
 
-/** An id is a string or a number; without one there is nobody to sign in. */
+/** An id is a string or a number. Without one, no player can be identified. */
 function textOf(value: unknown): string {
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '')
     throw new Error('The profile has no id.')

@@ -17,10 +17,10 @@ interface UpstreamContext {
   providers: Provider[]
 }
 
-/** The result of a sign-in with a provider: a player, or a question to the account that it may belong to. */
+/** The result of a sign-in with a provider: a player, or a question to the possible owner of the account. */
 export type Outcome = { playerId: string; epoch?: number } | { question: string }
 
-/** The question to a player: whether this other account may sign them in from now on. */
+/** Asks a player whether this external account may sign them in from now on. */
 export interface Question {
   provider: string
   subject: string
@@ -81,7 +81,7 @@ export class Upstream {
     return { playerId: await this.#create(provider, profile, email) }
   }
 
-  /** The question to a player. @throws LinkUsed; Forbidden when it is for somebody else */
+  /** Returns the question for a player. @throws LinkUsed; Forbidden when it is for another player */
   async question(token: string, playerId: string): Promise<Question> {
     const row = await this.#context.tokens.find('connect', token)
     if (!row) throw new LinkUsed()
@@ -89,7 +89,7 @@ export class Upstream {
     return row.data as unknown as Question
   }
 
-  /** The player's yes. @throws LinkUsed, Forbidden, Conflict */
+  /** Connects the account after the player's confirmation. @throws LinkUsed, Forbidden, Conflict */
   async connect(token: string, playerId: string): Promise<void> {
     const { db, clock, tokens } = this.#context
     const { provider, subject, label } = await this.question(token, playerId)
@@ -143,7 +143,7 @@ function nameOf({ name, email }: UpstreamProfile): string {
     try {
       return normaliseName([...candidate].slice(0, 60).join(''))
     } catch {
-      // Not one that can be shown here.
+      // The candidate is not a valid name, so the next one is tried.
     }
   }
   return 'Player'

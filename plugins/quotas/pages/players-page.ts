@@ -22,7 +22,7 @@ export interface PlayerUse {
   hasOverrides: boolean
 }
 
-/** /admin/quotas: players by what is stored for them. */
+/** /admin/quotas: players in order of their stored bytes. */
 export const PlayersPage = ({ players }: { players: PlayerUse[] }): View => html`
   <${PageHeader} title="Quotas" lede="What is stored for each player, most first. Open a player to set other numbers." />
   ${Table<PlayerUse>({
@@ -50,12 +50,12 @@ interface PlayerQuotasPageProps {
   player: { id: string; name: string }
   quotas: Quotas
   overrides: LimitOverrides
-  /** What was typed, where it was refused. */
+  /** The text as entered, if it was refused. */
   typed?: Partial<Record<QuotaName, string>>
   problems?: Partial<Record<QuotaName, string>>
 }
 
-/** /admin/quotas/:playerId: one player's numbers. */
+/** /admin/quotas/:playerId: the limits of one player. */
 export const PlayerQuotasPage = ({
   player,
   quotas,

@@ -11,10 +11,10 @@ import { UsagePage } from './usage-page.ts'
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 const Done = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) })
 const Text = Type.Optional(Type.String({ maxLength: 20 }))
-/** Players on the host's list. */
+/** The maximum number of players on the administrators' list. */
 const LISTED = 100
 
-/** /settings/storage of every player, and /admin/quotas of the host. */
+/** /settings/storage of every player, and /admin/quotas of administrators. */
 export const pages: Routes = async (app) => {
   const { quotas, identity } = app
   identity.settings.push({ label: 'Storage', href: '/settings/storage', order: 50 })
@@ -110,7 +110,7 @@ export const pages: Routes = async (app) => {
   )
 }
 
-/** What a form says: empty for the number of the configuration, `none`, or a number. A field that is not there stays. */
+/** Parses a form: empty for the configured limit, `none`, or a number. A missing field changes nothing. */
 function changesOf(fields: Partial<Record<QuotaName, string>>) {
   const changes: LimitChanges = {}
   const problems: Partial<Record<QuotaName, string>> = {}

@@ -17,11 +17,11 @@ import type { QuotaName, Quotas, StoredThing, Usage } from '../schemas.ts'
 interface UsagePageProps {
   entries: { label: string; href: string; order: number }[]
   usage: Usage
-  /** The kinds in words. */
+  /** The names of the kinds. */
   labels: ReadonlyMap<string, string>
 }
 
-/** /settings/storage: what takes room, largest first. */
+/** /settings/storage: the stored things of a player, largest first. */
 export const UsagePage = ({ entries, usage, labels }: UsagePageProps): View => html`
   <${SettingsHeader} entries=${entries} current="/settings/storage" />
   <${Section} layout="side" title="What you may have" description="The host of this server sets these numbers.">
@@ -72,7 +72,7 @@ const WORDS: Record<QuotaName, { term: string; text: (value: number) => string }
   uploadBytesPerDay: { term: 'Uploads today', text: formatBytes },
 }
 
-/** The quotas of a player in words. */
+/** Describes the quotas of a player. */
 export const quotaItems = (quotas: Quotas) =>
   (Object.keys(WORDS) as QuotaName[]).map((name) => {
     const { used, limit } = quotas[name]

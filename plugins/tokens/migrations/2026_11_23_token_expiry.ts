@@ -1,6 +1,6 @@
 import type { Migration } from '../../../core/data/migrations.ts'
 
-/** Finds the tokens that ran out long ago. */
+/** The index finds the tokens that expired long ago. */
 export const migration: Migration = {
   name: '2026_11_23_token_expiry',
   sqlite: ['create index `api_tokens_expires_at_index` on `api_tokens` (`expires_at`)'],

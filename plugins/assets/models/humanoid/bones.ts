@@ -3,24 +3,24 @@ import type { Document, Node } from '@gltf-transform/core'
 export const SIDES = ['left', 'right'] as const
 export type Side = (typeof SIDES)[number]
 
-/** The bones of a limb from the trunk outwards. A simple figure lacks some. */
+/** The bones of a limb from the trunk outwards. A simple rig may lack some. */
 export interface Limb {
   upper: Node
-  /** Null where the limb is one bone. */
+  /** Null if the limb is one bone. */
   lower: Node | null
-  /** Foot or hand; null where the rig has none. */
+  /** Foot or hand; null if the rig has none. */
   end: Node | null
 }
 
-/** The last bone of a limb before its foot or hand. */
+/** Returns the last bone of a limb before its foot or hand. */
 export const lastOf = ({ lower, upper }: Limb): Node => lower ?? upper
 
 /** The bones of a humanoid that the clips move. */
 export interface Humanoid {
   hips: Node
-  /** From above the hips to the bone that carries the arms. */
+  /** The bones above the hips, up to the bone that carries the arms. */
   spine: Node[]
-  /** From above that to the head, the head last; may be empty. */
+  /** The bones from there to the head, the head last; may be empty. */
   neck: Node[]
   legs: Record<Side, Limb>
   arms: Record<Side, Limb>
@@ -38,17 +38,17 @@ const PARTS: Record<Part, RegExp> = {
   hand: /^(?:hand|wrist)$/,
 }
 
-/** Words that exporters and tools put before every bone. */
+/** Prefixes that exporters and tools add to every bone. */
 const PREFIX = /^(?:mixamorig\d*[:_]?|j_bip_|bip\d*[ _]?|def[-_]|org[-_]|armature[|_:]|bone_|b_|rig[|:_])/i
 
-/** A bone's side and what remains of its name: `mixamorig:LeftUpLeg` → left, `upleg`; `thigh.L` → left, `thigh`. */
+/** Splits a bone's name into side and rest: `mixamorig:LeftUpLeg` → left, `upleg`; `thigh.L` → left, `thigh`. */
 export function readName(name: string): { side: Side | null; base: string } {
   let rest = name
   for (let before = ''; before !== rest; ) {
     before = rest
     rest = rest.replace(PREFIX, '')
   }
-  // Blender numbers what has the same name; a copy is not the bone itself.
+  // Blender numbers nodes of the same name. A copy is not the bone itself.
   const word = /left|right/i.exec(rest)
   if (word) {
     const side = word[0].toLowerCase() as Side
@@ -78,17 +78,17 @@ export function findHumanoid(document: Document): Humanoid | null {
   for (const joint of joints) {
     const { side, base } = readName(joint.getName())
     const part = side && (Object.keys(PARTS) as Part[]).find((name) => PARTS[name].test(base))
-    // Of several, the first: deforming bones come before their copies for control.
+    // The first of several is used: deforming bones precede their control copies.
     if (part && !named.has(`${side} ${part}`)) named.set(`${side} ${part}`, joint)
   }
   const limb = (side: Side, parts: [upper: Part, lower: Part, end: Part]): Limb | null => {
     const [first, second, end = null] = parts.map((part) => named.get(`${side} ${part}`))
-    // A leg of one bone is called leg, like the lower one of two.
+    // A limb of one bone has the name of the lower of two bones.
     const upper = first ?? second
     if (!upper) return null
     const lower = second && second !== upper ? second : null
     if (lower && !isBelow(lower, upper)) return null
-    // A foot that hangs elsewhere, as controls do, would be left behind.
+    // A foot outside the limb's hierarchy, such as a control, would not follow the limb.
     return end && !isBelow(end, lower ?? upper) ? null : { upper, lower, end }
   }
   const both = (...parts: [Part, Part, Part]): Record<Side, Limb> | null => {
@@ -100,21 +100,23 @@ export function findHumanoid(document: Document): Humanoid | null {
   const pelvis = legs && meeting(legs.left.upper, legs.right.upper)
   const chest = arms && meeting(arms.left.upper, arms.right.upper)
   if (!legs || !arms || !pelvis || !chest) return null
-  // Where the spine hangs beside the pelvis, the bone that carries both is the hips.
+  // If the spine is a sibling of the pelvis, the hips are their common ancestor.
   const hips = pelvis === chest || isBelow(chest, pelvis) ? pelvis : meeting(pelvis, chest)
   if (!hips || !joints.has(hips)) return null
   const head = headAbove(chest, joints)
   return { hips, spine: between(hips, chest), neck: head ? between(chest, head) : [], legs, arms }
 }
 
-/** The bones of a document: the joints of its skins; of a library of clips, which has no skin, all nodes. */
+/**
+ * Returns the bones of a document: the joints of its skins. A library of clips has no skin, so all its nodes are bones.
+ */
 export function jointsOf(document: Document): Set<Node> {
   const root = document.getRoot()
   const skins = root.listSkins()
   return new Set(skins.length > 0 ? skins.flatMap((skin) => skin.listJoints()) : root.listNodes())
 }
 
-/** The joint called head, or the end of the spine's own chain, as Rigify names it. */
+/** Finds the joint named head, or the end of the spine's own chain, which is Rigify's convention. */
 function headAbove(chest: Node, joints: ReadonlySet<Node>): Node | null {
   for (const joint of joints) {
     if (/^head$/.test(readName(joint.getName()).base) && isBelow(joint, chest)) return joint
@@ -129,7 +131,7 @@ function headAbove(chest: Node, joints: ReadonlySet<Node>): Node | null {
   }
 }
 
-/** The nodes above a node, the nearest first. */
+/** Returns the ancestors of a node, the nearest first. */
 export function ancestors(node: Node): Node[] {
   const path: Node[] = []
   for (let at: Node | null = node.getParentNode(); at; at = at.getParentNode()) path.push(at)
@@ -138,13 +140,13 @@ export function ancestors(node: Node): Node[] {
 
 const isBelow = (node: Node, ancestor: Node): boolean => ancestors(node).includes(ancestor)
 
-/** The lowest node that both hang on. */
+/** Returns the lowest common ancestor of two nodes. */
 function meeting(a: Node, b: Node): Node | null {
   const above = ancestors(b)
   return ancestors(a).find((node) => above.includes(node)) ?? null
 }
 
-/** The nodes from below `top` to `bottom`, in that order, `bottom` included. */
+/** Returns the nodes from below `top` to `bottom`, in that order, `bottom` included. */
 function between(top: Node, bottom: Node): Node[] {
   if (top === bottom) return []
   const path = [bottom, ...ancestors(bottom)]

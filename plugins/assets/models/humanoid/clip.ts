@@ -7,16 +7,16 @@ import { type Posed, Skeleton } from './skeleton.ts'
 
 export const FRAMES_A_SECOND = 30
 
-/** A clip as it is written into a file: at each time, the local rotations of nodes, and where the hips are. */
+/** A clip in the form that files store: the local rotations of nodes and the position of the hips at each time. */
 export interface Frames {
   name: string
-  /** In seconds, rising. */
+  /** In seconds, ascending. */
   times: Float32Array<ArrayBuffer>
   rotations: Map<Node, Float32Array<ArrayBuffer>>
   translations: Map<Node, Float32Array<ArrayBuffer>>
 }
 
-/** Gives a rigged model one clip, in place of those that it has. @returns false when there is no humanoid rig in it */
+/** Replaces the clips of a rigged model by one preset. @returns false when the model has no humanoid rig */
 export function addPreset(document: Document, name: PresetName): boolean {
   const bones = findHumanoid(document)
   if (!bones) return false
@@ -30,7 +30,7 @@ export function addPreset(document: Document, name: PresetName): boolean {
   return true
 }
 
-/** Notes a pose as one frame of a clip. */
+/** Records a pose as one frame of a clip. */
 export function record(
   { times, rotations, translations }: Frames,
   frame: number,
@@ -50,7 +50,9 @@ export function putTranslation(
   track.set(value, frame * 3)
 }
 
-/** A quaternion and its negative are one rotation; the nearer to the one before is taken, or viewers go the long way. */
+/**
+ * A quaternion and its negative are the same rotation. The one nearer to the previous frame avoids long interpolations.
+ */
 export function putRotation(
   tracks: Frames['rotations'],
   node: Node,
@@ -63,7 +65,7 @@ export function putRotation(
   track.set(cosine < 0 ? value.map((part) => -part) : value, frame * 4)
 }
 
-/** Gives a document one clip, in place of those that it has. */
+/** Replaces the clips of a document by one. */
 export function writeClip(document: Document, { name, times, rotations, translations }: Frames): void {
   for (const clip of document.getRoot().listAnimations()) clip.dispose()
   const buffer = document.getRoot().listBuffers()[0] ?? document.createBuffer()

@@ -15,13 +15,13 @@ export const cross = (a: Vector, b: Vector): Vector => [
 ]
 export const length = (a: Vector): number => Math.hypot(a[0], a[1], a[2])
 
-/** The direction of a vector; null for one without. */
+/** Returns the direction of a vector; null for a zero vector. */
 export function direction(a: Vector): Vector | null {
   const size = length(a)
   return size > 1e-9 ? scale(a, 1 / size) : null
 }
 
-/** The rotation `b`, followed by `a`. */
+/** Returns the rotation `b`, followed by `a`. */
 export const multiply = (a: Quaternion, b: Quaternion): Quaternion => [
   a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
   a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
@@ -42,13 +42,13 @@ export function normalize([x, y, z, w]: Quaternion): Quaternion {
   return [x / size, y / size, z / size, w / size]
 }
 
-/** A turn about an axis of length 1, in radians, right-handed. */
+/** Returns a right-handed rotation about a unit axis, in radians. */
 export function about(axis: Vector, angle: number): Quaternion {
   const half = Math.sin(angle / 2)
   return [axis[0] * half, axis[1] * half, axis[2] * half, Math.cos(angle / 2)]
 }
 
-/** The shortest turn that takes one direction to another. */
+/** Returns the shortest rotation from one direction to another. */
 export function arc(from: Vector, to: Vector): Quaternion {
   const cosine = dot(from, to)
   if (cosine < -0.999999) {
@@ -59,21 +59,21 @@ export function arc(from: Vector, to: Vector): Quaternion {
   return normalize([axis[0], axis[1], axis[2], 1 + cosine])
 }
 
-/** A point, moved by a matrix whose columns follow each other, as in glTF. */
+/** Transforms a point by a column-major matrix, as in glTF. */
 export const transform = (m: readonly number[], [x, y, z]: Vector): Vector =>
   [0, 1, 2].map(
     (row) => (m[row] as number) * x + (m[row + 4] as number) * y + (m[row + 8] as number) * z + (m[row + 12] as number),
   ) as Vector
 
-/** The rotation that takes x and y to two axes at right angles. */
+/** Returns the rotation that maps x and y to two perpendicular axes. */
 export function fromAxes(x: Vector, y: Vector): Quaternion {
   const first = arc([1, 0, 0], x)
   const turned = rotate(first, [0, 1, 0])
-  // The remainder is a turn about x.
+  // The remainder is a rotation about x.
   return normalize(multiply(about(x, Math.atan2(dot(cross(turned, y), x), dot(turned, y))), first))
 }
 
-/** From one rotation to another, the shorter way. @param part from 0 to 1 */
+/** Interpolates between two rotations on the shorter arc. @param part from 0 to 1 */
 export function between(a: Quaternion, b: Quaternion, part: number): Quaternion {
   const cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
   const sign = cosine < 0 ? -1 : 1
@@ -83,7 +83,7 @@ export function between(a: Quaternion, b: Quaternion, part: number): Quaternion 
   return normalize(a.map((value, at) => value * p + sign * (b[at] as number) * q) as Quaternion)
 }
 
-/** The angle between two rotations, in radians. */
+/** Returns the angle between two rotations, in radians. */
 export function angleBetween(a: Quaternion, b: Quaternion): number {
   const cosine = Math.abs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3])
   return 2 * Math.acos(Math.min(1, cosine))

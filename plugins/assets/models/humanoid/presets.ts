@@ -5,20 +5,20 @@ import type { Side } from './bones.ts'
  * of the trunk: `lean` forwards, `turn` to its left, `tilt` to its right side.
  */
 export interface Pose {
-  /** The whole body about the hips, as in falling. */
+  /** The rotation of the whole body about the hips, as in falling. */
   body?: Turn
   hips?: Turn
-  /** On top of the hips, shared out over the spine. */
+  /** Relative to the hips, distributed over the spine. */
   chest?: Turn
-  /** On top of the chest. */
+  /** Relative to the chest. */
   head?: Turn
   legs?: Partial<Record<Side, LegPose>>
   arms: Record<Side, ArmPose>
-  /** How the hips are moved, in lengths of a leg. */
+  /** The movement of the hips, in leg lengths. */
   shift?: { side?: number; forward?: number }
-  /** How far the lowest foot is above the ground, in lengths of a leg. */
+  /** The height of the lowest foot above the ground, in leg lengths. */
   lift?: number
-  /** Height of the hips in lengths of a leg, where it is not the feet that carry the body, and how much that counts. */
+  /** The height of the hips in leg lengths while the feet do not carry the body, and its weight. */
   rest?: { height: number; weight: number }
 }
 
@@ -29,17 +29,19 @@ export interface Turn {
 }
 
 export interface LegPose {
-  /** Thigh forwards. */
+  /** Rotation of the thigh forwards. */
   swing?: number
-  /** Away from the other leg. */
+  /** Rotation away from the other leg. */
   spread?: number
-  /** Knee bent. */
+  /** Flexion of the knee. */
   knee?: number
-  /** Toes down, as far as the foot is off the ground. */
+  /** Rotation of the toes down, limited by the foot's height above the ground. */
   point?: number
 }
 
-/** Directions of upper arm and forearm: `out` from hanging (0) sideways to above the head (π), `forward` besides. */
+/**
+ * Directions of upper arm and forearm: `out` from hanging (0) sideways to above the head (π), `forward` in addition.
+ */
 export interface ArmPose {
   upper: { out: number; forward: number }
   lower: { out: number; forward: number }
@@ -47,14 +49,14 @@ export interface ArmPose {
 
 export interface Preset {
   seconds: number
-  /** @param phase from 0 to 1; of a loop, 1 is 0 again */
+  /** @param phase from 0 to 1; in a loop, 1 equals 0 */
   pose(phase: number): Pose
 }
 
 const TURN = 2 * Math.PI
 const wave = (phase: number, shift = 0) => Math.sin(TURN * (phase + shift))
 const degrees = (angle: number) => (angle * Math.PI) / 180
-/** From 0 to 1 while `at` goes from `from` to `to`, slow at both ends. */
+/** Eases from 0 to 1 while `at` goes from `from` to `to`, slow at both ends. */
 const ease = (at: number, from: number, to: number) => {
   const part = Math.min(1, Math.max(0, (at - from) / (to - from)))
   return part * part * (3 - 2 * part)
@@ -91,10 +93,10 @@ const idle: Preset = {
   },
 }
 
-/** A leg in a stride: back on the ground while it carries, forwards through the air with a bent knee. */
+/** Returns a leg in a stride: it moves back on the ground, then forwards through the air with a bent knee. */
 function stride(phase: number, { reach, lift, standing }: { reach: number; lift: number; standing: number }): LegPose {
   const swing = degrees(reach) * Math.cos(TURN * phase)
-  // The second half of the circle is the way forwards through the air.
+  // The second half of the cycle is the movement forwards through the air.
   const flying = phase > 0.5 ? -wave(phase) : 0
   return {
     swing: swing + degrees(lift * 0.35) * flying,
@@ -250,6 +252,6 @@ const death: Preset = {
   },
 }
 
-/** Every clip that a humanoid can be given. */
+/** All clips that fit a humanoid. */
 export const PRESETS = { idle, walk, run, jump, wave: greeting, dance, sit, death } satisfies Record<string, Preset>
 export type PresetName = keyof typeof PRESETS

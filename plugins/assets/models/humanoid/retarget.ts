@@ -21,11 +21,11 @@ import {
 import { type ClipPose, findClip, SampledClip } from './sampled-clip.ts'
 import { Skeleton } from './skeleton.ts'
 
-/** A clip of this length has 18,000 frames. */
+/** The maximum length of a clip. A clip of this length has 18,000 frames. */
 const MOST_SECONDS = 600
-/** Bones of one name that rest within this angle of each other turn alike, in radians. */
+/** The maximum angle between the rest poses of two bones of one name that rotate alike, in radians. */
 const ALIKE = 0.1
-/** Of a clip for other than humanoids, so many of its nodes must be in the model. */
+/** The minimum fraction of a non-humanoid clip's nodes that the model must contain. */
 const ENOUGH = 0.5
 
 export type Applied = 'applied' | 'no_clip' | 'does_not_fit' | 'too_long'
@@ -50,11 +50,11 @@ export function applyClip(document: Document, library: Document, name: string): 
   return 'applied'
 }
 
-/** Bones that move together, and the turn that brings the one from its rest into the other's. */
+/** A pair of corresponding bones, and the rotation that aligns one rest pose with the other. */
 interface Pair {
   node: Node
   from: readonly Node[]
-  /** Between two of these, from 0 to 1. */
+  /** The interpolation between two source bones, from 0 to 1. */
   part: number
   aligned: Quaternion
 }
@@ -86,11 +86,11 @@ function retarget(
   copyDetails(frames, clip, { ...rigs, known: new Set(pairs.map(({ node }) => node)) })
 }
 
-/** How far a bone has turned from its rest, in the world. */
+/** Returns a bone's rotation relative to its rest pose, in world space. */
 const turnOf = (pose: ClipPose, from: Skeleton, node: Node): Quaternion =>
   multiply(pose.of(node).rotation, invert(from.place(node).rotation))
 
-/** A turn about axes that are turned themselves. */
+/** Expresses a rotation in a rotated frame. */
 const inFrame = (turn: Quaternion, rotation: Quaternion): Quaternion => multiply(multiply(turn, rotation), invert(turn))
 
 function pairsOf(to: Skeleton, from: Skeleton): Pair[] {
@@ -111,7 +111,7 @@ function pairsOf(to: Skeleton, from: Skeleton): Pair[] {
   ]
 }
 
-/** Shares the turns of one chain out over another. @param source with the bone that it hangs on first */
+/** Distributes the rotations of one chain over another. @param source begins with the parent bone */
 const chainPairs = (nodes: readonly Node[], source: readonly Node[]): Pair[] =>
   nodes.map((node, index) => {
     const at = ((index + 1) / nodes.length) * (source.length - 1)
@@ -123,7 +123,7 @@ interface Alignment {
   to: Skeleton
   from: Skeleton
   turn: Quaternion
-  /** Hands rest as the arms do; feet rest on the ground, however the legs stand. */
+  /** Hands follow the rest pose of the arms. Feet rest on the ground, whatever the rest pose of the legs. */
   handFollows: boolean
 }
 
@@ -142,14 +142,14 @@ function limbPairs(model: Limb, source: Limb, { to, from, turn, handFollows }: A
   return pairs
 }
 
-/** The direction of a bone of a limb at rest; of one bone, that of the whole limb. */
+/** Returns the direction of a limb bone at rest; for a limb of one bone, that of the whole limb. */
 function alongOf(rig: Skeleton, limb: Limb, which: 'upper' | 'lower'): Vector | null {
   const elbow = limb.lower ? rig.at(limb.lower) : rig.tip(limb)
   if (which === 'upper' || !limb.lower) return direction(subtract(elbow, rig.at(limb.upper)))
   return direction(subtract(rig.tip(limb), elbow))
 }
 
-/** The collar bones, where both have one. */
+/** Pairs the collar bones if both rigs have one. */
 function collarPairs([model, arm]: [Humanoid, Limb], [source, other]: [Humanoid, Limb]): Pair[] {
   const [node, from] = [collarOf(model, arm), collarOf(source, other)]
   return node && from ? [{ node, from: [from], part: 0, aligned: IDENTITY }] : []
@@ -178,7 +178,7 @@ function hipsShift(
   return add(moved, scale(to.up, carried * missing))
 }
 
-/** The lower ankle above its height at rest, in the clip. */
+/** Returns the height of the lower ankle above its height at rest, in the clip. */
 function liftOf(pose: ClipPose, from: Skeleton): number {
   return Math.min(
     ...SIDES.map((side) => {
@@ -194,11 +194,11 @@ function liftOf(pose: ClipPose, from: Skeleton): number {
   )
 }
 
-/** From 0 at `zero` to 1 at `one`. */
+/** Rises linearly from 0 at `zero` to 1 at `one`. */
 const ramp = (value: number, zero: number, one: number): number =>
   Math.min(1, Math.max(0, (value - zero) / (one - zero)))
 
-/** Optional bones of a humanoid (fingers, toes, held things): matched by name, where they rest alike. */
+/** Copies optional bones of a humanoid (fingers, toes, held items) by name, if their rest poses are alike. */
 function copyDetails(
   frames: Frames,
   clip: SampledClip,
@@ -219,7 +219,7 @@ const keyOf = (node: Node): string => {
   return `${side} ${base}`
 }
 
-/** For rigs of any kind: each bone does what the one of its name does. @returns whether enough of them are there */
+/** Copies a clip to a rig of any kind by bone names. @returns whether enough bones match */
 function copyByName(frames: Frames, clip: SampledClip, document: Document): boolean {
   const nodes = new Map([...document.getRoot().listNodes()].map((node) => [node.getName(), node]))
   const pairs = clip.nodes.flatMap((source) => {

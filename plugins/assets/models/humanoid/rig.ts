@@ -53,7 +53,7 @@ export class Rig {
     return this.#rest.localPose(world, moved)
   }
 
-  /** Brings an arm from wherever it rests into its direction, by the shortest way, so that it is not wrung. */
+  /** Rotates an arm from its rest pose to its direction on the shortest arc, which avoids twists. */
   #poseArm(arm: Limb, side: Side, { pose, frame, world }: Into<ArmPose>): void {
     const { upper, lower } = arm
     const [shoulder, tip] = [this.#rest.at(upper), this.#rest.tip(arm)]
@@ -62,7 +62,7 @@ export class Rig {
     const along = direction(subtract(elbow, shoulder))
     const alongBelow = direction(subtract(tip, elbow))
     if (!along || (lower && !alongBelow)) return
-    // An arm of one bone goes where the hand would be.
+    // An arm of one bone points to the position of the hand.
     const first = arc(along, lower ? aim : (direction(add(aim, aimBelow)) ?? aim))
     world.set(upper, multiply(multiply(frame, first), this.#rest.place(upper).rotation))
     if (!lower || !alongBelow) return
@@ -73,7 +73,7 @@ export class Rig {
   #armDirection({ out, forward }: ArmPose['upper'], side: Side): Vector {
     const sideways = scale(this.#rest.left, (side === 'left' ? 1 : -1) * Math.sin(out))
     const down = scale(this.#rest.up, -Math.cos(out) * Math.cos(forward))
-    // A raised arm still goes forwards.
+    // A raised arm can still point forwards.
     const ahead = scale(this.#rest.forward, Math.abs(Math.cos(out)) * Math.sin(forward))
     return direction(add(add(sideways, down), ahead)) ?? scale(this.#rest.up, -1)
   }
@@ -89,7 +89,7 @@ export class Rig {
     if (leg.end) world.set(leg.end, multiply(frame, this.#rest.place(leg.end).rotation))
   }
 
-  /** Where the hips move so that the lower foot stands on the ground, or is as far above it as the pose says. */
+  /** Returns the hip movement that puts the lower foot on the ground, or at the height that the pose defines. */
   #stand(pose: Pose, world: Turns): Vector {
     const { leg, left, up, forward, ground } = this.#rest
     const onFeet = -this.#rest.liftIn(world) + (pose.lift ?? 0) * leg
@@ -101,7 +101,7 @@ export class Rig {
     return add(level, scale(up, weight > 0 ? Math.max(rise, this.#clearance(world)) : rise))
   }
 
-  /** How far the hips have to rise, so that a body that falls does not sink into the ground. */
+  /** Returns the height by which the hips must rise, so that a falling body does not sink into the ground. */
   #clearance(world: Turns): number {
     const { hips, spine, neck, legs, arms } = this.#bones
     const { ground, leg, up } = this.#rest
@@ -116,7 +116,7 @@ export class Rig {
     return Math.max(...missing(trunk, 0.1), ...missing(ends, 0.04))
   }
 
-  /** Lets toes hang, as far as the foot is off the ground: never through it. */
+  /** Points the toes down, limited by the foot's height, so that they never pass through the ground. */
   #pointFeet(
     pose: Pose,
     { body, world, moved }: { body: Quaternion; world: Map<Node, Quaternion>; moved: Vector },
@@ -126,14 +126,14 @@ export class Rig {
       const { end } = this.#bones.legs[side]
       if (wanted <= 0 || !end) continue
       const above = dot(add(this.#rest.positionIn(end, world), moved), this.#rest.up) - this.#rest.ankles[side]
-      // A foot is a quarter of a leg long, and a little more to be sure.
+      // A foot is a quarter of a leg long; the factor adds a margin.
       const most = Math.asin(Math.min(1, Math.max(0, above / (0.32 * this.#rest.leg))))
       const turn = multiply(body, about(this.#rest.left, Math.min(wanted, most)))
       world.set(end, multiply(turn, this.#rest.place(end).rotation))
     }
   }
 
-  /** @param part of the turn, from 0 to 1 */
+  /** @param part the fraction of the rotation, from 0 to 1 */
   #turn({ lean = 0, turn = 0, tilt = 0 }: Turn = {}, part = 1): Quaternion {
     const sideways = about(this.#rest.forward, tilt * part)
     return multiply(about(this.#rest.up, turn * part), multiply(about(this.#rest.left, lean * part), sideways))

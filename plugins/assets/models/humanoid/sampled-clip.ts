@@ -4,9 +4,9 @@ import type { Place } from './skeleton.ts'
 
 type Path = 'rotation' | 'translation'
 
-/** A clip of a file: where its nodes are at any time. */
+/** A clip of a file, which gives the position of its nodes at any time. */
 export class SampledClip {
-  /** In seconds, from the first time that it names. */
+  /** Duration in seconds, from the first keyframe. */
   readonly seconds: number
   readonly #begin: number
   readonly #tracks = new Map<Node, Partial<Record<Path, Track>>>()
@@ -26,7 +26,7 @@ export class SampledClip {
     this.seconds = end - this.#begin
   }
 
-  /** Nodes that it moves or turns. */
+  /** The nodes that the clip moves or rotates. */
   get nodes(): Node[] {
     return [...this.#tracks.keys()]
   }
@@ -49,13 +49,13 @@ export class SampledClip {
     return (track ? sample(track, this.#begin + seconds) : node.getTranslation()) as Vector
   }
 
-  /** @param rest where nodes rest, for the sizes of what they hang on */
+  /** @param rest returns the rest pose of a node, for the scale of its parent */
   at(seconds: number, rest: (node: Node) => Place): ClipPose {
     return new ClipPose(this, seconds, rest)
   }
 }
 
-/** One moment of a clip, in the world. */
+/** The pose of a clip at one time, in world space. */
 export class ClipPose {
   readonly #clip: SampledClip
   readonly #seconds: number
@@ -83,7 +83,7 @@ export class ClipPose {
   }
 }
 
-/** The clip of a name; one without a name is `animation_<index>`, as viewers call it. */
+/** Finds a clip by name. A clip without a name is called `animation_<index>`, as in viewers. */
 export function findClip(document: Document, name: string): Animation | null {
   const clips = document.getRoot().listAnimations()
   return clips.find((clip, index) => (clip.getName() || `animation_${index}`) === name) ?? null
@@ -91,7 +91,7 @@ export function findClip(document: Document, name: string): Animation | null {
 
 interface Track {
   times: number[]
-  /** One value after the other; of a cubic spline, each between its two tangents. */
+  /** The values in sequence. For a cubic spline, each value is between its two tangents. */
   values: number[]
   width: number
   interpolation: 'LINEAR' | 'STEP' | 'CUBICSPLINE'
@@ -102,7 +102,7 @@ function trackOf(sampler: AnimationSampler, width: number): Track | null {
   const interpolation = sampler.getInterpolation()
   if (!input || !output || input.getCount() === 0) return null
   const perKey = interpolation === 'CUBICSPLINE' ? 3 : 1
-  // The validator sees to it; a clip that got past it moves nothing.
+  // The validator refuses such a clip. If one passes, it moves nothing.
   if (output.getElementSize() !== width || output.getCount() < input.getCount() * perKey) return null
   return { times: numbersOf(input), values: numbersOf(output), width, interpolation }
 }
@@ -117,7 +117,7 @@ function numbersOf(accessor: Accessor): number[] {
   return numbers
 }
 
-/** The value of a track at a time; before its first and after its last key it stands still (glTF 2.0, 3.11). */
+/** Returns the value of a track at a time. Before its first and after its last key it is constant (glTF 2.0, 3.11). */
 function sample({ times, values, width, interpolation }: Track, time: number): number[] {
   const after = firstAfter(times, time)
   const cubic = interpolation === 'CUBICSPLINE'
@@ -136,7 +136,7 @@ function sample({ times, values, width, interpolation }: Track, time: number): n
   return a.map((each, at) => each + ((b[at] as number) - each) * part)
 }
 
-/** The index of the first time after another; how many there are when there is none. */
+/** Returns the index of the first time after another, or the number of times when there is none. */
 function firstAfter(times: readonly number[], time: number): number {
   let [low, high] = [0, times.length]
   while (low < high) {
@@ -147,7 +147,7 @@ function firstAfter(times: readonly number[], time: number): number {
   return low
 }
 
-/** Hermite's interpolation (glTF 2.0, appendix C.5). */
+/** Hermite interpolation (glTF 2.0, appendix C.5). */
 function spline(
   part: number,
   seconds: number,

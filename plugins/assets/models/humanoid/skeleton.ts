@@ -19,28 +19,28 @@ import {
 } from './math.ts'
 import { tipOf } from './tips.ts'
 
-/** Where a node is in the world. */
+/** The pose of a node in world space. */
 export interface Place {
   rotation: Quaternion
   position: Vector
-  /** Of the node and all above it; joints are scaled alike in every direction. */
+  /** The scale of the node and its ancestors. Joints are scaled uniformly. */
   scale: number
 }
 
-/** Turns of nodes in the world; what is not in it hangs on its parent as at rest. */
+/** World rotations of nodes. Nodes that it omits keep their rest pose relative to the parent. */
 export type Turns = ReadonlyMap<Node, Quaternion>
 
-/** A humanoid rig at rest: which way it looks, how tall it is, and where its nodes come to be when some are turned. */
+/** A humanoid rig at rest: its facing direction, its height, and the positions of its nodes after rotations. */
 export class Skeleton {
   readonly bones: Humanoid
   readonly left: Vector
   readonly up: Vector
   readonly forward: Vector
-  /** From x, y and z to its left, up and forward. */
+  /** The rotation that maps x, y and z to the rig's left, up and forward. */
   readonly frame: Quaternion
-  /** Length of a leg. */
+  /** The length of a leg. */
   readonly leg: number
-  /** Height of each ankle at rest: what it is above the ground when the sole stands on it. */
+  /** The height of each ankle at rest, which is its height above the ground when the sole stands on it. */
   readonly ankles: Record<Side, number>
   readonly ground: number
   readonly #rest = new Map<Node, Place>()
@@ -84,7 +84,7 @@ export class Skeleton {
     return dot(this.at(node), this.up)
   }
 
-  /** Where a limb ends at rest: the joint of its foot or hand, or, without one, the end of its last bone. */
+  /** Returns the end of a limb at rest: the joint of its foot or hand or, without one, the end of its last bone. */
   tip(limb: Limb): Vector {
     if (limb.end) return this.at(limb.end)
     const known = this.#tips.get(limb) ?? tipOf(limb, (node) => this.at(node)) ?? this.#guess(limb)
@@ -92,7 +92,7 @@ export class Skeleton {
     return known
   }
 
-  /** Of a limb of one bone, without a skin that would show it: a leg reaches the floor, an arm is spread. */
+  /** Estimates the tip of a limb of one bone without a skin: a leg reaches the floor, an arm is spread. */
   #guess(limb: Limb): Vector {
     const { legs, hips, spine } = this.bones
     const [x, y, z] = this.at(limb.upper)
@@ -101,7 +101,7 @@ export class Skeleton {
     return add([x, y, z], scale([across, 0, along], 2))
   }
 
-  /** Where that comes to be. */
+  /** Returns the position of the tip in a pose. */
   tipIn(limb: Limb, world: Turns): Vector {
     if (limb.end) return this.positionIn(limb.end, world)
     const last = lastOf(limb)
@@ -109,7 +109,7 @@ export class Skeleton {
     return add(this.positionIn(last, world), rotate(turned, subtract(this.tip(limb), this.at(last))))
   }
 
-  /** Where a node comes to be when nodes are turned and the hips stay where they rest. */
+  /** Returns the position of a node in a pose in which the hips stay at rest. */
   positionIn(node: Node, world: Turns): Vector {
     const parent = node.getParentNode()
     if (!parent || node === this.bones.hips) return this.at(node)
@@ -126,13 +126,13 @@ export class Skeleton {
     return parent ? this.rotationIn(parent, world) : IDENTITY
   }
 
-  /** The lower ankle above its height at rest. */
+  /** Returns the height of the lower ankle above its height at rest. */
   liftIn(world: Turns): number {
     const { legs } = this.bones
     return Math.min(...SIDES.map((side) => dot(this.tipIn(legs[side], world), this.up) - this.ankles[side]))
   }
 
-  /** A pose in terms of a file: turns in each parent's frame, and where the hips are when they moved so far. */
+  /** Converts a pose to the form of a file: rotations in each parent's frame, and the position of the moved hips. */
   localPose(world: Turns, moved: Vector): Posed {
     const { hips } = this.bones
     const parent = hips.getParentNode()
@@ -146,13 +146,13 @@ export class Skeleton {
   }
 }
 
-/** The rotations that put a rig into a pose, each in its parent's frame, and where the hips then are. */
+/** The rotations of a pose, each in its parent's frame, and the position of the hips. */
 export interface Posed {
   rotations: Map<Node, Quaternion>
   hips: Vector
 }
 
-/** Up is an axis of the world: a rig that rests bent forwards still stands on the ground. */
+/** Up is an axis of the world, so that a rig with a bent rest pose still stands on the ground. */
 function axisNearest(v: Vector): Vector {
   const sizes = v.map(Math.abs)
   const axis = sizes.indexOf(Math.max(...sizes))

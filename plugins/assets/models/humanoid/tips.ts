@@ -2,9 +2,9 @@ import type { Node, Primitive, Skin } from '@gltf-transform/core'
 import type { Limb } from './bones.ts'
 import { add, direction, dot, length, scale, subtract, transform, type Vector } from './math.ts'
 
-/** A vertex belongs to the bone that has at least so much of it. */
+/** The minimum weight of the bone to which a vertex belongs. */
 const OWN = 0.5
-/** A child nearer than this part of the bone above is a helper, not its end. */
+/** A child nearer than this fraction of the parent bone's length is a helper, not its end. */
 const NEAR = 0.3
 
 /**
@@ -26,7 +26,7 @@ export function tipOf({ upper, lower }: Limb, at: (node: Node) => Vector): Vecto
   return step && add(head, step)
 }
 
-/** The end of the vertices that mostly follow a bone, in the direction in which most of them lie. */
+/** Returns the end of the vertices that mostly follow a bone, in the direction of most of them. */
 function endOfSkin(bone: Node, head: Vector): Vector | null {
   const offsets = [...verticesOf(bone)].map((vertex) => subtract(vertex, head))
   if (offsets.length === 0) return null
@@ -49,7 +49,7 @@ function* verticesOf(bone: Node): Generator<Vector> {
   }
 }
 
-/** The vertices of a primitive that mostly follow a joint, as they are stored. */
+/** Yields the vertices of a primitive that mostly follow a joint, as they are stored. */
 function* followersOf(joint: number, primitive: Primitive): Generator<Vector> {
   const [position, joints, weights] = ['POSITION', 'JOINTS_0', 'WEIGHTS_0'].map((name) => primitive.getAttribute(name))
   if (!position || !joints || !weights) return

@@ -15,11 +15,11 @@ interface Ticket {
 export function openSignedIn(place: HTMLElement): HTMLIFrameElement {
   const { ticket: path = '', src = '', title = '', allow = '' } = place.dataset
   const frame = document.createElement('iframe')
-  // Of this page alone: forms find their target by name, in other tabs too.
+  // The name is unique to this page, because forms find their target by name, in other tabs too.
   frame.name = `service-player-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
   frame.title = title
   const origins = new Set([new URL(src).origin])
-  // By default they go to the origin of `src`, and a frame that a form opens has none.
+  // By default permissions go to the origin of `src`, and a frame that a form opens has none.
   const grant = () => {
     frame.allow = allow
       .split(';')
@@ -34,7 +34,7 @@ export function openSignedIn(place: HTMLElement): HTMLIFrameElement {
     const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify({ purpose }) }).catch(() => null)
     if (!answer?.ok) return null
     const ticket: Ticket = await answer.json()
-    // The game's main address, which may have changed since this page was made.
+    // The game's main address may have changed since this page was rendered.
     origins.add(new URL(ticket.action).origin)
     grant()
     return ticket

@@ -1,6 +1,6 @@
 import { MediaRefused } from '../../errors.ts'
 
-/** Refuses a file whose structure does not hold. @param what the first thing that is wrong */
+/** Refuses a file with an invalid structure. @param what the first error */
 export function damaged(what: string): never {
   throw new MediaRefused(`The file is damaged: ${what}.`)
 }

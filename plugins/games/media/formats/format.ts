@@ -1,11 +1,11 @@
 import type { Inspected } from '../record.ts'
 
-/** The bytes of an upload, wherever they are. */
+/** The bytes of an upload in memory or on disk. */
 export interface Bytes {
   size: number
-  /** Up to `length` bytes from `offset`; fewer at the end. */
+  /** Returns up to `length` bytes from `offset`; fewer at the end. */
   read(offset: number, length: number): Promise<Buffer>
 }
 
-/** The result of a format's reader, beside the type. */
+/** The result of a format's reader, apart from the type. */
 export type Dimensions = Pick<Inspected, 'width' | 'height'>

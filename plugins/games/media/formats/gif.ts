@@ -1,7 +1,7 @@
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 
-/** Walks every block of every frame up to the trailer, and counts the pixels that each frame's codes stand for. */
+/** Parses every block of every frame up to the trailer, and counts the pixels of each frame's codes. */
 export async function inspectGif(file: Buffer): Promise<Dimensions> {
   const width = file.readUInt16LE(6)
   const height = file.readUInt16LE(8)
@@ -37,7 +37,7 @@ export async function inspectGif(file: Buffer): Promise<Dimensions> {
 
 const paletteBytes = (flags: number): number => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0)
 
-/** Data as a chain of blocks, each led by its length; an empty one ends it. */
+/** Reads a chain of length-prefixed blocks. An empty block ends it. */
 function blocks(file: Buffer, start: number): { parts: Buffer[]; end: number } {
   const parts: Buffer[] = []
   for (let at = start; ; ) {
@@ -49,7 +49,7 @@ function blocks(file: Buffer, start: number): { parts: Buffer[]; end: number } {
   }
 }
 
-/** LZW of variable code size, as far as counting needs it: only how many pixels each code stands for is kept. */
+/** Decodes LZW with variable code size, but keeps only the number of pixels of each code. */
 function countPixels(data: Buffer, codeSize: number, enough: number): number {
   const clear = 2 ** codeSize
   const lengths = new Uint32Array(4096)

@@ -1,7 +1,7 @@
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 
-/** Start of frame, in all its kinds (ITU T.81 table B.1): what is between them (DHT, JPG, DAC) is none. */
+/** Whether a marker is any start of frame (ITU T.81 table B.1). DHT, JPG and DAC lie between them, but are none. */
 const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 const isRestart = (marker: number): boolean => marker >= 0xd0 && marker <= 0xd7
 
@@ -49,7 +49,7 @@ export async function inspectJpeg(file: Buffer): Promise<Dimensions> {
   return turned ? { width: height, height: width } : { width, height }
 }
 
-/** Where the next marker is that ends a run of coded pixels: a stuffed zero and restarts do not. */
+/** Finds the next marker that ends a scan. Stuffed zeros and restart markers do not end it. */
 function endOfScan(file: Buffer, from: number): number {
   for (let at = from; ; at++) {
     at = file.indexOf(0xff, at)
@@ -59,10 +59,10 @@ function endOfScan(file: Buffer, from: number): number {
   }
 }
 
-/** Cameras fill up with zeros. */
+/** Cameras pad files with zeros. */
 const isPadding = (rest: Buffer): boolean => rest.length <= 4096 && rest.every((byte) => byte === 0)
 
-/** Whether Exif says that the picture is shown on its side (orientation 5 to 8). */
+/** Whether Exif rotates the picture by 90° (orientation 5 to 8). */
 function isTurned(segment: Buffer): boolean {
   if (segment.toString('latin1', 0, 6) !== 'Exif\0\0') return false
   const tiff = segment.subarray(6)

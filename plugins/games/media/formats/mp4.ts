@@ -1,11 +1,11 @@
 import { damaged } from './damaged.ts'
 import type { Bytes, Dimensions } from './format.ts'
 
-/** The index of a film of an hour has a few MB; it is read whole. */
+/** The maximum index size, because it is read whole. The index of a film of one hour has a few MB. */
 const MOST_INDEX_BYTES = 16 * 1024 * 1024
 const MOST_BOXES = 100_000
 
-/** Walks the boxes of an MP4 (ISO/IEC 14496-12) to its very end and reads the size of its first picture track. */
+/** Parses the boxes of an MP4 (ISO/IEC 14496-12) to the end, and reads the size of its first video track. */
 export async function inspectMp4(file: Bytes): Promise<Dimensions> {
   let dimensions: Dimensions | null = null
   let hasMedia = false
@@ -55,7 +55,7 @@ function* boxesIn(parent: Buffer): Generator<{ type: string; body: Buffer }> {
 const child = (parent: Buffer | undefined, name: string): Buffer | undefined =>
   parent && [...boxesIn(parent)].find(({ type }) => type === name)?.body
 
-/** Of `moov`: the track whose handler is `vide`; what it is shown at (16.16 fixed point) stands in its header. */
+/** Finds the track of `moov` with the handler `vide`. Its header contains the display size (16.16 fixed point). */
 function videoTrack(moov: Buffer): Dimensions | null {
   for (const { type, body } of boxesIn(moov)) {
     if (type !== 'trak') continue

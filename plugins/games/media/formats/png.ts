@@ -2,9 +2,9 @@ import { crc32, createInflate } from 'node:zlib'
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 
-/** Samples a pixel by colour type (PNG 3rd edition, section 11.2.1). */
+/** Samples per pixel by colour type (PNG 3rd edition, section 11.2.1). */
 const SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
-/** The seven passes of Adam7: first column and row, step to the next. */
+/** The seven passes of Adam7: first column and row, then the steps. */
 const PASSES = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -15,7 +15,7 @@ const PASSES = [
   [0, 1, 1, 2],
 ] as const
 
-/** Walks all chunks, checks their sums, and unpacks the pixels to see that they are as many as the head says. */
+/** Parses all chunks, verifies their checksums, and decompresses the pixels to compare their number with the header. */
 export async function inspectPng(file: Buffer): Promise<Dimensions> {
   if (file.toString('latin1', 12, 16) !== 'IHDR' || file.readUInt32BE(8) !== 13) damaged('it has no header')
   const width = file.readUInt32BE(16)
@@ -35,7 +35,7 @@ export async function inspectPng(file: Buffer): Promise<Dimensions> {
     if (type === 'IEND') break
   }
   if (at !== file.length) damaged('something follows its end')
-  // A size that is refused anyway need not be unpacked.
+  // A size that is refused in any case need not be decompressed.
   if (width * height > 0 && width * height <= 50_000_000) {
     const bitsPerPixel = depth * (SAMPLES[colour] as number)
     const expected = interlaced ? adam7Bytes(width, height, bitsPerPixel) : rowsOf(width, height, bitsPerPixel)
@@ -44,7 +44,7 @@ export async function inspectPng(file: Buffer): Promise<Dimensions> {
   return { width, height }
 }
 
-/** Each row is a filter byte and its pixels, rounded up to whole bytes. */
+/** Returns the bytes of all rows: each is a filter byte and its pixels, rounded up to whole bytes. */
 const rowsOf = (width: number, height: number, bitsPerPixel: number): number =>
   width === 0 ? 0 : height * (1 + Math.ceil((width * bitsPerPixel) / 8))
 
@@ -55,12 +55,12 @@ const adam7Bytes = (width: number, height: number, bitsPerPixel: number): number
     return sum + rowsOf(columns, rows, bitsPerPixel)
   }, 0)
 
-/** How much the stream unpacks to, counted and thrown away; stops once it is more than `most`. */
+/** Counts the decompressed bytes without keeping them. It stops once there are more than `most`. */
 async function unpackedBytes(data: Buffer[], most: number): Promise<number> {
   const inflate = createInflate({ chunkSize: 256 * 1024 })
   let count = 0
   try {
-    // A stream that is cut off ends with an error of zlib's.
+    // A truncated stream ends with an error of zlib.
     inflate.end(Buffer.concat(data))
     for await (const chunk of inflate) {
       count += (chunk as Buffer).length

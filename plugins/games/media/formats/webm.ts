@@ -1,7 +1,7 @@
 import { damaged } from './damaged.ts'
 import type { Bytes, Dimensions } from './format.ts'
 
-// Ids of EBML elements (RFC 8794) and of Matroska's (RFC 9559).
+// Ids of EBML elements (RFC 8794) and Matroska elements (RFC 9559).
 const EBML = 0x1a45dfa3
 const DOC_TYPE = 0x4282
 const SEGMENT = 0x18538067
@@ -20,13 +20,13 @@ const MOST_TRACK_BYTES = 1024 * 1024
 
 interface Element {
   id: number
-  /** Of the content. */
+  /** The start of the content. */
   start: number
-  /** Where the content ends; null for one that goes on until its parent ends, as recorders write it. */
+  /** The end of the content; null for an element that lasts until its parent ends, as recorders write it. */
   end: number | null
 }
 
-/** Walks the parts of a WebM to its very end and reads the size of its first picture track. */
+/** Parses the parts of a WebM to the end, and reads the size of its first video track. */
 export async function inspectWebm(file: Bytes): Promise<Dimensions> {
   const header = await elementAt(file, 0)
   if (header.id !== EBML || header.end === null || header.end > 4096) damaged('it has no header')
@@ -67,7 +67,7 @@ async function elementAt(file: Bytes, at: number): Promise<Element> {
   return { id, start, end: value === null ? null : start + value }
 }
 
-/** A number whose leading zeros say how many bytes it has; all ones: unknown. */
+/** Reads a number whose leading zeros define its length in bytes. All ones mean unknown. */
 function variableInteger(from: Buffer, at: number): { value: number | null; length: number } {
   const length = Math.clz32(from.readUInt8(at)) - 23
   if (length > 8) damaged('a length makes no sense')
@@ -78,7 +78,7 @@ function variableInteger(from: Buffer, at: number): { value: number | null; leng
   return { value: (all & mask) === mask ? null : Number(all & mask), length }
 }
 
-/** The content of elements by id, in their order. */
+/** Returns the content of elements by id, in their order. */
 function elementsIn(parent: Buffer): Map<number, Buffer[]> {
   const found = new Map<number, Buffer[]>()
   for (let at = 0; at < parent.length; ) {

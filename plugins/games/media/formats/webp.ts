@@ -1,10 +1,10 @@
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 
-/** Walks the chunks of the RIFF container (RFC 9649) and compares what canvas, frames and bitstreams say. */
+/** Parses the chunks of the RIFF container (RFC 9649), and compares the sizes of canvas, frames and bitstreams. */
 export async function inspectWebp(file: Buffer): Promise<Dimensions> {
   const size = file.readUInt32LE(4) + 8
-  // An odd size is filled up by a byte that some writers leave out.
+  // A padding byte follows an odd size, but some writers omit it.
   if (file.length !== size && file.length !== size + (size & 1)) {
     damaged(size > file.length ? 'it is cut off' : 'something follows its end')
   }
@@ -56,7 +56,7 @@ function chunksOf(file: Buffer, from: number, to: number): Chunk[] {
   return chunks
 }
 
-/** The dimensions that lossy (RFC 6386 section 9.1) and lossless pictures carry themselves. */
+/** Reads the dimensions from the bitstream of lossy (RFC 6386 section 9.1) and lossless pictures. */
 function bitstream({ type, body }: Chunk): Dimensions {
   if (type === 'VP8L') {
     if (body.readUInt8(0) !== 0x2f) damaged('its picture does not begin')
@@ -65,7 +65,7 @@ function bitstream({ type, body }: Chunk): Dimensions {
   }
   const tag = body.readUIntLE(0, 3)
   if (tag & 1 || body.toString('latin1', 3, 6) !== '\x9d\x01*') damaged('its picture does not begin')
-  // The first partition holds a bit at least for each block of 16 × 16.
+  // The first partition has at least one bit for each block of 16 × 16.
   const [width, height] = [body.readUInt16LE(6) & 0x3fff, body.readUInt16LE(8) & 0x3fff]
   if (10 + (tag >>> 5) > body.length) damaged('it is cut off')
   return { width, height }
