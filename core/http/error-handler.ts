@@ -41,7 +41,7 @@ declare module 'fastify' {
  */
 export function installErrorHandlers(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const known = translate(error, request)
+    const known = toPlatformError(error, request)
     if (known.statusCode >= 500) request.log.error({ err: error }, 'request failed')
     return sendError(app, request, reply, known)
   })
@@ -105,7 +105,7 @@ export function rejectBadUrl(
 }
 
 /** Converts any thrown value to a catalogued error. Unknown errors become `internal`. */
-function translate(error: FastifyError, request: FastifyRequest): PlatformError {
+export function toPlatformError(error: FastifyError, request: FastifyRequest): PlatformError {
   if (isPlatformError(error)) return error
   if (error.validation) {
     const details = validationDetails(error)

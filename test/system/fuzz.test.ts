@@ -39,7 +39,7 @@ const ajv = new Ajv({ strict: false, allErrors: true })
 ;(addFormats as unknown as (ajv: Ajv) => void)(ajv)
 
 /** What is wrong with an answer; empty when nothing is. */
-function faultsOf(operation: Operation, answer: Answer): string[] {
+function faultsOf(operation: Operation, accept: string | undefined, answer: Answer): string[] {
   const faults: string[] = []
   const { status, body, headers, text } = answer
   const must = (condition: unknown, fault: string) => condition || faults.push(fault)
@@ -57,8 +57,15 @@ function faultsOf(operation: Operation, answer: Answer): string[] {
     must(/^(\w[\w-]*\.)?localhost:8080$/.test(host), `sent away to ${headers.location}`)
     return faults
   }
-  must(/\bjson\b/.test(headers['content-type'] ?? ''), `the error is ${headers['content-type']}`)
   must(headers['cache-control'] === 'no-store', 'the error may be stored')
+  // Browsers open the sign-in routes of a game, so their errors are pages.
+  const page = accept === 'text/html' && operation.path.startsWith('/auth/service/')
+  if (page && /^text\/html\b/.test(headers['content-type'] ?? '')) {
+    must(status < 500, 'a server error')
+    must(!/node_modules|\.ts:\d|sqlite|select |insert /i.test(text), 'the page tells of the inside')
+    return faults
+  }
+  must(/\bjson\b/.test(headers['content-type'] ?? ''), `the error is ${headers['content-type']}`)
   if (operation.method === 'head') {
     must(status < 500, 'a server error')
     must(text === '', 'an answer to HEAD has no body')
@@ -181,7 +188,7 @@ async function fuzz(t: Test, platform: Platform, operation: Operation, other: Se
     const property = fc.asyncProperty(requestFor(operation, hintsOf(operation, own, other)), async (request) => {
       const answer = await ask(client, request)
       reached.add(answer.status)
-      const faults = faultsOf(operation, answer)
+      const faults = faultsOf(operation, request.headers.accept, answer)
       if (faults.length > 0) throw new Error(`${answer.status} ${faults.join('; ')}: ${answer.text.slice(0, 400)}`)
     })
     const outcome = await fc.check(property, { numRuns: RUNS, seed: SEED, interruptAfterTimeLimit: 120_000 })

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { isPlatformError } from '../../../core/errors.ts'
+import { toPlatformError } from '../../../core/http/error-handler.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { refuseServiceWorker } from '../edge.ts'
 import { sendPage, signInFailedPage } from '../pages.ts'
@@ -30,8 +30,9 @@ export function installAnswers(app: Parameters<Routes>[0]): void {
   })
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (!goesToBrowser(request)) throw error
-    if (!isPlatformError(error) || error.statusCode >= 500) request.log.error({ err: error }, 'a sign-in failed')
-    return sendToGame(app, request, reply) ?? sendFailure(request, reply, error)
+    const known = toPlatformError(error, request)
+    if (known.statusCode >= 500) request.log.error({ err: error }, 'a sign-in failed')
+    return sendToGame(app, request, reply) ?? sendPage(reply, signInFailedPage(known.message), known.statusCode)
   })
 }
 
@@ -46,11 +47,4 @@ function sendToGame(app: Parameters<Routes>[0], request: FastifyRequest, reply: 
   if (!isFramed(request.raw) && request.routeOptions.url !== '/auth/service/embed') return null
   const { returnTo } = request.query as { returnTo?: unknown }
   return reply.redirect(returnPath(returnTo, app.edge.originOf(request)), 303)
-}
-
-function sendFailure(request: FastifyRequest, reply: FastifyReply, error: FastifyError): FastifyReply {
-  const [status, message] = isPlatformError(error)
-    ? [error.statusCode, error.message]
-    : [500, `Something went wrong here (${request.id}).`]
-  return sendPage(reply, signInFailedPage(message), status)
 }

@@ -198,6 +198,15 @@ t.test('a session ends with a new password, and with the game’s application', 
   t.strictSame((await other.get('/auth/service/session', { host })).body, { signedIn: false })
 })
 
+t.test('a browser that sends a body of an unknown type gets a page with the status of the refusal', async (t) => {
+  const { player, host } = await withGame(t)
+  const refused = await player.request('POST', '/auth/service/logout', Buffer.from('x'), {
+    host,
+    headers: { accept: 'text/html', 'content-type': 'application/unknown' },
+  })
+  t.match(refused, { status: 415, headers: { 'content-type': /^text\/html/ } })
+})
+
 t.test('a host without a game has no sign-in', async (t) => {
   const { platform } = await withGame(t)
   const host = platform.gameHost('nobody')
