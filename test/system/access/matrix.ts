@@ -122,6 +122,14 @@ GET    /api/usage                                      200  401  200  200  200  
 GET    /api/admin/players/:playerId/quotas             403  401  403  403  403  403  200
 PATCH  /api/admin/players/:playerId/quotas             403  401  403  403  403  403  400
 
+# API: saves, for access tokens of games
+GET    /api/saves                                       403  401  403  403  403  403  403
+GET    /api/saves/:key                                  403  401  403  403  403  403  403
+PUT    /api/saves/:key                                  403  401  403  403  403  403  403
+DELETE /api/saves/:key                                  403  401  403  403  403  403  403
+GET    /api/saves/:key/versions                         403  401  403  403  403  403  403
+POST   /api/saves/:key/restore                          403  401  403  403  403  403  403
+
 # API: AI and credits
 GET    /api/ai/credits                                 200  401  200  200  200  200  200
 POST   /api/ai/generate                                400  401  400  400  400  400  400
@@ -355,6 +363,13 @@ GET    /auth/service/window                            200  200  200  200  200  
 GET    /auth/service/preview                           404  404  404  404  404  404  404
 GET    /auth/service/session                           200  200  200  200  200  200  200
 GET    /auth/service/start                             302  302  302  302  302  302  302
+GET    /__service/saves.js                             200  200  200  200  200  200  200
+GET    /__service/saves                                 401  401  401  401  401  401  401
+GET    /__service/saves/:key                            401  401  401  401  401  401  401
+PUT    /__service/saves/:key                            401  401  401  401  401  401  401
+DELETE /__service/saves/:key                            401  401  401  401  401  401  401
+GET    /__service/saves/:key/versions                   401  401  401  401  401  401  401
+POST   /__service/saves/:key/restore                    401  401  401  401  401  401  401
 GET    /mp                                             404  404  404  404  404  404  404
 GET    /mp/rooms                                       404  404  404  404  404  404  404
 GET    /mp/rooms/:roomId                               404  404  404  404  404  404  404
