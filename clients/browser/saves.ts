@@ -46,7 +46,8 @@ export class Saves {
   /** False until the server has said for the first time who plays on this device. */
   #isKnown = false
   #confirming: Promise<void> | null = null
-  #status: SaveStatus = 'saved'
+  /** What waits on this device is not known before the first look. */
+  #status: SaveStatus = 'saving'
   #sending: Promise<void> | null = null
   #wake: (() => void) | null = null
   /** The number of the change whose answer has not come yet. */
@@ -177,6 +178,7 @@ export class Saves {
       return
     }
     this.#refusedUntil.delete(key)
+    if (this.#status === 'saved') this.#setStatus('saving')
     this.#retry()
   }
 

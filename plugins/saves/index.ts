@@ -1,8 +1,9 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { SaveBlob, SaveRow, SaveUsage, SaveVersion } from './entities.ts'
-import { exportSaves } from './export.ts'
 import { migration } from './migrations/2026_11_23_saves.ts'
 import { OwnerQuota, STORED_KIND, storedSaves } from './owner-quota.ts'
+import { pages } from './pages/routes.ts'
+import { exportSaves } from './player-saves.ts'
 import { PURGE, Removal } from './removal.ts'
 import { Retention } from './retention.ts'
 import { apiRoutes } from './routes/api.ts'
@@ -41,5 +42,6 @@ export default definePlugin(
     app.identity.deletion.exporters.set('saves', (playerId) => exportSaves(app, playerId))
     await app.register(gameRoutes(limits))
     await app.register(apiRoutes(limits))
+    await app.register(pages)
   },
 )

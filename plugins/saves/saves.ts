@@ -61,6 +61,16 @@ export class Saves {
     }
   }
 
+  /** Lists the deleted saves whose versions can be restored, by key. `updatedAt` is the time of the deletion. */
+  async deleted({ gameId, playerId }: SaveOwner): Promise<SaveInfo[]> {
+    const rows = await this.#parts.db.query<{ key: string } & CurrentRow>(
+      `select key, version, size, content_type as "contentType", deleted_at as "updatedAt" from saves
+       where game_id = ? and player_id = ? and deleted_at is not null order by key`,
+      [gameId, playerId],
+    )
+    return rows.map(infoOf)
+  }
+
   /** @throws NoSuchSave */
   async find(owner: SaveOwner, key: string): Promise<FoundSave> {
     const row = await this.#row(owner, key)

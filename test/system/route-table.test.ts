@@ -175,6 +175,11 @@ POST   /oauth/logout/confirm                     portal  session page
 GET    /settings/connected                       portal  session page
 GET    /settings/storage                         portal  session page
 POST   /settings/storage/remove                  portal  session page
+GET    /settings/saves                           portal  session page
+GET    /settings/saves/:gameId/:key              portal  session page
+GET    /settings/saves/:gameId/:key/value        portal  session page
+POST   /settings/saves/:gameId/:key/delete       portal  session page
+POST   /settings/saves/:gameId/:key/restore      portal  session page
 GET    /admin/quotas                             portal  session page
 GET    /admin/quotas/:playerId                   portal  session page
 POST   /admin/quotas/:playerId                   portal  session page

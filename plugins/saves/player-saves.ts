@@ -9,7 +9,10 @@ const MOST_BYTES = 64 * 1024 * 1024
 export interface GameSaves {
   game: { id: string; slug: string; title: string }
   usedBytes: number
+  limitBytes: number
   saves: SaveInfo[]
+  /** Deleted saves, whose versions can be restored. */
+  deleted: SaveInfo[]
 }
 
 /** An exported value: JSON, text, or bytes in base64; without one when the export would become too large. */
@@ -26,8 +29,8 @@ export async function gamesOf({ db, saves }: Pick<Parts, 'db' | 'saves'>, player
   )
   const lists: GameSaves[] = []
   for (const game of games) {
-    const { saves: kept, usedBytes } = await saves.list({ gameId: game.id, playerId })
-    lists.push({ game, usedBytes, saves: kept })
+    const owner = { gameId: game.id, playerId }
+    lists.push({ game, ...(await saves.list(owner)), deleted: await saves.deleted(owner) })
   }
   return lists
 }
