@@ -1,14 +1,10 @@
-import { userInfo } from 'node:os'
 import { type Command, Option } from 'commander'
-import { systemClock } from '../../core/clock.ts'
-import type { Actor } from '../../core/data/audit.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Role } from '../../core/http/auth.ts'
-import { configOf } from '../../core/plugin.ts'
-import type { Suspensions } from '../../plugins/games/index.ts'
-import type { Administration, AuthConfig, PasswordAuthentication, Players } from '../../plugins/oauth-idp/index.ts'
+import { commandActor, withAccounts, withSuspensions } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
+import { configureQuota } from './admin-quota.ts'
 
 type CreateOptions = ConfigOptions & { email: string; name: string }
 type ResetOptions = ConfigOptions & { email: string }
@@ -25,9 +21,10 @@ Examples:
   gameyard admin reset-password --email ada@example.org
   gameyard admin role --email bob@example.org --role moderator
   gameyard admin suspend pong --reason "Uses pictures of somebody else."
+  gameyard admin quota bob@example.org --storage 20GiB
   gameyard admin audit --search game.suspend
 
-Each of them leaves a row in the audit.`,
+Each change leaves a row in the audit.`,
   )
   withConfigOptions(admin.command('create'))
     .summary('make an administrator')
@@ -70,6 +67,7 @@ Examples:
     .argument('<game>', 'slug or id')
     .addHelpText('after', '\nExample:\n  gameyard admin lift pong')
     .action((game: string, options: ConfigOptions) => lift(game, options, installation))
+  configureQuota(admin, installation)
   withConfigOptions(admin.command('audit'))
     .summary('print what the staff did')
     .description('Prints every action of administrators, moderators and this command as JSON lines, newest first.')
@@ -133,63 +131,7 @@ async function printAudit({ search, ...options }: AuditOptions, { version }: Ins
   })
 }
 
-/** The system user who runs the command, as recorded in the audit. */
-const commandActor = (): Actor => ({ id: userInfo().username, role: 'command' })
-
 async function newPassword(): Promise<string> {
   const { readPassword } = await import('../password.ts')
   return readPassword()
-}
-
-/** Runs work with the suspension service of the configured database. */
-async function withSuspensions(
-  options: ConfigOptions,
-  { version }: Installation,
-  work: (suspensions: Suspensions) => Promise<void>,
-): Promise<void> {
-  const [{ withDatabase }, { GameLookup, Suspensions }, { Origins }] = await Promise.all([
-    import('../open-database.ts'),
-    import('../../plugins/games/index.ts'),
-    import('../../core/origins/origins.ts'),
-  ])
-  const loaded = await loadProgramConfig(options)
-  const clock = systemClock
-  await withDatabase(loaded, { name: 'admin', version }, async ({ db, events }) => {
-    const games = new GameLookup({ db, clock, events, origins: new Origins(loaded.config) })
-    await work(new Suspensions({ db, clock }, games))
-  })
-}
-
-/**
- * Runs work with the accounts of the configured database, without starting the platform. The platform may run
- * meanwhile.
- */
-async function withAccounts(
-  options: ConfigOptions,
-  { version }: Installation,
-  work: (accounts: {
-    players: Players
-    passwords: PasswordAuthentication
-    administration: Administration
-  }) => Promise<void>,
-): Promise<void> {
-  const [{ withDatabase }, oauthIdp, { RateLimiter }, { createLog }] = await Promise.all([
-    import('../open-database.ts'),
-    import('../../plugins/oauth-idp/index.ts'),
-    import('../../core/http/rate-limit.ts'),
-    import('../../core/observe/log.ts'),
-  ])
-  const loaded = await loadProgramConfig(options)
-  const context = { clock: systemClock, log: createLog('warn', process.stderr) }
-  await withDatabase(loaded, { name: 'admin', version, make: true }, async ({ db, bus, events }) => {
-    const rateLimiter = new RateLimiter({ ...context, bus, enabled: false })
-    const auth = configOf(oauthIdp.default, loaded.config) as AuthConfig
-    const hasher = new oauthIdp.PasswordHasher(auth.passwordHashing)
-    const portalUrl = loaded.config.portal.url
-    const around = { ...context, ...auth, db, events, rateLimiter, hasher, portalUrl }
-    const players = new oauthIdp.Players(around)
-    const passwords = new oauthIdp.PasswordAuthentication({ ...around, players, signInAttemptsPerMinute: 1 })
-    const administration = new oauthIdp.Administration({ ...around, players })
-    await work({ players, passwords, administration })
-  })
 }

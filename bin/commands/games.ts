@@ -27,7 +27,8 @@ Examples:
   gameyard games list
   gameyard games create --title Duo --description "Two dots, one yard." --tag co-op
   gameyard games update duo --visibility private
-  gameyard games open duo`,
+  gameyard games open duo
+  gameyard games pin dep_01K…`,
     )
 
   withClientOptions(games.command('list'))
@@ -79,6 +80,20 @@ Examples:
     .action((game: string | undefined, options: ClientOptions & { page: 'play' | 'manage' | 'game' }) =>
       run(options, (client) => open(client, game, options.page)),
     )
+
+  for (const pinned of [true, false]) {
+    const name = pinned ? 'pin' : 'unpin'
+    withClientOptions(games.command(name))
+      .summary(pinned ? 'keep a deploy for rollbacks' : 'let a deploy go in its turn')
+      .description(
+        pinned
+          ? 'Pins a deploy: it stays however many come after it. `gameyard rollback --list` shows the ids.'
+          : 'Unpins a deploy: the platform deletes it once enough newer ones were live.',
+      )
+      .argument('<deploy>', 'its id')
+      .addHelpText('after', `\nExample:\n  gameyard games ${name} dep_01K…`)
+      .action((deploy: string, options: ClientOptions) => run(options, (client) => pin(client, deploy, pinned)))
+  }
 
   configureDomains(games, installation, chosen)
 }
@@ -203,6 +218,14 @@ async function update(client: Client, named: string | undefined, options: Update
   const api = await client.api()
   const game = await api.patch<Game>(`/api/games/${before.id}`, changes)
   client.terminal.result(game, () => describe(client.terminal, game))
+}
+
+async function pin(client: Client, id: string, pinned: boolean): Promise<void> {
+  const api = await client.api()
+  const deploy = await api.patch<{ id: string }>(`/api/deploy/${encodeURIComponent(id)}`, { pinned })
+  client.terminal.result(deploy, () =>
+    pinned ? `${deploy.id} is pinned: it stays however many come after it.` : `${deploy.id} is not pinned any more.`,
+  )
 }
 
 async function open(client: Client, named: string | undefined, page: 'play' | 'manage' | 'game'): Promise<void> {
