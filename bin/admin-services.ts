@@ -3,6 +3,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Actor } from '../core/data/audit.ts'
 import type { Database } from '../core/data/database.ts'
 import { NotFound } from '../core/errors.ts'
+import type { Events } from '../core/events.ts'
 import { isId } from '../core/ids.ts'
 import { configOf, limitsOf } from '../core/plugin.ts'
 import type { Suspensions } from '../plugins/games/index.ts'
@@ -30,6 +31,29 @@ export async function withSuspensions(
   await withDatabase(loaded, { name: 'admin', version }, async ({ db, events }) => {
     const games = new GameLookup({ db, clock, events, origins: new Origins(loaded.config) })
     await work(new Suspensions({ db, clock }, games))
+  })
+}
+
+/**
+ * Runs work with the administration of players. A player who becomes trusted has their waiting games published, as on
+ * the platform.
+ */
+export async function withTrust(
+  options: ConfigOptions,
+  installation: Installation,
+  work: (services: { administration: Administration; find: (player: string) => Promise<Player> }) => Promise<void>,
+): Promise<void> {
+  const [{ Approvals, GameLookup }, { Origins }] = await Promise.all([
+    import('../plugins/games/index.ts'),
+    import('../core/origins/origins.ts'),
+  ])
+  const { config } = await loadProgramConfig(options)
+  await withAccounts(options, installation, async ({ db, events, players, administration }) => {
+    const parts = { db, clock: systemClock, origins: new Origins(config) }
+    const games = new GameLookup({ ...parts, events })
+    const approvals = new Approvals({ ...parts, players, mode: config.games.publish }, (game) => games.announce(game))
+    administration.onTrusting((em, playerId, by) => approvals.publishAllOf(em, playerId, by))
+    await work({ administration, find: (player) => findPlayer(players, player) })
   })
 }
 
@@ -63,6 +87,7 @@ export async function withAccounts(
   { version }: Installation,
   work: (accounts: {
     db: Database
+    events: Events
     players: Players
     passwords: PasswordAuthentication
     administration: Administration
@@ -85,6 +110,6 @@ export async function withAccounts(
     const players = new oauthIdp.Players(around)
     const passwords = new oauthIdp.PasswordAuthentication({ ...around, players, signInAttemptsPerMinute: 1 })
     const administration = new oauthIdp.Administration({ ...around, players })
-    await work({ db, players, passwords, administration })
+    await work({ db, events, players, passwords, administration })
   })
 }

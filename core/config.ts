@@ -125,12 +125,17 @@ export const kernelSections = {
         default: 'subdomain',
         description: 'subdomain: a name for each game. port: a port for each game, for LANs without DNS.',
       }),
+      publish: Type.Union([Type.Literal('open'), Type.Literal('approve'), Type.Literal('trusted')], {
+        default: 'open',
+        description:
+          "open: every player publishes. approve: a new account's first game waits for staff (/admin/approvals). trusted: only players whom staff trust publish; the games of others wait.",
+      }),
       allowSameSite: Type.Boolean({
         default: false,
         description: 'Allow games on the registrable domain of the portal. Games can then interfere with its cookies.',
       }),
     },
-    { description: 'Where games are served.', default: {} },
+    { description: 'Where games are served, and who publishes them.', default: {} },
   ),
   lan: Section(
     {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Role } from '../../core/http/auth.ts'
-import { commandActor, withAccounts, withSuspensions } from '../admin-services.ts'
+import { commandActor, withAccounts, withSuspensions, withTrust } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
 import { configureQuota } from './admin-quota.ts'
@@ -9,6 +9,7 @@ import { configureQuota } from './admin-quota.ts'
 type CreateOptions = ConfigOptions & { email: string; name: string }
 type ResetOptions = ConfigOptions & { email: string }
 type RoleOptions = ConfigOptions & { email: string; role: Role }
+type TrustOptions = ConfigOptions & { off?: true }
 type SuspendOptions = ConfigOptions & { reason: string }
 type AuditOptions = ConfigOptions & { search?: string }
 
@@ -54,6 +55,18 @@ Examples:
     )
     .addHelpText('after', '\nExample:\n  gameyard admin role --email bob@example.org --role moderator')
     .action((options: RoleOptions) => setRole(options, installation))
+  withConfigOptions(admin.command('trust'))
+    .summary('let a player publish games without approval')
+    .description(
+      'Trusts a player: their games need no approval where `games.publish` is approve or trusted, and those that wait are published.',
+    )
+    .argument('<player>', 'email address or player id')
+    .option('--off', 'trust them no longer; published games stay published')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gameyard admin trust bob@example.org\n  gameyard admin trust bob@example.org --off',
+    )
+    .action((player: string, options: TrustOptions) => trust(player, options, installation))
   withConfigOptions(admin.command('suspend'))
     .summary('suspend a game')
     .description('Suspends a game: nobody can play it. A running server without a bus sees it within seconds.')
@@ -98,6 +111,14 @@ async function setRole({ email, role, ...options }: RoleOptions, installation: I
     if (!player) throw new NotFound('player')
     await administration.setRole(player.id, role, commandActor())
     console.log(`${player.name} (${player.email}) has the role ${role} now.`)
+  })
+}
+
+async function trust(player: string, { off, ...options }: TrustOptions, installation: Installation): Promise<void> {
+  await withTrust(options, installation, async ({ administration, find }) => {
+    const { id, name } = await find(player)
+    await administration.setTrusted(id, !off, commandActor())
+    console.log(off ? `${name} is not trusted any more.` : `${name} publishes games without approval now.`)
   })
 }
 

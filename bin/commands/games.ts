@@ -125,10 +125,10 @@ async function list(client: Client, limit: number): Promise<void> {
       ? 'You have no games yet. Make one: gameyard deploy DIR --create'
       : terminal.table(
           ['SLUG', 'TITLE', 'WHO', 'PLAYS', 'PLAY'],
-          games.map(({ slug, title, visibility, stats, playUrl, liveDeployId }) => [
+          games.map(({ slug, title, visibility, approval, stats, playUrl, liveDeployId }) => [
             slug,
             title.length > 40 ? `${title.slice(0, 39)}…` : title,
-            visibility,
+            approval?.state ?? visibility,
             String(stats.plays),
             liveDeployId ? playUrl : `${playUrl} (nothing deployed)`,
           ]),
@@ -159,7 +159,7 @@ function describe(terminal: Terminal, game: Game): string {
     ['Address', game.url],
     ['Play', game.playUrl],
     ['Manage', game.manageUrl],
-    ['Seen by', game.visibility === 'public' ? 'everybody' : 'you and whom you invite'],
+    ['Seen by', seenBy(game)],
     ['Tags', game.tags.join(', ') || 'none'],
     ['Live', game.liveDeployId ?? 'nothing deployed yet'],
     ['Plays', String(game.stats.plays)],
@@ -170,6 +170,13 @@ function describe(terminal: Terminal, game: Game): string {
     `${terminal.style('bold', game.title)}${game.playable ? '' : ' (closed)'}`,
     ...facts.map(([name, value]) => `  ${terminal.style('dim', name.padEnd(8))} ${value}`),
   ].join('\n')
+}
+
+/** Explains who can open the game. */
+function seenBy({ visibility, approval }: Game): string {
+  if (approval?.state === 'waiting') return 'you: it waits for the approval of the platform'
+  if (approval) return `you: it was not approved (${approval.reason})`
+  return visibility === 'public' ? 'everybody' : 'you and whom you invite'
 }
 
 /** Explains cross-origin isolation, its benefit and its conditions. */

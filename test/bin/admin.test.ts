@@ -15,6 +15,7 @@ const ACTIONS: Record<string, string | null> = {
   suspend: 'game.suspend',
   lift: 'game.lift',
   quota: 'player.quotas',
+  trust: 'player.trust',
   audit: null,
 }
 
@@ -85,6 +86,8 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.match(await command('', 'quota', 'ada@example.org'), { code: 0, stdout: /storage +1\.5 GiB\n/ })
   t.match(await command('correct yard battery\n', 'create', '--email', 'bob@example.org', '--name', 'Bob'), { code: 0 })
   t.match(await command('', 'role', ...account.slice(0, 2), '--role', 'moderator'), { code: 0 })
+  t.match(await command('', 'trust', 'bob@example.org'), { code: 0, stdout: /Bob publishes games without approval/ })
+  t.match(await command('', 'trust', 'nobody@example.org'), { code: 1, stderr: /no such player/ })
   const rows = (await command('', 'audit')).stdout
     .trim()
     .split('\n')
@@ -92,8 +95,8 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.same(
     rows.map(({ action }) => action),
     [
-      ...['player.role', 'player.create', 'player.quotas', 'game.lift', 'game.suspend', 'player.password'],
-      'player.create',
+      ...['player.trust', 'player.role', 'player.create', 'player.quotas', 'game.lift', 'game.suspend'],
+      ...['player.password', 'player.create'],
     ],
     'each command leaves a row, and one that failed or changed nothing leaves none',
   )

@@ -150,7 +150,10 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
   t.match(await gameyard('rollback', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
 
   t.match(await json('games', 'pin', first.deployId), { id: first.deployId, pinned: true })
-  t.match(await gameyard('rollback', '--list'), { code: 0, stdout: new RegExp(`${first.deployId} +superseded, pinned`) })
+  t.match(await gameyard('rollback', '--list'), {
+    code: 0,
+    stdout: new RegExp(`${first.deployId} +superseded, pinned`),
+  })
   t.match(await gameyard('games', 'unpin', first.deployId), { code: 0, stdout: /not pinned any more/ })
   t.match(await gameyard('games', 'pin', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
   t.match(await gameyard('usage'), {

@@ -23,7 +23,7 @@ async function startApp(t: Test, options: { bus?: Bus; max?: number; enabled?: b
   const origins = new Origins({
     portal: { url: `http://${PORTAL}`, formerUrls: [], name: 'Gameyard', designPage: false },
     studio: { url: `http://${PORTAL}` },
-    games: { domain: 'games.test', formerDomains: [], origins: 'subdomain', allowSameSite: false },
+    games: { domain: 'games.test', formerDomains: [], origins: 'subdomain', publish: 'open', allowSameSite: false },
   })
   const app = Fastify({
     loggerInstance: log,

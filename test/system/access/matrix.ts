@@ -119,6 +119,7 @@ DELETE /api/jam/votes/:categoryId                      404  401  404  404  404  
 
 # API: quotas
 GET    /api/usage                                      200  401  200  200  200  200  200
+PUT    /api/admin/players/:playerId/trust              403  401  403  403  403  400  400
 GET    /api/admin/players/:playerId/quotas             403  401  403  403  403  403  200
 PATCH  /api/admin/players/:playerId/quotas             403  401  403  403  403  403  400
 
@@ -301,6 +302,10 @@ POST   /playground                                     400  303  400  400  400  
 
 # Pages: administration
 GET    /admin                                          403  303  403  403  403  403  200
+GET    /admin/approvals                                403  303  403  403  403  200  200
+POST   /admin/approvals/:id/approve                    403  303  403  403  403  409  409
+POST   /admin/approvals/:id/review                     403  303  403  403  403  409  409
+POST   /admin/approvals/:id/refuse                     403  303  403  403  403  400  400
 GET    /admin/assets/:slug/suspend                     403  303  403  403  403  200  200
 POST   /admin/assets/:slug/lift                        403  303  403  403  403  303  303
 POST   /admin/assets/:slug/suspend                     403  303  403  403  403  400  400
@@ -332,6 +337,8 @@ GET    /admin/players/:id                              403  303  403  403  403  
 POST   /admin/players/:id/delete                       403  303  403  403  403  403  400
 POST   /admin/players/:id/disable                      403  303  403  403  403  303  303
 POST   /admin/players/:id/enable                       403  303  403  403  403  303  303
+POST   /admin/players/:id/trust                        403  303  403  403  403  303  303
+POST   /admin/players/:id/distrust                     403  303  403  403  403  303  303
 POST   /admin/players/:id/role                         403  303  403  403  403  403  400
 POST   /admin/players/:id/sign-out                     403  303  403  403  403  403  303
 GET    /admin/storage                                  403  303  403  403  403  403  200
