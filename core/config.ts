@@ -28,6 +28,14 @@ export const bucketKeys = {
   }),
 }
 
+const LegalText = (what: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 1000,
+    examples: ['./terms.md'],
+    description: `${what}: a web address, or a Markdown file, relative to the configuration file.`,
+  })
+
 const Url = (description: string, fallback: string) =>
   Type.String({
     description,
@@ -96,6 +104,19 @@ export const kernelSections = {
           'Addresses that the portal or the Studio had before; whoever comes there is led to the present one.',
       }),
       name: Type.String({ default: 'Gameyard', minLength: 1, maxLength: 60, description: 'Name shown on every page.' }),
+      legal: Section(
+        {
+          operator: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 200, description: 'Who runs this platform: a name, or a company.' }),
+          ),
+          contact: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 300, description: 'How to reach them: an email or web address.' }),
+          ),
+          terms: Type.Optional(LegalText('The terms of use')),
+          privacy: Type.Optional(LegalText('The privacy notice')),
+        },
+        { description: 'Shown in the footer of every page and at sign-up.', default: {} },
+      ),
       designPage: Type.Boolean({
         default: false,
         description: 'Shows every component of the pages in every state under /design; for those who work on them.',

@@ -114,6 +114,9 @@ GET    /admin/games                              portal  session page
 GET    /admin/games/:id/suspend                  portal  session page
 POST   /admin/games/:id/suspend                  portal  session page
 POST   /admin/games/:id/lift                     portal  session page
+GET    /legal/terms                              portal  optional page
+GET    /legal/privacy                            portal  optional page
+GET    /api/auth/sign-up/challenge               portal  none
 GET    /admin/approvals                          portal  session page
 POST   /admin/approvals/:id/approve              portal  session page
 POST   /admin/approvals/:id/review               portal  session page

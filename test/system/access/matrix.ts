@@ -25,6 +25,8 @@ GET    /download/gameyard.exe                          404  404  404  404  404  
 GET    /download/gameyard.sha256                       404  404  404  404  404  404  404
 GET    /favicon.ico                                    200  200  200  200  200  200  200
 GET    /feed.xml                                       200  200  200  200  200  200  200
+GET    /legal/privacy                                  404  404  404  404  404  404  404
+GET    /legal/terms                                    404  404  404  404  404  404  404
 GET    /healthz                                        200  200  200  200  200  200  200
 GET    /join                                           200  200  200  200  200  200  200
 GET    /join/certificate                               200  200  200  200  200  200  200
