@@ -32,7 +32,7 @@ const LegalText = (what: string) =>
   Type.String({
     minLength: 1,
     maxLength: 1000,
-    examples: ['./terms.md'],
+    examples: ['https://example.org/legal'],
     description: `${what}: a web address, or a Markdown file, relative to the configuration file.`,
   })
 
@@ -107,10 +107,16 @@ export const kernelSections = {
       legal: Section(
         {
           operator: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 200, description: 'Who runs this platform: a name, or a company.' }),
+            Type.String({
+              ...{ minLength: 1, maxLength: 200, examples: ['Example Ltd.'] },
+              description: 'Who runs this platform: a name, or a company.',
+            }),
           ),
           contact: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 300, description: 'How to reach them: an email or web address.' }),
+            Type.String({
+              ...{ minLength: 1, maxLength: 300, examples: ['host@example.org'] },
+              description: 'How to reach them: an email or web address.',
+            }),
           ),
           terms: Type.Optional(LegalText('The terms of use')),
           privacy: Type.Optional(LegalText('The privacy notice')),

@@ -4,7 +4,8 @@ import { commandActor, withQuotas } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, withConfigOptions } from '../options.ts'
 
-type Limit = number | null | 'default'
+/** Commander takes null for a missing value, so no limit is a word here. */
+type Limit = number | 'none' | 'default'
 interface QuotaOptions extends ConfigOptions {
   storage?: Limit
   games?: Limit
@@ -66,22 +67,20 @@ const LABELS: Record<keyof LimitChanges, { label: string; inBytes: boolean }> = 
 
 /** Returns the changed limits. An option for one limit wins over `--none` and `--default`. */
 function changesOf({ storage, games, assets, uploads, none, default: configured }: QuotaOptions): LimitChanges {
-  const all = none ? null : configured ? ('default' as const) : undefined
+  const all: Limit | undefined = none ? 'none' : configured ? 'default' : undefined
   const chosen: LimitChanges = {}
   const set = (name: keyof LimitChanges, value: Limit | undefined) => {
-    if (value !== undefined) chosen[name] = value
+    if (value !== undefined) chosen[name] = value === 'none' ? null : value
   }
-  set('storageBytesPerPlayer', storage === undefined ? all : storage)
-  set('gamesPerPlayer', games === undefined ? all : games)
-  set('assetsPerPlayer', assets === undefined ? all : assets)
-  set('uploadBytesPerDay', uploads === undefined ? all : uploads)
+  set('storageBytesPerPlayer', storage ?? all)
+  set('gamesPerPlayer', games ?? all)
+  set('assetsPerPlayer', assets ?? all)
+  set('uploadBytesPerDay', uploads ?? all)
   return chosen
 }
 
-function limitOf(text: string, parse: (text: string) => number): Limit {
-  if (text === 'none') return null
-  return text === 'default' ? 'default' : parse(text)
-}
+const limitOf = (text: string, parse: (text: string) => number): Limit =>
+  text === 'none' || text === 'default' ? text : parse(text)
 
 const UNITS = ['', 'kib', 'mib', 'gib', 'tib']
 

@@ -97,7 +97,11 @@ t.test('the page says so without JavaScript, and there is nothing of it by defau
 })
 
 t.test('on plain http, where browsers have no Web Crypto, the platform does not start with it', async (t) => {
-  const config = { auth: { signUpChallenge: 'work' }, portal: { url: 'http://yard.example.org' } }
+  const config = {
+    auth: { signUpChallenge: 'work' },
+    portal: { url: 'http://yard.example.org' },
+    games: { domain: 'games.example' },
+  }
   await t.rejects(startPlatform(t, { config }), /needs a portal.url with https/)
 })
 

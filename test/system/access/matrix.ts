@@ -12,6 +12,7 @@ GET    /                                               200  200  200  200  200  
 GET    /__service/tls                                  400  400  400  400  400  400  400
 GET    /_assets/:file                                  404  404  404  404  404  404  404
 GET    /apple-touch-icon.png                           200  200  200  200  200  200  200
+GET    /api/auth/sign-up/challenge                     200  200  200  200  200  200  200
 GET    /avatars/:playerId                              200  200  200  200  200  200  200
 GET    /card.png                                       200  200  200  200  200  200  200
 GET    /catalog                                        200  200  200  200  200  200  200
