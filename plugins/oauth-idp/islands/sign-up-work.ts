@@ -67,6 +67,8 @@ function install(field: HTMLInputElement): void {
     status.textContent = 'Checking your browser. This takes a moment.'
     try {
       field.value = await work()
+      // A form ignores a request to submit while its submit event is being dispatched, which a finished proof is in time for.
+      await new Promise((resolve) => setTimeout(resolve))
       status.textContent = 'Done.'
       if (button) button.disabled = false
       form.requestSubmit(button)

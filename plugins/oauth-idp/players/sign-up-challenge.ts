@@ -11,10 +11,10 @@ import type { Challenge } from './schemas.ts'
 
 const derive = promisify(pbkdf2)
 
-/** Iterations of PBKDF2 for one attempt. Fewer cost browsers more in calls than in work. */
-export const ITERATIONS = 2000
+/** Iterations of PBKDF2 for one attempt. With fewer, browsers take longer for the calls than for the work. */
+export const ITERATIONS = 10_000
 /** The number of possible answers. A browser finds the right one after half of them, on average. */
-export const ANSWERS = 600
+export const ANSWERS = 200
 const TARGET_BYTES = 32
 const LIFE_MS = 10 * 60_000
 
@@ -93,13 +93,14 @@ export class SignUpChallenge {
     // A change of the difficulty invalidates the challenges from before it, also after a restart.
     const isCurrent = claims.iterations === ITERATIONS && claims.answers === ANSWERS && claims.expiresAt > now.getTime()
     if (!isCurrent || Number(answer) >= claims.answers) throw new ChallengeInvalid()
-    const found = await attempt(Number(answer), Buffer.from(claims.salt, 'base64url'), claims.iterations)
-    if (!timingSafeEqual(found, Buffer.from(claims.target, 'base64url'))) throw new ChallengeInvalid()
+    // A wrong answer uses the challenge up. Otherwise the server would compute the attempts of a visitor who guesses.
     const isFirst = await spendOnce(this.#context.db.em(), OneTimeToken, {
       ...{ id: newId('ott', now), tokenHash: hashSecret(claims.salt), purpose: 'sign-up-work' },
       ...{ playerId: null, email: null, data: null, createdAt: now, expiresAt: new Date(claims.expiresAt) },
     })
     if (!isFirst) throw new ChallengeInvalid()
+    const found = await attempt(Number(answer), Buffer.from(claims.salt, 'base64url'), claims.iterations)
+    if (!timingSafeEqual(found, Buffer.from(claims.target, 'base64url'))) throw new ChallengeInvalid()
   }
 
   #sign(payload: string): Buffer {

@@ -39,8 +39,10 @@ t.test('an account takes a proof of work, which is good once', async (t) => {
   const { stranger } = platform
   const signUp = (work?: string) => stranger.post('/api/auth/sign-up', { ...account(), ...(work ? { work } : {}) })
   t.match(await signUp(), refused('challenge_required'))
+  const guessed = await challengeOf(platform)
   const { token, answer } = await challengeOf(platform)
-  t.match(await signUp(`${token}.${(answer + 1) % ANSWERS}`), refused('challenge_invalid'), 'another answer')
+  t.match(await signUp(`${guessed.token}.${(guessed.answer + 1) % ANSWERS}`), refused('challenge_invalid'), 'a guess')
+  t.match(await signUp(`${guessed.token}.${guessed.answer}`), refused('challenge_invalid'), 'no second guess')
   const answers = await Promise.all(Array.from({ length: 5 }, () => signUp(`${token}.${answer}`)))
   t.same(answers.map(({ status }) => status).sort(), [201, 403, 403, 403, 403], 'of five at once one counts')
   t.match(await signUp(`${token}.${answer}`), refused('challenge_invalid'), 'a replay')
@@ -67,7 +69,7 @@ t.test('an expired or forged proof, or one of another difficulty, is refused', a
   t.match(await signUp(`${encoded}.${signed}.0`), refused('challenge_invalid'), 'of an easier configuration')
   for (const work of [`${token}.-1`, `${token}.${answer}.${answer}`, `${token}.1e2`, '..', `${token}`, 'x.y.0', '0'])
     t.match(await signUp(work), refused('challenge_invalid'), work.slice(-12))
-  t.equal((await signUp(`${token}.${answer}`)).status, 201, 'what was refused used nothing up')
+  t.equal((await signUp(`${token}.${answer}`)).status, 201, 'what is malformed uses nothing up')
 })
 
 t.test('guests need one, invited people and administrators none', async (t) => {
