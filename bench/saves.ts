@@ -29,6 +29,7 @@ import { freePort } from '../test/kit/server.ts'
 const CONNECTIONS = 64
 const PLAYERS = 64
 const REQUESTS = 10_000
+const REDIS = '/usr/bin/redis-server'
 const VALUE = 'x'.repeat(4096)
 /** Rows in one transaction of the filling. */
 const FILL = 50_000
@@ -114,7 +115,7 @@ async function startRedis(): Promise<Peer> {
   const dir = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
   const port = await freePort()
   const options = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '']
-  const child = spawn('redis-server', [...options, '--appendonly', 'yes', '--appendfsync', 'always'], {
+  const child = spawn(REDIS, [...options, '--appendonly', 'yes', '--appendfsync', 'always'], {
     stdio: 'ignore',
   })
   process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
