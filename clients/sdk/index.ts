@@ -14,6 +14,7 @@ import { type CallOptions, type ClientOptions, type Connection, createConnection
 import * as deploys from './deploys.ts'
 import * as games from './games.ts'
 import type { FromSchema, JsonSchema } from './json-schema.ts'
+import * as saves from './saves.ts'
 
 export * from './ai.ts'
 export * from './assets.ts'
@@ -39,6 +40,7 @@ export {
 export * from './games.ts'
 export type { FromSchema, JsonSchema } from './json-schema.ts'
 export type { List, Page } from './lists.ts'
+export * from './saves.ts'
 export type { Answer, Body, paths, Query } from './types.ts'
 
 /** A function without its first argument, the connection. */
@@ -82,6 +84,15 @@ export interface Client {
     get: Bound<typeof deploys.getDeploy>
     list: Bound<typeof deploys.listDeploys>
     rollback: Bound<typeof deploys.rollback>
+  }
+  /** The saves of one player: `token` is the player's OAuth access token. */
+  readonly saves: {
+    list: Bound<typeof saves.listSaves>
+    get: Bound<typeof saves.getSave>
+    put: Bound<typeof saves.putSave>
+    delete: Bound<typeof saves.deleteSave>
+    versions: Bound<typeof saves.listSaveVersions>
+    restore: Bound<typeof saves.restoreSave>
   }
   readonly blender: {
     health: Bound<typeof blender.getBlenderHealth>
@@ -135,6 +146,14 @@ export function createClient(options: ClientOptions): Client {
       get: bind(deploys.getDeploy),
       list: bind(deploys.listDeploys),
       rollback: bind(deploys.rollback),
+    },
+    saves: {
+      list: bind(saves.listSaves),
+      get: bind(saves.getSave),
+      put: bind(saves.putSave),
+      delete: bind(saves.deleteSave),
+      versions: bind(saves.listSaveVersions),
+      restore: bind(saves.restoreSave),
     },
     blender: {
       health: bind(blender.getBlenderHealth),

@@ -48,6 +48,11 @@ export class Server {
    * @throws SaveError with the code `offline`, or the server's
    */
   async get(player: string, key: string, known: number | null): Promise<Theirs | undefined | 'same'> {
+    // The console of the browser shows an answer of 404 as an error, and most saves are absent at first.
+    if (known === null) {
+      const keys = await this.list(player)
+      if (keys && !keys.includes(key)) return undefined
+    }
     const headers: Record<string, string> = { 'service-player': player }
     if (known !== null) headers['if-none-match'] = `"${known}"`
     const answer = await this.#fetch(addressOf(key), { headers })
@@ -73,7 +78,7 @@ export class Server {
       method: 'PUT',
       headers: { 'service-player': player, 'content-type': type, ...condition },
       body: bytes,
-      keepalive: bytes.byteLength < KEEPALIVE_BYTES,
+      keepalive: isHidden() && bytes.byteLength < KEEPALIVE_BYTES,
     })
   }
 
@@ -83,7 +88,7 @@ export class Server {
     return this.#change(key, {
       method: 'DELETE',
       headers: { 'service-player': player, ...condition } as Record<string, string>,
-      keepalive: true,
+      keepalive: isHidden(),
     })
   }
 
@@ -118,6 +123,9 @@ export class Server {
     }
   }
 }
+
+/** A page that is being closed. Its requests are cancelled with it, unless they say otherwise. */
+const isHidden = (): boolean => globalThis.document?.visibilityState === 'hidden'
 
 const addressOf = (key: string): string => `/__service/saves/${key}`
 
