@@ -9,6 +9,7 @@ import type { Suspensions } from '../../plugins/games/index.ts'
 import type { Administration, AuthConfig, PasswordAuthentication, Players } from '../../plugins/oauth-idp/index.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
+import { configureReports } from './admin-reports.ts'
 
 type CreateOptions = ConfigOptions & { email: string; name: string }
 type ResetOptions = ConfigOptions & { email: string }
@@ -25,9 +26,10 @@ Examples:
   gameyard admin reset-password --email ada@example.org
   gameyard admin role --email bob@example.org --role moderator
   gameyard admin suspend pong --reason "Uses pictures of somebody else."
+  gameyard admin reports list
   gameyard admin audit --search game.suspend
 
-Each of them leaves a row in the audit.`,
+Each change leaves a row in the audit.`,
   )
   withConfigOptions(admin.command('create'))
     .summary('make an administrator')
@@ -70,6 +72,7 @@ Examples:
     .argument('<game>', 'slug or id')
     .addHelpText('after', '\nExample:\n  gameyard admin lift pong')
     .action((game: string, options: ConfigOptions) => lift(game, options, installation))
+  configureReports(admin.command('reports'), installation, commandActor)
   withConfigOptions(admin.command('audit'))
     .summary('print what the staff did')
     .description('Prints every action of administrators, moderators and this command as JSON lines, newest first.')

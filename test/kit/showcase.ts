@@ -5,7 +5,15 @@ import { LogTail } from '../../core/observe/log-tail.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
 import { startDns } from './dns.ts'
 import { type Platform, type PlayerClient, startPlatform } from './platform.ts'
-import { addAssets, addBlenderJobs, addDomains, addInvitation, addQuestions, PICTURE } from './showcase-contents.ts'
+import {
+  addAssets,
+  addBlenderJobs,
+  addDomains,
+  addInvitation,
+  addQuestions,
+  addReports,
+  PICTURE,
+} from './showcase-contents.ts'
 
 export interface Showcase {
   platform: Platform
@@ -35,6 +43,9 @@ const GAMES = [
   { title: 'Raumschiffreparaturwerkstattsimulator', tags: ['space', 'simulation'], plays: 7, playing: 0 },
   { title: '星のお届けもの', tags: ['space', 'solo'], plays: 540, playing: 0 },
 ]
+
+/** The number of reported games: two pages of the queue. */
+const REPORTED_GAMES = 30
 
 /**
  * Starts a platform with data of several months, which listens, for checks of its pages: players, games with builds,
@@ -108,6 +119,7 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const jobs = await addBlenderJobs(platform, host)
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
+  await addReports(platform, host, REPORTED_GAMES)
   return { platform, host, newcomer, slug, found: { jobs, questions, invitation: await addInvitation(host) } }
 }
 
@@ -123,13 +135,26 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     `/games/${slug}`,
     `/players/${host.id}`,
     `/players/${newcomer.id}`,
+    ...[
+      `/games/${slug}/report`,
+      `/games/${slug}/report?sent=1`,
+      `/players/${host.id}/report`,
+      '/assets/wavy-sea/report',
+    ],
     ...['/assets', '/assets?q=coast', '/assets/wavy-sea', '/assets/coast-tiles'],
     ...['/docs', '/docs?q=rooms', '/docs/quick-start', '/docs/api', '/join', '/download', '/jam'],
     ...['/sign-in', '/sign-up', '/reset-password', found.invitation],
   ],
   newcomer: [
     ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
-    ...['/settings/security', '/settings/connected', '/settings/storage', '/sign-out', ...found.questions],
+    ...[
+      '/settings/security',
+      '/settings/connected',
+      '/settings/storage',
+      '/settings/messages',
+      '/sign-out',
+      ...found.questions,
+    ],
   ],
   host: [
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
@@ -146,6 +171,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/security',
       '/settings/connected',
       '/settings/storage',
+      '/settings/messages',
       '/credits',
       '/oauth/device',
       `/players/${host.id}`,
@@ -155,6 +181,8 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/admin/players',
       '/admin/invitations',
       '/admin/games',
+      '/admin/reports',
+      '/admin/reports?page=2',
       '/admin/audit',
       '/admin/quotas',
       `/admin/quotas/${host.id}`,

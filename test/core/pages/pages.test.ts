@@ -54,7 +54,15 @@ async function serve(site: Partial<Site> = {}): Promise<{ app: FastifyInstance; 
   execFileSync(process.execPath, [join(root, 'build/browser.ts'), '--if-stale'])
   const app = Fastify()
   const files: BrowserFiles = await loadBrowserFiles(folderSource(join(root, 'dist/browser')))
-  const decorated: Site = { name: 'Gameyard', portalUrl: '', navigation, links: [], card: null, ...site }
+  const decorated: Site = {
+    name: 'Gameyard',
+    portalUrl: '',
+    navigation,
+    links: [],
+    thingLinks: [],
+    card: null,
+    ...site,
+  }
   app.decorate('site', decorated)
   app.decorate('browserFiles', files)
   app.addHook('onSend', async (_request, reply) => {
