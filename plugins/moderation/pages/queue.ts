@@ -60,8 +60,7 @@ export function QueuePage(props: QueuePageProps): View {
           <span class="row">${step(previous, 'k', 'Previous')}${step(next, 'j', 'Next')}</span>
         </div>
         ${head(current, props.owner)}
-        ${look(current.target)}
-        ${reportList(props)}
+        <div class="queue-sight">${look(current.target)}${reportList(props)}</div>
         ${ownerFacts(props)}
         ${actions(props, cases[at + 1] ?? cases[at - 1])}
       </article>

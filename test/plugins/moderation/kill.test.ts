@@ -12,7 +12,7 @@ import { type Server, startServer } from '../../kit/server.ts'
 
 /** The number of times that the server is killed. */
 const KILLS = amount(1, 20)
-const GAMES = 30
+const GAMES = amount(12, 30)
 const CHEAP = { passwordHashing: { memory: 8, passes: 1 } }
 
 t.setTimeout(120_000 + KILLS * 30_000)
