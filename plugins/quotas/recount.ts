@@ -8,7 +8,7 @@ import { type BlobCount, correctBlobs, holdAccount } from './storage-accounts.ts
 /** The maximum number of attempts after concurrent changes. The next night is another chance. */
 const TRIES = 5
 /** The number of blobs in one transaction. */
-const CHUNK = 100
+const CHUNK = 50
 
 /** A difference between a recount and the stored count. */
 export interface Difference {
