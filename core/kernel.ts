@@ -44,6 +44,7 @@ import { PlainHttp } from './origins/tls.ts'
 import { loadBrowserFiles } from './pages/browser-files.ts'
 import { renderErrorPage, type Site } from './pages/index.ts'
 import { KeptPages } from './pages/kept-pages.ts'
+import { legalOf } from './pages/legal.ts'
 import { type Plugin, sortByDependencies } from './plugin.ts'
 
 /** The parts of a program; see bin/serve.ts. */
@@ -154,6 +155,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
       links: [],
       thingLinks: [],
       card: null,
+      legal: legalOf(config.portal.legal),
     } as Site,
     announcements: [] as Announcement[],
     localAuthority: local?.authority ?? null,

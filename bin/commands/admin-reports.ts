@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { systemClock } from '../../core/clock.ts'
-import type { Actor } from '../../core/data/audit.ts'
 import { InvalidRequest } from '../../core/errors.ts'
 import type { Case, Decision, DecisionParts, Decisions } from '../../plugins/moderation/index.ts'
+import { commandActor } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
 
@@ -12,8 +12,8 @@ type SuspendOptions = ConfigOptions & { reason: string }
 /** The maximum number of listed targets. */
 const LISTED = 1000
 
-/** Configures `gameyard admin reports`. @param actorOf returns the actor for the audit */
-export function configureReports(reports: Command, installation: Installation, actorOf: () => Actor): void {
+/** Configures `gameyard admin reports`. */
+export function configureReports(reports: Command, installation: Installation): void {
   reports
     .summary('list reports, and decide about them')
     .description('Lists what has open reports, and decides about it. The queue at /admin/reports does more.')
@@ -39,7 +39,7 @@ Examples:
     .addHelpText('after', '\nExample:\n  gameyard admin reports dismiss gam_01KAR5N8J6T5XQ3E0V9W2B7C4D')
     .action((id: string, options: ConfigOptions) =>
       withDecisions(options, installation, async (decisions) =>
-        printDecision(await decisions.decide(id, { action: 'dismiss' }, actorOf())),
+        printDecision(await decisions.decide(id, { action: 'dismiss' }, commandActor())),
       ),
     )
   withConfigOptions(reports.command('suspend'))
@@ -57,7 +57,7 @@ Examples:
       withDecisions(options, installation, async (decisions) => {
         if (!id.startsWith('gam_'))
           throw new InvalidRequest('This suspends games. Decide about others at /admin/reports.')
-        printDecision(await decisions.decide(id, { action: 'suspend', message: reason }, actorOf()))
+        printDecision(await decisions.decide(id, { action: 'suspend', message: reason }, commandActor()))
       }),
     )
   withConfigOptions(reports.command('undo'))
@@ -67,7 +67,7 @@ Examples:
     .addHelpText('after', '\nExample:\n  gameyard admin reports undo dec_01KAR5P2M1Z8Y7X6W5V4T3S2R1')
     .action((id: string, options: ConfigOptions) =>
       withDecisions(options, installation, async (decisions) => {
-        const { reports: count } = await decisions.undo(id, actorOf())
+        const { reports: count } = await decisions.undo(id, commandActor())
         console.log(`Undone. ${count} ${count === 1 ? 'report is' : 'reports are'} open again.`)
       }),
     )
