@@ -12,6 +12,7 @@ import {
   addInvitation,
   addQuestions,
   addReports,
+  addSaves,
   PICTURE,
 } from './showcase-contents.ts'
 
@@ -29,6 +30,8 @@ export interface Showcase {
     jobs: string[]
     /** The paths of questions to a newcomer. */
     questions: string[]
+    /** The page of the host's saves, and of one of them. */
+    saves: string[]
     invitation: string
   }
 }
@@ -120,7 +123,8 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
   await addReports(platform, host, REPORTED_GAMES)
-  return { platform, host, newcomer, slug, found: { jobs, questions, invitation: await addInvitation(host) } }
+  const saves = await addSaves(platform, host, slug)
+  return { platform, host, newcomer, slug, found: { jobs, questions, saves, invitation: await addInvitation(host) } }
 }
 
 /** The pages that demonstrate the components, whose buttons have no effect. */
@@ -152,6 +156,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/connected',
       '/settings/storage',
       '/settings/messages',
+      '/settings/saves',
       '/sign-out',
       ...found.questions,
     ],
@@ -172,6 +177,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/connected',
       '/settings/storage',
       '/settings/messages',
+      ...found.saves,
       '/credits',
       '/oauth/device',
       `/players/${host.id}`,
