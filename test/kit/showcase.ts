@@ -5,7 +5,16 @@ import { LogTail } from '../../core/observe/log-tail.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
 import { startDns } from './dns.ts'
 import { type Platform, type PlayerClient, startPlatform } from './platform.ts'
-import { addAssets, addBlenderJobs, addDomains, addInvitation, addQuestions, PICTURE } from './showcase-contents.ts'
+import {
+  addAssets,
+  addBlenderJobs,
+  addDomains,
+  addGamesOfEveryState,
+  addInvitation,
+  addQuestions,
+  LEGAL,
+  PICTURE,
+} from './showcase-contents.ts'
 
 export interface Showcase {
   platform: Platform
@@ -47,7 +56,12 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const dns = await startDns(t as Test)
   const platform = await startPlatform(t as Test, {
     ...{ listen: true, log, logTail },
-    config: { plugins: { domains: { resolvers: [dns.address] } }, portal: { designPage: true }, ...config },
+    config: {
+      plugins: { domains: { resolvers: [dns.address] } },
+      portal: { designPage: true, legal: LEGAL },
+      games: { publish: 'approve' },
+      ...config,
+    },
   })
   const { app, clock } = platform
   const host = await platform.admin()
@@ -105,6 +119,7 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   })
   const slug = 'rooftop-relay'
   await addDomains(program, dns, slug)
+  await addGamesOfEveryState(platform, host, program)
   const jobs = await addBlenderJobs(platform, host)
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
@@ -125,7 +140,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     `/players/${newcomer.id}`,
     ...['/assets', '/assets?q=coast', '/assets/wavy-sea', '/assets/coast-tiles'],
     ...['/docs', '/docs?q=rooms', '/docs/quick-start', '/docs/api', '/join', '/download', '/jam'],
-    ...['/sign-in', '/sign-up', '/reset-password', found.invitation],
+    ...['/sign-in', '/sign-up', '/reset-password', '/legal/terms', '/legal/privacy', found.invitation],
   ],
   newcomer: [
     ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
@@ -136,7 +151,15 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     ...['overview', 'deploys', 'sign-in', 'rooms', 'analytics', 'ai', 'settings', 'integrate'].map(
       (tab) => `/games/${slug}/${tab}`,
     ),
-    ...['/games/ball-block/overview', '/games/ball-block/deploys', '/assets', '/assets/mine', '/assets/new'],
+    ...['stolen-faces', 'night-shift', 'lantern-maze', 'coin-clicker'].map((game) => `/games/${game}/overview`),
+    ...[
+      '/games/lantern-maze',
+      '/games/ball-block/overview',
+      '/games/ball-block/deploys',
+      '/assets',
+      '/assets/mine',
+      '/assets/new',
+    ],
     ...[`/games/${slug}/settings/domains`, '/games/secret-garden/settings', '/games/secret-garden'],
     ...['/assets/wavy-sea', '/assets/coast-tiles', '/assets/fence-by-the-water', '/assets/wavy-sea/edit'],
     ...['/blender', '/blender/new', '/blender/new?template=collectible', ...found.jobs],
@@ -155,6 +178,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/admin/players',
       '/admin/invitations',
       '/admin/games',
+      '/admin/approvals',
       '/admin/audit',
       '/admin/quotas',
       `/admin/quotas/${host.id}`,
@@ -174,7 +198,10 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/admin/log?level=error',
     ...['/docs?q=xylophone', '/docs/no-such-guide', '/assets/no-such-asset', '/oauth/authorize'],
     '/oauth/device?user_code=BBBB-BBBB',
-    // A game's own address shows these pages until the game exists there.
-    ...['none-of-that-name', 'ball-block'].map((game) => `${platform.app.origins.game(game)}/`),
+    '/games/stolen-faces',
+    // A game's own address shows these pages: no game, no build yet, suspended, closed.
+    ...['none-of-that-name', 'ball-block', 'stolen-faces', 'night-shift'].map(
+      (game) => `${platform.app.origins.game(game)}/`,
+    ),
   ],
 })
