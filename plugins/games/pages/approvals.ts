@@ -118,14 +118,14 @@ function Entry({ game, owner, problem }: Pick<ApprovalsPageProps, 'problem'> & {
       ${game.approval?.state === 'refused' && html`<${Notice} tone="info">Refused: ${game.approval.reason}<//>`}
       <${Row}>
         <${Form} action=${`${path}/approve`} inline><${Button} label=${`Approve: ${game.title}`}>Approve<//><//>
-        <${Form} action=${`${path}/review`} inline><${Button} label=${`Open: ${game.title}`}>Open it<//><//>
+        <${Form} action=${`${path}/review`} inline><${Button} label=${`Open it: ${game.title}`}>Open it<//><//>
       <//>
       ${
         game.approval?.state === 'waiting' &&
         html`<${Form} action=${`${path}/refuse`}>
           <${Field} label="Reason" name="reason" id=${`reason-${game.id}`} type="textarea" rows=${2} required maxlength=${REFUSAL_LENGTH} error=${message}
             hint="Its maker reads this." />
-          <${Button} label=${`Refuse: ${game.title}`}>Refuse<//>
+          <${Row}><${Button} label=${`Refuse: ${game.title}`}>Refuse<//><//>
         <//>`
       }
     <//>`
