@@ -59,7 +59,6 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
     config: {
       plugins: { domains: { resolvers: [dns.address] } },
       portal: { designPage: true, legal: LEGAL },
-      games: { publish: 'approve' },
       ...config,
     },
   })
