@@ -12,6 +12,7 @@ import {
   addGamesOfEveryState,
   addInvitation,
   addQuestions,
+  addSaves,
   LEGAL,
   PICTURE,
 } from './showcase-contents.ts'
@@ -30,6 +31,8 @@ export interface Showcase {
     jobs: string[]
     /** The paths of questions to a newcomer. */
     questions: string[]
+    /** The page of the host's saves, and of one of them. */
+    saves: string[]
     invitation: string
   }
 }
@@ -122,7 +125,8 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const jobs = await addBlenderJobs(platform, host)
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
-  return { platform, host, newcomer, slug, found: { jobs, questions, invitation: await addInvitation(host) } }
+  const saves = await addSaves(platform, host, slug)
+  return { platform, host, newcomer, slug, found: { jobs, questions, saves, invitation: await addInvitation(host) } }
 }
 
 /** The pages that demonstrate the components, whose buttons have no effect. */
@@ -143,7 +147,14 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
   ],
   newcomer: [
     ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
-    ...['/settings/security', '/settings/connected', '/settings/storage', '/sign-out', ...found.questions],
+    ...[
+      '/settings/security',
+      '/settings/connected',
+      '/settings/storage',
+      '/settings/saves',
+      '/sign-out',
+      ...found.questions,
+    ],
   ],
   host: [
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
@@ -168,6 +179,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/security',
       '/settings/connected',
       '/settings/storage',
+      ...found.saves,
       '/credits',
       '/oauth/device',
       `/players/${host.id}`,

@@ -123,6 +123,10 @@ t.test('a full disk refuses uploads, and nothing else', async (t) => {
   t.equal((await platform.stranger.get('/', { host })).text, build('before')['index.html'], 'games are played')
   const newcomer = await platform.signUp()
   t.equal((await newcomer.get('/api/auth/session')).body.user.id, newcomer.id, 'people sign up, and are signed in')
+  await signInTo(newcomer, host)
+  const save = { host, headers: { 'content-type': 'text/plain' } }
+  t.equal((await newcomer.put('/__service/saves/a', 'x'.repeat(100_000), save)).status, 201, 'large saves go on, too')
+  t.equal((await newcomer.get('/__service/saves/a', { host })).text.length, 100_000)
   t.equal((await program.patch(`/api/games/${game.id}`, { title: 'Renamed' })).status, 200, 'what is small is changed')
   const before = (await app.credits.balance(newcomer.id)).balance
   await app.credits.grant(newcomer.id, 5, { kind: 'grant', description: 'Full', key: 'full-disk' })
