@@ -9,10 +9,12 @@ import {
   addAssets,
   addBlenderJobs,
   addDomains,
+  addGamesOfEveryState,
   addInvitation,
   addQuestions,
   addReports,
   addSaves,
+  LEGAL,
   PICTURE,
 } from './showcase-contents.ts'
 
@@ -61,7 +63,11 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const dns = await startDns(t as Test)
   const platform = await startPlatform(t as Test, {
     ...{ listen: true, log, logTail },
-    config: { plugins: { domains: { resolvers: [dns.address] } }, portal: { designPage: true }, ...config },
+    config: {
+      plugins: { domains: { resolvers: [dns.address] } },
+      portal: { designPage: true, legal: LEGAL },
+      ...config,
+    },
   })
   const { app, clock } = platform
   const host = await platform.admin()
@@ -119,6 +125,7 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   })
   const slug = 'rooftop-relay'
   await addDomains(program, dns, slug)
+  await addGamesOfEveryState(platform, host, program)
   const jobs = await addBlenderJobs(platform, host)
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
@@ -147,7 +154,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     ],
     ...['/assets', '/assets?q=coast', '/assets/wavy-sea', '/assets/coast-tiles'],
     ...['/docs', '/docs?q=rooms', '/docs/quick-start', '/docs/api', '/join', '/download', '/jam'],
-    ...['/sign-in', '/sign-up', '/reset-password', found.invitation],
+    ...['/sign-in', '/sign-up', '/reset-password', '/legal/terms', '/legal/privacy', found.invitation],
   ],
   newcomer: [
     ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
@@ -166,7 +173,15 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     ...['overview', 'deploys', 'sign-in', 'rooms', 'analytics', 'ai', 'settings', 'integrate'].map(
       (tab) => `/games/${slug}/${tab}`,
     ),
-    ...['/games/ball-block/overview', '/games/ball-block/deploys', '/assets', '/assets/mine', '/assets/new'],
+    ...['stolen-faces', 'night-shift', 'lantern-maze', 'coin-clicker'].map((game) => `/games/${game}/overview`),
+    ...[
+      '/games/lantern-maze',
+      '/games/ball-block/overview',
+      '/games/ball-block/deploys',
+      '/assets',
+      '/assets/mine',
+      '/assets/new',
+    ],
     ...[`/games/${slug}/settings/domains`, '/games/secret-garden/settings', '/games/secret-garden'],
     ...['/assets/wavy-sea', '/assets/coast-tiles', '/assets/fence-by-the-water', '/assets/wavy-sea/edit'],
     ...['/blender', '/blender/new', '/blender/new?template=collectible', ...found.jobs],
@@ -189,6 +204,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/admin/games',
       '/admin/reports',
       '/admin/reports?page=2',
+      '/admin/approvals',
       '/admin/audit',
       '/admin/quotas',
       `/admin/quotas/${host.id}`,
@@ -208,7 +224,10 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/admin/log?level=error',
     ...['/docs?q=xylophone', '/docs/no-such-guide', '/assets/no-such-asset', '/oauth/authorize'],
     '/oauth/device?user_code=BBBB-BBBB',
-    // A game's own address shows these pages until the game exists there.
-    ...['none-of-that-name', 'ball-block'].map((game) => `${platform.app.origins.game(game)}/`),
+    '/games/stolen-faces',
+    // A game's own address shows these pages: no game, no build yet, suspended, closed.
+    ...['none-of-that-name', 'ball-block', 'stolen-faces', 'night-shift'].map(
+      (game) => `${platform.app.origins.game(game)}/`,
+    ),
   ],
 })
