@@ -246,7 +246,8 @@ export class Saves {
   async #send(): Promise<void> {
     await this.#ready
     const store = this.#store
-    if (!store) return
+    // Where the browser keeps nothing, nothing waits.
+    if (!store) return this.#setStatus('saved')
     for (let attempt = 0; ; ) {
       await this.#confirm()
       const entry = await this.#next(store)
