@@ -28,7 +28,7 @@ import { freePort } from '../test/kit/server.ts'
 
 const CONNECTIONS = 64
 const PLAYERS = 64
-const REQUESTS = 10_000
+const REQUESTS = 5000
 const REDIS = '/usr/bin/redis-server'
 const VALUE = 'x'.repeat(4096)
 /** Rows in one transaction of the filling. */
