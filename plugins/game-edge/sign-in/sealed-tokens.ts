@@ -2,6 +2,9 @@ import { decodeProtectedHeader, EncryptJWT, type JWTPayload, jwtDecrypt } from '
 import type { KeyRing } from '../../../core/data/key-rings.ts'
 import { isId } from '../../../core/ids.ts'
 
+/** The number of opened tokens that are kept, of about 2 KB each. */
+const KEPT = 4096
+
 /**
  * Tokens that the browser stores for the platform: encrypted and authenticated (JWE, `dir` with A256GCM), bound to one
  * use and one exact host, so that a sibling game's token is invalid here. Each names the key that sealed it (`kid`),
@@ -10,6 +13,11 @@ import { isId } from '../../../core/ids.ts'
 export class SealedTokens {
   readonly #keys: KeyRing
   readonly #use: string
+  /**
+   * The contents of tokens that were opened lately, by host and token. Decryption takes longer than all else that a
+   * request of a game's page needs. Whether the key holds and the token has expired is still decided each time.
+   */
+  readonly #opened = new Map<string, { key: Uint8Array; payload: JWTPayload }>()
 
   /** @param use the purpose of these tokens */
   constructor(keys: KeyRing, use: string) {
@@ -41,6 +49,12 @@ export class SealedTokens {
     const keyId = keyIdOf(token)
     const key = await this.#keys.find(keyId)
     if (!key) return null
+    const name = `${host} ${token}`
+    const known = this.#opened.get(name)
+    if (known?.key === key) {
+      const isOver = (known.payload.exp as number) <= Math.floor(now.getTime() / 1000)
+      return isOver ? null : ({ ...known.payload, keyId } as Claims & JWTPayload & { keyId: string })
+    }
     try {
       const { payload } = await jwtDecrypt<Claims>(token, key, {
         keyManagementAlgorithms: ['dir'],
@@ -50,6 +64,8 @@ export class SealedTokens {
         currentDate: now,
         requiredClaims: ['exp'],
       })
+      if (this.#opened.size >= KEPT) this.#opened.clear()
+      this.#opened.set(name, { key, payload })
       return { ...payload, keyId }
     } catch {
       return null
