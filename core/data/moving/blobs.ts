@@ -60,7 +60,8 @@ export async function copyBlobs(pair: BlobPair, final: boolean): Promise<BlobSum
   try {
     for await (const { ours, theirs } of merged(source.list(''), target.list(''))) {
       if (!ours) {
-        if (final && theirs) await guarded('target', () => target.delete(theirs.key))
+        if (final && theirs && (await isAbsent(source, theirs.key)))
+          await guarded('target', () => target.delete(theirs.key))
         continue
       }
       const { key, size } = ours
@@ -87,6 +88,10 @@ export async function copyBlobs(pair: BlobPair, final: boolean): Promise<BlobSum
     await Promise.allSettled(underWay.map(({ work }) => work))
   }
 }
+
+/** Some servers of buckets list keys in another order, so the lists alone do not prove that the source lacks a blob. */
+const isAbsent = async (source: MovedStorage, key: string): Promise<boolean> =>
+  (await guarded('source', () => source.head(key))) === null
 
 interface Listed {
   key: string
@@ -115,8 +120,7 @@ async function copyBlob({ source, target }: BlobPair, { key, size }: Listed, the
       `The blob ${key} is not the same in the target: delete it there, and run the same command again.`,
     )
   } catch (error) {
-    const gone = (await guarded('source', () => source.head(key))) === null
-    if (gone) return false
+    if (await isAbsent(source, key)) return false
     throw error
   }
 }
@@ -158,9 +162,9 @@ async function* merged(
  */
 export async function refuseForeignBlobs(source: MovedStorage, target: MovedStorage): Promise<void> {
   for await (const { ours, theirs } of merged(source.list(''), target.list('')))
-    if (!ours)
+    if (!ours && theirs && (await isAbsent(source, theirs.key)))
       throw new MoveError(
-        `The target's storage is not empty: it has ${theirs?.key}. Name an empty folder, bucket or prefix.`,
+        `The target's storage is not empty: it has ${theirs.key}. Name an empty folder, bucket or prefix.`,
       )
 }
 

@@ -88,6 +88,17 @@ export async function catchUp(pair: TablePair, frozen: boolean): Promise<number>
   return changed.length + (added > 0 ? 1 : 0)
 }
 
+/** Whether the source still has what was copied. */
+export async function isUnchanged({ source, pages }: TablePair): Promise<boolean> {
+  const known = pages.of(source.table)
+  for (const [index, { upTo, fingerprint }] of known.entries()) {
+    const now = await source.fingerprint({ after: known[index - 1]?.upTo ?? null, upTo })
+    if (fingerprint && (now.count !== fingerprint.count || now.digest !== fingerprint.digest)) return false
+  }
+  const { count } = await source.fingerprint({ after: known.at(-1)?.upTo ?? null, upTo: null })
+  return count === 0
+}
+
 /** Deletes the rows of a changed page in the target that the source no longer has, or has otherwise. */
 async function removeChanged(pair: TablePair, range: Range, before: Key[]): Promise<void> {
   const { source, target } = pair

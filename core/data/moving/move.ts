@@ -8,8 +8,9 @@ import type { Migration } from '../migrations.ts'
 import { BlobCheckpoint } from './blob-checkpoint.ts'
 import { assertRoomFor, type BlobSummary, copyBlobs, type MovedStorage, refuseForeignBlobs } from './blobs.ts'
 import { continueNumbering, restoreForeignKeys, suspendForeignKeys } from './constraints.ts'
-import { catchUp, copyTable, type TablePair } from './copy-table.ts'
+import { catchUp, copyTable, isUnchanged, type TablePair } from './copy-table.ts'
 import { assertDatabaseRoom } from './database-room.ts'
+import { MoveError } from './errors.ts'
 import { PageList } from './page-list.ts'
 import { Rows } from './rows.ts'
 import { moveKeys } from './secret.ts'
@@ -98,6 +99,7 @@ export async function move(options: MoveOptions): Promise<MoveSummary> {
       try {
         await tables?.finish()
         const found = (await blobs?.copy(true)) ?? { blobs: 0, bytes: 0 }
+        await tables?.assertUnchanged()
         await tables?.release()
         await checkpoint.remove()
         await writeStop.complete()
@@ -153,6 +155,12 @@ async function openTables(options: MoveOptions, sourceOrm: MikroORM, identity: s
   }
 }
 
+class StillWritten extends MoveError {
+  constructor() {
+    super('A process still writes to the source: stop every one of them, and run the same command again.')
+  }
+}
+
 /** All tables of a move. */
 class Tables {
   readonly count: number
@@ -162,6 +170,7 @@ class Tables {
   readonly #pairs: TablePair[]
   readonly #pages: PageList
   readonly #identity: string
+  #version: number | null = null
 
   constructor(options: MoveOptions, pairs: TablePair[], pages: PageList, identity: string) {
     this.count = pairs.length
@@ -189,6 +198,7 @@ class Tables {
   /** Makes the target equal to the source, which no longer changes. */
   async finish(): Promise<void> {
     this.#options.progress.step('Last changes', this.count, 'tables')
+    this.#version = await this.#dataVersion()
     await this.#catchUp(true)
     this.rows = 0
     for (const { target } of this.#pairs) this.rows += await target.count()
@@ -199,6 +209,29 @@ class Tables {
       this.#pairs.map((pair) => pair.source.table),
     )
     await restoreForeignKeys(target.database)
+  }
+
+  /**
+   * Checks that nobody has written to the source since `finish` began. SQLite tells; in PostgreSQL the fingerprints do.
+   *
+   * @throws MoveError
+   */
+  async assertUnchanged(): Promise<void> {
+    if (this.#version !== null) {
+      if (this.#version !== (await this.#dataVersion())) throw new StillWritten()
+      return
+    }
+    for (const pair of this.#pairs) if (!(await isUnchanged(pair))) throw new StillWritten()
+  }
+
+  /** Returns a number that changes with each commit of another connection; null where there is none. */
+  async #dataVersion(): Promise<number | null> {
+    const { database } = this.#options.source
+    if (database.dialect !== 'sqlite') return null
+    const [found] = (await database.query('select data_version as version from pragma_data_version()', [])) as {
+      version: number
+    }[]
+    return found?.version ?? null
   }
 
   async release(): Promise<void> {
