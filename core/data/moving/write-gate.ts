@@ -76,10 +76,16 @@ export class WriteGate {
       const request = await readRequest(this.#folder)
       if (request) this.#take(request, (move) => answerInFolder(this.#folder, { move, node: this.#parts.node }))
     }
-    this.#watcher = watch(this.#folder, { persistent: false }, (_event, name) => {
-      if (name === REQUEST) void look()
-    })
-    this.#watcher.on('error', (err) => this.#parts.log.warn({ err }, 'moves of this platform can not be noticed'))
+    const unnoticed = (err: unknown) =>
+      this.#parts.log.warn({ err }, 'a move of this platform would not be noticed: stop it for the last step')
+    try {
+      this.#watcher = watch(this.#folder, { persistent: false }, (_event, name) => {
+        if (name === REQUEST) void look()
+      })
+      this.#watcher.on('error', unnoticed)
+    } catch (error) {
+      unnoticed(error) // the system has a limit of watched folders
+    }
     // A process that starts during the last step of a move must not write either. A former move's request is over.
     const file = join(this.#folder, REQUEST)
     const written = (await stat(file).catch(() => null))?.mtimeMs ?? 0
