@@ -130,3 +130,19 @@ export async function addInvitation(host: PlayerClient): Promise<string> {
   if (!path) throw new Error('The page of invitations shows no link.')
   return path
 }
+
+/** Adds saves of a player in a game: with earlier versions, and a deleted one. @returns the paths of their pages */
+export async function addSaves({ app, clock }: Platform, player: PlayerClient, slug: string): Promise<string[]> {
+  const game = await app.games.get(slug)
+  const owner = { gameId: game.id, playerId: player.id }
+  const put = async (key: string, value: string | Buffer, contentType = 'application/json') => {
+    await app.saves.put(owner, key, { bytes: Buffer.from(value), contentType })
+    clock.advance(1000)
+  }
+  for (let level = 1; level <= 4; level++) await put('progress', JSON.stringify({ level, coins: level * 120 }))
+  await put('replay-of-the-longest-run-over-all-roofs.2026-11-21', Buffer.alloc(48_000), 'application/octet-stream')
+  await put('settings', '{"sound":false}')
+  await put('old-slot', '{"level":1}')
+  await app.saves.delete(owner, 'old-slot')
+  return ['/settings/saves', `/settings/saves/${game.id}/progress`]
+}

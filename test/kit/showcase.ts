@@ -5,7 +5,15 @@ import { LogTail } from '../../core/observe/log-tail.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
 import { startDns } from './dns.ts'
 import { type Platform, type PlayerClient, startPlatform } from './platform.ts'
-import { addAssets, addBlenderJobs, addDomains, addInvitation, addQuestions, PICTURE } from './showcase-contents.ts'
+import {
+  addAssets,
+  addBlenderJobs,
+  addDomains,
+  addInvitation,
+  addQuestions,
+  addSaves,
+  PICTURE,
+} from './showcase-contents.ts'
 
 export interface Showcase {
   platform: Platform
@@ -21,6 +29,8 @@ export interface Showcase {
     jobs: string[]
     /** The paths of questions to a newcomer. */
     questions: string[]
+    /** The page of the host's saves, and of one of them. */
+    saves: string[]
     invitation: string
   }
 }
@@ -108,7 +118,8 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const jobs = await addBlenderJobs(platform, host)
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
-  return { platform, host, newcomer, slug, found: { jobs, questions, invitation: await addInvitation(host) } }
+  const saves = await addSaves(platform, host, slug)
+  return { platform, host, newcomer, slug, found: { jobs, questions, saves, invitation: await addInvitation(host) } }
 }
 
 /** The pages that demonstrate the components, whose buttons have no effect. */
@@ -129,7 +140,14 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
   ],
   newcomer: [
     ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
-    ...['/settings/security', '/settings/connected', '/settings/storage', '/sign-out', ...found.questions],
+    ...[
+      '/settings/security',
+      '/settings/connected',
+      '/settings/storage',
+      '/settings/saves',
+      '/sign-out',
+      ...found.questions,
+    ],
   ],
   host: [
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
@@ -146,6 +164,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/security',
       '/settings/connected',
       '/settings/storage',
+      ...found.saves,
       '/credits',
       '/oauth/device',
       `/players/${host.id}`,

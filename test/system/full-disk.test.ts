@@ -9,6 +9,7 @@ import { startPlatform } from '../kit/platform.ts'
 import { startSmtp } from '../kit/smtp.ts'
 import { build, deploy, filesOf, type Upload, upload } from '../plugins/deploy/build.ts'
 import { largePng, sendFile } from '../plugins/games/pictures.ts'
+import { signInTo } from '../plugins/multiplayer/kit.ts'
 
 const MB = 1_000_000
 
@@ -90,6 +91,10 @@ t.test('a full disk refuses uploads, and nothing else', async (t) => {
   t.equal((await platform.stranger.get('/', { host })).text, build('before')['index.html'], 'games are played')
   const newcomer = await platform.signUp()
   t.equal((await newcomer.get('/api/auth/session')).body.user.id, newcomer.id, 'people sign up, and are signed in')
+  await signInTo(newcomer, host)
+  const save = { host, headers: { 'content-type': 'text/plain' } }
+  t.equal((await newcomer.put('/__service/saves/a', 'x'.repeat(100_000), save)).status, 201, 'large saves go on, too')
+  t.equal((await newcomer.get('/__service/saves/a', { host })).text.length, 100_000)
   t.equal((await program.patch(`/api/games/${game.id}`, { title: 'Renamed' })).status, 200, 'what is small is changed')
   const before = (await app.credits.balance(newcomer.id)).balance
   await app.credits.grant(newcomer.id, 5, { kind: 'grant', description: 'Full', key: 'full-disk' })

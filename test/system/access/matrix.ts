@@ -12,6 +12,7 @@ GET    /                                               200  200  200  200  200  
 GET    /__service/tls                                  400  400  400  400  400  400  400
 GET    /_assets/:file                                  404  404  404  404  404  404  404
 GET    /apple-touch-icon.png                           200  200  200  200  200  200  200
+GET    /api/auth/sign-up/challenge                     200  200  200  200  200  200  200
 GET    /avatars/:playerId                              200  200  200  200  200  200  200
 GET    /card.png                                       200  200  200  200  200  200  200
 GET    /catalog                                        200  200  200  200  200  200  200
@@ -25,6 +26,8 @@ GET    /download/gameyard.exe                          404  404  404  404  404  
 GET    /download/gameyard.sha256                       404  404  404  404  404  404  404
 GET    /favicon.ico                                    200  200  200  200  200  200  200
 GET    /feed.xml                                       200  200  200  200  200  200  200
+GET    /legal/privacy                                  404  404  404  404  404  404  404
+GET    /legal/terms                                    404  404  404  404  404  404  404
 GET    /healthz                                        200  200  200  200  200  200  200
 GET    /join                                           200  200  200  200  200  200  200
 GET    /join/certificate                               200  200  200  200  200  200  200
@@ -119,8 +122,17 @@ DELETE /api/jam/votes/:categoryId                      404  401  404  404  404  
 
 # API: quotas
 GET    /api/usage                                      200  401  200  200  200  200  200
+PUT    /api/admin/players/:playerId/trust              403  401  403  403  403  400  400
 GET    /api/admin/players/:playerId/quotas             403  401  403  403  403  403  200
 PATCH  /api/admin/players/:playerId/quotas             403  401  403  403  403  403  400
+
+# API: saves, for access tokens of games
+GET    /api/saves                                       403  401  403  403  403  403  403
+GET    /api/saves/:key                                  403  401  403  403  403  403  403
+PUT    /api/saves/:key                                  403  401  403  403  403  403  403
+DELETE /api/saves/:key                                  403  401  403  403  403  403  403
+GET    /api/saves/:key/versions                         403  401  403  403  403  403  403
+POST   /api/saves/:key/restore                          403  401  403  403  403  403  403
 
 # API: AI and credits
 GET    /api/ai/credits                                 200  401  200  200  200  200  200
@@ -202,6 +214,11 @@ GET    /settings                                       200  303  200  200  200  
 POST   /settings/accounts/disconnect                   400  303  400  400  400  400  400
 GET    /settings/storage                               200  303  200  200  200  200  200
 POST   /settings/storage/remove                        400  303  400  400  400  400  400
+GET    /settings/saves                                 200  303  200  200  200  200  200
+GET    /settings/saves/:gameId/:key                    404  303  404  404  404  404  404
+GET    /settings/saves/:gameId/:key/value              404  303  404  404  404  404  404
+POST   /settings/saves/:gameId/:key/delete             404  303  404  404  404  404  404
+POST   /settings/saves/:gameId/:key/restore            400  303  400  400  400  400  400
 GET    /settings/connected                             200  303  200  200  200  200  200
 POST   /settings/connected/:clientId/revoke            404  303  404  404  404  404  404
 POST   /settings/delete                                400  303  400  400  400  400  400
@@ -301,6 +318,10 @@ POST   /playground                                     400  303  400  400  400  
 
 # Pages: administration
 GET    /admin                                          403  303  403  403  403  403  200
+GET    /admin/approvals                                403  303  403  403  403  200  200
+POST   /admin/approvals/:id/approve                    403  303  403  403  403  409  409
+POST   /admin/approvals/:id/review                     403  303  403  403  403  409  409
+POST   /admin/approvals/:id/refuse                     403  303  403  403  403  400  400
 GET    /admin/assets/:slug/suspend                     403  303  403  403  403  200  200
 POST   /admin/assets/:slug/lift                        403  303  403  403  403  303  303
 POST   /admin/assets/:slug/suspend                     403  303  403  403  403  400  400
@@ -332,6 +353,8 @@ GET    /admin/players/:id                              403  303  403  403  403  
 POST   /admin/players/:id/delete                       403  303  403  403  403  403  400
 POST   /admin/players/:id/disable                      403  303  403  403  403  303  303
 POST   /admin/players/:id/enable                       403  303  403  403  403  303  303
+POST   /admin/players/:id/trust                        403  303  403  403  403  303  303
+POST   /admin/players/:id/distrust                     403  303  403  403  403  303  303
 POST   /admin/players/:id/role                         403  303  403  403  403  403  400
 POST   /admin/players/:id/sign-out                     403  303  403  403  403  403  303
 GET    /admin/storage                                  403  303  403  403  403  403  200
@@ -355,6 +378,13 @@ GET    /auth/service/window                            200  200  200  200  200  
 GET    /auth/service/preview                           404  404  404  404  404  404  404
 GET    /auth/service/session                           200  200  200  200  200  200  200
 GET    /auth/service/start                             302  302  302  302  302  302  302
+GET    /__service/saves.js                             200  200  200  200  200  200  200
+GET    /__service/saves                                404  404  404  404  404  404  404
+GET    /__service/saves/:key                           404  404  404  404  404  404  404
+PUT    /__service/saves/:key                           404  404  404  404  404  404  404
+DELETE /__service/saves/:key                           404  404  404  404  404  404  404
+GET    /__service/saves/:key/versions                  404  404  404  404  404  404  404
+POST   /__service/saves/:key/restore                   404  404  404  404  404  404  404
 GET    /mp                                             404  404  404  404  404  404  404
 GET    /mp/rooms                                       404  404  404  404  404  404  404
 GET    /mp/rooms/:roomId                               404  404  404  404  404  404  404
