@@ -27,10 +27,22 @@ export interface Site {
   navigation: NavigationEntry[]
   /** Links in the head of every page, contributed by plugins: a feed, a search description. */
   links: HeadLink[]
+  /** Links of the pages about a game, an asset or a player, contributed by plugins that these pages do not know. */
+  thingLinks: ThingLink[]
   /** The legal information of the operator. */
   legal: Legal
   /** Address of the default preview image of shared links. */
   card: string | null
+}
+
+/** A kind of thing that has a public page. */
+export type ThingKind = 'game' | 'asset' | 'player'
+
+/** A link on the page of a thing, such as the one that reports it. */
+export interface ThingLink {
+  label: string
+  /** Returns the address for a thing; `id` is the last part of the address of its page. */
+  href(kind: ThingKind, id: string): string
 }
 
 /** A `<link>` of every page. */
@@ -195,7 +207,7 @@ const main = ({ flash, body, wide, narrow }: PageOptions): View => html`
 const footer = (site: Site, address: Address): View => html`
   <footer class="foot">
     <div class="foot-inner">
-      <p>${site.name}<span class="foot-note"> · a yard of its own, run with Gameyard</span></p>
+      <p>${site.name}<span class="foot-note"> · ${site.legal.operator ? `run by ${site.legal.operator}, with Gameyard` : 'a yard of its own, run with Gameyard'}</span></p>
       <nav aria-label="About this site"><ul>${legalLinks(site, address)}<li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
       <button class="keys" type="button" hidden data-keys>Keyboard <kbd>?</kbd></button>
       <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">
@@ -206,9 +218,8 @@ const footer = (site: Site, address: Address): View => html`
     </div>
   </footer>`
 
-/** The operator's name, contact, terms and privacy notice. */
-const legalLinks = ({ legal: { operator, contact, terms, privacy } }: Site, address: Address): Content => html`
-  ${operator && html`<li>Run by ${operator}</li>`}
+/** The operator's contact, terms and privacy notice. */
+const legalLinks = ({ legal: { contact, terms, privacy } }: Site, address: Address): Content => html`
   ${contact && html`<li>${contact.href ? html`<a href=${contact.href}>Contact</a>` : contact.text}</li>`}
   ${terms && html`<li><a href=${address(terms)}>Terms</a></li>`}
   ${privacy && html`<li><a href=${address(privacy)}>Privacy</a></li>`}`

@@ -9,9 +9,12 @@ import {
   addAssets,
   addBlenderJobs,
   addDomains,
+  addGamesOfEveryState,
   addInvitation,
   addQuestions,
+  addReports,
   addSaves,
+  LEGAL,
   PICTURE,
 } from './showcase-contents.ts'
 
@@ -46,6 +49,9 @@ const GAMES = [
   { title: '星のお届けもの', tags: ['space', 'solo'], plays: 540, playing: 0 },
 ]
 
+/** The number of reported games: two pages of the queue. */
+const REPORTED_GAMES = 30
+
 /**
  * Starts a platform with data of several months, which listens, for checks of its pages: players, games with builds,
  * plays, credits, tokens, rooms, assets, Blender jobs, domains, a failed background job. `newcomer` is a player without
@@ -57,7 +63,11 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const dns = await startDns(t as Test)
   const platform = await startPlatform(t as Test, {
     ...{ listen: true, log, logTail },
-    config: { plugins: { domains: { resolvers: [dns.address] } }, portal: { designPage: true }, ...config },
+    config: {
+      plugins: { domains: { resolvers: [dns.address] } },
+      portal: { designPage: true, legal: LEGAL },
+      ...config,
+    },
   })
   const { app, clock } = platform
   const host = await platform.admin()
@@ -115,9 +125,11 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   })
   const slug = 'rooftop-relay'
   await addDomains(program, dns, slug)
+  await addGamesOfEveryState(platform, host, program)
   const jobs = await addBlenderJobs(platform, host)
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
+  await addReports(platform, host, REPORTED_GAMES)
   const saves = await addSaves(platform, host, slug)
   return { platform, host, newcomer, slug, found: { jobs, questions, saves, invitation: await addInvitation(host) } }
 }
@@ -134,9 +146,15 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     `/games/${slug}`,
     `/players/${host.id}`,
     `/players/${newcomer.id}`,
+    ...[
+      `/games/${slug}/report`,
+      `/games/${slug}/report?sent=1`,
+      `/players/${host.id}/report`,
+      '/assets/wavy-sea/report',
+    ],
     ...['/assets', '/assets?q=coast', '/assets/wavy-sea', '/assets/coast-tiles'],
     ...['/docs', '/docs?q=rooms', '/docs/quick-start', '/docs/api', '/join', '/download', '/jam'],
-    ...['/sign-in', '/sign-up', '/reset-password', found.invitation],
+    ...['/sign-in', '/sign-up', '/reset-password', '/legal/terms', '/legal/privacy', found.invitation],
   ],
   newcomer: [
     ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
@@ -144,6 +162,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/security',
       '/settings/connected',
       '/settings/storage',
+      '/settings/messages',
       '/settings/saves',
       '/sign-out',
       ...found.questions,
@@ -154,7 +173,15 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     ...['overview', 'deploys', 'sign-in', 'rooms', 'analytics', 'ai', 'settings', 'integrate'].map(
       (tab) => `/games/${slug}/${tab}`,
     ),
-    ...['/games/ball-block/overview', '/games/ball-block/deploys', '/assets', '/assets/mine', '/assets/new'],
+    ...['stolen-faces', 'night-shift', 'lantern-maze', 'coin-clicker'].map((game) => `/games/${game}/overview`),
+    ...[
+      '/games/lantern-maze',
+      '/games/ball-block/overview',
+      '/games/ball-block/deploys',
+      '/assets',
+      '/assets/mine',
+      '/assets/new',
+    ],
     ...[`/games/${slug}/settings/domains`, '/games/secret-garden/settings', '/games/secret-garden'],
     ...['/assets/wavy-sea', '/assets/coast-tiles', '/assets/fence-by-the-water', '/assets/wavy-sea/edit'],
     ...['/blender', '/blender/new', '/blender/new?template=collectible', ...found.jobs],
@@ -164,6 +191,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/security',
       '/settings/connected',
       '/settings/storage',
+      '/settings/messages',
       ...found.saves,
       '/credits',
       '/oauth/device',
@@ -174,6 +202,9 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/admin/players',
       '/admin/invitations',
       '/admin/games',
+      '/admin/reports',
+      '/admin/reports?page=2',
+      '/admin/approvals',
       '/admin/audit',
       '/admin/quotas',
       `/admin/quotas/${host.id}`,
@@ -193,7 +224,10 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/admin/log?level=error',
     ...['/docs?q=xylophone', '/docs/no-such-guide', '/assets/no-such-asset', '/oauth/authorize'],
     '/oauth/device?user_code=BBBB-BBBB',
-    // A game's own address shows these pages until the game exists there.
-    ...['none-of-that-name', 'ball-block'].map((game) => `${platform.app.origins.game(game)}/`),
+    '/games/stolen-faces',
+    // A game's own address shows these pages: no game, no build yet, suspended, closed.
+    ...['none-of-that-name', 'ball-block', 'stolen-faces', 'night-shift'].map(
+      (game) => `${platform.app.origins.game(game)}/`,
+    ),
   ],
 })
