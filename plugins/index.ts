@@ -15,6 +15,7 @@ import moderation from './moderation/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
 import quotas from './quotas/index.ts'
+import scores from './scores/index.ts'
 import tokens from './tokens/index.ts'
 
 /** Every built-in plugin. The order does not matter: the kernel starts them by their dependencies. */
@@ -28,6 +29,7 @@ export const plugins: Plugin[] = [
   domains,
   gameEdge,
   multiplayer,
+  scores,
   billing,
   ai,
   blender,
