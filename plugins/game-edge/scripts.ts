@@ -14,7 +14,13 @@ import { refuseServiceWorker } from './edge.ts'
 export const SCRIPT_CACHE = 'public, max-age=300, must-revalidate'
 
 /** The scripts that games may load, with their permanent addresses on the portal. */
-const PUBLIC = { 'widget.js': '/widget.js', 'mount.js': '/mount.js', 'multiplayer.js': null, 'auth-widget.js': null }
+const PUBLIC = {
+  'widget.js': '/widget.js',
+  'mount.js': '/mount.js',
+  'multiplayer.js': null,
+  'scores.js': null,
+  'auth-widget.js': null,
+}
 
 /** Scripts that only the platform's own tags load. */
 const INTERNAL = new Set(['frame-session.js', 'frame-page.js'])

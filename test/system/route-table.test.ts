@@ -357,6 +357,18 @@ GET    /scripts.json                             portal  none
 GET    /__service/assets/:file                   game    none
 OPTIONS /__service/assets/:file                  game    none
 GET    /__service/multiplayer.js                 game    none
+GET    /api/games/:id/boards                     portal  games:read api-token cli-token session
+GET    /api/games/:id/boards/:boardId            portal  games:read api-token cli-token session
+PUT    /api/games/:id/boards/:boardId            portal  games:write api-token cli-token session
+DELETE /api/games/:id/boards/:boardId            portal  games:write api-token cli-token session
+GET    /api/games/:id/boards/:boardId/scores     portal  optional
+DELETE /api/games/:id/boards/:boardId/scores/:playerId portal games:write api-token cli-token session
+GET    /api/games/:id/boards/:boardId/excluded   portal  games:read api-token cli-token session
+PUT    /api/games/:id/boards/:boardId/excluded/:playerId portal games:write api-token cli-token session
+DELETE /api/games/:id/boards/:boardId/excluded/:playerId portal games:write api-token cli-token session
+POST   /__service/scores/:board                  game    none
+GET    /__service/scores/:board                  game    none
+GET    /__service/scores.js                      game    none
 GET    /mp                                       game    none
 GET    /mp/rooms                                 game    none
 GET    /mp/rooms/:roomId                         game    none

@@ -95,6 +95,15 @@ GET    /api/games/:id                                  200  401  404  404  404  
 PATCH  /api/games/:id                                  400  401  404  404  404  404  404
 DELETE /api/games/:id                                  204  401  404  404  404  404  404
 GET    /api/games/:id/analytics                        200  401  404  404  404  404  404
+GET    /api/games/:id/boards                           200  401  404  404  404  404  404
+GET    /api/games/:id/boards/:boardId                  404  401  404  404  404  404  404
+PUT    /api/games/:id/boards/:boardId                  400  401  404  404  404  404  404
+DELETE /api/games/:id/boards/:boardId                  404  401  404  404  404  404  404
+GET    /api/games/:id/boards/:boardId/scores           404  404  404  404  404  404  404
+DELETE /api/games/:id/boards/:boardId/scores/:playerId 404  401  404  404  404  404  404
+GET    /api/games/:id/boards/:boardId/excluded         404  401  404  404  404  404  404
+PUT    /api/games/:id/boards/:boardId/excluded/:playerId 404  401  404  404  404  404  404
+DELETE /api/games/:id/boards/:boardId/excluded/:playerId 404  401  404  404  404  404  404
 GET    /api/games/:id/deploys                          200  401  404  404  404  404  404
 GET    /api/games/:id/domains                          200  401  404  404  404  404  404
 POST   /api/games/:id/domains                          400  401  404  404  404  404  404
@@ -345,6 +354,9 @@ GET    /__service/auth-widget.js                       200  200  200  200  200  
 GET    /__service/frame-worker.js                      200  200  200  200  200  200  200
 GET    /__service/mount.js                             200  200  200  200  200  200  200
 GET    /__service/multiplayer.js                       200  200  200  200  200  200  200
+GET    /__service/scores.js                            200  200  200  200  200  200  200
+GET    /__service/scores/:board                        404  404  404  404  404  404  404
+POST   /__service/scores/:board                        400  400  400  400  400  400  400
 GET    /auth/service/callback                          400  400  400  400  400  400  400
 GET    /auth/service/logout                            200  200  200  200  200  200  200
 POST   /auth/service/logout                            200  200  200  200  200  200  200
