@@ -95,6 +95,12 @@ export class Boards {
     )
   }
 
+  /** Whether a board has any score, which fixes some of its fields. */
+  async hasScores({ key }: StoredBoard): Promise<boolean> {
+    const rows = await this.#parts.db.query('select period from score_entries where board = ? limit 1', [key])
+    return rows.length > 0
+  }
+
   /** Removes a board with its scores. @throws NotFound */
   async remove(gameId: string, id: string): Promise<void> {
     await this.#parts.db.groupCommit(async (statements) => {

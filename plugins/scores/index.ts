@@ -2,6 +2,8 @@ import { definePlugin } from '../../core/plugin.ts'
 import { ScoreBoard, ScoreDay, ScoreDeletion, ScoreEntry, ScoreExclusion, ScoreNode } from './entities.ts'
 import { gameRoutes } from './game-routes.ts'
 import { migration } from './migrations/2026_11_23_scores.ts'
+import { ownerPages } from './pages/owner.ts'
+import { boardsOnGamePage, publicPages } from './pages/public.ts'
 import { sweepScores } from './retention.ts'
 import { routes } from './routes.ts'
 import { Scores } from './scores.ts'
@@ -32,8 +34,12 @@ export default definePlugin(
       await moderation.setHidden(em, playerId, disabled)
       return async () => {}
     })
+    app.games.pageSections.push((game, playerId) => boardsOnGamePage(app, game, playerId))
+    app.games.dashboard.tabs.push({ label: 'Scores', order: 45, href: (game) => `/games/${game.slug}/scores` })
     app.jobs.every('scores/sweep', 3600, ({ signal }) => sweepScores(app.db, app.clock.now(), signal))
     await app.register(routes)
     await app.register(gameRoutes)
+    await app.register(publicPages)
+    await app.register(ownerPages)
   },
 )

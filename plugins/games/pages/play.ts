@@ -26,11 +26,13 @@ export interface PlayProps {
   /** Whether the viewer is signed in here, and so must be signed in to the game. */
   signedIn: boolean
   isOwner: boolean
+  /** The sections that plugins add. */
+  sections: Content[]
 }
 
 /** Renders the public page of a game: the game itself, and its description below. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: PlayProps): View {
-  const { game, signedIn, isOwner, owner } = props
+  const { game, signedIn, isOwner, owner, sections } = props
   const ready = isReady(game)
   const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
@@ -56,6 +58,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
         <//>`
         }
         ${paragraphs(game.description)}
+        ${sections}
         ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
       <//>
     <//>`
