@@ -1,6 +1,7 @@
 /**
  * Measures sign-in under load: code exchanges per second at the token endpoint, compared with oidc-provider with an
- * in-memory store, and `GET /api/cli/whoami`, compared with a bare Fastify route that answers the same JSON.
+ * in-memory store, and `GET /api/cli/whoami`, compared with a Fastify route that answers the same JSON: bare, and with
+ * well-known plugins for the same duties (a log line, security headers, a bearer token, a histogram).
  *
  *     node bench/identity.ts [rounds]
  *
@@ -9,13 +10,17 @@
  * SQLite on disk with synchronous=full.
  */
 import { type ChildProcess, fork } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import Fastify from 'fastify'
+import bearerAuth from '@fastify/bearer-auth'
+import helmet from '@fastify/helmet'
+import Fastify, { LogController } from 'fastify'
 import Provider from 'oidc-provider'
+import { Histogram } from 'prom-client'
 import { NODE_FLAGS } from '../bin/node-flags.js'
 import { loadConfig } from '../config/load.ts'
 import { folderSource } from '../core/data/built-files.ts'
@@ -41,27 +46,32 @@ interface Ready {
 }
 
 async function run(rounds: number): Promise<void> {
-  const servers = await Promise.all(['gameyard', 'oidc-provider', 'bare'].map(start))
-  const [gameyard, provider, bare] = servers as [Server, Server, Server]
-  const results: Record<string, number[]> = { tokens: [], peer: [], whoami: [], bare: [] }
+  const servers = await Promise.all(['gameyard', 'oidc-provider', 'bare', 'plugins'].map(start))
+  const [gameyard, provider, bare, plugged] = servers as [Server, Server, Server, Server]
+  const results: Record<string, number[]> = { tokens: [], peer: [], whoami: [], bare: [], plugins: [] }
   try {
     for (let round = 0; round < rounds; round++) {
       results.tokens?.push(await exchanges(gameyard, '/api/oauth/token', round === 0))
       results.peer?.push(await exchanges(provider, '/token', round === 0))
       results.whoami?.push(await questions(gameyard, round === 0))
+      results.plugins?.push(await questions(plugged, round === 0))
       results.bare?.push(await questions(bare, round === 0))
     }
   } finally {
     for (const { child } of servers) child.kill()
   }
-  const [tokens, peer, whoami, plain] = ['tokens', 'peer', 'whoami', 'bare'].map((name) => median(results[name] ?? []))
+  const medians = Object.values(results).map(median)
+  const [tokens, peer, whoami, plain, equipped] = medians
   const line = (name: string, value: number | undefined) =>
-    process.stdout.write(`${name.padEnd(44)} ${Math.round(value ?? 0)}/s\n`)
+    process.stdout.write(`${name.padEnd(48)} ${Math.round(value ?? 0)}/s\n`)
   line('POST /api/oauth/token, SQLite on disk, durable', tokens)
   line('oidc-provider, in memory', peer)
   line('GET /api/cli/whoami, scoped token', whoami)
+  line('Fastify route with plugins for the same duties', equipped)
   line('bare Fastify route', plain)
-  process.stdout.write(`ratios: tokens ${ratio(tokens, peer)}, whoami ${ratio(whoami, plain)}\n`)
+  process.stdout.write(
+    `ratios: tokens ${ratio(tokens, peer)}, whoami ${ratio(whoami, equipped)} of plugins, ${ratio(whoami, plain)} of bare\n`,
+  )
 }
 
 const ratio = (a = 0, b = 1): string => (a / b).toFixed(2)
@@ -238,19 +248,62 @@ async function serveOidcProvider(): Promise<void> {
   process.send?.({ port, clientId: client.client_id, clientSecret: client.client_secret })
 }
 
+const ANSWER = {
+  user: { id: 'ply_01KAHJ0000000000000000000', name: 'Ada', email: 'ada@example.org' },
+  tokenLabel: 'x',
+}
+
 async function serveBare(): Promise<void> {
   const app = Fastify()
-  const answer = {
-    user: { id: 'ply_01KAHJ0000000000000000000', name: 'Ada', email: 'ada@example.org' },
-    tokenLabel: 'x',
-  }
-  app.get('/api/cli/whoami', async () => answer)
+  app.get('/api/cli/whoami', async () => ANSWER)
   await app.listen({ host: '127.0.0.1', port: 0 })
   process.send?.({ port: (app.server.address() as { port: number }).port })
+}
+
+/** The route with the duties of ours, by plugins: one log line, headers, a token looked up by its digest, metrics. */
+async function servePlugins(): Promise<void> {
+  const token = 'gy_plugins_0123456789abcdefghijklmnopqrstuvwxyz'
+  const players = new Map([[hash('sha256', token), ANSWER]])
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Duration of requests.',
+    labelNames: ['method', 'route', 'status'],
+  })
+  const app = Fastify({ logger: true, logController: new LogController({ disableRequestLogging: true }) })
+  await app.register(helmet)
+  await app.register(bearerAuth, {
+    keys: new Set([token]),
+    auth: (key, request) => {
+      const player = players.get(hash('sha256', key))
+      if (player) request.player = player
+      return player !== undefined
+    },
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, url } = request
+    durations.observe(
+      { method, route: request.routeOptions.url ?? '', status: reply.statusCode },
+      reply.elapsedTime / 1000,
+    )
+    request.log.info({ method, url, status: reply.statusCode, ms: reply.elapsedTime }, 'request')
+  })
+  const text = { type: 'string' } as const
+  const user = { type: 'object', properties: { id: text, name: text, email: text } } as const
+  const response = { 200: { type: 'object', properties: { user, tokenLabel: text } } }
+  app.get('/api/cli/whoami', { schema: { response } }, async (request) => request.player)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  process.send?.({ port: (app.server.address() as { port: number }).port, token })
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    player: typeof ANSWER
+  }
 }
 
 const role = process.argv[2]
 if (role === 'gameyard') await serveGameyard()
 else if (role === 'oidc-provider') await serveOidcProvider()
 else if (role === 'bare') await serveBare()
+else if (role === 'plugins') await servePlugins()
 else await run(Number(role ?? 3))

@@ -3,12 +3,12 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { QuotaAccount, SharedBlob, StoredBytes } from './entities.ts'
 import type { Quotas } from './quotas.ts'
-import { holdAccount } from './storage-accounts.ts'
+import { type BlobCount, correctBlobs, holdAccount } from './storage-accounts.ts'
 
 /** The maximum number of attempts after concurrent changes. The next night is another chance. */
 const TRIES = 5
 /** The number of blobs in one transaction. */
-const CHUNK = 100
+const CHUNK = 50
 
 /** A difference between a recount and the stored count. */
 export interface Difference {
@@ -21,13 +21,6 @@ export interface Difference {
 interface Place {
   ownerId: string
   kind: string
-}
-
-/** Bytes and the number of a player's things that share them. */
-interface BlobCount {
-  sha256: string
-  bytes: number
-  refs: number
 }
 
 interface Counted {
@@ -124,7 +117,7 @@ export class Recount {
     for (const { wrong, difference } of corrections) {
       for (let start = 0; start < wrong.length; start += CHUNK) {
         const some = wrong.slice(start, start + CHUNK)
-        if (!(await inTurn((em) => correctBlobs(em, difference, some)))) return false
+        if (!(await inTurn((em) => correctBlobs(em, ownerId, difference.kind, some)))) return false
       }
       const { kind, counted: bytes } = difference
       const correctSum = async (em: SqlEntityManager) => void (await em.upsert(StoredBytes, { ownerId, kind, bytes }))
@@ -155,15 +148,3 @@ function group({ bytes, blobs }: { bytes: number; blobs: { sha256: string; bytes
 }
 
 const keyOf = ({ sha256, bytes }: { sha256: string; bytes: number }) => `${sha256} ${bytes}`
-
-/** Corrects the rows of blobs. The caller holds the account. @param wrong with the right number of references */
-async function correctBlobs(em: SqlEntityManager, { ownerId, kind }: Place, wrong: BlobCount[]): Promise<void> {
-  const present = wrong.filter(({ refs }) => refs > 0)
-  for (const { sha256, bytes, refs } of wrong)
-    if (refs === 0) await em.nativeDelete(SharedBlob, { ownerId, kind, sha256, bytes })
-  if (present.length > 0)
-    await em.upsertMany(
-      SharedBlob,
-      present.map((blob) => ({ ownerId, kind, ...blob })),
-    )
-}

@@ -7,6 +7,11 @@ export interface Blob {
   bytes: number
 }
 
+/** A blob, and the number of a player's things that share it. */
+export interface BlobCount extends Blob {
+  refs: number
+}
+
 /** The number of blobs in one statement. */
 const CHUNK = 250
 
@@ -89,9 +94,7 @@ export async function releaseBlobs(
 ): Promise<number> {
   let freed = 0
   for (const chunk of chunksOf(blobs)) {
-    const named = `owner_id = ? and kind = ? and (sha256, bytes) in
-      (values ${chunk.map(() => '(cast(? as text), cast(? as bigint))').join(', ')})`
-    const values = [ownerId, kind, ...chunk.flatMap(({ sha256, bytes }) => [sha256, bytes])]
+    const { named, values } = rowsOf(ownerId, kind, chunk)
     const rows = await em.execute<{ bytes: number | string }[]>(
       `delete from quota_shared_blobs where ${named} and refs <= 1 returning bytes`,
       values,
@@ -105,7 +108,37 @@ export async function releaseBlobs(
   return freed
 }
 
-function* chunksOf(blobs: readonly Blob[]): Generator<Blob[]> {
+/** Sets the numbers of references of blobs; 0 removes a row. The caller holds the account. */
+export async function correctBlobs(
+  em: SqlEntityManager,
+  ownerId: string,
+  kind: string,
+  right: readonly BlobCount[],
+): Promise<void> {
+  for (const chunk of chunksOf(right.filter(({ refs }) => refs === 0))) {
+    const { named, values } = rowsOf(ownerId, kind, chunk)
+    await em.execute(`delete from quota_shared_blobs where ${named}`, values, 'run')
+  }
+  for (const chunk of chunksOf(right.filter(({ refs }) => refs > 0)))
+    await em.execute(
+      `insert into quota_shared_blobs (owner_id, kind, sha256, bytes, refs)
+       values ${chunk.map(() => '(?, ?, ?, ?, ?)').join(', ')}
+       on conflict (owner_id, kind, sha256, bytes) do update set refs = excluded.refs`,
+      chunk.flatMap(({ sha256, bytes, refs }) => [ownerId, kind, sha256, bytes, refs]),
+      'run',
+    )
+}
+
+/** Returns the condition for the rows of blobs, and its values. */
+function rowsOf(ownerId: string, kind: string, blobs: readonly Blob[]): { named: string; values: (string | number)[] } {
+  const places = blobs.map(() => '(cast(? as text), cast(? as bigint))').join(', ')
+  return {
+    named: `owner_id = ? and kind = ? and (sha256, bytes) in (values ${places})`,
+    values: [ownerId, kind, ...blobs.flatMap(({ sha256, bytes }) => [sha256, bytes])],
+  }
+}
+
+function* chunksOf<B extends Blob>(blobs: readonly B[]): Generator<B[]> {
   // The blobs are sorted, as in all code that locks rows of several players, to prevent deadlocks.
   const sorted = blobs.toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : a.sha256 > b.sha256 ? 1 : a.bytes - b.bytes))
   for (let start = 0; start < sorted.length; start += CHUNK) yield sorted.slice(start, start + CHUNK)

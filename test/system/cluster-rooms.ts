@@ -6,6 +6,8 @@ import { type deployPage, mustAsk } from './cluster-players.ts'
 
 const ROOMS = 2
 const PLAYERS = 3
+/** Between two writes of a player. A room removes a player who sends more than 60 messages a second. */
+const PAUSE_MS = 20
 
 /** Somebody in a room who comes back by itself through the load balancer, as the published client does. */
 class Player {
@@ -107,7 +109,10 @@ export async function playInRooms(cluster: Cluster, { game, token }: { game: Gam
   for (const player of players) await player.enter()
   const writing = rooms.map(async ([writer]) => {
     let number = 1
-    while (!over) await (writer as Player).write(number++)
+    while (!over) {
+      await (writer as Player).write(number++)
+      await sleep(PAUSE_MS)
+    }
     return number - 1
   })
   return {
