@@ -34,6 +34,7 @@ const CONNECTIONS = 64
 const FEW = 10_000
 const ONE_BY_ONE = 3000
 const AT_ONCE = 10_000
+const REDIS = '/usr/bin/redis-server'
 const RANGE = 1_000_000_000
 
 /** The message of a server: its port, and the headers and id of each player. */
@@ -198,15 +199,7 @@ async function serveRedis(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
   const [redisPort, port] = [await freePort(), await freePort()]
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
-  const server = spawn('redis-server', [
-    '--port',
-    String(redisPort),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    folder,
-    ...durable,
-  ])
+  const server = spawn(REDIS, ['--port', String(redisPort), '--bind', '127.0.0.1', '--dir', folder, ...durable])
   await sleep(1000)
   const client = await createClient({ url: `redis://127.0.0.1:${redisPort}` }).connect()
   process.on('SIGTERM', async () => {

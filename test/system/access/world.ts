@@ -238,7 +238,14 @@ export function parametersOf(owner: Owner, path: string): Record<string, string>
     ...{ gameId: owner.game.id, deployId: owner.deployId, sha256: owner.sha256, playerId: owner.browser.id },
     ...{ clientId: owner.application.clientId, token: 'x'.repeat(43), key: 'x'.repeat(22), file: 'model.glb' },
     ...{ roomId: 'lobby', provider: 'github', mediaId: 'med_nowhere', categoryId: 'overall', preset: 'walk' },
-    ...{ purchaseId: 'pur_nowhere', name: 'model.glb', part: '1.xml', group: 'games', board: 'fastest', boardId: 'fastest' },
+    ...{
+      purchaseId: 'pur_nowhere',
+      name: 'model.glb',
+      part: '1.xml',
+      group: 'games',
+      board: 'fastest',
+      boardId: 'fastest',
+    },
     ...(/^(\/admin)?\/assets\/:slug|^\/admin\/assets/.test(path) ? { slug: owner.assetId } : {}),
   }
 }
