@@ -50,8 +50,8 @@ export function databaseFileOf({ config }: LoadedConfig): string {
   )
 }
 
-/** Formats a summary such as `3 blobs, 1.2 MB`. */
+/** Formats a summary such as `3 blobs, 1.2 MiB`. */
 export function describeBackup({ blobs, bytes }: { blobs: number; bytes: number }): string {
-  const size = bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+  const size = bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
   return `the database, the keys and ${blobs} ${blobs === 1 ? 'blob' : 'blobs'}, ${size}`
 }

@@ -24,6 +24,7 @@ import core from './mutants/core.mjs'
 import drivers from './mutants/drivers.mjs'
 import oauth from './mutants/oauth.mjs'
 import plugins from './mutants/plugins.mjs'
+import publishing from './mutants/publishing.mjs'
 
 const root = join(import.meta.dirname, '..')
 /** Paths that the copies omit. A built program would run in place of the changed sources. */
@@ -36,7 +37,7 @@ const { values, positionals: words } = parseArgs({
   allowPositionals: true,
   options: { jobs: { type: 'string', default: '1' }, check: { type: 'boolean', default: false } },
 })
-const chosen = [...core, ...oauth, ...plugins, ...drivers, ...clients].filter(
+const chosen = [...core, ...oauth, ...plugins, ...drivers, ...clients, ...publishing].filter(
   ({ name, in: folder }) => words.length === 0 || words.some((word) => `${folder} ${name}`.includes(word)),
 )
 if (chosen.length === 0 || !/^[1-9]$/.test(values.jobs)) {

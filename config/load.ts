@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../core/config.ts'
 import type { ChosenDriver, DriverFamily } from '../core/driver.ts'
+import { isAddress } from '../core/pages/legal.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { chooseDrivers, choosePlugins } from './choices.ts'
 import { applyOverride, type Override, readEnvironment } from './environment.ts'
@@ -85,6 +86,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       fetchSecret(pointer, { configDir, env, warn: (message) => findings.warning(path, message) }),
   }) as Config
   checkRules(config, findings)
+  findLegalTexts(config, configDir, findings)
   if (!findings.sound) throw new ConfigError(findings.problems)
 
   config.dataDir = resolve(configDir, config.dataDir)
@@ -103,6 +105,18 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     configDir,
     problems: findings.problems,
     schema,
+  }
+}
+
+/** Resolves the files of `portal.legal` against the folder of the configuration. A missing one is an error. */
+function findLegalTexts({ portal }: Config, configDir: string, findings: Findings): void {
+  for (const name of ['terms', 'privacy'] as const) {
+    const text = portal?.legal?.[name]
+    if (typeof text !== 'string' || isAddress(text)) continue
+    const file = resolve(configDir, text)
+    portal.legal[name] = file
+    if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+      findings.error(['portal', 'legal', name], `portal.legal.${name}: there is no file ${file}`)
   }
 }
 

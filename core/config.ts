@@ -28,6 +28,14 @@ export const bucketKeys = {
   }),
 }
 
+const LegalText = (what: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 1000,
+    examples: ['https://example.org/legal'],
+    description: `${what}: a web address, or a Markdown file, relative to the configuration file.`,
+  })
+
 const Url = (description: string, fallback: string) =>
   Type.String({
     description,
@@ -96,6 +104,25 @@ export const kernelSections = {
           'Addresses that the portal or the Studio had before; whoever comes there is led to the present one.',
       }),
       name: Type.String({ default: 'Gameyard', minLength: 1, maxLength: 60, description: 'Name shown on every page.' }),
+      legal: Section(
+        {
+          operator: Type.Optional(
+            Type.String({
+              ...{ minLength: 1, maxLength: 200, examples: ['Example Ltd.'] },
+              description: 'Who runs this platform: a name, or a company.',
+            }),
+          ),
+          contact: Type.Optional(
+            Type.String({
+              ...{ minLength: 1, maxLength: 300, examples: ['host@example.org'] },
+              description: 'How to reach them: an email or web address.',
+            }),
+          ),
+          terms: Type.Optional(LegalText('The terms of use')),
+          privacy: Type.Optional(LegalText('The privacy notice')),
+        },
+        { description: 'Shown in the footer of every page and at sign-up.', default: {} },
+      ),
       designPage: Type.Boolean({
         default: false,
         description: 'Shows every component of the pages in every state under /design; for those who work on them.',
@@ -125,12 +152,17 @@ export const kernelSections = {
         default: 'subdomain',
         description: 'subdomain: a name for each game. port: a port for each game, for LANs without DNS.',
       }),
+      publish: Type.Union([Type.Literal('open'), Type.Literal('approve'), Type.Literal('trusted')], {
+        default: 'open',
+        description:
+          "open: every player publishes. approve: a new account's first game waits for staff (/admin/approvals). trusted: only players whom staff trust publish; the games of others wait.",
+      }),
       allowSameSite: Type.Boolean({
         default: false,
         description: 'Allow games on the registrable domain of the portal. Games can then interfere with its cookies.',
       }),
     },
-    { description: 'Where games are served.', default: {} },
+    { description: 'Where games are served, and who publishes them.', default: {} },
   ),
   lan: Section(
     {

@@ -44,6 +44,7 @@ import { PlainHttp } from './origins/tls.ts'
 import { loadBrowserFiles } from './pages/browser-files.ts'
 import { renderErrorPage, type Site } from './pages/index.ts'
 import { KeptPages } from './pages/kept-pages.ts'
+import { legalOf } from './pages/legal.ts'
 import { type Plugin, sortByDependencies } from './plugin.ts'
 
 /** The parts of a program; see bin/serve.ts. */
@@ -147,7 +148,14 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
     keyRings: new KeyRings({ db, clock, keys, events }),
     ...{ config, clock, bus, db, events, keys, jobs, health, origins, connections, fastPath, plainHttp },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
-    site: { name: config.portal.name, portalUrl: origins.portal, navigation: [], links: [], card: null } as Site,
+    site: {
+      name: config.portal.name,
+      portalUrl: origins.portal,
+      navigation: [],
+      links: [],
+      card: null,
+      legal: legalOf(config.portal.legal),
+    } as Site,
     announcements: [] as Announcement[],
     localAuthority: local?.authority ?? null,
     program: parts.program ?? null,

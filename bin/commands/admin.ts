@@ -1,18 +1,15 @@
-import { userInfo } from 'node:os'
 import { type Command, Option } from 'commander'
-import { systemClock } from '../../core/clock.ts'
-import type { Actor } from '../../core/data/audit.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Role } from '../../core/http/auth.ts'
-import { configOf } from '../../core/plugin.ts'
-import type { Suspensions } from '../../plugins/games/index.ts'
-import type { Administration, AuthConfig, PasswordAuthentication, Players } from '../../plugins/oauth-idp/index.ts'
+import { commandActor, withAccounts, withSuspensions, withTrust } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
+import { configureQuota } from './admin-quota.ts'
 
 type CreateOptions = ConfigOptions & { email: string; name: string }
 type ResetOptions = ConfigOptions & { email: string }
 type RoleOptions = ConfigOptions & { email: string; role: Role }
+type TrustOptions = ConfigOptions & { off?: true }
 type SuspendOptions = ConfigOptions & { reason: string }
 type AuditOptions = ConfigOptions & { search?: string }
 
@@ -25,9 +22,10 @@ Examples:
   gameyard admin reset-password --email ada@example.org
   gameyard admin role --email bob@example.org --role moderator
   gameyard admin suspend pong --reason "Uses pictures of somebody else."
+  gameyard admin quota bob@example.org --storage 20GiB
   gameyard admin audit --search game.suspend
 
-Each of them leaves a row in the audit.`,
+Each change leaves a row in the audit.`,
   )
   withConfigOptions(admin.command('create'))
     .summary('make an administrator')
@@ -57,6 +55,18 @@ Examples:
     )
     .addHelpText('after', '\nExample:\n  gameyard admin role --email bob@example.org --role moderator')
     .action((options: RoleOptions) => setRole(options, installation))
+  withConfigOptions(admin.command('trust'))
+    .summary('let a player publish games without approval')
+    .description(
+      'Trusts a player: their games need no approval where `games.publish` is approve or trusted, and those that wait are published.',
+    )
+    .argument('<player>', 'email address or player id')
+    .option('--off', 'trust them no longer; published games stay published')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gameyard admin trust bob@example.org\n  gameyard admin trust bob@example.org --off',
+    )
+    .action((player: string, options: TrustOptions) => trust(player, options, installation))
   withConfigOptions(admin.command('suspend'))
     .summary('suspend a game')
     .description('Suspends a game: nobody can play it. A running server without a bus sees it within seconds.')
@@ -70,6 +80,7 @@ Examples:
     .argument('<game>', 'slug or id')
     .addHelpText('after', '\nExample:\n  gameyard admin lift pong')
     .action((game: string, options: ConfigOptions) => lift(game, options, installation))
+  configureQuota(admin, installation)
   withConfigOptions(admin.command('audit'))
     .summary('print what the staff did')
     .description('Prints every action of administrators, moderators and this command as JSON lines, newest first.')
@@ -103,6 +114,14 @@ async function setRole({ email, role, ...options }: RoleOptions, installation: I
   })
 }
 
+async function trust(player: string, { off, ...options }: TrustOptions, installation: Installation): Promise<void> {
+  await withTrust(options, installation, async ({ administration, find }) => {
+    const { id, name } = await find(player)
+    await administration.setTrusted(id, !off, commandActor())
+    console.log(off ? `${name} is not trusted any more.` : `${name} publishes games without approval now.`)
+  })
+}
+
 async function suspend(
   game: string,
   { reason, ...options }: SuspendOptions,
@@ -133,63 +152,7 @@ async function printAudit({ search, ...options }: AuditOptions, { version }: Ins
   })
 }
 
-/** The system user who runs the command, as recorded in the audit. */
-const commandActor = (): Actor => ({ id: userInfo().username, role: 'command' })
-
 async function newPassword(): Promise<string> {
   const { readPassword } = await import('../password.ts')
   return readPassword()
-}
-
-/** Runs work with the suspension service of the configured database. */
-async function withSuspensions(
-  options: ConfigOptions,
-  { version }: Installation,
-  work: (suspensions: Suspensions) => Promise<void>,
-): Promise<void> {
-  const [{ withDatabase }, { GameLookup, Suspensions }, { Origins }] = await Promise.all([
-    import('../open-database.ts'),
-    import('../../plugins/games/index.ts'),
-    import('../../core/origins/origins.ts'),
-  ])
-  const loaded = await loadProgramConfig(options)
-  const clock = systemClock
-  await withDatabase(loaded, { name: 'admin', version }, async ({ db, events }) => {
-    const games = new GameLookup({ db, clock, events, origins: new Origins(loaded.config) })
-    await work(new Suspensions({ db, clock }, games))
-  })
-}
-
-/**
- * Runs work with the accounts of the configured database, without starting the platform. The platform may run
- * meanwhile.
- */
-async function withAccounts(
-  options: ConfigOptions,
-  { version }: Installation,
-  work: (accounts: {
-    players: Players
-    passwords: PasswordAuthentication
-    administration: Administration
-  }) => Promise<void>,
-): Promise<void> {
-  const [{ withDatabase }, oauthIdp, { RateLimiter }, { createLog }] = await Promise.all([
-    import('../open-database.ts'),
-    import('../../plugins/oauth-idp/index.ts'),
-    import('../../core/http/rate-limit.ts'),
-    import('../../core/observe/log.ts'),
-  ])
-  const loaded = await loadProgramConfig(options)
-  const context = { clock: systemClock, log: createLog('warn', process.stderr) }
-  await withDatabase(loaded, { name: 'admin', version, make: true }, async ({ db, bus, events }) => {
-    const rateLimiter = new RateLimiter({ ...context, bus, enabled: false })
-    const auth = configOf(oauthIdp.default, loaded.config) as AuthConfig
-    const hasher = new oauthIdp.PasswordHasher(auth.passwordHashing)
-    const portalUrl = loaded.config.portal.url
-    const around = { ...context, ...auth, db, events, rateLimiter, hasher, portalUrl }
-    const players = new oauthIdp.Players(around)
-    const passwords = new oauthIdp.PasswordAuthentication({ ...around, players, signInAttemptsPerMinute: 1 })
-    const administration = new oauthIdp.Administration({ ...around, players })
-    await work({ players, passwords, administration })
-  })
 }

@@ -28,7 +28,8 @@ Examples:
   gameyard games list
   gameyard games create --title Duo --description "Two dots, one yard." --tag co-op
   gameyard games update duo --visibility private
-  gameyard games open duo`,
+  gameyard games open duo
+  gameyard games pin dep_01K…`,
     )
 
   withClientOptions(games.command('list'))
@@ -81,6 +82,20 @@ Examples:
       run(options, (client) => open(client, game, options.page)),
     )
 
+  for (const pinned of [true, false]) {
+    const name = pinned ? 'pin' : 'unpin'
+    withClientOptions(games.command(name))
+      .summary(pinned ? 'keep a deploy for rollbacks' : 'let a deploy go in its turn')
+      .description(
+        pinned
+          ? 'Pins a deploy: it stays however many come after it. `gameyard rollback --list` shows the ids.'
+          : 'Unpins a deploy: the platform deletes it once enough newer ones were live.',
+      )
+      .argument('<deploy>', 'its id')
+      .addHelpText('after', `\nExample:\n  gameyard games ${name} dep_01K…`)
+      .action((deploy: string, options: ClientOptions) => run(options, (client) => pin(client, deploy, pinned)))
+  }
+
   configureDomains(games, installation, chosenGame)
   configureBoards(games, installation, chosenGame)
 }
@@ -112,10 +127,10 @@ async function list(client: Client, limit: number): Promise<void> {
       ? 'You have no games yet. Make one: gameyard deploy DIR --create'
       : terminal.table(
           ['SLUG', 'TITLE', 'WHO', 'PLAYS', 'PLAY'],
-          games.map(({ slug, title, visibility, stats, playUrl, liveDeployId }) => [
+          games.map(({ slug, title, visibility, approval, stats, playUrl, liveDeployId }) => [
             slug,
             title.length > 40 ? `${title.slice(0, 39)}…` : title,
-            visibility,
+            approval?.state ?? visibility,
             String(stats.plays),
             liveDeployId ? playUrl : `${playUrl} (nothing deployed)`,
           ]),
@@ -146,7 +161,7 @@ function describe(terminal: Terminal, game: Game): string {
     ['Address', game.url],
     ['Play', game.playUrl],
     ['Manage', game.manageUrl],
-    ['Seen by', game.visibility === 'public' ? 'everybody' : 'you and whom you invite'],
+    ['Seen by', seenBy(game)],
     ['Tags', game.tags.join(', ') || 'none'],
     ['Live', game.liveDeployId ?? 'nothing deployed yet'],
     ['Plays', String(game.stats.plays)],
@@ -157,6 +172,13 @@ function describe(terminal: Terminal, game: Game): string {
     `${terminal.style('bold', game.title)}${game.playable ? '' : ' (closed)'}`,
     ...facts.map(([name, value]) => `  ${terminal.style('dim', name.padEnd(8))} ${value}`),
   ].join('\n')
+}
+
+/** Explains who can open the game. */
+function seenBy({ visibility, approval }: Game): string {
+  if (approval?.state === 'waiting') return 'you: it waits for the approval of the platform'
+  if (approval) return `you: it was not approved (${approval.reason})`
+  return visibility === 'public' ? 'everybody' : 'you and whom you invite'
 }
 
 /** Explains cross-origin isolation, its benefit and its conditions. */
@@ -205,6 +227,14 @@ async function update(client: Client, named: string | undefined, options: Update
   const api = await client.api()
   const game = await api.patch<Game>(`/api/games/${before.id}`, changes)
   client.terminal.result(game, () => describe(client.terminal, game))
+}
+
+async function pin(client: Client, id: string, pinned: boolean): Promise<void> {
+  const api = await client.api()
+  const deploy = await api.patch<{ id: string }>(`/api/deploy/${encodeURIComponent(id)}`, { pinned })
+  client.terminal.result(deploy, () =>
+    pinned ? `${deploy.id} is pinned: it stays however many come after it.` : `${deploy.id} is not pinned any more.`,
+  )
 }
 
 async function open(client: Client, named: string | undefined, page: 'play' | 'manage' | 'game'): Promise<void> {

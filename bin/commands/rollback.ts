@@ -12,6 +12,7 @@ interface Deploy {
   createdAt: string
   liveAt: string | null
   previewUrl: string | null
+  pinned: boolean
 }
 
 export function configure(command: Command, installation: Installation): void {
@@ -52,9 +53,9 @@ async function run(client: Client, named: string | undefined, { game: idOrSlug, 
     return terminal.result({ deploys }, () =>
       terminal.table(
         ['DEPLOY', 'STATE', 'WHEN', 'FILES', 'MESSAGE'],
-        deploys.map(({ id, state, createdAt, files, message }) => [
+        deploys.map(({ id, state, pinned, createdAt, files, message }) => [
           id,
-          state === 'live' ? terminal.style('green', state) : state,
+          `${state === 'live' ? terminal.style('green', state) : state}${pinned ? ', pinned' : ''}`,
           formatAgo(createdAt, now),
           String(files),
           message ?? '',

@@ -11,6 +11,8 @@ export interface Game {
   tags: string[]
   visibility: 'public' | 'private'
   playable: boolean
+  /** Set while the game waits for the approval of the platform, or was refused. */
+  approval?: { state: 'waiting' | 'refused'; reason: string | null } | null
   liveDeployId: string | null
   playUrl: string
   manageUrl: string

@@ -84,14 +84,14 @@ export function displayWidth(text: string): number {
   return width
 }
 
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** Formats a number of bytes for people: `3.1 MB`. */
+/** Formats a number of bytes for people, in binary units: `3.1 MiB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
   while (value >= 999.5 && unit < UNITS.length - 1) {
-    value /= 1000
+    value /= 1024
     unit++
   }
   return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${bytes === 1 ? 'byte' : UNITS[unit]}`

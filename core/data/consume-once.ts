@@ -1,4 +1,10 @@
-import type { EntityData, EntityName, FilterQuery } from '@mikro-orm/core'
+import {
+  type EntityData,
+  type EntityName,
+  type FilterQuery,
+  type RequiredEntityData,
+  UniqueConstraintViolationException,
+} from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 
 /**
@@ -29,6 +35,26 @@ export async function markOnce<T extends object>(
   set: EntityData<T>,
 ): Promise<boolean> {
   return one(await em.nativeUpdate(entity, where, set))
+}
+
+/**
+ * Like `consumeOnce`, for a value that is not stored before its use, such as a signed challenge: inserts its row. Not for
+ * a transaction, which a PostgreSQL database ends at the second insert.
+ *
+ * @param row contains a unique key of the value, and is kept for as long as the value is valid
+ */
+export async function spendOnce<T extends object>(
+  em: SqlEntityManager,
+  entity: EntityName<T>,
+  row: RequiredEntityData<T>,
+): Promise<boolean> {
+  try {
+    await em.insert(entity, row)
+    return true
+  } catch (error) {
+    if (error instanceof UniqueConstraintViolationException) return false
+    throw error
+  }
 }
 
 function one(rows: number): boolean {

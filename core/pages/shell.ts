@@ -5,6 +5,7 @@ import type { Role } from '../http/auth.ts'
 import type { BrowserFiles } from './browser-files.ts'
 import { type Content, classes, html, type Tone, type View } from './html.ts'
 import { Icon } from './icons.ts'
+import type { Legal } from './legal.ts'
 import { Notice } from './messages.ts'
 import { entryFor, Navigation, type NavigationEntry } from './navigation.ts'
 
@@ -26,6 +27,8 @@ export interface Site {
   navigation: NavigationEntry[]
   /** Links in the head of every page, contributed by plugins: a feed, a search description. */
   links: HeadLink[]
+  /** The legal information of the operator. */
+  legal: Legal
   /** Address of the default preview image of shared links. */
   card: string | null
 }
@@ -193,7 +196,7 @@ const footer = (site: Site, address: Address): View => html`
   <footer class="foot">
     <div class="foot-inner">
       <p>${site.name}<span class="foot-note"> · a yard of its own, run with Gameyard</span></p>
-      <nav aria-label="About this site"><ul><li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
+      <nav aria-label="About this site"><ul>${legalLinks(site, address)}<li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
       <button class="keys" type="button" hidden data-keys>Keyboard <kbd>?</kbd></button>
       <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">
         <button type="button" value="light" aria-pressed="false" aria-label="Light"><${Icon} name="sun" /></button>
@@ -202,6 +205,13 @@ const footer = (site: Site, address: Address): View => html`
       </div>
     </div>
   </footer>`
+
+/** The operator's name, contact, terms and privacy notice. */
+const legalLinks = ({ legal: { operator, contact, terms, privacy } }: Site, address: Address): Content => html`
+  ${operator && html`<li>Run by ${operator}</li>`}
+  ${contact && html`<li>${contact.href ? html`<a href=${contact.href}>Contact</a>` : contact.text}</li>`}
+  ${terms && html`<li><a href=${address(terms)}>Terms</a></li>`}
+  ${privacy && html`<li><a href=${address(privacy)}>Privacy</a></li>`}`
 
 const linkTag =
   ({ portalUrl }: Site) =>

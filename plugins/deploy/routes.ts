@@ -29,7 +29,7 @@ const BYTES_PER_FILE = 800
 /**
  * The size up to which requests run without a concurrency limit. Most deploys, of up to some thousand files, are below.
  */
-const SHORT_ANNOUNCEMENT = 1_000_000
+const SHORT_ANNOUNCEMENT = 1024 ** 2
 /** The maximum number of concurrent uploads of one deploy. The CLI sends eight. */
 const UPLOADS_AT_ONCE = 32
 

@@ -1,5 +1,6 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { Guides } from './guides.ts'
+import { legalPages } from './legal-pages.ts'
 import { pages } from './pages.ts'
 import { routes } from './routes.ts'
 import { guideSource } from './source.ts'
@@ -26,5 +27,6 @@ export default definePlugin({ name: 'docs', dependencies: ['games'] }, async (ap
   })
   await app.register(routes)
   await app.register(pages)
+  await app.register(legalPages)
   app.site.navigation.push({ label: 'Guides', href: '/docs', place: 'main', order: 80 })
 })

@@ -1,4 +1,4 @@
-import { Marked, type Token, type Tokens } from 'marked'
+import { Marked, type Renderer, type Token, type Tokens } from 'marked'
 import { highlight } from './highlight.ts'
 
 export interface Heading {
@@ -30,8 +30,20 @@ export interface RenderedGuide {
  *
  * @throws when it does not begin with a title (`# …`)
  */
-export function renderGuide(markdown: string): RenderedGuide {
-  const marked = new Marked({ gfm: true, renderer })
+export const renderGuide = (markdown: string): RenderedGuide => render(markdown, renderer)
+
+/**
+ * Renders Markdown of the operator. HTML in it is shown as text, and links lead to web and mail addresses only.
+ *
+ * @param title for a text that does not begin with one
+ */
+export function renderUntrusted(markdown: string, title: string): RenderedGuide {
+  const text = markdown.replace(/^\uFEFF/, '').trimStart()
+  return render(/^# \S/.test(text) ? text : `# ${title}\n\n${text}`, { ...renderer, ...untrusted })
+}
+
+function render(markdown: string, renderer: Partial<Renderer>): RenderedGuide {
+  const marked = new Marked({ gfm: true, renderer: renderer as never })
   const tokens = marked.lexer(markdown)
   const [first, ...rest] = tokens
   if (first?.type !== 'heading' || first.depth !== 1) throw new Error('A guide begins with its title: `# …`.')
@@ -91,6 +103,16 @@ const renderer = {
     const body = rows.map((row) => `<tr>${row.map(cell('td')).join('')}</tr>`).join('')
     return `<div class="guide-table" tabindex="0" role="group" aria-label="Table"><table>${head}<tbody>${body}</tbody></table></div>\n`
   },
+}
+
+const untrusted = {
+  html: ({ text }: Tokens.HTML | Tokens.Tag): string => escapeHtml(text),
+  link(this: { parser: { parseInline(tokens: Token[]): string } }, { href, tokens }: Tokens.Link): string {
+    const text = this.parser.parseInline(tokens)
+    return /^(https?:|mailto:|[/#])/i.test(href) ? `<a href="${escapeHtml(href)}" rel="nofollow">${text}</a>` : text
+  },
+  // The policy of the pages allows pictures of this site only, so a text says what there is to see.
+  image: ({ text }: Tokens.Image): string => escapeHtml(text),
 }
 
 /** The caption of a block without a file name. */

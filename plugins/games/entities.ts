@@ -46,6 +46,11 @@ const GameRowSchema = defineEntity({
     suspensionReason: p.string().length(1000).nullable(),
     /** The owner's answer to the suspension. */
     appeal: p.string().length(2000).nullable(),
+    /** Set while the game is held for staff, who may have refused it; see `Approvals`. */
+    approval: p.string().length(10).nullable().$type<'waiting' | 'refused' | null>(),
+    approvalReason: p.string().length(1000).nullable(),
+    /** The visibility that the owner of a held game wants. Its `visibility` is `private`. */
+    requestedVisibility: p.string().length(7).nullable().$type<'public' | 'private' | null>(),
   },
   // Each list consists of games that are not deleted (or of those that are), in the order of ids or plays. An index on
   // all of these columns reads only the rows of one page, however many games there are.
@@ -59,6 +64,10 @@ const GameRowSchema = defineEntity({
     // them there are. Statements must contain the condition in these exact words (`PLAYABLE`).
     listed('games_listed_id_index', 'visibility, deleted_at, id'),
     listed('games_listed_plays_index', 'visibility, deleted_at, plays, id'),
+    {
+      name: 'games_approval_index',
+      expression: 'create index games_approval_index on games (approval, id) where approval is not null',
+    },
   ],
 })
 

@@ -7,6 +7,11 @@ export const AppealedAlready = defineError(
   409,
   'This suspension has been answered already; wait until it is decided.',
 )
+export const NotWaiting = defineError(
+  'not_waiting',
+  409,
+  'This game waits for no approval; somebody has decided already.',
+)
 export const SlugTaken = defineError('slug_taken', 409, 'The address %s is taken; choose another.')
 export const SlugReserved = defineError(
   'slug_reserved',

@@ -9,6 +9,7 @@ import { Administration } from './administration.ts'
 import { Counts } from './analytics/counts.ts'
 import { Playing } from './analytics/playing.ts'
 import { readAnalytics } from './analytics/read.ts'
+import { Approvals } from './approvals.ts'
 import { Cards } from './cards/cards.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { indexGame } from './catalog/search-index.ts'
@@ -50,6 +51,7 @@ export class Games extends GameLookup {
   readonly deletion: GameDeletion
   readonly invitations: Invitations
   readonly suspensions: Suspensions
+  readonly approvals: Approvals
   readonly #parts: GamesParts
 
   constructor(parts: GamesParts) {
@@ -72,6 +74,13 @@ export class Games extends GameLookup {
     this.deletion = new GameDeletion(parts, this)
     this.invitations = new Invitations(parts, this)
     this.suspensions = new Suspensions(parts, this)
+    this.approvals = new Approvals(
+      {
+        ...{ db, clock, origins, mode: config.games.publish, players: parts.identity.players },
+        tell: (em, playerId, subject, text) => parts.identity.writeTo(em, playerId, subject, text),
+      },
+      (game) => this.announce(game),
+    )
   }
 
   /** Opens the ports of games that have one. It runs before the server listens. */
@@ -95,6 +104,8 @@ export class Games extends GameLookup {
     const tags = [...new Set(fields.tags ?? [])]
     const oauth = await db.transaction(async (em) => {
       await quotas.admit(em, ownerId, 'gamesPerPlayer')
+      const requested = fields.visibility ?? 'public'
+      const held = await this.approvals.holds(em, ownerId)
       const slug = await claimSlug(em, slugFrom(title), id, createdAt)
       const port = await openPort(em, slug, this.#parts)
       const externalUrl = url === null || isHome(origins, slug, url) ? null : url
@@ -115,7 +126,7 @@ export class Games extends GameLookup {
         title,
         description: fields.description,
         tags,
-        visibility: fields.visibility ?? 'public',
+        visibility: held ? 'private' : requested,
         playable: true,
         externalUrl,
         clientId,
@@ -134,6 +145,9 @@ export class Games extends GameLookup {
         suspendedAt: null,
         suspensionReason: null,
         appeal: null,
+        approval: held ? 'waiting' : null,
+        approvalReason: null,
+        requestedVisibility: held ? requested : null,
       })
       await indexGame(em, { id, title, tags })
       return { clientId, clientSecret, redirectUri }
@@ -156,7 +170,7 @@ export class Games extends GameLookup {
     const { db, clock, events, identity, origins, gamePorts } = this.#parts
     const before = await this.mustOwn(playerId, gameId)
     const { id } = before
-    const { url, settings, title, slug, coverMediaId, ...plain } = changes
+    const { url, settings, title, slug, coverMediaId, visibility, ...plain } = changes
     const now = clock.now()
     const port = await db.transaction(async (em) => {
       // The write locks the row before the read, so that concurrent changes are all kept.
@@ -166,6 +180,7 @@ export class Games extends GameLookup {
       const from = row.externalUrl ?? null
       Object.assign(row, plain)
       if (title !== undefined) row.title = title.trim()
+      if (visibility !== undefined) setVisibility(row, visibility)
       if (plain.tags) row.tags = [...new Set(plain.tags)]
       if (settings) row.settings = settingsWith(row.settings, settings)
       if (coverMediaId !== undefined) row.coverId = coverOf(row, coverMediaId)
@@ -255,6 +270,12 @@ export class Games extends GameLookup {
     )
     if (rows === 0) throw new NotFound('game')
   }
+}
+
+/** A held game stays private. Its new visibility holds from the approval on. */
+function setVisibility(row: GameRow, visibility: 'public' | 'private'): void {
+  if (row.approval) row.requestedVisibility = visibility
+  else row.visibility = visibility
 }
 
 /** Returns the cover's id. @throws InvalidRequest if it is no picture of the game */

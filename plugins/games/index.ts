@@ -10,8 +10,10 @@ import { mediaRoutes } from './media/routes.ts'
 import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
+import { approvalMigration } from './migrations/2026_11_23_approval.ts'
 import { playableListsMigration } from './migrations/2026_11_23_playable_lists.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
+import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
 import { overviewPages } from './pages/overview.ts'
@@ -23,6 +25,7 @@ import { routes } from './routes.ts'
 import { registerScheduledTasks } from './scheduled-tasks.ts'
 
 export { portsOfGames } from './addresses/ports.ts'
+export { Approvals } from './approvals.ts'
 export type { GameColumn, GameTab, OwnerStat, PageSection, SettingsPage } from './dashboard.ts'
 export { Suspended } from './errors.ts'
 export { GameLookup } from './game-lookup.ts'
@@ -46,7 +49,7 @@ export default definePlugin(
     name: 'games',
     dependencies: ['oauth-idp', 'tokens', 'quotas'],
     entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence],
-    migrations: [migration, listsMigration, suspensionMigration, playableListsMigration],
+    migrations: [migration, listsMigration, suspensionMigration, playableListsMigration, approvalMigration],
   },
   async (app) => {
     app.decorate('games', new Games(app))
@@ -63,6 +66,7 @@ export default definePlugin(
     app.identity.administration.onDisabling((em, playerId, disabled) =>
       app.games.suspensions.followAccount(em, playerId, disabled),
     )
+    app.identity.administration.onTrusting((em, playerId, by) => app.games.approvals.publishAllOf(em, playerId, by))
     const { deletion } = app.identity
     deletion.exporters.set('games', (playerId) => app.games.export(playerId))
     deletion.cleanups.push((em, playerId) => app.games.deletion.removeAllOf(em, playerId))
@@ -78,10 +82,12 @@ export default definePlugin(
       { label: 'Play', href: '/catalog', place: 'main', order: 10, key: 'p' },
       { label: 'My games', href: '/games', place: 'make', order: 10, key: 'm' },
       { label: 'Games', href: '/admin/games', place: 'host', order: 20, role: 'moderator' },
+      { label: 'Approvals', href: '/admin/approvals', place: 'host', order: 22, role: 'moderator' },
       { label: 'My page', href: '/players/me', place: 'account', order: 5 },
     )
     contributeCounts(app)
     contributeToHostDashboard(app)
+    contributeApprovals(app)
     app.site.links.push({ rel: 'alternate', type: 'application/atom+xml', title: 'New games', href: '/feed.xml' })
     app.site.card = `${app.origins.portal}/card.png?v=${app.games.cards.ofSite().key}`
     app.sitemaps.push(listPages, gamePages(app.db))
@@ -96,5 +102,6 @@ export default definePlugin(
     await app.register(livePages)
     await app.register(playerPages)
     await app.register(hostPages)
+    await app.register(approvalPages)
   },
 )

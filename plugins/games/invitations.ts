@@ -43,13 +43,19 @@ export class Invitations {
     await this.#games.announce(game)
   }
 
-  /** Returns the game of a link. @throws NotFound for an unknown or former link */
+  /** Returns the game of a link. @throws NotFound for an unknown or former link, and while the game is held for staff */
   async invitedTo(slug: string, key: string): Promise<Game> {
     const game = await this.#games.bySlug(slug)
     const row = game && (await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['inviteKey'] }))
     const right = Buffer.from(row?.inviteKey ?? '')
     const given = Buffer.from(key)
-    if (!game || right.length === 0 || right.length !== given.length || !timingSafeEqual(right, given)) {
+    if (
+      !game ||
+      game.approval ||
+      right.length === 0 ||
+      right.length !== given.length ||
+      !timingSafeEqual(right, given)
+    ) {
       throw new NotFound('invitation')
     }
     return game
@@ -61,7 +67,7 @@ export class Invitations {
     if (this.#games.visibleTo(playerId, game)) return game
     await this.#parts.db.transaction(async (em) => {
       // The write locks the row before the read. It checks the key again, which may just have been revoked.
-      const rows = await em.nativeUpdate(GameRow, { id: game.id, inviteKey: key }, { inviteKey: key })
+      const rows = await em.nativeUpdate(GameRow, { id: game.id, inviteKey: key, approval: null }, { inviteKey: key })
       const row = rows === 1 ? await em.findOne(GameRow, { id: game.id, deletedAt: null }) : null
       if (!row) throw new NotFound('invitation')
       if (row.invited.includes(playerId)) return

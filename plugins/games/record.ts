@@ -5,7 +5,8 @@ import { DEFAULT_SETTINGS, type Game, type GameSettings } from './schemas.ts'
 /** The columns of a game, for `app.db.query`. */
 export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
   g.external_url, g.client_id, g.live_deploy_id, g.settings, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
-  g.created_at, g.updated_at, g.suspended_at, g.suspension_reason, g.appeal`
+  g.created_at, g.updated_at, g.suspended_at, g.suspension_reason, g.appeal, g.approval, g.approval_reason,
+  g.requested_visibility`
 
 /** A row in the form of `app.db.query`: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainGame {
@@ -31,6 +32,9 @@ export interface PlainGame {
   suspended_at: number | null
   suspension_reason: string | null
   appeal: string | null
+  approval: 'waiting' | 'refused' | null
+  approval_reason: string | null
+  requested_visibility: 'public' | 'private' | null
 }
 
 /** Converts a game for the API and the other plugins. */
@@ -66,6 +70,10 @@ export function toGame(row: PlainGame, origins: Origins): Game {
         ? null
         : { reason: row.suspension_reason ?? '', at: new Date(row.suspended_at).toISOString() },
     appeal: row.appeal,
+    approval:
+      row.approval === null
+        ? null
+        : { state: row.approval, reason: row.approval_reason, visibility: row.requested_visibility ?? 'public' },
     invitedIds: JSON.parse(row.invited) as string[],
     stats: { plays: row.plays, signIns: row.sign_ins },
     createdAt: new Date(row.created_at).toISOString(),

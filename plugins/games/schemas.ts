@@ -87,6 +87,19 @@ export const Game = Type.Object({
     [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
     { description: 'Since when nobody can play it, by decision of this platform, and why. Its owner may answer once.' },
   ),
+  approval: Type.Union(
+    [
+      Type.Object({
+        state: Type.Union([Type.Literal('waiting'), Type.Literal('refused')]),
+        reason: Type.Union([Type.String(), Type.Null()], { description: 'Why it was refused.' }),
+        visibility: Type.Union([Type.Literal('public'), Type.Literal('private')], {
+          description: 'What its visibility will be; until then it is private, and nobody is invited.',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Set while the game waits for the approval of this platform, or was refused (`games.publish`).' },
+  ),
   stats: Type.Object({ plays: Type.Integer(), signIns: Type.Integer() }),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),

@@ -24,7 +24,7 @@ export const DownloadPage = ({ download, portal }: { download: Download; portal:
     <${Card}><${DescriptionList} items=${[
       { term: 'Version', detail: version },
       { term: 'For', detail: system },
-      { term: 'Size', detail: `${Math.round(size / 1e6)} MB` },
+      { term: 'Size', detail: `${Math.round(size / 1024 ** 2)} MiB` },
       { term: 'SHA-256', detail: html`<${CopyValue} value=${sha256} label="SHA-256" />` },
     ]} /><//>
     <${Section} title="Then" id="then"><${Steps} items=${[

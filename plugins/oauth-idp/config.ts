@@ -34,6 +34,16 @@ export const AuthConfig = Section(
       default: false,
       description: 'A new account must be confirmed with a mailed link. Needs a mail driver that sends.',
     }),
+    signUpChallenge: Type.Union([Type.Literal('none'), Type.Literal('work')], {
+      default: 'none',
+      description:
+        'work: the browser of a new account or guest computes for a second, which makes accounts in bulk costly. Needs https, or localhost.',
+    }),
+    blockedEmailDomains: Type.Array(Type.String({ minLength: 1, maxLength: 253, pattern: '^[^@\\s*./][^@\\s*/]*$' }), {
+      default: [],
+      examples: [['mailinator.com']],
+      description: 'Domains whose addresses no new account may have, with their subdomains.',
+    }),
     passwordMinLength: Type.Integer({
       default: 10,
       minimum: 8,

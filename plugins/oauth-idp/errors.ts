@@ -3,6 +3,21 @@ import { defineError } from '../../core/errors.ts'
 export const EmailTaken = defineError('email_taken', 409, 'An account with this email address already exists.')
 export const InvalidCredentials = defineError('invalid_credentials', 401, 'Email address or password is wrong.')
 export const SignUpClosed = defineError('sign_up_closed', 403, 'The administrator of this server creates the accounts.')
+export const ChallengeRequired = defineError(
+  'challenge_required',
+  403,
+  'A new account needs a proof of work, which this page computes with JavaScript. Turn JavaScript on, and try again.',
+)
+export const ChallengeInvalid = defineError(
+  'challenge_invalid',
+  403,
+  'The proof of work is wrong, expired or used. Try again.',
+)
+export const EmailDomainBlocked = defineError(
+  'email_domain_blocked',
+  400,
+  'Addresses at %s are not accepted here; use another one.',
+)
 export const SetupLinkUsed = defineError('gone', 410, 'This set-up link has been used, or was never valid.')
 export const LinkUsed = defineError('gone', 410, 'This link has been used, has expired, or was never valid.')
 export const GuestsNotWelcome = defineError(

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Database } from '../../core/data/database.ts'
+import { StartupError } from '../../core/errors.ts'
 import { Administration } from './admin/administration.ts'
 import { Apps } from './apps/apps.ts'
 import { PageOrigins } from './apps/page-origins.ts'
@@ -29,10 +30,20 @@ import { Recovery } from './players/recovery.ts'
 import { Setup } from './players/setup.ts'
 import { SignInMethods } from './players/sign-in-methods.ts'
 import { SignUp } from './players/sign-up.ts'
+import { SignUpChallenge } from './players/sign-up-challenge.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
 import { Upstream } from './upstream/upstream.ts'
+
+/** Whether browsers offer Web Crypto at an origin. */
+function isSecureContext(origin: string): boolean {
+  const { protocol, hostname } = new URL(origin)
+  return protocol === 'https:' || /(^|\.)localhost$|^127\./.test(hostname)
+}
+
+const NEEDS_HTTPS =
+  'auth.signUpChallenge: work needs a portal.url with https (or localhost), where browsers compute it. Use none on plain http.'
 
 /** Accounts, sessions and applications: the single service of this plugin. */
 export class Identity {
@@ -117,7 +128,9 @@ export class Identity {
     this.#db = db
     this.#emails = emails
     this.#portalUrl = origins.portal
-    this.signUp = new SignUp({ ...around, players, signInMethods, tokens, emails })
+    if (config.signUpChallenge === 'work' && !isSecureContext(origins.portal)) throw new StartupError(NEEDS_HTTPS)
+    const challenge = new SignUpChallenge({ ...around, key: app.keys.derive('oauth-idp/sign-up-challenge') })
+    this.signUp = new SignUp({ ...around, players, signInMethods, tokens, emails, challenge })
     this.recovery = new Recovery({ ...around, players, passwords, signInMethods, tokens, emails })
     this.addressChange = new AddressChange({ ...around, players, passwords, tokens, emails })
     this.avatars = new Avatars({ ...around, storage: app.storage })

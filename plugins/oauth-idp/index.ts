@@ -1,6 +1,7 @@
 import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { definePlugin } from '../../core/plugin.ts'
 import { adminPages } from './admin/pages.ts'
+import { adminRoutes } from './admin/routes.ts'
 import { setupChecklist } from './admin/setup-checklist.ts'
 import { OAuthAppRow, SignInCount } from './apps/entities.ts'
 import { appRoutes } from './apps/routes.ts'
@@ -9,6 +10,7 @@ import { Identity } from './identity.ts'
 import { migration as identityTables } from './migrations/2026_11_21_identity.ts'
 import { migration as addresses } from './migrations/2026_11_23_addresses.ts'
 import { migration as moderators } from './migrations/2026_11_23_moderators.ts'
+import { migration as trusted } from './migrations/2026_11_23_trusted.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected-apps-routes.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
@@ -77,7 +79,7 @@ export default definePlugin(
       SigningKey,
       SignInCount,
     ],
-    migrations: [identityTables, addresses, moderators],
+    migrations: [identityTables, addresses, moderators, trusted],
   },
   async (app, config, limits, { oauth }) => {
     const identity = new Identity(app, config, limits, oauth)
@@ -110,9 +112,10 @@ export default definePlugin(
     )
     app.hostDashboard.stats.push({ label: 'players', order: 10, value: () => identity.administration.count() })
     app.hostDashboard.setupSteps.push(...setupChecklist(app))
-    for (const routes of [recoveryPages, avatarRoutes, passkeyRoutes, upstreamPages, adminPages, securityPages])
+    for (const routes of [recoveryPages, avatarRoutes, passkeyRoutes, upstreamPages, adminPages, adminRoutes])
       await app.register(routes)
-    for (const routes of [playerRoutes, playerPages, setupPages, settingsPages, appRoutes]) await app.register(routes)
+    for (const routes of [securityPages, playerRoutes, playerPages, setupPages, settingsPages, appRoutes])
+      await app.register(routes)
     for (const routes of [authorizeRoutes, logoutRoutes, devicePages, connectedPages]) await app.register(routes)
     for (const routes of [tokenRoutes, revokeRoutes, introspectRoutes, deviceAuthorizationRoutes]) {
       await app.register(routes)

@@ -8,8 +8,9 @@ import { routes } from './routes.ts'
 import { QuotaLimits } from './schemas.ts'
 
 export { QuotaExceeded } from './errors.ts'
+export { PlayerLimitsStore } from './player-limits.ts'
 export type { Quotas, StoredKind, Tally } from './quotas.ts'
-export type { StoredThing } from './schemas.ts'
+export type { LimitChanges, StoredThing } from './schemas.ts'
 export type { Blob } from './storage-accounts.ts'
 
 declare module 'fastify' {

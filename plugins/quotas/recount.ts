@@ -77,7 +77,9 @@ export class Recount {
       if ((await this.#changes(ownerId)) !== before) continue
       if (!(await this.#apply(ownerId, before, corrections))) continue
       const differences = corrections.map(({ difference }) => difference)
-      for (const difference of differences) log.warn(difference, 'the stored bytes of a player were counted wrong')
+      // Data from before the first start with quotas has no account. Counting it is no correction.
+      if (before === 0 && differences.length > 0) log.info({ ownerId, differences }, 'the data of a player was counted')
+      else for (const difference of differences) log.warn(difference, 'the stored bytes of a player were counted wrong')
       return differences
     }
     return []

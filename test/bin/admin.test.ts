@@ -1,8 +1,23 @@
 import { once } from 'node:events'
+import { Command } from 'commander'
 import t from 'tap'
+import { configure } from '../../bin/commands/admin.ts'
+import { packageInstallation } from '../../bin/installation.ts'
 import { run, start, temporaryFolder } from './program.ts'
 
 const account = ['--email', 'ada@example.org', '--name', 'Ada']
+
+/** The action that each command of `gameyard admin` leaves in the audit; null for one that changes nothing. */
+const ACTIONS: Record<string, string | null> = {
+  create: 'player.create',
+  'reset-password': 'player.password',
+  role: 'player.role',
+  suspend: 'game.suspend',
+  lift: 'game.lift',
+  quota: 'player.quotas',
+  trust: 'player.trust',
+  audit: null,
+}
 
 t.test('an administrator is made from a shell, and gets another password there', async (t) => {
   const cwd = temporaryFolder(t)
@@ -60,20 +75,43 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.match(await game(), { reason: 'Stolen.' })
   t.match(await command('', 'lift', 'pong'), { code: 0, stdout: /can be played again/ })
   t.equal(await game(), null)
+  t.match(await command('', 'quota', 'ada@example.org', '--storage', 'much'), { code: 2, stderr: /20GiB/ })
+  t.match(await command('', 'quota', 'ada@example.org', '--storage', '1.5GiB', '--games', 'none'), {
+    code: 0,
+    stdout: /storage +1\.5 GiB\n +games +no limit\n +assets +1000 \(as configured\)/,
+  })
+  const usage = await (await fetch(`${portal}/api/usage`, { headers })).json()
+  t.equal(usage.quotas.storageBytesPerPlayer.limit, 1.5 * 1024 ** 3)
+  t.equal(usage.quotas.gamesPerPlayer.limit, null)
+  t.match(await command('', 'quota', 'ada@example.org'), { code: 0, stdout: /storage +1\.5 GiB\n/ })
+  t.match(await command('correct yard battery\n', 'create', '--email', 'bob@example.org', '--name', 'Bob'), { code: 0 })
+  t.match(await command('', 'role', ...account.slice(0, 2), '--role', 'moderator'), { code: 0 })
+  t.match(await command('', 'trust', 'bob@example.org'), { code: 0, stdout: /Bob publishes games without approval/ })
+  t.match(await command('', 'trust', 'nobody@example.org'), { code: 1, stderr: /no such player/ })
   const rows = (await command('', 'audit')).stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  const actions = ['game.lift', 'game.suspend', 'player.password', 'player.create']
   t.same(
     rows.map(({ action }) => action),
-    actions,
-    'each command leaves a row, and one that failed leaves none',
+    [
+      ...['player.trust', 'player.role', 'player.create', 'player.quotas', 'game.lift', 'game.suspend'],
+      ...['player.password', 'player.create'],
+    ],
+    'each command leaves a row, and one that failed or changed nothing leaves none',
   )
+  const left = new Set<string>(rows.map(({ action }) => action))
+  for (const action of Object.values(ACTIONS)) if (action) t.ok(left.has(action), `${action} is in the audit`)
   for (const { by } of rows) t.match(by, { role: 'command', id: /./ })
   t.match((await command('', 'audit', '--search', 'Stolen')).stdout, /^[^\n]*game.suspend[^\n]*\n$/)
   server.process.kill('SIGTERM')
   await once(server.process, 'close')
+})
+
+t.test('every command of the staff that changes something is one whose row in the audit is tested', async (t) => {
+  const admin = new Command('admin')
+  configure(admin, packageInstallation())
+  t.same(admin.commands.map((command) => command.name()).sort(), Object.keys(ACTIONS).sort())
 })
 
 t.test('the first start prints the set-up link', async (t) => {

@@ -5,7 +5,15 @@ import { LogTail } from '../../core/observe/log-tail.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
 import { startDns } from './dns.ts'
 import { type Platform, type PlayerClient, startPlatform } from './platform.ts'
-import { addAssets, addBlenderJobs, addDomains, addInvitation, addQuestions, PICTURE } from './showcase-contents.ts'
+import {
+  addAssets,
+  addBlenderJobs,
+  addBoards,
+  addDomains,
+  addInvitation,
+  addQuestions,
+  PICTURE,
+} from './showcase-contents.ts'
 
 export interface Showcase {
   platform: Platform
@@ -80,6 +88,7 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
         new Date(now.getTime() + 3_600_000),
       ])
     if (index === 0) {
+      await addBoards(platform, host, game.id)
       await app.db.execute(
         'insert into ai_generations (id, player_id, game_id, type, model, credits, date, created_at) values (?, ?, ?, ?, ?, ?, ?, ?)',
         [newId('gen', now), host.id, game.id, 'text', 'small', 38, now.toISOString().slice(0, 10), now],
@@ -121,6 +130,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/catalog',
     '/catalog?tag=puzzle',
     `/games/${slug}`,
+    `/games/${slug}/boards/relay`,
     `/players/${host.id}`,
     `/players/${newcomer.id}`,
     ...['/assets', '/assets?q=coast', '/assets/wavy-sea', '/assets/coast-tiles'],
@@ -133,9 +143,19 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
   ],
   host: [
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
-    ...['overview', 'deploys', 'sign-in', 'rooms', 'analytics', 'ai', 'settings', 'integrate'].map(
-      (tab) => `/games/${slug}/${tab}`,
-    ),
+    ...[
+      'overview',
+      'deploys',
+      'sign-in',
+      'rooms',
+      'scores',
+      'scores/relay',
+      'scores/combo',
+      'analytics',
+      'ai',
+      'settings',
+      'integrate',
+    ].map((tab) => `/games/${slug}/${tab}`),
     ...['/games/ball-block/overview', '/games/ball-block/deploys', '/assets', '/assets/mine', '/assets/new'],
     ...[`/games/${slug}/settings/domains`, '/games/secret-garden/settings', '/games/secret-garden'],
     ...['/assets/wavy-sea', '/assets/coast-tiles', '/assets/fence-by-the-water', '/assets/wavy-sea/edit'],

@@ -22,6 +22,18 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
   'POST /admin/domains/:id/remove': async (world) => [`/admin/domains/${await addDomain(world)}/remove`],
   'POST /admin/games/:id/suspend': (_, { game }) => [`/admin/games/${game.id}/suspend`, { reason: 'Stolen.' }],
   'POST /admin/games/:id/lift': (_, { game }) => [`/admin/games/${game.id}/lift`],
+  'POST /admin/approvals/:id/approve': async (world, { game }) => {
+    await hold(world, game.id)
+    return [`/admin/approvals/${game.id}/approve`]
+  },
+  'POST /admin/approvals/:id/review': async (world, { game }) => {
+    await hold(world, game.id)
+    return [`/admin/approvals/${game.id}/review`]
+  },
+  'POST /admin/approvals/:id/refuse': async (world, { game }) => {
+    await hold(world, game.id)
+    return [`/admin/approvals/${game.id}/refuse`, { reason: 'Empty.' }]
+  },
   'POST /admin/invitations': () => ['/admin/invitations', { note: 'For Bob' }],
   'POST /admin/invitations/:id/withdraw': async ({ platform }) => {
     await platform.app.identity.administration.invite('For Eve')
@@ -43,6 +55,12 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
   'POST /admin/players/:id/disable': (_, { browser }) => [`/admin/players/${browser.id}/disable`],
   'POST /admin/players/:id/enable': (_, { browser }) => [`/admin/players/${browser.id}/enable`],
   'POST /admin/players/:id/role': (_, { browser }) => [`/admin/players/${browser.id}/role`, { role: 'moderator' }],
+  'POST /admin/players/:id/trust': (_, { browser }) => [`/admin/players/${browser.id}/trust`],
+  'POST /admin/players/:id/distrust': (_, { browser }) => [`/admin/players/${browser.id}/distrust`],
+  'PUT /api/admin/players/:playerId/trust': (_, { browser }) => [
+    `/api/admin/players/${browser.id}/trust`,
+    { trusted: true } as never,
+  ],
   'POST /admin/players/:id/sign-out': (_, { browser }) => [`/admin/players/${browser.id}/sign-out`],
   'POST /admin/quotas/:playerId': (_, { browser }) => [`/admin/quotas/${browser.id}`, { gamesPerPlayer: '3' }],
   'PATCH /api/admin/players/:playerId/quotas': (_, { browser }) => [
@@ -57,6 +75,10 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
   'POST /jam/switch': () => ['/jam/switch', { what: 'submissions', to: 'closed' }],
   'POST /jam/results': () => ['/jam/results', { revealed: '0' }],
 }
+
+/** Makes a game wait for approval. */
+const hold = ({ platform: { app } }: World, gameId: string) =>
+  app.db.execute("update games set approval = 'waiting', visibility = 'private' where id = ?", [gameId])
 
 async function addDomain({ platform: { app }, owner }: World): Promise<string> {
   const now = app.clock.now()

@@ -114,6 +114,13 @@ GET    /admin/games                              portal  session page
 GET    /admin/games/:id/suspend                  portal  session page
 POST   /admin/games/:id/suspend                  portal  session page
 POST   /admin/games/:id/lift                     portal  session page
+GET    /legal/terms                              portal  optional page
+GET    /legal/privacy                            portal  optional page
+GET    /api/auth/sign-up/challenge               portal  none
+GET    /admin/approvals                          portal  session page
+POST   /admin/approvals/:id/approve              portal  session page
+POST   /admin/approvals/:id/review               portal  session page
+POST   /admin/approvals/:id/refuse               portal  session page
 POST   /games/:slug/appeal                       portal  session page
 GET    /games/:slug/overview                     portal  session page
 GET    /games/:slug/sign-in                      portal  session page
@@ -122,6 +129,8 @@ GET    /admin/players/:id                        portal  session page
 POST   /admin/players/:id/disable                portal  session page
 POST   /admin/players/:id/enable                 portal  session page
 POST   /admin/players/:id/role                   portal  session page
+POST   /admin/players/:id/trust                  portal  session page
+POST   /admin/players/:id/distrust               portal  session page
 POST   /admin/players/:id/sign-out               portal  session page
 POST   /admin/players/:id/delete                 portal  session page
 GET    /admin/invitations                        portal  session page
@@ -146,6 +155,7 @@ PATCH  /api/deploy/:deployId                     portal  deployments:write api-t
 POST   /games/:slug/deploys/:deployId/pin        portal  session page
 POST   /games/:slug/deploys/:deployId/unpin      portal  session page
 GET    /api/usage                                portal  games:read api-token cli-token session
+PUT    /api/admin/players/:playerId/trust        portal  session
 GET    /api/admin/players/:playerId/quotas       portal  session
 PATCH  /api/admin/players/:playerId/quotas       portal  session
 DELETE /api/deploy/:deployId                     portal  deployments:write api-token cli-token session
@@ -501,7 +511,7 @@ async function inhabit(t: Test) {
     [/^(\/api)?\/blender/, job],
     [/^\/api\/generations/, generation.id],
     [/^(\/admin)?\/(players|invitations)/, owner.id],
-    [/^\/admin\/games/, game.id],
+    [/^\/admin\/(games|approvals)/, game.id],
     [/^\/admin\/jobs/, 'bgj_nowhere'],
     [/^\/admin\/domains/, 'dom_nowhere'],
   ]

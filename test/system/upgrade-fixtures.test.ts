@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
+import { until } from '../kit/blender.ts'
 import { ALL } from '../kit/extent.ts'
 import { PASSWORD, PlayerClient, startPlatform } from '../kit/platform.ts'
+import { assertCountsHold } from '../plugins/quotas/recounting.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const fixtures = join(root, 'test/fixtures/upgrades')
@@ -72,6 +74,11 @@ for (const name of ALL ? names : names.slice(0, 1)) {
     const before = schemaOf(join(dataDir, 'gameyard.db')).length
     const copies = existsSync(join(dataDir, 'backups')) ? readdirSync(join(dataDir, 'backups')) : []
     for (const copy of copies) t.ok(schemaOf(join(dataDir, 'backups', copy)).length < before, `${copy} is as it was`)
+
+    // What was stored before there were counts is counted soon after the start.
+    const [owner] = await platform.app.db.query<{ id: string }>('select id from players where email = ?', [MAKER.email])
+    await until(async () => (await platform.app.quotas.bytesByKind(owner?.id as string)).length > 0)
+    await assertCountsHold(t, platform.app, 'an upgraded platform has counted what it stores')
 
     // The clock of a test begins before the platform did.
     platform.clock.advance(60 * 86_400_000)

@@ -178,7 +178,7 @@ export async function missingRoom(driver: Pick<DatabaseDriver, 'query'>, dataDir
   const needed = (size?.bytes ?? 0) + SPARE_BYTES
   const { bavail, bsize } = await statfs(dataDir)
   const free = bavail * bsize
-  const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024)} MB`
+  const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024)} MiB`
   if (free >= needed) return null
   return `there is no room for the copy of the database that is made before it is brought up to date: ${dataDir} has ${megabytes(free)} free, and ${megabytes(needed)} are needed`
 }

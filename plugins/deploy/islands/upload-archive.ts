@@ -61,4 +61,4 @@ function problemIn({ responseText, status }: XMLHttpRequest): string {
 }
 
 const sizeOf = (bytes: number): string =>
-  bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`
+  bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toPrecision(3)} MiB`

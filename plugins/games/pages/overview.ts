@@ -80,6 +80,7 @@ function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): Vi
     ${dashboardHeader(app, game, `${pathOf(game)}/overview`)}
     <${Split} aside=${!game.suspended && nextStep(game)}>
       ${game.suspended && suspensionOf(game, game.suspended)}
+      ${game.approval && approvalOf(game.approval)}
       <div data-events=${`/live${pathOf(game)}`} data-part=${NUMBERS}>${numbersOf(game, columns)}</div>
       <${Card}>
         <div class="glance"><${Cover} ...${game} /><${DescriptionList} items=${[
@@ -128,7 +129,7 @@ function nextStep(game: Game): View {
       `${path}/settings#media`,
       'Add a picture',
     )
-  if (game.visibility === 'private' && game.invitedIds.length === 0)
+  if (game.visibility === 'private' && !game.approval && game.invitedIds.length === 0)
     return step(
       'Next: invite somebody',
       'It is private: people with your link may play it.',
@@ -161,6 +162,17 @@ const suspensionOf = ({ appeal, slug }: Game, { reason, at }: NonNullable<Game['
           <//>`
     }
   <//>`
+
+/** Shows that the game waits for staff, or why it was refused. */
+const approvalOf = ({ state, reason }: NonNullable<Game['approval']>): View =>
+  state === 'waiting'
+    ? html`<${Card} title="Waits for approval" description="The people who look after this platform see new games before everyone else does.">
+        <p>Until then only you can open it. Go on working: deploys and previews are as usual. You are told by mail.</p>
+      <//>`
+    : html`<${Card} title="Not approved" description="Only you can open it. Your files are safe.">
+        <p>${reason}</p>
+        <p class="soft">When you have changed it, ask the people who look after this platform to look again.</p>
+      <//>`
 
 const step = (title: string, text: string, href: string, label: string): View => html`
   <${Card} title=${title} description=${text}><${Button} kind="act" href=${href}>${label}<//><//>`

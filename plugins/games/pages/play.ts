@@ -42,7 +42,9 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
   const plain = `${origin}/auth/service/start?${start}`
   const signIn = signedIn && game.hosted ? { ticket: `${pathOf(game)}/play-ticket`, plain } : undefined
   const src = signedIn && !game.hosted ? plain : href
-  const chips = html`${game.visibility === 'private' && html`<${Chip}>private<//>`}`
+  const chips = game.approval
+    ? html`<${Chip} tone="warn">${game.approval.state === 'refused' ? 'refused' : 'waits for approval'}<//>`
+    : html`${game.visibility === 'private' && html`<${Chip}>private<//>`}`
   return html`
     ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} signIn=${signIn} />`}
     <${PlayFrameDetails}>

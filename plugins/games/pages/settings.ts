@@ -47,7 +47,7 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
           html`<${Section} layout="side" title=${title} description=${description}><div class="row"><${Button} href=${href(game)}>${label}<//></div><//>`,
       )}
     ${servingSection(game, path)}
-    ${game.visibility === 'private' && invitationSection(game, path, inviteLink)}
+    ${game.visibility === 'private' && !game.approval && invitationSection(game, path, inviteLink)}
     <${Section} layout="side" title="End of the game" id="end" description="You can restore it for 30 days. Its address stays reserved for 90 days.">
       <${Confirm} label="Delete game" open=${problems.confirm !== undefined} action=${`${path}/delete`} submit="Delete for everyone">
         <p>Nobody can open <strong>${game.title}</strong> any more, and it disappears from every list.</p>
@@ -125,4 +125,8 @@ const invitationSection = (game: Game, path: string, link: string | null): View 
     </div>
   <//>`
 
-const formOf = (game: Game): GameForm => ({ ...game, tags: game.tags.join(' ') })
+const formOf = (game: Game): GameForm => ({
+  ...game,
+  tags: game.tags.join(' '),
+  visibility: game.approval?.visibility ?? game.visibility,
+})

@@ -29,7 +29,7 @@ interface AdministrationParts {
   deletion: AccountDeletion
 }
 
-export type ManagedPlayer = Player & { disabled: boolean }
+export type ManagedPlayer = Player & { disabled: boolean; trusted: boolean }
 
 export interface Invitation {
   id: string
@@ -45,10 +45,17 @@ export interface Invitation {
  */
 type Following = (em: SqlEntityManager, playerId: string, disabled: boolean) => Promise<() => Promise<void>>
 
+/**
+ * Runs in the transaction that makes a player trusted.
+ *
+ * @returns a function that announces it after the commit
+ */
+type Trusting = (em: SqlEntityManager, playerId: string, by: Actor) => Promise<() => Promise<void>>
+
 const INVITATION_DAYS = 14
 const SERVER = { kind: 'server', id: '' } as const
 
-type Changes = Partial<Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator'>>
+type Changes = Partial<Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator' | 'trusted'>>
 
 interface Disabling {
   withContent?: boolean
@@ -57,7 +64,8 @@ interface Disabling {
 }
 
 /** Returns the state of a player that the audit log records before or after a change. */
-function stateOf(row: Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator'>, changes: Changes): AuditState | null {
+function stateOf(row: Required<Changes>, changes: Changes): AuditState | null {
+  if (changes.trusted !== undefined) return { trusted: row.trusted }
   if (changes.disabled !== undefined) return { disabled: row.disabled }
   return changes.isAdmin === undefined ? null : { role: roleOf(row) }
 }
@@ -66,6 +74,7 @@ function stateOf(row: Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator'>, cha
 export class Administration {
   readonly #context: AdministrationContext & AdministrationParts
   readonly #followers: Following[] = []
+  readonly #trusting: Trusting[] = []
 
   constructor(context: AdministrationContext & Partial<AdministrationParts>) {
     this.#context = context as AdministrationContext & AdministrationParts
@@ -142,6 +151,25 @@ export class Administration {
       await this.#context.events.emit('player.changed', { playerId: id })
       for (const announce of announcements) await announce()
     }
+  }
+
+  /** Registers a plugin's callback for a player who becomes trusted. */
+  onTrusting(follow: Trusting): void {
+    this.#trusting.push(follow)
+  }
+
+  /**
+   * Says whether a player publishes games without approval. Published games stay published.
+   *
+   * @throws NotFound, Conflict for a guest
+   */
+  async setTrusted(id: string, trusted: boolean, by = PROGRAM): Promise<void> {
+    if (trusted && (await this.find(id)).isGuest) throw new Conflict('A guest has no account that lasts.')
+    const announcements: (() => Promise<void>)[] = []
+    await this.#change(id, { trusted }, { by, action: 'player.trust' }, async (em) => {
+      if (trusted) for (const follow of this.#trusting) announcements.push(await follow(em, id, by))
+    })
+    for (const announce of announcements) await announce()
   }
 
   /** Sets the role of a player. @throws NotFound, LastAdmin, Conflict for a guest */
@@ -229,6 +257,6 @@ export class Administration {
   }
 
   #describe(row: PlayerRow): ManagedPlayer {
-    return { ...this.#context.players.describe(row), disabled: row.disabled }
+    return { ...this.#context.players.describe(row), disabled: row.disabled, trusted: row.trusted }
   }
 }

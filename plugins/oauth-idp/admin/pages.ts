@@ -1,14 +1,13 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Actor } from '../../../core/data/audit.ts'
-import { Conflict, Forbidden } from '../../../core/errors.ts'
-import { actorOf, adminPage, callerOf, type Role, staffPage } from '../../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
-import type { ManagedPlayer } from './administration.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
+import { mustBeAnother, mustBeBelow, roleOf } from './rules.ts'
 
 const Params = Type.Object({ id: Type.String() })
 const Done = Type.Object({ done: Type.Optional(Type.String()) })
@@ -17,6 +16,8 @@ const Done = Type.Object({ done: Type.Optional(Type.String()) })
 const DONE: Record<string, string> = {
   disable: 'Shut out: every session and token has ended.',
   enable: 'Let in again.',
+  trust: 'Trusted: their games are published without approval.',
+  distrust: 'Not trusted any more. What is published stays so.',
   role: 'The role has changed. It holds at once.',
   'sign-out': 'Signed out everywhere.',
   delete: 'The player is deleted.',
@@ -24,20 +25,6 @@ const DONE: Record<string, string> = {
 }
 
 const CHANGED = 'an administrator changed a player'
-
-/** @throws Conflict */
-function mustBeAnother(request: FastifyRequest, id: string): void {
-  if (id === callerOf(request).playerId)
-    throw new Conflict('This is your own account; ask another administrator, or use your settings.')
-}
-
-const roleOf = (request: FastifyRequest): Role => callerOf(request).viewer?.role ?? 'player'
-
-/** Moderators act on players. Only an administrator acts on moderators and administrators. @throws Forbidden */
-function mustBeBelow(request: FastifyRequest, player: ManagedPlayer): void {
-  if (roleOf(request) !== 'admin' && player.role !== 'player')
-    throw new Forbidden('Only an administrator acts on a moderator or an administrator.')
-}
 
 /** Pages on players and invitations, for administrators and moderators of the server. */
 export const adminPages: Routes = async (app) => {
@@ -114,6 +101,8 @@ export const adminPages: Routes = async (app) => {
   const steps: Record<string, (id: string, by: Actor, withContent: boolean) => Promise<void>> = {
     disable: (id, by, withContent) => administration.setDisabled(id, true, { by, withContent }),
     enable: (id, by) => administration.setDisabled(id, false, { by }),
+    trust: (id, by) => administration.setTrusted(id, true, by),
+    distrust: (id, by) => administration.setTrusted(id, false, by),
     'sign-out': (id, by) => administration.signOutEverywhere(id, by),
   }
   for (const [step, take] of Object.entries(steps)) {

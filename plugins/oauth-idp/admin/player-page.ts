@@ -33,7 +33,7 @@ const ROLES = [
 ]
 
 export function PlayerPage({ player, isMe, viewerRole, problem }: PlayerPageProps): View {
-  const { id, name, email, emailVerified, imageUrl, createdAt, disabled, role, isGuest } = player
+  const { id, name, email, emailVerified, imageUrl, createdAt, disabled, trusted, role, isGuest } = player
   const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
   return html`
@@ -68,6 +68,14 @@ export function PlayerPage({ player, isMe, viewerRole, problem }: PlayerPageProp
                 </div>
               <//>
             <//>
+            ${
+              !isGuest &&
+              role === 'player' &&
+              html`<${Section} layout="side" title="Publishing" description="Where new games wait for approval (games.publish), those of a trusted player do not.">
+                <${Card}><form class="row" action=${post(trusted ? 'distrust' : 'trust')} method="post">
+                  <${Button}>${trusted ? 'Trust no longer' : 'Trust'}<//></form><//>
+              <//>`
+            }
             ${
               administers &&
               !isGuest &&

@@ -54,6 +54,7 @@ export const State = ({ player }: { player: ManagedPlayer }): View => html`
   <span class="row">
     ${player.disabled && html`<${Chip} tone="error">disabled<//>`}
     ${player.role !== 'player' && html`<${Chip} tone="success">${player.role}<//>`}
+    ${player.trusted && html`<${Chip} tone="success">trusted<//>`}
     ${player.isGuest && html`<${Chip}>guest<//>`}
     ${!player.disabled && player.role === 'player' && !player.isGuest && html`<${Chip}>player<//>`}
   </span>`

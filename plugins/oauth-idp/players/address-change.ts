@@ -6,6 +6,7 @@ import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { InvalidCredentials, LinkUsed } from '../errors.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { type AccountEmails, LINK_MS } from './account-emails.ts'
+import { mustNotBeBlocked } from './email-domains.ts'
 import { OneTimeToken } from './entities.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { PasswordAuthentication } from './password-authentication.ts'
@@ -23,6 +24,7 @@ interface AddressChangeContext {
   tokens: OneTimeTokens
   emails: AccountEmails
   linksPerHour: number
+  blockedEmailDomains: readonly string[]
 }
 
 /** The player's request, with proof of their identity. */
@@ -51,13 +53,14 @@ export class AddressChange {
    * Sends a link to the new address. Whether that address has an account is checked when the mail is written, so that
    * the caller can't tell.
    *
-   * @throws InvalidRequest, InvalidCredentials, RateLimited; Forbidden when the last sign-in is too long ago
+   * @throws InvalidRequest, EmailDomainBlocked, InvalidCredentials, RateLimited; Forbidden when the last sign-in is too long ago
    */
   async ask({ playerId, sessionId, email, password, address }: AddressChangeRequest): Promise<void> {
     const { db, players, passwords, tokens, emails } = this.#context
     const player = await players.find(playerId)
     if (!player?.email) throw new NotFound('address')
     const next = normaliseEmail(email)
+    mustNotBeBlocked(next, this.#context.blockedEmailDomains)
     if (next === player.email) throw fieldError('email', 'This is your address already.')
     if (await passwords.has(playerId)) await this.#mustKnow(player.email, password, address)
     else await requireRecentSignIn(this.#context, sessionId)

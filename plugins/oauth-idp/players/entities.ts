@@ -21,6 +21,8 @@ const PlayerSchema = defineEntity({
     isAdmin: p.boolean(),
     /** Ignored if `isAdmin` is set. */
     moderator: p.boolean().default(false),
+    /** Whether staff trust the player to publish games (`games.publish`). */
+    trusted: p.boolean().default(false),
     disabled: p.boolean(),
     /** Grows when the player is signed out everywhere. Everything that was signed under a smaller value is invalid. */
     epoch: p.integer(),

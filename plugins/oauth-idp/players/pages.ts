@@ -15,7 +15,7 @@ const invited = { config: { auth: 'optional', sameOrigin: true, page: true, secr
 
 /** Form fields are optional in the schema, so that an error about a missing field appears beside it. */
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
-const NewAccount = Type.Object({ email: Text, password: Text, name: Text, returnTo: Text })
+const NewAccount = Type.Object({ email: Text, password: Text, name: Text, returnTo: Text, work: Text })
 const PageQuery = Type.Object({
   returnTo: Type.Optional(Type.String()),
   prompt: Type.Optional(Type.String({ description: '`login`: ask again although somebody is signed in.' })),
@@ -49,6 +49,7 @@ interface SignUpForm {
 export const playerPages: Routes = async (app) => {
   const { players, passwords, passkeys, sessions, setup, signUp, upstream, config } = app.identity
   const { portal } = app.origins
+  const workScripts = signUp.challenge.isRequired ? ['sign-up-work.js'] : []
 
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
     const returnTo = safeReturnTo(request.query.returnTo, portal)
@@ -74,12 +75,12 @@ export const playerPages: Routes = async (app) => {
 
   app.post(
     '/guest',
-    { ...acts, schema: { body: Type.Object({ name: Text, returnTo: Text }) } },
+    { ...acts, schema: { body: Type.Object({ name: Text, returnTo: Text, work: Text }) } },
     async (request, reply) => {
-      const { name = '' } = request.body
+      const { name = '', work } = request.body
       const returnTo = safeReturnTo(request.body.returnTo, portal)
       try {
-        const guest = await signUp.guest(name, callerAddress(request))
+        const guest = await signUp.guest(name, { address: callerAddress(request), work })
         await sessions.start(reply, guest.id)
         return reply.redirect(returnTo, 303)
       } catch (error) {
@@ -95,10 +96,10 @@ export const playerPages: Routes = async (app) => {
   })
 
   app.post('/sign-up', { ...acts, schema: { body: NewAccount } }, async (request, reply) => {
-    const { email = '', password = '', name = '' } = request.body
+    const { email = '', password = '', name = '', work } = request.body
     const returnTo = safeReturnTo(request.body.returnTo, portal)
     try {
-      const player = await signUp.begin({ email, password, name }, { address: callerAddress(request) })
+      const player = await signUp.begin({ email, password, name }, { address: callerAddress(request), work })
       if (!player) return renderMailSent(app, reply, email)
       await sessions.start(reply, player.id)
       return reply.redirect(returnTo, 303)
@@ -162,7 +163,7 @@ export const playerPages: Routes = async (app) => {
       title: 'Sign in',
       current: '/sign-in',
       narrow: true,
-      scripts: ['passkeys.js'],
+      scripts: ['passkeys.js', ...(signUp.takesGuests ? workScripts : [])],
       status: problem?.status ?? 200,
       flash: message ? { message } : null,
       body: SignInPage({
@@ -174,6 +175,7 @@ export const playerPages: Routes = async (app) => {
         passkeys: passkeys.possible,
         passkeyHosts: await passkeys.hostsElsewhere(),
         guests: signUp.takesGuests,
+        needsWork: signUp.challenge.isRequired,
       }),
     })
   }
@@ -184,6 +186,7 @@ export const playerPages: Routes = async (app) => {
       title: 'Sign up',
       current: '/sign-up',
       narrow: true,
+      scripts: invitation ? [] : workScripts,
       status: form.problem?.status ?? (signUpIsOpen ? 200 : 403),
       body: SignUpPage({
         ...form,
@@ -191,6 +194,8 @@ export const playerPages: Routes = async (app) => {
         signUpIsOpen,
         siteName: app.site.name,
         minLength: config.passwordMinLength,
+        needsWork: signUp.challenge.isRequired && !invitation,
+        legal: app.site.legal,
         providers: invitation ? [] : upstream.choices,
         ...(invitation ? { action: `/invite/${invitation}`, title: 'You are invited' } : {}),
       }),

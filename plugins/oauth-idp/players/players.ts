@@ -150,6 +150,12 @@ export class Players {
     })
   }
 
+  /** Whether a player publishes games without approval: staff, and players whom staff trust. @param em the transaction */
+  async mayPublish(em: SqlEntityManager, id: string): Promise<boolean> {
+    const row = await em.findOne(PlayerRow, { id }, { fields: ['isAdmin', 'moderator', 'trusted'] })
+    return row !== null && (row.trusted || roleOf(row) !== 'player')
+  }
+
   /**
    * Creates an account.
    *

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { GuestBody, Pending, SessionState, SignedInPlayer, SignInBody, SignUpBody } from './schemas.ts'
+import { ChallengeOrNull, GuestBody, Pending, SessionState, SignedInPlayer, SignInBody, SignUpBody } from './schemas.ts'
 
 const constraints = { origin: 'portal' }
 const tags = ['Sign-in']
@@ -9,6 +9,26 @@ const tags = ['Sign-in']
 /** Sign-up and sign-in for the portal's own scripts (contracts, section 3). */
 export const playerRoutes: Routes = async (app) => {
   const { players, passwords, sessions, signUp } = app.identity
+
+  app.get(
+    '/api/auth/sign-up/challenge',
+    {
+      config: { auth: 'none' },
+      constraints,
+      schema: {
+        tags,
+        summary: 'The proof of work of a new account',
+        description:
+          'Find the number whose decimal text, as the password of PBKDF2 with SHA-256, `salt` and `iterations`, gives `target`. Send the `token`, a dot and the number as `work`. A challenge is valid for ten minutes and for one account.',
+        response: { 200: ChallengeOrNull },
+      },
+    },
+    async (_request, reply) => {
+      reply.header('cache-control', 'no-store')
+      const { challenge } = signUp
+      return { challenge: challenge.isRequired ? await challenge.issue() : null }
+    },
+  )
 
   app.post(
     '/api/auth/sign-up',
@@ -23,7 +43,10 @@ export const playerRoutes: Routes = async (app) => {
       },
     },
     async (request, reply) => {
-      const user = await signUp.begin(request.body, { address: callerAddress(request) })
+      const user = await signUp.begin(request.body, {
+        address: callerAddress(request),
+        work: request.body.work,
+      })
       if (!user) {
         reply.code(202).header('cache-control', 'no-store')
         return { pending: true as const }
@@ -42,7 +65,7 @@ export const playerRoutes: Routes = async (app) => {
       schema: { tags, summary: 'Play as a guest', body: GuestBody, response: { 201: SignedInPlayer } },
     },
     async (request, reply) => {
-      const user = await signUp.guest(request.body.name, callerAddress(request))
+      const user = await signUp.guest(request.body.name, { address: callerAddress(request), work: request.body.work })
       await sessions.start(reply, user.id)
       reply.code(201).header('cache-control', 'no-store')
       return { user }

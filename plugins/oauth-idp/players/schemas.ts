@@ -21,9 +21,33 @@ const Credentials = {
   password: Type.String({ maxLength: 1024, description: '10 to 256 characters.' }),
 }
 export const SignInBody = Type.Object(Credentials)
-export const SignUpBody = Type.Object({ ...Credentials, name: Type.String({ maxLength: 200 }) })
+const Work = Type.Optional(
+  Type.String({
+    maxLength: 2000,
+    description:
+      'With `auth.signUpChallenge: work`: the `token` of a challenge, a dot, and the answer. See `GET /api/auth/sign-up/challenge`.',
+  }),
+)
+
+export const Challenge = Type.Object({
+  algorithm: Type.Literal('PBKDF2-SHA-256'),
+  salt: Type.String({ description: 'base64url' }),
+  target: Type.String({ description: 'base64url, 32 bytes' }),
+  iterations: Type.Integer(),
+  answers: Type.Integer({ description: 'The answer is a whole number from 0 to below this.' }),
+  expiresAt: Type.String({ format: 'date-time' }),
+  token: Type.String(),
+})
+export type Challenge = Static<typeof Challenge>
+
+export const ChallengeOrNull = Type.Object({
+  challenge: Type.Union([Challenge, Type.Null()], { description: 'Null: a new account needs no proof of work.' }),
+})
+
+export const SignUpBody = Type.Object({ ...Credentials, name: Type.String({ maxLength: 200 }), work: Work })
 export const GuestBody = Type.Object({
   name: Type.String({ maxLength: 200, description: 'The name that other players see.' }),
+  work: Work,
 })
 export const Pending = Type.Object({
   pending: Type.Literal(true, { description: 'A message with a link was sent to the address.' }),

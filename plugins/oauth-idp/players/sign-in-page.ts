@@ -1,4 +1,5 @@
 import { Button, Card, Field, Form, html, Note, Notice, type View } from '../../../core/pages/index.ts'
+import type { Legal } from '../../../core/pages/legal.ts'
 import type { FormProblem } from '../form-problems.ts'
 import type { ProviderChoice } from '../upstream/providers.ts'
 
@@ -31,6 +32,8 @@ interface SignInProps extends AccountFormProps {
   /** Former hosts with passkeys that browsers do not offer here. */
   passkeyHosts: string[]
   guests: boolean
+  /** Whether guests need a proof of work. */
+  needsWork: boolean
   guestName?: string | undefined
   guestProblem?: FormProblem | undefined
 }
@@ -78,18 +81,23 @@ const OtherWays = ({ providers, passkeys, passkeyHosts, returnTo }: SignInProps)
       password, or <a href="/reset-password">set one by mail</a>, then add a passkey here in your settings.<//>`
   }`
 
-const GuestCard = ({ returnTo, guestName, guestProblem }: SignInProps): View => html`
+const GuestCard = ({ returnTo, guestName, guestProblem, needsWork }: SignInProps): View => html`
   <${Card} title="Just playing?" description="A name is enough. You can turn it into an account later and keep your progress.">
     <${Form} action="/guest" submit="Play as a guest" kind="plain" error=${guestProblem?.message}>
       <input type="hidden" name="returnTo" value=${returnTo} />
       <${Field} label="Name" name="name" id="guest-name" value=${guestName} required maxlength=${60}
         autocomplete="nickname" autofocus=${guestProblem !== undefined} error=${guestProblem?.fields.name} />
+      ${needsWork && html`<${ProofOfWork} />`}
     <//>
   <//>`
 
 interface SignUpProps extends AccountFormProps {
   name?: string | undefined
   minLength: number
+  /** Whether a new account needs a proof of work. */
+  needsWork: boolean
+  /** The terms that a new account accepts. */
+  legal: Pick<Legal, 'terms' | 'privacy'>
   providers: ProviderChoice[]
   /** The target of the form, if it is not the open sign-up. */
   action?: string
@@ -120,6 +128,8 @@ export function SignUpPage(props: SignUpProps): View {
         beside=${html`<${Button} kind="quiet" href=${other('/sign-in', returnTo)}>Have one? Sign in<//>`}>
         <input type="hidden" name="returnTo" value=${returnTo} />
         <${AccountFields} ...${{ name, email, minLength, problem }} />
+        ${props.needsWork && html`<${ProofOfWork} />`}
+        <${Consent} ...${props.legal} />
       <//>
       ${
         providers.length > 0 &&
@@ -130,6 +140,23 @@ export function SignUpPage(props: SignUpProps): View {
       }
     </div>`
 }
+
+/** Says which documents a new account accepts, if the operator has any. */
+const Consent = ({ terms, privacy }: Pick<Legal, 'terms' | 'privacy'>): View | null => {
+  const documents = [
+    terms && html`<a href=${terms} target="_blank">terms</a>`,
+    privacy && html`<a href=${privacy} target="_blank">privacy notice</a>`,
+  ].filter(Boolean)
+  if (documents.length === 0) return null
+  return html`<${Note}>By creating an account you accept the ${documents[0]}${documents[1] && html` and the ${documents[1]}`}.<//>`
+}
+
+/** The field that the script of the page fills in, and the line that announces it. */
+export const ProofOfWork = (): View => html`
+  <input type="hidden" name="work" data-work />
+  <p class="soft" role="status" data-work-status></p>
+  <noscript><${Notice} tone="error" title="This needs JavaScript">Your browser computes for a second, so that nobody makes
+    accounts in bulk. Turn JavaScript on, or ask the people who run this platform for an invitation.<//></noscript>`
 
 interface AccountFieldsProps {
   name?: string | undefined

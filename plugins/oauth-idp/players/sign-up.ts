@@ -9,13 +9,15 @@ import { newId } from '../../../core/ids.ts'
 import { GuestsNotWelcome, InvalidCredentials, LinkUsed, SignUpClosed } from '../errors.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { type AccountEmails, LINK_MS } from './account-emails.ts'
+import { mustNotBeBlocked } from './email-domains.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { PasswordHasher } from './passwords.ts'
 import type { NewPlayer, NewRow, Players } from './players.ts'
-import { normaliseName } from './profile.ts'
+import { addressOrNothing, normaliseName } from './profile.ts'
 import type { Player } from './schemas.ts'
 import type { SignInMethods } from './sign-in-methods.ts'
+import type { SignUpChallenge } from './sign-up-challenge.ts'
 
 interface SignUpContext {
   db: Database
@@ -27,6 +29,8 @@ interface SignUpContext {
   signInMethods: SignInMethods
   tokens: OneTimeTokens
   emails: AccountEmails
+  challenge: SignUpChallenge
+  blockedEmailDomains: readonly string[]
   signUp: 'open' | 'invite' | 'closed'
   guests: boolean
   verifyEmail: boolean
@@ -37,6 +41,8 @@ interface SignUpContext {
 export interface SignUpOptions {
   /** The caller's address, by which new accounts are limited. */
   address: string
+  /** The proof of work. An invited person needs none, and a guest has given one. */
+  work?: string | undefined
   /** The token of an invitation. */
   invitation?: string | undefined
   /** The guest whom this account replaces; the player id is unchanged. */
@@ -63,6 +69,11 @@ export class SignUp {
     this.#context = context
   }
 
+  /** The proof of work that new accounts and guests need. */
+  get challenge(): SignUpChallenge {
+    return this.#context.challenge
+  }
+
   get takesGuests(): boolean {
     return this.#context.guests
   }
@@ -72,13 +83,18 @@ export class SignUp {
    * unknown addresses.
    *
    * @returns the player, or null when a mail is being sent
-   * @throws SignUpClosed; LinkUsed for a bad invitation; RateLimited; EmailTaken and what `Players.prepare` throws
+   * @throws SignUpClosed; LinkUsed for a bad invitation; RateLimited; EmailTaken and what `Players.prepare` throws;
+   *   EmailDomainBlocked; ChallengeRequired, ChallengeInvalid
    */
-  async begin(fields: NewPlayer, { address, invitation, guestId }: SignUpOptions): Promise<Player | null> {
+  async begin(fields: NewPlayer, { address, work, invitation, guestId }: SignUpOptions): Promise<Player | null> {
     const { db, players, tokens, emails, signUp, verifyEmail, rateLimiter, signUpsPerMinute } = this.#context
+    const { challenge, blockedEmailDomains } = this.#context
     if (signUp !== 'open' && (signUp === 'closed' || !invitation)) throw new SignUpClosed()
     if (invitation && !(await tokens.find('invite', invitation))) throw new LinkUsed()
     await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
+    // An address that is refused, or can't be one, costs no proof. `prepare` reports the latter with the other fields.
+    mustNotBeBlocked(addressOrNothing(fields.email), blockedEmailDomains)
+    if (!invitation && !guestId) await challenge.accept(work)
     const row = await players.prepare(fields)
     const invitationHash = invitation ? hashSecret(invitation) : null
     if (!verifyEmail) return this.#write(row, { invitationHash, guestId })
@@ -126,8 +142,12 @@ export class SignUp {
     return this.#write(row, { invitationHash: invitation, guestId: waiting.playerId ?? undefined, waiting })
   }
 
-  /** Creates a guest, who has only a name. @throws GuestsNotWelcome, InvalidRequest, RateLimited */
-  async guest(name: string, address: string): Promise<Player> {
+  /**
+   * Creates a guest, who has only a name.
+   *
+   * @throws GuestsNotWelcome, InvalidRequest, RateLimited, ChallengeRequired, ChallengeInvalid
+   */
+  async guest(name: string, { address, work }: Pick<SignUpOptions, 'address' | 'work'>): Promise<Player> {
     const { db, clock, players, rateLimiter, signUpsPerMinute } = this.#context
     if (!this.takesGuests) throw new GuestsNotWelcome()
     const createdAt = clock.now()
@@ -136,6 +156,7 @@ export class SignUp {
       ...{ passwordHash: null, guest: true, isAdmin: false, disabled: false, epoch: 0, createdAt },
     }
     await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
+    await this.challenge.accept(work)
     return players.insert(db.em(), row)
   }
 

@@ -86,7 +86,7 @@ const Picture = ({ player, hasPicture, problem }: PartProps): View => html`
         <div class="stack">
           <${Form} action="/settings/picture" multipart submit="Upload" kind="plain" error=${problem?.message} id="picture">
             <${Field} label="Picture" name="picture" type="file" accept="image/png,image/jpeg" required
-              hint=${`PNG or JPEG, at most ${LARGEST.side} × ${LARGEST.side} pixels and ${LARGEST.bytes / 1024 / 1024} MB.`}
+              hint=${`PNG or JPEG, at most ${LARGEST.side} × ${LARGEST.side} pixels and ${LARGEST.bytes / 1024 / 1024} MiB.`}
               error=${problem?.fields.picture} />
           <//>
           ${

@@ -155,7 +155,7 @@ export const settingsPages: Routes = async (app) => {
       return bytes
     } catch (error) {
       if ((error as { code?: string }).code === 'FST_REQ_FILE_TOO_LARGE') {
-        throw fieldError('picture', `Choose a picture of at most ${LARGEST.bytes / 1024 / 1024} MB.`)
+        throw fieldError('picture', `Choose a picture of at most ${LARGEST.bytes / 1024 / 1024} MiB.`)
       }
       if ((error as { statusCode?: number }).statusCode === undefined)
         throw new InvalidRequest('The upload was cut short.')

@@ -3,6 +3,7 @@ import type { Database } from '../../../core/data/database.ts'
 import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { LinkUsed, SignUpClosed } from '../errors.ts'
+import { mustNotBeBlocked } from '../players/email-domains.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { NewRow, Players } from '../players/players.ts'
 import { normaliseEmail, normaliseName } from '../players/profile.ts'
@@ -15,6 +16,7 @@ interface UpstreamContext {
   players: Players
   tokens: OneTimeTokens
   providers: Provider[]
+  blockedEmailDomains: readonly string[]
 }
 
 /** The result of a sign-in with a provider: a player, or a question to the possible owner of the account. */
@@ -121,6 +123,7 @@ export class Upstream {
 
   async #create(provider: string, profile: UpstreamProfile, email: string | null): Promise<string> {
     const { db, clock, players } = this.#context
+    if (email) mustNotBeBlocked(email, this.#context.blockedEmailDomains)
     const createdAt = clock.now()
     const row: NewRow = {
       ...{ id: newId('ply', createdAt), email, emailVerified: email !== null, name: nameOf(profile), avatar: null },

@@ -148,6 +148,19 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
   t.match(await gameyard('rollback'), { code: 0, stdout: /Undo {4}gameyard rollback dep_/ })
   t.notMatch((await ask('GET', `${first.url}/new.txt`)).body, /^new$/)
   t.match(await gameyard('rollback', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
+
+  t.match(await json('games', 'pin', first.deployId), { id: first.deployId, pinned: true })
+  t.match(await gameyard('rollback', '--list'), {
+    code: 0,
+    stdout: new RegExp(`${first.deployId} +superseded, pinned`),
+  })
+  t.match(await gameyard('games', 'unpin', first.deployId), { code: 0, stdout: /not pinned any more/ })
+  t.match(await gameyard('games', 'pin', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
+  t.match(await gameyard('usage'), {
+    code: 0,
+    stdout: /Storage +\d.* 5\.0 GiB\nGames +1 +50\n[\s\S]+in use +deploys +dep_/,
+  })
+  t.match(await json('usage'), { quotas: { gamesPerPlayer: { used: 1, limit: 50 } }, largest: [{ kind: 'deploys' }] })
 })
 
 t.test('a build elsewhere is deployed again by its folder alone', async (t) => {

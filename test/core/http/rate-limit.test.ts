@@ -21,9 +21,9 @@ async function startApp(t: Test, options: { bus?: Bus; max?: number; enabled?: b
   const { log, lines } = captureLog()
   const bus = options.bus ?? (await local.create({}, driverContext({ clock })))
   const origins = new Origins({
-    portal: { url: `http://${PORTAL}`, formerUrls: [], name: 'Gameyard', designPage: false },
+    portal: { url: `http://${PORTAL}`, formerUrls: [], name: 'Gameyard', legal: {}, designPage: false },
     studio: { url: `http://${PORTAL}` },
-    games: { domain: 'games.test', formerDomains: [], origins: 'subdomain', allowSameSite: false },
+    games: { domain: 'games.test', formerDomains: [], origins: 'subdomain', publish: 'open', allowSameSite: false },
   })
   const app = Fastify({
     loggerInstance: log,

@@ -65,9 +65,9 @@ t.test('names that anyone can make up are not remembered', async (t) => {
 
 t.test('with a port a game, the port names the game and the Host header still decides', async (t) => {
   const lan = new Origins({
-    portal: { url: 'http://192.168.1.20:8080', formerUrls: [], name: 'Jam', designPage: false },
+    portal: { url: 'http://192.168.1.20:8080', formerUrls: [], name: 'Jam', legal: {}, designPage: false },
     studio: { url: 'http://192.168.1.20:8080' },
-    games: { domain: 'localhost:8080', formerDomains: [], origins: 'port', allowSameSite: false },
+    games: { domain: 'localhost:8080', formerDomains: [], origins: 'port', publish: 'open', allowSameSite: false },
   })
   lan.assignPort('pong', 8081)
   t.equal(lan.game('pong'), 'http://192.168.1.20:8081')

@@ -54,7 +54,8 @@ async function serve(site: Partial<Site> = {}): Promise<{ app: FastifyInstance; 
   execFileSync(process.execPath, [join(root, 'build/browser.ts'), '--if-stale'])
   const app = Fastify()
   const files: BrowserFiles = await loadBrowserFiles(folderSource(join(root, 'dist/browser')))
-  const decorated: Site = { name: 'Gameyard', portalUrl: '', navigation, links: [], card: null, ...site }
+  const legal = { operator: null, contact: null, terms: null, privacy: null }
+  const decorated: Site = { name: 'Gameyard', portalUrl: '', navigation, links: [], card: null, legal, ...site }
   app.decorate('site', decorated)
   app.decorate('browserFiles', files)
   app.addHook('onSend', async (_request, reply) => {
@@ -254,12 +255,13 @@ t.test('a size is said in the unit in which it is short', async (t) => {
   const sizes = {
     0: '0 bytes',
     1: '1 byte',
-    999: '999 bytes',
-    1000: '1 kB',
-    1540: '1.54 kB',
-    1e6: '1 MB',
-    999950: '1,000 kB',
+    1023: '1023 bytes',
+    1024: '1 KiB',
+    1577: '1.54 KiB',
+    1048576: '1 MiB',
+    1048000: '1,020 KiB',
+    5368709120: '5 GiB',
   }
   for (const [bytes, said] of Object.entries(sizes)) t.equal(formatBytes(Number(bytes)), said)
-  t.strictSame([1e9, 1.25e12, 3e15].map(formatBytes), ['1 GB', '1.25 TB', '3,000 TB'])
+  t.strictSame([2 ** 30, 1.25 * 2 ** 40, 3 * 2 ** 50].map(formatBytes), ['1 GiB', '1.25 TiB', '3,070 TiB'])
 })

@@ -36,7 +36,7 @@ inFull(t)?.test('account pages are accessible and fit, on a phone and a desk, by
   }
   const off = await identity.players.create({ name: 'Mallory', email: 'mallory@example.org', password: PASSWORD })
   await identity.administration.setDisabled(off.id, true)
-  await identity.signUp.guest('Just Gus', '127.0.0.1')
+  await identity.signUp.guest('Just Gus', { address: '127.0.0.1' })
   const { page, complaints } = await openPage(browser)
   const check = async (title: string) => {
     for (const { name, viewport, colorScheme } of looks) {

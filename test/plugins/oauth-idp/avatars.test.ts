@@ -75,7 +75,11 @@ t.test('what is no picture is refused in words', async (t) => {
     ['a huge PNG', pngOf(20_000, 20_000, 0), /at most 2048/],
     ['an interlaced bomb', pngOf(2000, 2000, 1), /interlacing/],
     ['a speck', PNG.sync.write(new PNG({ width: 4, height: 4 })), /at least 16/],
-    ['too many bytes', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(3 * 1024 * 1024)]), /at most 3 MB/],
+    [
+      'too many bytes',
+      Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(3 * 1024 * 1024)]),
+      /at most 3 MiB/,
+    ],
   ]
   for (const [what, bytes, words] of refusals) {
     const answer = await upload(player, bytes)

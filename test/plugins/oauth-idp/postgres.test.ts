@@ -80,7 +80,7 @@ t.test('so do guests, links and what administrators do', needsPostgres, async (t
   t.equal(both.filter(({ status }) => status === 'fulfilled').length, 1, 'one administrator is left')
   await platform.app.identity.deletion.remove(id)
   t.equal(await players.find(id), null)
-  await signUp.guest('Lost', '127.0.0.1')
+  await signUp.guest('Lost', { address: '127.0.0.1' })
   platform.clock.advance(31 * 86_400_000)
   t.equal((await signUp.lostGuests()).length, 1)
   await platform.app.identity.sweep()

@@ -24,7 +24,7 @@ t.test('a deploy past the quota is refused when it is announced, and nothing has
   const refused = await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('two', 401)) })
   t.equal(refused.status, 403)
   t.match(refused.body, {
-    error: { code: 'quota_exceeded', message: /401 bytes more than you store now, 600 bytes of the 1 kB/ },
+    error: { code: 'quota_exceeded', message: /401 bytes more than you store now, 600 bytes of the 1000 bytes/ },
     quota: 'storageBytesPerPlayer',
     used: 600,
     limit: 1000,

@@ -12,6 +12,7 @@ GET    /                                               200  200  200  200  200  
 GET    /__service/tls                                  400  400  400  400  400  400  400
 GET    /_assets/:file                                  404  404  404  404  404  404  404
 GET    /apple-touch-icon.png                           200  200  200  200  200  200  200
+GET    /api/auth/sign-up/challenge                     200  200  200  200  200  200  200
 GET    /avatars/:playerId                              200  200  200  200  200  200  200
 GET    /card.png                                       200  200  200  200  200  200  200
 GET    /catalog                                        200  200  200  200  200  200  200
@@ -25,6 +26,8 @@ GET    /download/gameyard.exe                          404  404  404  404  404  
 GET    /download/gameyard.sha256                       404  404  404  404  404  404  404
 GET    /favicon.ico                                    200  200  200  200  200  200  200
 GET    /feed.xml                                       200  200  200  200  200  200  200
+GET    /legal/privacy                                  404  404  404  404  404  404  404
+GET    /legal/terms                                    404  404  404  404  404  404  404
 GET    /healthz                                        200  200  200  200  200  200  200
 GET    /join                                           200  200  200  200  200  200  200
 GET    /join/certificate                               200  200  200  200  200  200  200
@@ -128,6 +131,7 @@ DELETE /api/jam/votes/:categoryId                      404  401  404  404  404  
 
 # API: quotas
 GET    /api/usage                                      200  401  200  200  200  200  200
+PUT    /api/admin/players/:playerId/trust              403  401  403  403  403  400  400
 GET    /api/admin/players/:playerId/quotas             403  401  403  403  403  403  200
 PATCH  /api/admin/players/:playerId/quotas             403  401  403  403  403  403  400
 
@@ -316,6 +320,10 @@ POST   /playground                                     400  303  400  400  400  
 
 # Pages: administration
 GET    /admin                                          403  303  403  403  403  403  200
+GET    /admin/approvals                                403  303  403  403  403  200  200
+POST   /admin/approvals/:id/approve                    403  303  403  403  403  409  409
+POST   /admin/approvals/:id/review                     403  303  403  403  403  409  409
+POST   /admin/approvals/:id/refuse                     403  303  403  403  403  400  400
 GET    /admin/assets/:slug/suspend                     403  303  403  403  403  200  200
 POST   /admin/assets/:slug/lift                        403  303  403  403  403  303  303
 POST   /admin/assets/:slug/suspend                     403  303  403  403  403  400  400
@@ -347,6 +355,8 @@ GET    /admin/players/:id                              403  303  403  403  403  
 POST   /admin/players/:id/delete                       403  303  403  403  403  403  400
 POST   /admin/players/:id/disable                      403  303  403  403  403  303  303
 POST   /admin/players/:id/enable                       403  303  403  403  403  303  303
+POST   /admin/players/:id/trust                        403  303  403  403  403  303  303
+POST   /admin/players/:id/distrust                     403  303  403  403  403  303  303
 POST   /admin/players/:id/role                         403  303  403  403  403  403  400
 POST   /admin/players/:id/sign-out                     403  303  403  403  403  403  303
 GET    /admin/storage                                  403  303  403  403  403  403  200

@@ -161,7 +161,7 @@ async function settleWith(
   const [session] = await app.identity.sessions.list(player.id)
   return {
     ...{ browser: player, program, application, published: null, tokenId: token.id, sessionId: session?.id ?? NOWHERE },
-    ...(needs(/game|deploy|jam|domain|\/service\//) ? await publish(platform, program, { titled }) : NO_GAME),
+    ...(needs(/game|approval|deploy|jam|domain|\/service\//) ? await publish(platform, program, { titled }) : NO_GAME),
     assetId: needs(/asset/) ? await upload(platform, player, { model, titled }) : NOWHERE,
     ...(needs(/blender|generation/) ? await make(platform, player, titled) : NO_JOBS),
   }

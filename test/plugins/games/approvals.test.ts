@@ -1,0 +1,135 @@
+// Who may publish (`games.publish`): new games wait for staff, work for their makers, and nobody else gets them.
+import t, { type Test } from 'tap'
+import { until } from '../../kit/blender.ts'
+import { type Platform, startPlatform } from '../../kit/platform.ts'
+import { startSmtp } from '../../kit/smtp.ts'
+import { deploy } from '../game-edge/kit.ts'
+import { signInTo } from '../multiplayer/kit.ts'
+
+const FILES = { 'index.html': '<!doctype html><title>Pong</title>', 'game.js': 'play()' }
+
+async function openPlatform(t: Test, publish: string, config: Record<string, unknown> = {}) {
+  const platform = await startPlatform(t, { config: { ...config, games: { publish } } })
+  const [admin, maker] = [await platform.admin(), await platform.signUp({ name: 'Mo' })]
+  return { platform, admin, maker, program: await platform.program(maker) }
+}
+
+/** Whether each list of the platform contains a game. */
+async function listed(platform: Platform, slug: string, ownerId: string): Promise<Set<boolean>> {
+  const lists = ['/', '/catalog', '/catalog?q=pong', '/catalog?tag=co-op', '/feed.xml', `/players/${ownerId}`]
+  const pages = await Promise.all([...lists, '/api/catalog/games'].map((url) => platform.stranger.get(url)))
+  return new Set(pages.map(({ text }) => text.includes(`/games/${slug}`)))
+}
+
+t.test('the first game of a new account waits, for everyone but its maker', async (t) => {
+  const smtp = await startSmtp(t)
+  const mail = { driver: 'smtp', url: smtp.url, from: 'yard@example.org' }
+  const { platform, admin, maker, program } = await openPlatform(t, 'approve', { mail })
+  const game = await platform.game(maker, { tags: ['co-op'] })
+  t.match(game, { visibility: 'private', approval: { state: 'waiting', reason: null, visibility: 'public' } })
+  await deploy(platform, program, game.id, FILES)
+  const host = platform.gameHost(game.slug)
+  const { stranger } = platform
+  const other = await platform.signUp()
+  const statuses = async (client: typeof stranger) => [
+    (await client.get('/', { host })).status,
+    (await client.get('/game.js', { host })).status,
+    (await client.get(`/games/${game.slug}`)).status,
+    (await client.get(`/games/${game.slug}/card.png`)).status,
+  ]
+  t.same(await statuses(stranger), [404, 404, 404, 404])
+  t.same(await statuses(other), [404, 404, 404, 404])
+  t.same(await listed(platform, game.slug, maker.id), new Set([false]))
+  t.equal((await maker.get(`/games/${game.slug}`)).status, 200)
+  t.match(await maker.get(`/games/${game.slug}/overview`), { status: 200, text: /Waits for approval/ })
+  await signInTo(maker, host)
+  t.equal((await maker.get('/', { host })).status, 200, 'its maker plays it')
+  const [{ id }] = (await program.get(`/api/games/${game.id}/deploys`)).body.deploys
+  t.match((await maker.get(`/games/${game.slug}/deploys/${id}/preview`)).headers, { location: /pass=/ })
+
+  t.comment('nothing that its maker does publishes it')
+  t.match(await program.patch(`/api/games/${game.id}`, { visibility: 'public', playable: true }), {
+    body: { visibility: 'private', approval: { visibility: 'public' } },
+  })
+  await maker.submit(`/games/${game.slug}/settings/invitations`, { do: 'renew' })
+  const link = await platform.app.games.invitations.link(maker.id, game.id)
+  t.equal((await other.get(new URL(link as string).pathname)).status, 404, 'an invitation leads nowhere')
+  t.equal((await other.submit(new URL(link as string).pathname, {})).status, 404)
+  const second = await platform.game(maker, { title: 'Second' })
+  t.match(second.approval, { state: 'waiting' }, 'another one waits, too, until one is published')
+  await program.delete(`/api/games/${second.id}`)
+  t.match((await program.post(`/api/games/${second.id}/restore`)).body.approval, { state: 'waiting' })
+  t.same(await statuses(other), [404, 404, 404, 404])
+
+  t.comment('staff look at it, refuse it and approve it')
+  t.match(await admin.get('/admin/approvals'), { status: 200, text: /Pong/ })
+  t.equal((await admin.get(`/games/${game.slug}`)).status, 404)
+  t.match(await admin.submit(`/admin/approvals/${game.id}/review`, {}), {
+    status: 303,
+    headers: { location: `/games/${game.slug}` },
+  })
+  t.equal((await admin.get(`/games/${game.slug}`)).status, 200)
+  t.equal((await admin.submit(`/admin/approvals/${game.id}/refuse`, { reason: ' ' })).status, 400)
+  t.equal((await admin.submit(`/admin/approvals/${game.id}/refuse`, { reason: 'It is empty.' })).status, 303)
+  t.match((await program.get(`/api/games/${game.id}`)).body.approval, { state: 'refused', reason: 'It is empty.' })
+  t.match((await maker.get(`/games/${game.slug}/overview`)).text, /Not approved[\s\S]*It is empty\./)
+  t.equal((await admin.get(`/games/${game.slug}`)).status, 404, 'the look ends with the decision')
+  t.same(await statuses(other), [404, 404, 404, 404])
+  t.equal((await admin.submit(`/admin/approvals/${game.id}/approve`, {})).status, 303)
+  t.match((await program.get(`/api/games/${game.id}`)).body, { visibility: 'public', approval: null })
+  t.same(await statuses(stranger), [200, 200, 200, 200])
+  t.same(await listed(platform, game.slug, maker.id), new Set([true]))
+  t.match(await admin.submit(`/admin/approvals/${game.id}/approve`, {}), { status: 409, text: /decided already/ })
+  await until(async () => smtp.inbox.length === 2)
+  t.match(smtp.inbox.map(({ subject }) => subject).sort(), ['Pong is published', 'Pong was not published'])
+  t.match((await platform.game(maker, { title: 'Third' })).approval, null, 'the next ones need none')
+})
+
+t.test('with trust, the players whom staff trust publish, and nobody else', async (t) => {
+  const { platform, admin, maker, program } = await openPlatform(t, 'trusted')
+  const game = await platform.game(maker, { visibility: 'private' })
+  const refused = await platform.game(maker, { title: 'Refused' })
+  await admin.submit(`/admin/approvals/${refused.id}/refuse`, { reason: 'No.' })
+  t.match(game.approval, { state: 'waiting', visibility: 'private' })
+  t.match(await maker.put(`/api/admin/players/${maker.id}/trust`, { trusted: true }), { status: 403 })
+  t.equal((await platform.game(admin)).approval, null, 'staff are trusted')
+  t.match(await admin.put(`/api/admin/players/${maker.id}/trust`, { trusted: true }), {
+    status: 200,
+    body: { playerId: maker.id, trusted: true },
+  })
+  t.match((await program.get(`/api/games/${game.id}`)).body, { approval: null, visibility: 'private' })
+  t.match((await program.get(`/api/games/${refused.id}`)).body.approval, { state: 'refused' })
+  t.equal((await platform.game(maker)).approval, null)
+  t.equal((await admin.submit(`/admin/players/${maker.id}/distrust`, {})).status, 303)
+  t.match((await platform.game(maker)).approval, { state: 'waiting' }, 'a published game is no trust here')
+  const rows = await platform.app.db.query<{ action: string }>('select action from audit order by id')
+  t.same(
+    rows.map(({ action }) => action),
+    ['game.refuse', 'player.trust', 'game.approve', 'player.trust'],
+  )
+})
+
+t.test('of games that are made at once, each waits, and of two decisions one counts', async (t) => {
+  const { platform, admin, program } = await openPlatform(t, 'approve')
+  const made = await Promise.all(
+    Array.from({ length: 8 }, () => program.post('/api/games', { title: 'Pong', description: 'A game.' })),
+  )
+  t.same(new Set(made.map(({ body }) => body.approval?.state)), new Set(['waiting']))
+  const id = made[0]?.body.id
+  const answers = await Promise.all([
+    admin.submit(`/admin/approvals/${id}/approve`, {}),
+    admin.submit(`/admin/approvals/${id}/refuse`, { reason: 'No.' }),
+    admin.submit(`/admin/approvals/${id}/approve`, {}),
+  ])
+  t.equal(answers.filter(({ status }) => status === 409).length >= 1, true)
+  const { approval } = (await program.get(`/api/games/${id}`)).body
+  const rows = await platform.app.db.query<{ action: string }>("select action from audit where action like 'game.%'")
+  t.equal(rows.length, answers.filter(({ status }) => status === 303).length, 'each that counts leaves a row')
+  t.ok(approval === null || rows.at(-1)?.action === 'game.refuse')
+})
+
+t.test('open by default: no game waits', async (t) => {
+  const platform = await startPlatform(t)
+  const maker = await platform.signUp()
+  t.match(await platform.game(maker), { visibility: 'public', approval: null })
+})
