@@ -90,7 +90,11 @@ function inNumbers(board: StoredBoard, days: BoardProps['days']): View | null {
 const columns = ({ board }: ScoreList, path: string) => [
   { label: 'Player', primary: true, cell: ({ player }: Entry) => html`<bdi>${player.name}</bdi>` },
   { label: 'Rank', align: 'end' as const, cell: ({ rank }: Entry) => rank },
-  { label: 'Score', align: 'end' as const, cell: ({ score }: Entry) => formatScore(score, board) },
+  {
+    label: 'Score',
+    align: 'end' as const,
+    cell: ({ score }: Entry) => html`<span class="board-score">${formatScore(score, board)}</span>`,
+  },
   {
     label: 'Detail',
     cell: ({ detail }: Entry) =>

@@ -53,6 +53,7 @@ export const publicPages: Routes = async (app) => {
       const query = period === 'current' ? '?' : `?period=${period}&`
       return renderPage(reply, {
         title: `${board.fields.title} · ${game.title}`,
+        current: '/catalog',
         user: viewer,
         body: html`
           <${PageHeader} title=${board.fields.title} crumbs=${[{ label: game.title, href: `/games/${game.slug}` }]}

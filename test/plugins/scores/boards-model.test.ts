@@ -214,9 +214,9 @@ async function prove(t: Test, config: Record<string, unknown>, runs: number): Pr
   t.pass(`${boards} histories agree with the array`)
 }
 
-t.test('a board agrees with a sorted array: SQLite', (t) => prove(t, {}, amount(20, 600)))
+t.test('a board agrees with a sorted array: SQLite', (t) => prove(t, {}, amount(12, 600)))
 
 t.test('a board agrees with a sorted array: PostgreSQL', needsPostgres, async (t) => {
   const url = await (await startPostgres()).database()
-  await prove(t, { secret: 'x'.repeat(32), database: { driver: 'postgres', url } }, amount(5, 150))
+  await prove(t, { secret: 'x'.repeat(32), database: { driver: 'postgres', url } }, amount(3, 150))
 })
