@@ -15,6 +15,7 @@ import moderation from './moderation/index.ts'
 import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
 import quotas from './quotas/index.ts'
+import saves from './saves/index.ts'
 import scores from './scores/index.ts'
 import tokens from './tokens/index.ts'
 
@@ -29,6 +30,7 @@ export const plugins: Plugin[] = [
   domains,
   gameEdge,
   multiplayer,
+  saves,
   scores,
   billing,
   ai,

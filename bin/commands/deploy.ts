@@ -44,6 +44,12 @@ Never published: .git, .env*, node_modules, and what a .gameyardignore in the fo
     )
 }
 
+/** The last line for a game that other people can't open yet. */
+const HELD = {
+  waiting: '\n  Waits for the approval of the platform. Until then only you can open it.',
+  refused: '\n  The platform has not approved it: `gameyard games get` shows why. Only you can open it.',
+}
+
 async function run(client: Client, dir: string | undefined, options: Options): Promise<void> {
   const { terminal, env, cwd, stateFolder, signal } = client
   const [{ chooseFolder, chooseGame }, { readBuild }, { deploy }, { ProgressBar }] = await Promise.all([
@@ -110,7 +116,7 @@ async function run(client: Client, dir: string | undefined, options: Options): P
     bar.clear()
     if (terminal.interactive) terminal.draw('\r\x1b[2K')
   }
-  const { id, slug, title: name } = target.game
+  const { id, slug, title: name, approval } = target.game
   terminal.result({ ...result, game: { id, slug, title: name }, created: target.created }, () => {
     const sent =
       result.uploaded === 0 ? 'nothing to upload' : `${result.uploaded} uploaded (${formatBytes(result.uploadedBytes)})`
@@ -118,7 +124,7 @@ async function run(client: Client, dir: string | undefined, options: Options): P
     const heading = `${terminal.style('green', preview ? 'Preview' : 'Live')}  ${terminal.style('bold', name)}  ${terminal.style('dim', figures)}`
     return preview
       ? `${heading}\n  Look     ${result.previewUrl}\n  Publish  gameyard rollback ${result.deployId} --game ${slug}`
-      : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}`
+      : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}${approval ? HELD[approval.state] : ''}`
   })
 }
 

@@ -18,6 +18,7 @@ const PUBLIC = {
   'widget.js': '/widget.js',
   'mount.js': '/mount.js',
   'multiplayer.js': null,
+  'saves.js': null,
   'scores.js': null,
   'auth-widget.js': null,
 }

@@ -5,7 +5,8 @@ export const QuotaLimits = {
   storageBytesPerPlayer: Type.Integer({
     default: 5 * 1024 ** 3,
     minimum: 0,
-    description: 'Bytes kept for one player: of deploys, assets, pictures and videos of games, and Blender jobs.',
+    description:
+      'Bytes kept for one player: of deploys, assets, pictures and videos of games, saves of their players, and Blender jobs.',
   }),
   gamesPerPlayer: Type.Integer({ default: 50, minimum: 0, description: 'Games of one player.' }),
   assetsPerPlayer: Type.Integer({ default: 1000, minimum: 0, description: 'Assets of one player.' }),
@@ -42,7 +43,7 @@ export const Quotas = Type.Object({
 export type Quotas = Static<typeof Quotas>
 
 const KindBytes = Type.Object({
-  kind: Type.String({ description: '`deploys`, `assets`, `media` or `jobs`.' }),
+  kind: Type.String({ description: '`deploys`, `assets`, `media`, `saves` or `jobs`.' }),
   bytes: Type.Integer(),
 })
 

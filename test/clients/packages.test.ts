@@ -26,6 +26,7 @@ const BUDGETS: Record<string, { code: string; bytes: number; external?: string[]
   browser: [
     { code: "import { mount } from '@gameyard/browser'; globalThis.x = mount", bytes: 3000 },
     { code: "import { join } from '@gameyard/browser/multiplayer'; globalThis.x = join", bytes: 5000 },
+    { code: "import { saves } from '@gameyard/browser/saves'; globalThis.x = saves", bytes: 5500 },
     { code: "import { mountWidget } from '@gameyard/browser/widget'; globalThis.x = mountWidget", bytes: 3500 },
   ],
   adapter: [

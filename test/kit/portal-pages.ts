@@ -10,7 +10,7 @@ const BUDGET = 60_000
  * Matches expected messages: refused, missing or gone pages, and warnings of the software renderer or of a viewer on a
  * busy machine.
  */
-const EXPECTED = /status of (404|403|400|410)|GPU stall due to ReadPixels|rAF timed out/
+const EXPECTED = /status of (404|403|400|410|451)|GPU stall due to ReadPixels|rAF timed out/
 
 /** A layout shift and its amount. */
 interface Shift {

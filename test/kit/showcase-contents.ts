@@ -8,6 +8,7 @@ import { artifactKey } from '../../plugins/blender/jobs/artifacts.ts'
 import { type Claim, Queue } from '../../plugins/blender/jobs/queue.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { sheet } from '../plugins/assets/models.ts'
+import { build, deploy } from '../plugins/deploy/build.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
 import { type Dns, publish } from './dns.ts'
 import { authorizeUrl, callEndpoint, decide, REDIRECT_URI, registerApp } from './oauth.ts'
@@ -25,6 +26,14 @@ export async function addBoards({ app }: Platform, host: PlayerClient, gameId: s
   }
   const off = players.find(({ id }) => id !== host.id)
   if (off) await app.scores.moderation.exclude(board, off.id)
+}
+
+/** The operator's terms and privacy notice. */
+export const LEGAL = {
+  operator: 'Fence Post Games',
+  contact: 'host@example.org',
+  terms: join(import.meta.dirname, '../fixtures/legal/terms.md'),
+  privacy: join(import.meta.dirname, '../fixtures/legal/privacy.md'),
 }
 
 export const PICTURE = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
@@ -143,4 +152,45 @@ export async function addInvitation(host: PlayerClient): Promise<string> {
   const path = text.match(/\/invite\/[\w-]+/)?.[0]
   if (!path) throw new Error('The page of invitations shows no link.')
   return path
+}
+
+/** Adds games that are suspended, closed, waiting for approval, and refused. */
+export async function addGamesOfEveryState(platform: Platform, host: PlayerClient, program: Client): Promise<void> {
+  const { app } = platform
+  const make = async (title: string) => {
+    const game = await platform.game(host, { title, description: 'Find the way out before the light is gone.' })
+    await deploy(platform, program, game.id, build(title))
+    return game.id as string
+  }
+  const suspended = await make('Stolen Faces')
+  await app.games.suspensions.suspend(suspended, 'It shows the faces of people who did not agree.')
+  await program.patch(`/api/games/${await make('Night Shift')}`, { playable: false })
+  // The games of an administrator need no approval, so these are made to wait in the database.
+  for (const [title, approval, reason] of [
+    ['Lantern Maze', 'waiting', null],
+    ['Coin Clicker', 'refused', 'It only links to a shop. Add a game, and we look again.'],
+  ] as const) {
+    const id = await make(title)
+    await app.db.execute(
+      "update games set approval = ?, approval_reason = ?, requested_visibility = 'public', visibility = 'private' where id = ?",
+      [approval, reason, id],
+    )
+    await app.games.announce(await app.games.get(id))
+  }
+}
+
+/** Adds saves of a player in a game: with earlier versions, and a deleted one. @returns the paths of their pages */
+export async function addSaves({ app, clock }: Platform, player: PlayerClient, slug: string): Promise<string[]> {
+  const game = await app.games.get(slug)
+  const owner = { gameId: game.id, playerId: player.id }
+  const put = async (key: string, value: string | Buffer, contentType = 'application/json') => {
+    await app.saves.put(owner, key, { bytes: Buffer.from(value), contentType })
+    clock.advance(1000)
+  }
+  for (let level = 1; level <= 4; level++) await put('progress', JSON.stringify({ level, coins: level * 120 }))
+  await put('replay-of-the-longest-run-over-all-roofs.2026-11-21', Buffer.alloc(48_000), 'application/octet-stream')
+  await put('settings', '{"sound":false}')
+  await put('old-slot', '{"level":1}')
+  await app.saves.delete(owner, 'old-slot')
+  return ['/settings/saves', `/settings/saves/${game.id}/progress`]
 }

@@ -10,8 +10,11 @@ import {
   addBlenderJobs,
   addBoards,
   addDomains,
+  addGamesOfEveryState,
   addInvitation,
   addQuestions,
+  addSaves,
+  LEGAL,
   PICTURE,
 } from './showcase-contents.ts'
 
@@ -29,6 +32,8 @@ export interface Showcase {
     jobs: string[]
     /** The paths of questions to a newcomer. */
     questions: string[]
+    /** The page of the host's saves, and of one of them. */
+    saves: string[]
     invitation: string
   }
 }
@@ -55,7 +60,11 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const dns = await startDns(t as Test)
   const platform = await startPlatform(t as Test, {
     ...{ listen: true, log, logTail },
-    config: { plugins: { domains: { resolvers: [dns.address] } }, portal: { designPage: true }, ...config },
+    config: {
+      plugins: { domains: { resolvers: [dns.address] } },
+      portal: { designPage: true, legal: LEGAL },
+      ...config,
+    },
   })
   const { app, clock } = platform
   const host = await platform.admin()
@@ -114,10 +123,12 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   })
   const slug = 'rooftop-relay'
   await addDomains(program, dns, slug)
+  await addGamesOfEveryState(platform, host, program)
   const jobs = await addBlenderJobs(platform, host)
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
-  return { platform, host, newcomer, slug, found: { jobs, questions, invitation: await addInvitation(host) } }
+  const saves = await addSaves(platform, host, slug)
+  return { platform, host, newcomer, slug, found: { jobs, questions, saves, invitation: await addInvitation(host) } }
 }
 
 /** The pages that demonstrate the components, whose buttons have no effect. */
@@ -135,11 +146,18 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     `/players/${newcomer.id}`,
     ...['/assets', '/assets?q=coast', '/assets/wavy-sea', '/assets/coast-tiles'],
     ...['/docs', '/docs?q=rooms', '/docs/quick-start', '/docs/api', '/join', '/download', '/jam'],
-    ...['/sign-in', '/sign-up', '/reset-password', found.invitation],
+    ...['/sign-in', '/sign-up', '/reset-password', '/legal/terms', '/legal/privacy', found.invitation],
   ],
   newcomer: [
     ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
-    ...['/settings/security', '/settings/connected', '/settings/storage', '/sign-out', ...found.questions],
+    ...[
+      '/settings/security',
+      '/settings/connected',
+      '/settings/storage',
+      '/settings/saves',
+      '/sign-out',
+      ...found.questions,
+    ],
   ],
   host: [
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
@@ -156,7 +174,15 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       'settings',
       'integrate',
     ].map((tab) => `/games/${slug}/${tab}`),
-    ...['/games/ball-block/overview', '/games/ball-block/deploys', '/assets', '/assets/mine', '/assets/new'],
+    ...['stolen-faces', 'night-shift', 'lantern-maze', 'coin-clicker'].map((game) => `/games/${game}/overview`),
+    ...[
+      '/games/lantern-maze',
+      '/games/ball-block/overview',
+      '/games/ball-block/deploys',
+      '/assets',
+      '/assets/mine',
+      '/assets/new',
+    ],
     ...[`/games/${slug}/settings/domains`, '/games/secret-garden/settings', '/games/secret-garden'],
     ...['/assets/wavy-sea', '/assets/coast-tiles', '/assets/fence-by-the-water', '/assets/wavy-sea/edit'],
     ...['/blender', '/blender/new', '/blender/new?template=collectible', ...found.jobs],
@@ -166,6 +192,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/security',
       '/settings/connected',
       '/settings/storage',
+      ...found.saves,
       '/credits',
       '/oauth/device',
       `/players/${host.id}`,
@@ -175,6 +202,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/admin/players',
       '/admin/invitations',
       '/admin/games',
+      '/admin/approvals',
       '/admin/audit',
       '/admin/quotas',
       `/admin/quotas/${host.id}`,
@@ -194,7 +222,10 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/admin/log?level=error',
     ...['/docs?q=xylophone', '/docs/no-such-guide', '/assets/no-such-asset', '/oauth/authorize'],
     '/oauth/device?user_code=BBBB-BBBB',
-    // A game's own address shows these pages until the game exists there.
-    ...['none-of-that-name', 'ball-block'].map((game) => `${platform.app.origins.game(game)}/`),
+    '/games/stolen-faces',
+    // A game's own address shows these pages: no game, no build yet, suspended, closed.
+    ...['none-of-that-name', 'ball-block', 'stolen-faces', 'night-shift'].map(
+      (game) => `${platform.app.origins.game(game)}/`,
+    ),
   ],
 })

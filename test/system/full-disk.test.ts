@@ -1,6 +1,7 @@
-// A disk of 200 MB that fills up, by uploads and by another program: uploads are refused, and everything else goes on.
+// A disk of 200 MB that fills up, by uploads, by another program and by its log: uploads are refused, and everything else
+// goes on, rooms too.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, unlinkSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -9,6 +10,7 @@ import { startPlatform } from '../kit/platform.ts'
 import { startSmtp } from '../kit/smtp.ts'
 import { build, deploy, filesOf, type Upload, upload } from '../plugins/deploy/build.ts'
 import { largePng, sendFile } from '../plugins/games/pictures.ts'
+import { headersOf, RoomSocket, signInTo } from '../plugins/multiplayer/kit.ts'
 
 const MB = 1_000_000
 
@@ -25,6 +27,22 @@ function mountDisk(t: Test, size: string): string | null {
   return folder
 }
 
+/** Appends lines to a file until the disk takes no more. */
+function fillWithLines(file: string): void {
+  const log = openSync(file, 'a')
+  try {
+    for (const line of [`${'x'.repeat(65_535)}\n`, '\n']) {
+      try {
+        for (;;) writeSync(log, line)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      }
+    }
+  } finally {
+    closeSync(log)
+  }
+}
+
 t.test('a full disk refuses uploads, and nothing else', async (t) => {
   const smtp = await startSmtp(t)
   const disk = mountDisk(t, '200m')
@@ -34,6 +52,7 @@ t.test('a full disk refuses uploads, and nothing else', async (t) => {
   }
   const dataDir = join(disk, 'data')
   const platform = await startPlatform(t, {
+    listen: true,
     config: {
       dataDir,
       database: { driver: 'sqlite' },
@@ -51,6 +70,20 @@ t.test('a full disk refuses uploads, and nothing else', async (t) => {
   const game = await platform.game(player)
   await deploy(platform, program, game.id, build('before'))
   const host = platform.gameHost(game.slug)
+  const guest = await platform.signUp()
+  const sockets: RoomSocket[] = []
+  for (const member of [player, guest]) {
+    await signInTo(member, host)
+    sockets.push(new RoomSocket(t, platform, '/mp/rooms/lobby', headersOf(member, host)))
+    await sockets.at(-1)?.enter()
+  }
+  const [first, second] = sockets as [RoomSocket, RoomSocket]
+  let said = 0
+  const roomGoesOn = async (message: string) => {
+    first.say({ t: 'send', type: 'n', data: ++said })
+    t.match(await second.next('msg'), { data: said }, message)
+  }
+  await roomGoesOn('two players are in a room')
   await app.diskWatch.look()
   const readyz = async () => (await platform.stranger.get('/readyz')).body
   t.match(await readyz(), { status: 'ready', details: { disk: 'ok' } })
@@ -90,14 +123,38 @@ t.test('a full disk refuses uploads, and nothing else', async (t) => {
   t.equal((await platform.stranger.get('/', { host })).text, build('before')['index.html'], 'games are played')
   const newcomer = await platform.signUp()
   t.equal((await newcomer.get('/api/auth/session')).body.user.id, newcomer.id, 'people sign up, and are signed in')
+  await signInTo(newcomer, host)
+  const save = { host, headers: { 'content-type': 'text/plain' } }
+  t.equal((await newcomer.put('/__service/saves/a', 'x'.repeat(100_000), save)).status, 201, 'large saves go on, too')
+  t.equal((await newcomer.get('/__service/saves/a', { host })).text.length, 100_000)
   t.equal((await program.patch(`/api/games/${game.id}`, { title: 'Renamed' })).status, 200, 'what is small is changed')
   const before = (await app.credits.balance(newcomer.id)).balance
   await app.credits.grant(newcomer.id, 5, { kind: 'grant', description: 'Full', key: 'full-disk' })
   t.equal((await app.credits.balance(newcomer.id)).balance, before + 5, 'and the ledger goes on')
+  await roomGoesOn('rooms go on')
   await until(async () => smtp.inbox.length > 0)
   t.match(smtp.inbox, [{ to: ['admin@example.org'], subject: /disk/ }], 'the administrator has one mail')
 
+  t.comment('by a log, to the last byte')
+  const log = join(disk, 'gameyard.log')
+  fillWithLines(log)
+  t.equal(free(), 0)
+  t.equal((await platform.stranger.get('/', { host })).text, build('before')['index.html'], 'games are still played')
+  t.equal((await newcomer.get('/api/auth/session')).body.user.id, newcomer.id, 'who is signed in stays so')
+  await roomGoesOn('rooms go on without a free byte')
+  const renamed = await program.patch(`/api/games/${game.id}`, {
+    title: 'x'.repeat(100),
+    description: 'y'.repeat(19_000),
+  })
+  t.ok(
+    renamed.status === 200 || renamed.body.error.code === 'storage_full',
+    `a change is stored or refused: ${renamed.text}`,
+  )
+  const title = renamed.status === 200 ? 'x'.repeat(100) : 'Renamed'
+  t.equal((await program.get(`/api/games/${game.id}`)).body.title, title, 'and never half')
+
   t.comment('with room again, without a restart')
+  unlinkSync(log)
   unlinkSync(other)
   await app.diskWatch.look()
   t.match(await readyz(), { details: { disk: 'ok' } })

@@ -185,6 +185,11 @@ POST   /oauth/logout/confirm                     portal  session page
 GET    /settings/connected                       portal  session page
 GET    /settings/storage                         portal  session page
 POST   /settings/storage/remove                  portal  session page
+GET    /settings/saves                           portal  session page
+GET    /settings/saves/:gameId/:key              portal  session page
+GET    /settings/saves/:gameId/:key/value        portal  session page
+POST   /settings/saves/:gameId/:key/delete       portal  session page
+POST   /settings/saves/:gameId/:key/restore      portal  session page
 GET    /admin/quotas                             portal  session page
 GET    /admin/quotas/:playerId                   portal  session page
 POST   /admin/quotas/:playerId                   portal  session page
@@ -385,6 +390,19 @@ DELETE /api/games/:id/boards/:boardId/excluded/:playerId portal games:write api-
 POST   /__service/scores/:board                  game    none
 GET    /__service/scores/:board                  game    none
 GET    /__service/scores.js                      game    none
+GET    /__service/saves.js                       game    none
+GET    /__service/saves                          game    none
+GET    /__service/saves/:key                     game    none
+PUT    /__service/saves/:key                     game    none
+DELETE /__service/saves/:key                     game    none
+GET    /__service/saves/:key/versions            game    none
+POST   /__service/saves/:key/restore             game    none
+GET    /api/saves                                portal  oauth-token
+GET    /api/saves/:key                           portal  oauth-token
+PUT    /api/saves/:key                           portal  oauth-token
+DELETE /api/saves/:key                           portal  oauth-token
+GET    /api/saves/:key/versions                  portal  oauth-token
+POST   /api/saves/:key/restore                   portal  oauth-token
 GET    /mp                                       game    none
 GET    /mp/rooms                                 game    none
 GET    /mp/rooms/:roomId                         game    none

@@ -113,20 +113,19 @@ function Entry({ game, owner, problem }: Pick<ApprovalsPageProps, 'problem'> & {
   const message = problem?.id === game.id ? problem.message : undefined
   return html`
     <${Card} title=${game.title}>
-      <p class="soft">by <a href=${`/admin/players/${game.ownerId}`}><bdi>${owner}</bdi></a>, <${Timestamp} at=${game.createdAt} />,
-        to be seen by ${game.approval?.visibility === 'private' ? 'invited players' : 'everyone'}${!game.hosted && html`, at <bdi>${game.url}</bdi>`}${game.hosted && !game.liveDeployId && ', nothing uploaded yet'}</p>
+      <p class="soft">by <a href=${`/admin/players/${game.ownerId}`}><bdi>${owner}</bdi></a> · for ${game.approval?.visibility === 'private' ? 'invited players' : 'everyone'} · <${Timestamp} at=${game.createdAt} />${!game.hosted && html` · <bdi>${game.url}</bdi>`}${game.hosted && !game.liveDeployId && ' · nothing uploaded yet'}</p>
       ${game.description && html`<p>${game.description.slice(0, 400)}</p>`}
       ${game.approval?.state === 'refused' && html`<${Notice} tone="info">Refused: ${game.approval.reason}<//>`}
       <${Row}>
-        <${Form} action=${`${path}/approve`} inline><${Button} kind="act" label=${`Approve: ${game.title}`}>Approve<//><//>
-        <${Form} action=${`${path}/review`} inline><${Button} label=${`Open: ${game.title}`}>Open it<//><//>
+        <${Form} action=${`${path}/approve`} inline><${Button} label=${`Approve: ${game.title}`}>Approve<//><//>
+        <${Form} action=${`${path}/review`} inline><${Button} label=${`Open it: ${game.title}`}>Open it<//><//>
       <//>
       ${
         game.approval?.state === 'waiting' &&
         html`<${Form} action=${`${path}/refuse`}>
           <${Field} label="Reason" name="reason" id=${`reason-${game.id}`} type="textarea" rows=${2} required maxlength=${REFUSAL_LENGTH} error=${message}
             hint="Its maker reads this." />
-          <${Button} label=${`Refuse: ${game.title}`}>Refuse<//>
+          <${Row}><${Button} label=${`Refuse: ${game.title}`}>Refuse<//><//>
         <//>`
       }
     <//>`

@@ -26,7 +26,7 @@ export const gameTabs = (app: Pick<FastifyInstance, 'games'>, game: Game, curren
 
 /** Shows whether the game is playable, and for whom. */
 export const stateChips = (game: Game, ready: boolean): Content => html`
-  ${game.suspended ? html`<${Chip} tone="error">suspended<//>` : ready ? html`<${Chip} live>live<//>` : html`<${Chip} tone="warn">${game.playable ? 'not published' : 'closed'}<//>`}
+  ${game.suspended ? html`<${Chip} tone="error">suspended<//>` : !ready ? html`<${Chip} tone="warn">${game.playable ? 'not published' : 'closed'}<//>` : !game.approval && html`<${Chip} live>live<//>`}
   ${heldChip(game) ?? (game.visibility === 'private' && html`<${Chip}>private<//>`)}`
 
 /** Shows that a game waits for staff, or was refused. */

@@ -87,7 +87,7 @@ function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): Vi
           { term: 'Address', detail: html`<${CopyValue} value=${game.url} label="address" />` },
           ...texts.map((column) => ({ term: column.label, detail: cellOf(column, game.id) })),
           { term: 'Made', detail: html`<${Timestamp} at=${game.createdAt} />` },
-          { term: 'Played', detail: `${number.format(game.stats.plays)} times` },
+          { term: 'Played', detail: game.stats.plays === 1 ? 'once' : `${number.format(game.stats.plays)} times` },
         ]} /></div>
       <//>
     <//>`

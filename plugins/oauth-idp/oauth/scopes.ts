@@ -6,11 +6,15 @@ export const SCOPES: Record<string, { title: string; description: string }> = {
   profile: { title: 'Your name and picture', description: 'Other players see them too.' },
   email: { title: 'Your email address', description: 'It could write to you.' },
   offline_access: { title: 'Access while you are away', description: 'Until you disconnect it.' },
+  saves: { title: 'Your saves in this game', description: 'It could read and write them.' },
   'ai:generate': { title: 'Your credits, to spend', description: 'On AI generation.' },
 }
 
-/** The scopes that hosted games get without a question: data that every other player sees. */
-export const BASIC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile'])
+/**
+ * The scopes that hosted games get without a question: data that every other player sees, and the saves of the player
+ * in the game itself.
+ */
+export const BASIC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile', 'saves'])
 
 /**
  * Parses the scopes of a request (RFC 6749 section 3.3), each once. A request without scopes means `profile`.

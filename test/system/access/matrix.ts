@@ -135,6 +135,14 @@ PUT    /api/admin/players/:playerId/trust              403  401  403  403  403  
 GET    /api/admin/players/:playerId/quotas             403  401  403  403  403  403  200
 PATCH  /api/admin/players/:playerId/quotas             403  401  403  403  403  403  400
 
+# API: saves, for access tokens of games
+GET    /api/saves                                       403  401  403  403  403  403  403
+GET    /api/saves/:key                                  403  401  403  403  403  403  403
+PUT    /api/saves/:key                                  403  401  403  403  403  403  403
+DELETE /api/saves/:key                                  403  401  403  403  403  403  403
+GET    /api/saves/:key/versions                         403  401  403  403  403  403  403
+POST   /api/saves/:key/restore                          403  401  403  403  403  403  403
+
 # API: AI and credits
 GET    /api/ai/credits                                 200  401  200  200  200  200  200
 POST   /api/ai/generate                                400  401  400  400  400  400  400
@@ -215,6 +223,11 @@ GET    /settings                                       200  303  200  200  200  
 POST   /settings/accounts/disconnect                   400  303  400  400  400  400  400
 GET    /settings/storage                               200  303  200  200  200  200  200
 POST   /settings/storage/remove                        400  303  400  400  400  400  400
+GET    /settings/saves                                 200  303  200  200  200  200  200
+GET    /settings/saves/:gameId/:key                    404  303  404  404  404  404  404
+GET    /settings/saves/:gameId/:key/value              404  303  404  404  404  404  404
+POST   /settings/saves/:gameId/:key/delete             404  303  404  404  404  404  404
+POST   /settings/saves/:gameId/:key/restore            400  303  400  400  400  400  400
 GET    /settings/connected                             200  303  200  200  200  200  200
 POST   /settings/connected/:clientId/revoke            404  303  404  404  404  404  404
 POST   /settings/delete                                400  303  400  400  400  400  400
@@ -383,6 +396,13 @@ GET    /auth/service/window                            200  200  200  200  200  
 GET    /auth/service/preview                           404  404  404  404  404  404  404
 GET    /auth/service/session                           200  200  200  200  200  200  200
 GET    /auth/service/start                             302  302  302  302  302  302  302
+GET    /__service/saves.js                             200  200  200  200  200  200  200
+GET    /__service/saves                                404  404  404  404  404  404  404
+GET    /__service/saves/:key                           404  404  404  404  404  404  404
+PUT    /__service/saves/:key                           404  404  404  404  404  404  404
+DELETE /__service/saves/:key                           404  404  404  404  404  404  404
+GET    /__service/saves/:key/versions                  404  404  404  404  404  404  404
+POST   /__service/saves/:key/restore                   404  404  404  404  404  404  404
 GET    /mp                                             404  404  404  404  404  404  404
 GET    /mp/rooms                                       404  404  404  404  404  404  404
 GET    /mp/rooms/:roomId                               404  404  404  404  404  404  404

@@ -1,0 +1,287 @@
+/**
+ * Measures saves: durable PUTs of 4 KB a second on one process with SQLite on disk (synchronous=full), beside Redis with
+ * `appendfsync always` and beside a node:http server that writes each body to a file and answers after an fsync, for all
+ * bodies that wait; and GETs beside `GET /api/cli/whoami`.
+ *
+ *     node bench/saves.ts [rounds] [--rows 10000000]
+ *
+ * With `--rows` it fills the tables with that many saves of other players first, and measures before and after. A row
+ * takes about 450 bytes of disk. Each server is a separate process. 64 players write eight saves each over 64
+ * connections. This process creates the load, and never sleeps.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { NODE_FLAGS } from '../bin/node-flags.js'
+import { loadConfig } from '../config/load.ts'
+import { folderSource } from '../core/data/built-files.ts'
+import { createKernel } from '../core/kernel.ts'
+import { families } from '../drivers/index.ts'
+import { plugins } from '../plugins/index.ts'
+import { freePort } from '../test/kit/server.ts'
+
+const CONNECTIONS = 64
+const PLAYERS = 64
+const REQUESTS = 10_000
+const REDIS = '/usr/bin/redis-server'
+const VALUE = 'x'.repeat(4096)
+/** Rows in one transaction of the filling. */
+const FILL = 50_000
+
+/** The message of a server process. */
+interface Ready {
+  port: number
+  host?: string
+  cookies?: string[]
+  token?: string
+}
+
+interface Peer extends Ready {
+  child: ChildProcess
+}
+
+async function run(rounds: number, rows: number): Promise<void> {
+  const [gameyard, file, redis] = [await start('gameyard'), await start('file'), await startRedis()]
+  try {
+    await measure('empty', rounds, { gameyard, file, redis })
+    if (rows === 0) return
+    gameyard.child.send(rows)
+    await once(gameyard.child, 'message')
+    await measure(`${rows} saves of others`, rounds, { gameyard, file, redis })
+  } finally {
+    for (const { child } of [gameyard, file, redis]) child.kill()
+  }
+}
+
+async function measure(title: string, rounds: number, peers: { gameyard: Peer; file: Peer; redis: Peer }) {
+  const { gameyard, file, redis } = peers
+  const { host = '', cookies = [], token = '' } = gameyard
+  const results: Record<string, number[]> = { puts: [], file: [], redis: [], gets: [], whoami: [] }
+  const head = (method: string, number: number) =>
+    `${method} /__service/saves/key${number % 8} HTTP/1.1\r\nhost: ${host}\r\ncookie: ${cookies[number % PLAYERS]}\r\n`
+  const put = (number: number) =>
+    `${head('PUT', number)}origin: http://${host}\r\ncontent-type: text/plain\r\ncontent-length: 4096\r\n\r\n${VALUE}`
+  const plainPut = () => `PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: 4096\r\n\r\n${VALUE}`
+  const set = (number: number) => {
+    const key = `${number % PLAYERS}/key${number % 8}`
+    return `*3\r\n$3\r\nSET\r\n$${key.length}\r\n${key}\r\n$4096\r\n${VALUE}\r\n`
+  }
+  const whoami = () =>
+    `GET /api/cli/whoami HTTP/1.1\r\nhost: ${host.replace(/^\w+\./, '')}\r\nauthorization: Bearer ${token}\r\n\r\n`
+  for (let round = -1; round < rounds; round++) {
+    const noted = {
+      puts: await load(gameyard.port, put),
+      file: await load(file.port, plainPut),
+      redis: await load(redis.port, set, isRedisAnswer),
+      gets: await load(gameyard.port, (number) => `${head('GET', number)}\r\n`),
+      whoami: await load(gameyard.port, whoami),
+    }
+    // The first round warms up.
+    if (round >= 0) for (const [name, rate] of Object.entries(noted)) results[name]?.push(rate)
+  }
+  const of = (name: string) => (results[name] ?? []).toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0
+  const line = (name: string, key: string) =>
+    process.stdout.write(`${name.padEnd(56)} ${Math.round(of(key)).toString().padStart(7)}/s\n`)
+  process.stdout.write(`${title}\n`)
+  line('PUT of 4 KB, SQLite on disk, durable', 'puts')
+  line('the same into a file, one fsync for all that wait', 'file')
+  line('Redis SET of 4 KB, appendfsync always', 'redis')
+  line('GET of 4 KB', 'gets')
+  line('GET /api/cli/whoami', 'whoami')
+  const ratio = (a: string, b: string) => (of(a) / of(b)).toFixed(2)
+  process.stdout.write(
+    `ratios: PUT ${ratio('puts', 'file')} of the file, ${ratio('puts', 'redis')} of Redis; GET ${ratio('gets', 'whoami')} of whoami\n`,
+  )
+}
+
+async function start(name: string): Promise<Peer> {
+  // Our server gets the same Node flags as with `gameyard serve`.
+  const execArgv = name === 'gameyard' ? NODE_FLAGS : []
+  const child = fork(import.meta.filename, ['--role', name], {
+    execArgv,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const [ready] = (await once(child, 'message')) as [Ready]
+  return { child, ...ready }
+}
+
+async function startRedis(): Promise<Peer> {
+  const dir = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
+  const port = await freePort()
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '']
+  const child = spawn(REDIS, [...options, '--appendonly', 'yes', '--appendfsync', 'always'], {
+    stdio: 'ignore',
+  })
+  process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
+  for (let tries = 0; tries < 100; tries++) {
+    const socket = connect(port, '127.0.0.1')
+    const isUp = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'close').then(() => false),
+    ]).catch(() => false)
+    socket.destroy()
+    if (isUp) return { child, port }
+    await sleep(50)
+  }
+  throw new Error('Redis did not come up.')
+}
+
+/** Returns whether an answer is complete. @throws when it is no success */
+function isHttpAnswer(received: string): boolean {
+  const head = received.indexOf('\r\n\r\n')
+  if (head < 0) return false
+  if (!/^HTTP\/1\.1 20[01] /.test(received)) throw new Error(received.slice(0, 500))
+  return received.length >= head + 4 + Number(/content-length: (\d+)/i.exec(received)?.[1])
+}
+
+function isRedisAnswer(received: string): boolean {
+  if (received.length < 5) return false
+  if (received !== '+OK\r\n') throw new Error(received)
+  return true
+}
+
+/** Each connection sends the next request after a response. @returns responses per second */
+async function load(port: number, request: (number: number) => string, isAnswer = isHttpAnswer): Promise<number> {
+  let next = 0
+  let loading = true
+  const stayAwake = () => void (loading && setImmediate(stayAwake))
+  stayAwake()
+  const began = performance.now()
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      const socket = connect(port, '127.0.0.1').setNoDelay().setEncoding('latin1')
+      await once(socket, 'connect')
+      await new Promise<void>((done, fail) => {
+        let received = ''
+        const send = () => {
+          if (next < REQUESTS) socket.write(request(next++))
+          else done(void socket.destroy())
+        }
+        socket.on('error', fail)
+        socket.on('data', (chunk: string) => {
+          received += chunk
+          try {
+            if (!isAnswer(received)) return
+          } catch (error) {
+            return fail(error)
+          }
+          received = ''
+          send()
+        })
+        send()
+      })
+    }),
+  )
+  loading = false
+  return (REQUESTS * 1000) / (performance.now() - began)
+}
+
+async function serveGameyard(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.on('SIGTERM', () => process.exit())
+  const port = await freePort()
+  const env = {
+    SERVICE_LIMITS__RATE_LIMITS: 'false',
+    SERVICE_LISTEN__PORT: String(port),
+    SERVICE_PORTAL__URL: `http://localhost:${port}`,
+    SERVICE_STUDIO__URL: `http://localhost:${port}`,
+    SERVICE_GAMES__DOMAIN: `localhost:${port}`,
+    SERVICE_AUTH__PASSWORD_HASHING__MEMORY: '8',
+    SERVICE_AUTH__PASSWORD_HASHING__PASSES: '1',
+  }
+  const { config, plugins: chosen, drivers } = await loadConfig({ cwd: folder, env, families, plugins })
+  const assets = folderSource(resolve(import.meta.dirname, '../dist/browser'))
+  const app = await createKernel(config, { plugins: chosen, drivers, browserFiles: assets, version: 'bench' })
+  await app.listen({ host: '127.0.0.1', port })
+  const { identity } = app
+  const makePlayer = (number: number) =>
+    identity.players.create({
+      email: `p${number}@example.org`,
+      password: 'correct yard battery fence',
+      name: `P${number}`,
+    })
+  const owner = await makePlayer(-1)
+  const game = await app.games.create(owner.id, { title: 'Pong', description: '' })
+  const host = new URL(game.url).host
+  const cookies: string[] = []
+  for (let number = 0; number < PLAYERS; number++) {
+    const { id, name } = await makePlayer(number)
+    const consentId = await identity.consents.remember(id, game.clientId, ['profile'], { asked: false })
+    const granted = {
+      player: { id, name, imageUrl: null },
+      scope: 'profile',
+      clientId: game.clientId,
+      consentId,
+      sessionId: null,
+    }
+    const request = { headers: { host } } as Parameters<typeof app.edge.sessions.start>[0]
+    const lines = await app.edge.sessions.start(request, host, game, granted)
+    cookies.push((lines.at(-1) as string).split(';')[0] as string)
+  }
+  const { token } = await app.tokens.create({ playerId: owner.id, label: 'bench', scopes: ['games:read'] })
+  process.on('message', async (rows: number) => {
+    for (let from = 0; from < rows; from += FILL) await fill(app, game.id, from, Math.min(FILL, rows - from))
+    process.send?.({ port })
+  })
+  process.send?.({ port, host, cookies, token })
+}
+
+/** Adds saves of players who never come, ten each, with ids like those of players. */
+async function fill(app: Awaited<ReturnType<typeof createKernel>>, gameId: string, from: number, count: number) {
+  const numbers = 'with recursive n(i) as (select ? union all select i + 1 from n where i + 1 < ?)'
+  const player = "'ply_' || printf('%026x', (i / 10) * 2654435761 % 4294967296)"
+  const range = [from, from + count]
+  await app.db.execute(
+    `insert into saves (game_id, player_id, key, version, size, content_type, updated_at)
+     ${numbers} select ?, ${player}, 'key' || (i % 10), 1, 100, 'text/plain', 1 from n where true on conflict do nothing`,
+    [...range, gameId],
+  )
+  await app.db.execute(
+    `insert into save_versions (game_id, player_id, key, version, size, content_type, created_at, value)
+     ${numbers} select ?, ${player}, 'key' || (i % 10), 1, 100, 'text/plain', 1, randomblob(100) from n where true
+     on conflict do nothing`,
+    [...range, gameId],
+  )
+  await app.db.execute(
+    `insert into save_usage (player_id, game_id, keys, bytes, kept_bytes, counted_bytes, counted, version_floor)
+     ${numbers} select ${player}, ?, 10, 1000, 1000, 1000, 1, 0 from n where i % 10 = 0 on conflict do nothing`,
+    [...range, gameId],
+  )
+}
+
+/** Writes bodies into a file. All that have arrived share one fsync. */
+async function serveFile(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.on('SIGTERM', () => process.exit())
+  const file = openSync(join(folder, 'values'), 'a')
+  let waiting: { body: Buffer; response: ServerResponse }[] = []
+  const commit = () => {
+    const group = waiting
+    waiting = []
+    for (const { body } of group) writeSync(file, body)
+    fsyncSync(file)
+    for (const { response } of group) response.writeHead(200, { 'content-length': 2 }).end('ok')
+  }
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray())
+    if (waiting.push({ body, response }) === 1) setImmediate(commit)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  process.send?.({ port: (server.address() as AddressInfo).port })
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rows: { type: 'string', default: '0' }, role: { type: 'string' } },
+})
+if (values.role === 'gameyard') await serveGameyard()
+else if (values.role === 'file') await serveFile()
+else await run(Number(positionals[0] ?? 3), Number(values.rows))

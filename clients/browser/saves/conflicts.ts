@@ -1,0 +1,96 @@
+import type { Server, Theirs } from './server.ts'
+import type { Entry, Pending, Store } from './store.ts'
+import type { Conflict, SaveValue } from './types.ts'
+import { decode, type Encoded, encode, isEqual } from './values.ts'
+
+export interface ConflictRules {
+  store: Store
+  server: Server
+  /** Decides by the game's listener; absent: the newer one wins. */
+  ask: ((conflict: Conflict) => SaveValue | Promise<SaveValue>) | undefined
+  /** The value of this device is another one now. */
+  changed(key: string, value: SaveValue): void
+}
+
+/**
+ * Resolves the conflict of a change with the version on the server. Nothing is sent here: the entry is changed so that
+ * the next attempt keeps both values on the server, the chosen one last.
+ */
+export async function resolveConflict(rules: ConflictRules, entry: Entry & { pending: Pending }): Promise<void> {
+  const { store, server, changed } = rules
+  const { account, key, value, pending } = entry
+  const theirs = await server.get(account, key, null)
+  const update = (change: (now: Entry) => Entry | null) =>
+    store.change(async (changes) => {
+      const now = await changes.get(account, key)
+      if (!now?.pending) return false
+      // The game may have set another value meanwhile. It is sent next, over what is on the server.
+      const isSame = now.pending.sequence === pending.sequence
+      const next = isSame ? change(now) : { ...now, base: baseOf(theirs) }
+      if (next) changes.put(next)
+      else changes.remove(now)
+      return isSame
+    })
+  if (theirs === undefined || theirs === 'same') {
+    await update((now) => ({ ...now, base: null }))
+    return
+  }
+  const { version } = theirs
+  // It may be our own change, whose answer was lost.
+  if (value && isEqual(value, theirs)) {
+    await update((now) => afterWrite(now, version))
+    return
+  }
+  if (pending.former && isEqual(pending.former, theirs)) {
+    await update((now) => ({ ...now, base: version }))
+    return
+  }
+  const chosen = await choose(rules, entry, theirs)
+  if (chosen === 'mine') {
+    await update((now) => ({ ...now, base: version }))
+    return
+  }
+  const given = chosen === 'theirs' ? encodedOf(theirs) : chosen
+  const isCurrent = await update((now) =>
+    value === null
+      ? { ...now, value: given, base: version, pending: chosen === 'theirs' ? null : now.pending }
+      : { ...now, base: version, pending: { ...pending, next: [...(pending.next ?? []), given] } },
+  )
+  if (isCurrent) changed(key, decode(given))
+}
+
+/** Returns an entry whose value is on the server now. A value that follows becomes the next change. */
+export function afterWrite(entry: Entry, version: number): Entry {
+  const { pending } = entry
+  const [first, ...others] = pending?.next ?? []
+  if (!pending || !first) return { ...entry, base: version, pending: null }
+  return { ...entry, value: first, base: version, pending: { ...pending, next: others } }
+}
+
+async function choose(
+  { server, ask }: ConflictRules,
+  { key, value, pending }: Entry & { pending: Pending },
+  theirs: Theirs,
+): Promise<'mine' | 'theirs' | Encoded> {
+  const mineAt = pending.setAt + (pending.offset ?? server.offset ?? 0)
+  if (!ask) return mineAt >= theirs.updatedAt ? 'mine' : 'theirs'
+  const latest = pending.next?.at(-1) ?? value ?? theirs
+  const conflict = {
+    key,
+    mine: value ? decode(latest) : undefined,
+    theirs: decode(theirs),
+    mineAt,
+    theirsAt: theirs.updatedAt,
+  }
+  const chosen = await ask(conflict)
+  if (chosen === conflict.mine) return 'mine'
+  if (chosen === conflict.theirs || chosen === undefined) return 'theirs'
+  const encoded = await encode(chosen)
+  if (value && isEqual(encoded, latest)) return 'mine'
+  return isEqual(encoded, theirs) ? 'theirs' : encoded
+}
+
+const encodedOf = ({ bytes, type }: Encoded): Encoded => ({ bytes, type })
+
+const baseOf = (theirs: Theirs | undefined | 'same'): number | null =>
+  theirs === undefined || theirs === 'same' ? null : theirs.version

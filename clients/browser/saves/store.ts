@@ -1,0 +1,117 @@
+import type { Encoded } from './values.ts'
+
+/** A change that is not on the server yet. */
+export interface Pending {
+  /** Grows with each change on this device. Changes are sent in this order. */
+  sequence: number
+  /** The time of the change in ms by the clock of this device. */
+  setAt: number
+  /** What to add to `setAt` for the server's time; null when the server's time was not known. */
+  offset: number | null
+  /** Values that follow once this one is on the server, so that all are kept there. The game sees the last one. */
+  next?: Encoded[]
+  /** The value before this one, whose answer had not come yet. It may be on the server. */
+  former?: Encoded
+}
+
+/** A save of one account on this device. */
+export interface Entry {
+  /** The player's id; empty while nobody is signed in. */
+  account: string
+  key: string
+  /** Null: the save is deleted. */
+  value: Encoded | null
+  /** The version on the server that the value is, or was made from; null for none. */
+  base: number | null
+  /** Null: the value is on the server. */
+  pending: Pending | null
+}
+
+const SAVES = 'saves'
+const META = 'meta'
+
+/** The saves of this device, in IndexedDB. Several tabs may use it at once. */
+export class Store {
+  readonly #db: IDBDatabase
+
+  private constructor(db: IDBDatabase) {
+    this.#db = db
+  }
+
+  /** @returns null where the browser keeps nothing for this page */
+  static async open(): Promise<Store | null> {
+    try {
+      const request = indexedDB.open('service-saves', 1)
+      request.onupgradeneeded = () => {
+        request.result.createObjectStore(SAVES, { keyPath: ['account', 'key'] })
+        request.result.createObjectStore(META)
+      }
+      const db = await done(request)
+      // Another tab may delete the database, which would otherwise wait for this one.
+      db.onversionchange = () => db.close()
+      return new Store(db)
+    } catch {
+      return null
+    }
+  }
+
+  async get(account: string, key: string): Promise<Entry | undefined> {
+    return done(this.#db.transaction(SAVES).objectStore(SAVES).get([account, key]))
+  }
+
+  /** Returns all entries of an account. */
+  async all(account: string): Promise<Entry[]> {
+    const range = IDBKeyRange.bound([account], [account, []])
+    return done(this.#db.transaction(SAVES).objectStore(SAVES).getAll(range))
+  }
+
+  /**
+   * Changes entries in one transaction, which is on the disk when this resolves.
+   *
+   * @param work sets entries by `put` and `remove`; `sequence` is the next number of a change
+   */
+  async change<Result>(
+    work: (changes: {
+      get(account: string, key: string): Promise<Entry | undefined>
+      put(entry: Entry): void
+      remove(entry: Pick<Entry, 'account' | 'key'>): void
+      sequence(): Promise<number>
+    }) => Promise<Result>,
+  ): Promise<Result> {
+    const transaction = this.#db.transaction([SAVES, META], 'readwrite', { durability: 'strict' })
+    const saves = transaction.objectStore(SAVES)
+    const meta = transaction.objectStore(META)
+    const complete = new Promise<void>((resolve, reject) => {
+      transaction.oncomplete = () => resolve()
+      transaction.onabort = () => reject(transaction.error ?? new DOMException('The storage of the browser failed.'))
+    })
+    // A failure of the work below is thrown there.
+    complete.catch(() => {})
+    const result = await work({
+      get: (account, key) => done(saves.get([account, key])),
+      put: (entry) => void saves.put(entry),
+      remove: ({ account, key }) => void saves.delete([account, key]),
+      sequence: async () => {
+        const next = (((await done(meta.get('sequence'))) as number | undefined) ?? 0) + 1
+        meta.put(next, 'sequence')
+        return next
+      },
+    })
+    await complete
+    return result
+  }
+
+  async read<Value>(name: string): Promise<Value | undefined> {
+    return done(this.#db.transaction(META).objectStore(META).get(name))
+  }
+
+  async write(name: string, value: unknown): Promise<void> {
+    await done(this.#db.transaction(META, 'readwrite').objectStore(META).put(value, name))
+  }
+}
+
+const done = <Result>(request: IDBRequest<Result>): Promise<Result> =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error)
+  })

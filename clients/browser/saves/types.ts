@@ -1,0 +1,50 @@
+/** What a save may be: anything that JSON can express, or bytes. */
+export type SaveValue = unknown
+
+/** `saved`: all is on the server. `saving`: it is being sent. `offline`: it is on this device only, and sent later. */
+export type SaveStatus = 'saved' | 'saving' | 'offline'
+
+/** Two devices have changed the same save. */
+export interface Conflict {
+  readonly key: string
+  /** The value of this device; undefined when it was deleted here. */
+  readonly mine: SaveValue
+  /** The value on the server. */
+  readonly theirs: SaveValue
+  /** When each was saved, in ms since 1970 by the server's clock. */
+  readonly mineAt: number
+  readonly theirsAt: number
+}
+
+export interface SavesEvents {
+  /**
+   * Decides a conflict: the returned value is saved. The others stay on the server as earlier versions. Without a
+   * listener the newer value wins.
+   */
+  conflict: (conflict: Conflict) => SaveValue | Promise<SaveValue>
+  status: (status: SaveStatus) => void
+  /** A save has another value than this page set or read last, because of a conflict or a sign-in. */
+  change: (change: { key: string; value: SaveValue }) => void
+  /** The server refuses a save, which stays on this device: it is too large, or there is no room left. */
+  error: (error: { key: string; code: string; message: string }) => void
+}
+
+export interface SetOptions {
+  /**
+   * Saves over this version only, as `version` returned it; null: only if there is none. Another version on the server
+   * is a conflict. Default: the version that this device knows.
+   */
+  if?: number | null
+}
+
+/** A failed operation. */
+export class SaveError extends Error {
+  override name = 'SaveError'
+  /** A code of the platform's errors, `offline`, or `storage_full`. */
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}

@@ -1,0 +1,13 @@
+import { defineError } from '../../core/errors.ts'
+
+export const NoSuchSave = defineError('no_such_save', 404, 'There is no save named %s.')
+export const NoSuchVersion = defineError('no_such_save', 404, 'Version %s of the save %s is not kept.')
+export const SaveConflict = defineError('save_conflict', 412, '%s')
+export const SaveTooLarge = defineError('save_too_large', 413, 'A save has at most %s bytes.')
+export const SavesFull = defineError('saves_full', 507, '%s')
+export const SaveBusy = defineError('save_busy', 503, 'This value is being removed at the moment; try again.')
+export const OtherPlayer = defineError(
+  'other_player',
+  409,
+  'Another player is signed in here now, so this save does not belong to this session.',
+)

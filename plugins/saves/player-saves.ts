@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import type { Saves } from './saves.ts'
+import type { SaveInfo } from './schemas.ts'
+
+/** The values of an export have at most this many bytes in total. The pages offer each of the others for download. */
+const MOST_BYTES = 64 * 1024 * 1024
+
+/** The saves of a player in one game, for pages and exports. */
+export interface GameSaves {
+  game: { id: string; slug: string; title: string }
+  usedBytes: number
+  limitBytes: number
+  saves: SaveInfo[]
+  /** Deleted saves, whose versions can be restored. */
+  deleted: SaveInfo[]
+}
+
+/** An exported value: JSON, text, or bytes in base64; without one when the export would become too large. */
+type ExportedSave = SaveInfo & { json?: unknown; text?: string; base64?: string; download?: string }
+
+type Parts = Pick<FastifyInstance, 'db' | 'origins'> & { saves: Saves }
+
+/** Lists the games in which a player has saves, by title. Games that were permanently deleted are not among them. */
+export async function gamesOf({ db, saves }: Pick<Parts, 'db' | 'saves'>, playerId: string): Promise<GameSaves[]> {
+  const games = await db.query<{ id: string; slug: string; title: string }>(
+    `select g.id, g.slug, g.title from save_usage u join games g on g.id = u.game_id
+     where u.player_id = ? and u.kept_bytes > 0 order by g.title, g.id`,
+    [playerId],
+  )
+  const lists: GameSaves[] = []
+  for (const game of games) {
+    const owner = { gameId: game.id, playerId }
+    lists.push({ game, ...(await saves.list(owner)), deleted: await saves.deleted(owner) })
+  }
+  return lists
+}
+
+/** Exports all saves of a player with their values. */
+export async function exportSaves(parts: Parts, playerId: string): Promise<unknown[]> {
+  let left = MOST_BYTES
+  const games: unknown[] = []
+  for (const { game, saves } of await gamesOf(parts, playerId)) {
+    const exported: ExportedSave[] = []
+    for (const info of saves) {
+      left -= info.size
+      exported.push(
+        left >= 0
+          ? { ...info, ...(await exportedValue(parts.saves, { gameId: game.id, playerId }, info)) }
+          : { ...info, download: `${parts.origins.portal}/settings/saves/${game.id}/${info.key}/value` },
+      )
+    }
+    games.push({ game, saves: exported })
+  }
+  return games
+}
+
+async function exportedValue(
+  saves: Saves,
+  owner: { gameId: string; playerId: string },
+  { key, contentType }: SaveInfo,
+): Promise<Pick<ExportedSave, 'json' | 'text' | 'base64'>> {
+  const found = await saves.find(owner, key).catch(() => null)
+  if (!found) return {}
+  const bytes = await found.read()
+  const text = bytes.toString()
+  if (!Buffer.from(text).equals(bytes)) return { base64: bytes.toString('base64') }
+  if (!/[/+]json\b/i.test(contentType)) return { text }
+  try {
+    return { json: JSON.parse(text) }
+  } catch {
+    return { text }
+  }
+}

@@ -1,0 +1,63 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { deleteInBatches } from '../../core/data/database.ts'
+import { SaveRow, SaveUsage, SaveVersion } from './entities.ts'
+import { STORED_KIND } from './owner-quota.ts'
+
+/** The job that deletes the saves of a permanently deleted game, which can be many millions. */
+export const PURGE = 'saves/purge'
+
+type Parts = Pick<FastifyInstance, 'db' | 'jobs' | 'quotas'>
+
+/** Deletes saves with their game, and with the account of their player. */
+export class Removal {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Runs in the transaction that permanently deletes a game. The rows follow in a job. */
+  async ofGame(em: SqlEntityManager, gameId: string): Promise<void> {
+    const { jobs, quotas } = this.#parts
+    const [row] = await em.execute<{ ownerId: string; bytes: number | string }[]>(
+      `select g.owner_id as "ownerId", sum(u.counted_bytes) as bytes from games g join save_usage u on u.game_id = g.id
+       where g.id = ? group by g.owner_id`,
+      [gameId],
+    )
+    if (!row) return
+    await quotas.remove(em, row.ownerId, { kind: STORED_KIND, bytes: Number(row.bytes) })
+    await jobs.enqueue(em, { name: PURGE, key: gameId, payload: { gameId } })
+  }
+
+  /** The job `PURGE`. */
+  async purge(gameId: string, signal: AbortSignal): Promise<void> {
+    const { db } = this.#parts
+    const of = { where: 'game_id = ?', parameters: [gameId] }
+    const key = ['game_id', 'player_id', 'key']
+    await deleteInBatches(db, { table: 'save_versions', key: [...key, 'version'], ...of }, signal)
+    await deleteInBatches(db, { table: 'saves', key, ...of }, signal)
+    await deleteInBatches(db, { table: 'save_usage', key: ['player_id', 'game_id'], ...of }, signal)
+    signal.throwIfAborted()
+  }
+
+  /** Runs in the transaction that ends an account. */
+  async ofPlayer(em: SqlEntityManager, playerId: string): Promise<void> {
+    const rows = await em.execute<{ gameId: string; ownerId: string | null; bytes: number | string }[]>(
+      `select u.game_id as "gameId", g.owner_id as "ownerId", u.counted_bytes as bytes from save_usage u
+       left join games g on g.id = u.game_id where u.player_id = ? order by g.owner_id, u.game_id`,
+      [playerId],
+    )
+    for (const { gameId } of rows) {
+      await em.nativeDelete(SaveVersion, { gameId, playerId })
+      await em.nativeDelete(SaveRow, { gameId, playerId })
+    }
+    await em.nativeDelete(SaveUsage, { playerId })
+    // The accounts of quotas come last, in the order of their ids.
+    for (const { ownerId, bytes } of rows) {
+      if (ownerId !== null && Number(bytes) > 0) {
+        await this.#parts.quotas.remove(em, ownerId, { kind: STORED_KIND, bytes: Number(bytes) })
+      }
+    }
+  }
+}

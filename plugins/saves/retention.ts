@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify'
+import { SaveRows } from './save-rows.ts'
+
+const BATCH = 100
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock'>
+
+/** The scheduled task that removes earlier versions after 30 days, and deleted saves with their last version. */
+export class Retention {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async sweep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.#sweepSome(signal)) === BATCH);
+  }
+
+  async #sweepSome(signal: AbortSignal): Promise<number> {
+    const { db, clock } = this.#parts
+    const due = await db.query<{ gameId: string; playerId: string; key: string }>(
+      `select game_id as "gameId", player_id as "playerId", key from saves
+       where history_due_at is not null and history_due_at <= ? order by history_due_at limit ?`,
+      [clock.now(), BATCH],
+    )
+    for (const { key, ...owner } of due) {
+      if (signal.aborted) break
+      await db.groupCommit(async (statements) => {
+        const rows = new SaveRows(statements, owner)
+        const usage = await rows.hold()
+        const current = await rows.current(key)
+        if (!current) return
+        const { kept, freed, dueAt } = await rows.prune(key, await rows.versions(key), current.deletedAt, clock.now())
+        if (kept.length === 0) {
+          await rows.forget(key)
+          usage.versionFloor = Math.max(usage.versionFloor, current.version)
+        } else await rows.setHistoryDueAt(key, dueAt)
+        await rows.setUsage({ ...usage, keptBytes: usage.keptBytes - freed })
+      })
+    }
+    return due.length
+  }
+}

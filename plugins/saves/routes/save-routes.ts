@@ -1,0 +1,205 @@
+import type { FastifyContextConfig, FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { InvalidRequest, UnsupportedMediaType } from '../../../core/errors.ts'
+import { matchesEtag } from '../../../core/http/headers.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import type { Origin } from '../../../core/origins/origins.ts'
+import { etagOf, readConditions } from '../conditions.ts'
+import { SaveTooLarge } from '../errors.ts'
+import type { SaveOwner } from '../save-rows.ts'
+import { Restoration, type SaveLimits, SaveList, SaveParams, VersionList, WrittenSave } from '../schemas.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose saves a request is about; set before the body is read. */
+    saveOwner: SaveOwner | null
+  }
+}
+
+/** The routes of saves at one site. */
+export interface SaveSite {
+  /** The path of the list, such as `/api/saves`. */
+  path: string
+  origin: Origin
+  config: FastifyContextConfig
+  /** Finds out whose saves a request is about. @throws when the caller may not use them */
+  identify(request: FastifyRequest): Promise<SaveOwner>
+}
+
+const READ = new Set(['GET', 'HEAD'])
+const MINUTE_MS = 60_000
+/** What a save has when nobody said what it is (RFC 9110 section 8.3). */
+const UNKNOWN_TYPE = 'application/octet-stream'
+const LONGEST_TYPE = 255
+
+/**
+ * The answers contain data of one player, and are never documents of the game: a value may be HTML or a script that
+ * somebody else wrote.
+ */
+const HEADERS = {
+  'cache-control': 'no-store',
+  vary: 'Cookie, Authorization',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy': "sandbox; default-src 'none'",
+}
+
+/** List, read, write, delete, and earlier versions: the same at each site. */
+export const saveRoutes =
+  ({ path, origin, config, identify }: SaveSite, limits: SaveLimits): Routes =>
+  async (app) => {
+    const constraints = { origin } as const
+    const tags = ['saves']
+    app.decorateRequest('saveOwner', null)
+    app.addHook('onRequest', async (_request, reply) => {
+      // Scripts compare times of devices, whose clocks may be wrong, with times of saves.
+      reply.headers(HEADERS).header('date', app.clock.now().toUTCString())
+    })
+    // A hook of the route, since it runs after the check of the route's `auth`.
+    const onRequest = async (request: FastifyRequest) => {
+      const owner = await identify(request)
+      const isRead = READ.has(request.method)
+      const most = isRead ? limits.saveReadsPerMinute : limits.saveWritesPerMinute
+      await app.rateLimiter.take(`saves/${isRead}/${owner.gameId}/${owner.playerId}`, most, MINUTE_MS)
+      request.saveOwner = owner
+    }
+    const options = { config, constraints, onRequest }
+
+    app.get(
+      path,
+      {
+        ...options,
+        schema: { summary: 'The saves of the player in this game', tags, response: { 200: SaveList } },
+      },
+      async (request) => app.saves.list(ownerOf(request)),
+    )
+
+    app.route({
+      // Fastify's own HEAD routes would read the value.
+      method: ['GET', 'HEAD'],
+      exposeHeadRoute: false,
+      url: `${path}/:key`,
+      ...options,
+      schema: { summary: 'A save: the bytes as they came, with the version as entity tag', tags, params: SaveParams },
+      handler: async (request, reply) => {
+        const save = await app.saves.find(ownerOf(request), (request.params as { key: string }).key)
+        const etag = etagOf(save.version)
+        reply.headers({ etag, 'last-modified': new Date(save.updatedAt).toUTCString() })
+        reply.header('content-type', save.contentType)
+        if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+        if (request.method === 'HEAD') return reply.header('content-length', save.size).send()
+        return reply.send(await save.read())
+      },
+    })
+
+    app.delete(
+      `${path}/:key`,
+      {
+        ...options,
+        schema: {
+          summary: 'Delete a save; its versions can be restored for 30 days',
+          tags,
+          params: SaveParams,
+          response: { 204: Type.Null() },
+        },
+      },
+      async (request, reply) => {
+        await app.saves.delete(ownerOf(request), request.params.key, readConditions(request.headers))
+        return reply.code(204).send(null)
+      },
+    )
+
+    app.get(
+      `${path}/:key/versions`,
+      {
+        ...options,
+        schema: {
+          summary: 'The kept versions of a save, newest first',
+          tags,
+          params: SaveParams,
+          response: { 200: VersionList },
+        },
+      },
+      async (request) => {
+        const { key } = request.params
+        return { key, versions: await app.saves.versions(ownerOf(request), key) }
+      },
+    )
+
+    app.post(
+      `${path}/:key/restore`,
+      {
+        ...options,
+        schema: {
+          summary: 'Make an earlier version the newest one',
+          tags,
+          params: SaveParams,
+          body: Restoration,
+          response: { 200: WrittenSave },
+        },
+      },
+      async (request) => app.saves.restore(ownerOf(request), request.params.key, request.body.version),
+    )
+
+    await app.register(async (values) => {
+      acceptAnyBody(values, limits)
+      values.put<{ Params: { key: string } }>(
+        `${path}/:key`,
+        {
+          config: {
+            ...config,
+            upload: {
+              maxBytes: limits.saveBytes,
+              shortBytes: limits.saveBytes,
+              countedBy: (request: FastifyRequest) => `saves/${ownerOf(request).playerId}`,
+            },
+          },
+          constraints,
+          onRequest,
+          bodyLimit: limits.saveBytes,
+          schema: {
+            summary: 'Write a save: the body is the value, of any media type',
+            tags,
+            params: SaveParams,
+            response: { 200: WrittenSave, 201: WrittenSave },
+          },
+        },
+        async (request, reply) => {
+          const conditions = readConditions(request.headers)
+          const value = { bytes: (request.body as Buffer | undefined) ?? Buffer.alloc(0), contentType: typeOf(request) }
+          const { created, save } = await app.saves.put(ownerOf(request), request.params.key, value, conditions)
+          return reply
+            .code(created ? 201 : 200)
+            .header('etag', etagOf(save.version))
+            .send(save)
+        },
+      )
+    })
+  }
+
+/** Makes a scope take bodies of every media type, unchanged. */
+function acceptAnyBody(app: FastifyInstance, limits: SaveLimits): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.setErrorHandler((error: FastifyError) => {
+    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') throw new SaveTooLarge(limits.saveBytes)
+    if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+      throw new UnsupportedMediaType('The Content-Type of the save is not a media type.')
+    }
+    throw error
+  })
+}
+
+function typeOf({ headers }: FastifyRequest): string {
+  if (headers['content-encoding'] !== undefined) {
+    throw new UnsupportedMediaType('Send the save without Content-Encoding: it is kept byte by byte.')
+  }
+  const type = headers['content-type'] ?? UNKNOWN_TYPE
+  if (type.length > LONGEST_TYPE) throw new InvalidRequest(`A media type has at most ${LONGEST_TYPE} characters.`)
+  return type
+}
+
+function ownerOf({ saveOwner }: FastifyRequest): SaveOwner {
+  if (!saveOwner) throw new Error('A route of saves ran before its caller was known.')
+  return saveOwner
+}

@@ -1,0 +1,280 @@
+import type { FastifyInstance } from 'fastify'
+import { formatBytes } from '../../core/pages/index.ts'
+import { type Conditions, holds } from './conditions.ts'
+import { NoSuchSave, NoSuchVersion, SaveConflict, SavesFull, SaveTooLarge } from './errors.ts'
+import { KEPT_MS, KEPT_VERSIONS } from './history.ts'
+import type { OwnerQuota } from './owner-quota.ts'
+import { type CurrentRow, type SaveOwner, SaveRows, type UsageRow } from './save-rows.ts'
+import type { KeptVersion, SaveInfo, SaveLimits, SaveList, WrittenSave } from './schemas.ts'
+import { type StoredValue, Values } from './values/values.ts'
+
+/** The value of a save. */
+export interface Value {
+  bytes: Buffer
+  /** The media type, at most 255 characters. */
+  contentType: string
+}
+
+/** A save, and how to read its value. */
+export interface FoundSave extends SaveInfo {
+  /** @throws StorageUnavailable, NoSuchSave when it has been replaced meanwhile */
+  read(): Promise<Buffer>
+}
+
+/** All versions of a player's saves in a game have at most this many times the bytes of the current values. */
+const HISTORY_FACTOR = KEPT_VERSIONS
+/** Repetitions of a read whose version was replaced, and its bytes collected, in between. */
+const READS = 3
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'storage'>
+
+/**
+ * Saves: documents of one player in one game, by key (contracts, section 13).
+ *
+ * A change is durable when it resolves. Changes of one player in one game run one after the other (`SaveRows.hold`),
+ * and many players' changes share a commit. A version only grows, also when a key is deleted and made again.
+ */
+export class Saves {
+  readonly values: Values
+  readonly #parts: Parts
+  readonly #limits: SaveLimits
+  readonly #quota: OwnerQuota
+
+  constructor(parts: Parts, limits: SaveLimits, quota: OwnerQuota) {
+    this.#parts = parts
+    this.#limits = limits
+    this.#quota = quota
+    this.values = new Values(parts)
+  }
+
+  /** Lists the saves of a player in a game, by key. */
+  async list({ gameId, playerId }: SaveOwner): Promise<SaveList> {
+    const rows = await this.#parts.db.query<{ key: string } & CurrentRow>(
+      `select key, version, size, content_type as "contentType", updated_at as "updatedAt" from saves
+       where game_id = ? and player_id = ? and deleted_at is null order by key`,
+      [gameId, playerId],
+    )
+    return {
+      saves: rows.map(infoOf),
+      usedBytes: rows.reduce((total, { size }) => total + size, 0),
+      limitBytes: this.#limits.savesTotalBytes,
+    }
+  }
+
+  /** Lists the deleted saves whose versions can be restored, by key. `updatedAt` is the time of the deletion. */
+  async deleted({ gameId, playerId }: SaveOwner): Promise<SaveInfo[]> {
+    const rows = await this.#parts.db.query<{ key: string } & CurrentRow>(
+      `select key, version, size, content_type as "contentType", deleted_at as "updatedAt" from saves
+       where game_id = ? and player_id = ? and deleted_at is not null order by key`,
+      [gameId, playerId],
+    )
+    return rows.map(infoOf)
+  }
+
+  /** @throws NoSuchSave */
+  async find(owner: SaveOwner, key: string): Promise<FoundSave> {
+    const row = await this.#row(owner, key)
+    return { ...infoOf({ key, ...row }), read: () => this.#read(owner, key, row) }
+  }
+
+  /**
+   * Stores a value under a key.
+   *
+   * @param conditions of the current version; when they do not hold, nothing changes
+   * @returns the save, and whether the key had no value before
+   * @throws SaveConflict with `version` and `updatedAt` beside the error, null when there is no such save
+   * @throws SaveTooLarge, SavesFull, QuotaExceeded (of the game's owner), SaveBusy, StorageUnavailable: nothing changed
+   */
+  async put(
+    owner: SaveOwner,
+    key: string,
+    { bytes, contentType }: Value,
+    conditions: Conditions = {},
+  ): Promise<{ created: boolean; save: WrittenSave }> {
+    const { db, clock } = this.#parts
+    if (bytes.length > this.#limits.saveBytes) throw new SaveTooLarge(this.#limits.saveBytes)
+    await this.#quota.mustHaveRoom(owner.gameId)
+    const value = await this.values.place(bytes)
+    return db.groupCommit(async (statements) => {
+      const rows = new SaveRows(statements, owner)
+      const usage = await rows.hold()
+      const current = await rows.current(key)
+      mustHold(conditions, current)
+      const written = { size: bytes.length, contentType, at: clock.now() }
+      return this.#write(rows, key, { usage, current, value, written })
+    })
+  }
+
+  /**
+   * Deletes a save. Its versions can be restored for 30 days.
+   *
+   * @throws NoSuchSave, SaveConflict
+   */
+  async delete(owner: SaveOwner, key: string, conditions: Conditions = {}): Promise<void> {
+    const { db, clock } = this.#parts
+    await db.groupCommit(async (statements) => {
+      const rows = new SaveRows(statements, owner)
+      const usage = await rows.hold()
+      const current = await rows.current(key)
+      mustHold(conditions, current)
+      if (!current || current.deletedAt !== null) throw new NoSuchSave(key)
+      const now = clock.now()
+      await rows.setDeleted(key, now, new Date(current.historyDueAt ?? now.getTime() + KEPT_MS))
+      const left = { ...usage, keys: usage.keys - 1, bytes: usage.bytes - current.size }
+      await rows.setUsage(await this.#bounded(rows, left))
+    })
+  }
+
+  /**
+   * Lists the kept versions of a key, newest first; those of a deleted key too.
+   *
+   * @throws NoSuchSave when none is kept
+   */
+  async versions({ gameId, playerId }: SaveOwner, key: string): Promise<KeptVersion[]> {
+    const rows = await this.#parts.db.query<{
+      version: number
+      size: number
+      contentType: string
+      updatedAt: number
+      current: number
+    }>(
+      `select v.version, v.size, v.content_type as "contentType", v.created_at as "updatedAt",
+         case when s.deleted_at is null and s.version = v.version then 1 else 0 end as current
+       from save_versions v
+       join saves s on s.game_id = v.game_id and s.player_id = v.player_id and s.key = v.key
+       where v.game_id = ? and v.player_id = ? and v.key = ? order by v.version desc`,
+      [gameId, playerId, key],
+    )
+    if (rows.length === 0) throw new NoSuchSave(key)
+    return rows.map(({ current, updatedAt, ...row }) => ({
+      ...row,
+      updatedAt: new Date(updatedAt).toISOString(),
+      current: current === 1,
+    }))
+  }
+
+  /**
+   * Makes a kept version the newest one. The version that it replaces stays as an earlier version.
+   *
+   * @throws NoSuchVersion, SavesFull
+   */
+  async restore(owner: SaveOwner, key: string, version: number): Promise<WrittenSave> {
+    const { db, clock } = this.#parts
+    return db.groupCommit(async (statements) => {
+      const rows = new SaveRows(statements, owner)
+      const usage = await rows.hold()
+      const current = await rows.current(key)
+      const kept = await rows.version(key, version)
+      if (!kept) throw new NoSuchVersion(version, key)
+      const { size, contentType, ...value } = kept
+      const written = { size, contentType, at: clock.now() }
+      return (await this.#write(rows, key, { usage, current, value, written })).save
+    })
+  }
+
+  /** Adds a version, and makes it the current one. */
+  async #write(
+    rows: SaveRows,
+    key: string,
+    {
+      usage,
+      current,
+      value,
+      written: { size, contentType, at },
+    }: {
+      usage: UsageRow
+      current: CurrentRow | null
+      value: StoredValue
+      written: { size: number; contentType: string; at: Date }
+    },
+  ): Promise<{ created: boolean; save: WrittenSave }> {
+    const created = current === null || current.deletedAt !== null
+    const keys = usage.keys + (created ? 1 : 0)
+    const bytes = usage.bytes + size - (created ? 0 : (current?.size ?? 0))
+    const { savesPerPlayer, savesTotalBytes } = this.#limits
+    if (keys > savesPerPlayer && created) {
+      throw new SavesFull(`A player has at most ${savesPerPlayer} saves in a game. Delete one first.`)
+    }
+    if (bytes > savesTotalBytes && bytes > usage.bytes) {
+      throw new SavesFull(
+        `The saves of a player in a game have at most ${formatBytes(savesTotalBytes)} in total. Delete one first.`,
+      )
+    }
+    const version = Math.max(usage.versionFloor, current?.version ?? 0) + 1
+    const before = current ? await rows.versions(key) : []
+    await rows.insertVersion(key, { version, size, contentType, createdAt: at }, value)
+    const { freed, dueAt } = await rows.prune(key, [{ version, size, createdAt: at.getTime() }, ...before], null, at)
+    await rows.setCurrent(key, { version, size, contentType, updatedAt: at, historyDueAt: dueAt })
+    const changed = { ...usage, keys, bytes, keptBytes: usage.keptBytes + size - freed }
+    const isLarge = changed.keptBytes > HISTORY_FACTOR * savesTotalBytes
+    await rows.setUsage(isLarge ? await this.#bounded(rows, changed) : changed)
+    return { created, save: { key, version, size, updatedAt: at.toISOString() } }
+  }
+
+  /**
+   * Bounds what is kept of deleted keys, so that nobody fills the server by making and deleting saves. The earliest
+   * deletions are forgotten first.
+   */
+  async #bounded(rows: SaveRows, usage: UsageRow): Promise<UsageRow> {
+    const most = HISTORY_FACTOR * this.#limits.savesTotalBytes
+    const bounded = { ...usage }
+    const deleted = await rows.deletedKeys()
+    for (
+      let left = deleted.length;
+      left > this.#limits.savesPerPlayer || (left > 0 && bounded.keptBytes > most);
+      left--
+    ) {
+      const { key, version } = deleted[deleted.length - left] as { key: string; version: number }
+      bounded.keptBytes -= await rows.forget(key)
+      bounded.versionFloor = Math.max(bounded.versionFloor, version)
+    }
+    return bounded
+  }
+
+  async #row({ gameId, playerId }: SaveOwner, key: string): Promise<CurrentRow & StoredValue> {
+    const [row] = await this.#parts.db.query<CurrentRow & StoredValue>(
+      `select s.version, s.size, s.content_type as "contentType", s.updated_at as "updatedAt", v.sha256, v.value
+       from saves s join save_versions v on v.game_id = s.game_id and v.player_id = s.player_id and v.key = s.key
+         and v.version = s.version
+       where s.game_id = ? and s.player_id = ? and s.key = ? and s.deleted_at is null`,
+      [gameId, playerId, key],
+    )
+    if (!row) throw new NoSuchSave(key)
+    return row
+  }
+
+  /** The bytes of a version may be collected between the two reads, if the save has been replaced five times. */
+  async #read(owner: SaveOwner, key: string, row: CurrentRow & StoredValue): Promise<Buffer> {
+    for (let reads = 1; ; reads++) {
+      try {
+        return await this.values.read(row)
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'blob_not_found') throw error
+        if (reads === READS) throw new Error('The storage has lost the bytes of a save.', { cause: error })
+        const now = await this.#row(owner, key)
+        // The headers of the answer name the version, so another one must not be sent under them.
+        if (now.version !== row.version) throw new NoSuchSave(key)
+      }
+    }
+  }
+}
+
+/** @throws SaveConflict */
+function mustHold(conditions: Conditions, current: CurrentRow | null): void {
+  const live = current && current.deletedAt === null ? current : null
+  if (holds(conditions, live?.version ?? null)) return
+  const text = live
+    ? `The save has changed: it is at version ${live.version} now.`
+    : 'There is no such save any more, so the version does not match.'
+  throw new SaveConflict(text).with({
+    body: { version: live?.version ?? null, updatedAt: live ? new Date(live.updatedAt).toISOString() : null },
+  })
+}
+
+const infoOf = ({ key, version, size, contentType, updatedAt }: { key: string } & CurrentRow): SaveInfo => ({
+  key,
+  version,
+  size,
+  contentType,
+  updatedAt: new Date(updatedAt).toISOString(),
+})

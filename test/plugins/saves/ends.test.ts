@@ -1,0 +1,109 @@
+// Where saves count, and how they end: the owner's quota, the account, the game, the disk, and the two databases.
+import t, { type Test } from 'tap'
+import { StorageFull } from '../../../core/errors.ts'
+import { OwnerQuota } from '../../../plugins/saves/owner-quota.ts'
+import { Removal } from '../../../plugins/saves/removal.ts'
+import { Retention } from '../../../plugins/saves/retention.ts'
+import { Values } from '../../../plugins/saves/values/values.ts'
+import { faultyStorage } from '../../kit/fault-storage.ts'
+import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { assertCountsHold } from '../quotas/recounting.ts'
+import { startWithGame } from './kit.ts'
+
+const DAY = 86_400_000
+const forever = new AbortController().signal
+const text = (bytes: string | Buffer) => ({ bytes: Buffer.from(bytes), contentType: 'text/plain' })
+
+type World = Awaited<ReturnType<typeof startWithGame>>
+
+const rowsOf = async ({ app }: World, table: string) =>
+  Number((await app.db.query<{ n: number }>(`select count(*) as n from ${table}`))[0]?.n)
+
+/** Returns the bytes that count for the owner of the game. */
+async function counted(world: World): Promise<number> {
+  await new OwnerQuota(world.app).count(forever)
+  const kinds = await world.app.quotas.bytesByKind(world.owner.id)
+  return kinds.find(({ kind }) => kind === 'saves')?.bytes ?? 0
+}
+
+/** The whole life of saves, on one database. */
+async function life(t: Test, world: World): Promise<void> {
+  const { ada, bob, app, game, owner, platform } = world
+  await ada.put('a', 'x'.repeat(100))
+  await ada.put('a', 'x'.repeat(30_000))
+  await bob.put('b', 'x'.repeat(50))
+  t.equal(await counted(world), 30_150, 'with earlier versions, for the owner of the game')
+  t.equal(await counted(world), 30_150, 'once')
+  await bob.delete('b')
+  t.equal(await counted(world), 30_150, 'a deleted save can be restored')
+  await assertCountsHold(t, app)
+  t.match((await app.quotas.usage(owner.id)).largest, [{ kind: 'saves', bytes: 30_150, removable: false }])
+
+  platform.clock.advance(29 * DAY)
+  await new Retention(app).sweep(forever)
+  t.equal(await counted(world), 30_150)
+  platform.clock.advance(2 * DAY)
+  await new Retention(app).sweep(forever)
+  t.equal(await counted(world), 30_000, 'the replaced version and the deleted save are gone after 30 days')
+  t.equal(await rowsOf(world, 'save_versions'), 1)
+  await assertCountsHold(t, app)
+
+  const at = { gameId: game.id, playerId: bob.id }
+  const all = await Promise.all(Array.from({ length: 20 }, (_, index) => app.saves.put(at, 'p', text(`${index}`))))
+  t.equal(new Set(all.map(({ save }) => save.version)).size, 20, 'changes at once get versions of their own')
+  t.equal((await app.saves.versions(at, 'p')).length, 5)
+
+  const file = await app.identity.deletion.export(ada.id)
+  t.match(file.saves, [{ game: { id: game.id, title: 'Pong' }, saves: [{ key: 'a', version: 2, text: /^x{30000}$/ }] }])
+  await app.identity.deletion.remove(ada.id)
+  t.equal((await app.db.query('select * from saves where player_id = ?', [ada.id])).length, 0)
+  t.equal((await app.db.query('select * from save_versions where player_id = ?', [ada.id])).length, 0)
+  await assertCountsHold(t, app, 'and what counted for the owner')
+  t.ok((await counted(world)) < 20)
+
+  await app.games.deletion.remove(owner.id, game.id)
+  platform.clock.advance(31 * DAY)
+  await app.games.deletion.purge(forever)
+  await new Removal(app).purge(game.id, forever)
+  for (const table of ['saves', 'save_versions', 'save_usage']) t.equal(await rowsOf(world, table), 0, table)
+  await assertCountsHold(t, app, 'the end of the game')
+}
+
+t.test('saves live and end on SQLite', async (t) => life(t, await startWithGame(t)))
+
+t.test('saves live and end on PostgreSQL', needsPostgres, async (t) => {
+  const url = await (await startPostgres()).database()
+  await life(t, await startWithGame(t, { config: { database: { driver: 'postgres', url }, secret: 'x'.repeat(40) } }))
+})
+
+t.test('when the storage of the owner is full, nothing new is kept', async (t) => {
+  const world = await startWithGame(t, { config: { limits: { storageBytesPerPlayer: 1000 } } })
+  const { ada, platform } = world
+  t.equal((await ada.put('a', 'x'.repeat(2000))).status, 201)
+  await counted(world)
+  platform.clock.advance(10_000)
+  t.match(await ada.put('a', '1'), {
+    status: 403,
+    body: { error: { code: 'quota_exceeded' }, quota: 'storageBytesPerPlayer', used: 2000, limit: 1000 },
+  })
+  t.equal((await ada.get('a')).text.length, 2000)
+  t.equal((await ada.delete('a')).status, 204)
+})
+
+t.test('a large save goes into the database when the storage has no room', async (t) => {
+  const { app } = await startWithGame(t)
+  const { db, clock, log, storage } = app
+  const bytes = Buffer.alloc(50_000, 'x')
+  const full = faultyStorage(storage, { failOn: 1, error: new StorageFull() })
+  const place = await new Values({ db, clock, log, storage: full }).place(bytes)
+  t.match(place, { sha256: null, value: bytes })
+  const away = faultyStorage(storage, { failOn: 1 })
+  await t.rejects(new Values({ db, clock, log, storage: away }).place(bytes), { code: 'storage_unavailable' })
+})
+
+t.test('a large save whose bytes are lost is an error of the server', async (t) => {
+  const { app, ada } = await startWithGame(t)
+  await ada.put('a', 'x'.repeat(50_000))
+  for await (const { key } of app.storage.list('saves/')) await app.storage.delete(key)
+  t.match(await ada.get('a'), { status: 500, body: { error: { code: 'internal' } } })
+})

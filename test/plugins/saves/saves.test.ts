@@ -1,0 +1,195 @@
+// Saves over HTTP, on a game's own origin: values, versions, conditions and limits.
+import { createHash } from 'node:crypto'
+import t from 'tap'
+import { Retention } from '../../../plugins/saves/retention.ts'
+import { GarbageCollector } from '../../../plugins/saves/values/garbage-collector.ts'
+import { startWithGame } from './kit.ts'
+
+const DAY = 86_400_000
+
+t.test('a save comes back as it was sent, with its version as entity tag', async (t) => {
+  const { ada, bob } = await startWithGame(t)
+  const text = '{ "level": 2,\n "name": "Zoë" }'
+  const made = await ada.put('slot.1', text, { 'content-type': 'application/json; charset=utf-8' })
+  t.match(made, { status: 201, body: { key: 'slot.1', version: 1, size: Buffer.byteLength(text), updatedAt: String } })
+  t.match(made.headers, { etag: '"1"', 'cache-control': 'no-store' })
+  const read = await ada.get('slot.1')
+  t.equal(read.text, text)
+  t.match(read, {
+    status: 200,
+    headers: { etag: '"1"', 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' },
+  })
+  const head = await ada.request('HEAD', '/slot.1')
+  t.match(head, { status: 200, text: '', headers: { etag: '"1"', 'content-length': String(Buffer.byteLength(text)) } })
+  t.match(await ada.get('slot.1', { 'if-none-match': '"1"' }), { status: 304, text: '' })
+  t.match(await ada.put('slot.1', '3'), { status: 200, body: { version: 2, size: 1 } })
+  t.match(await ada.list(), {
+    status: 200,
+    body: { saves: [{ key: 'slot.1', version: 2, size: 1, contentType: 'text/plain' }], usedBytes: 1 },
+  })
+  t.equal((await ada.list()).body.limitBytes, 16 * 1024 * 1024)
+  t.match(await bob.get('slot.1'), { status: 404, body: { error: { code: 'no_such_save' } } }, 'it is of one player')
+  t.same((await bob.list()).body.saves, [])
+})
+
+t.test('any media type, no type and no bytes at all are saves', async (t) => {
+  const { ada, app, host } = await startWithGame(t)
+  for (const type of [
+    'image/png',
+    'text/html',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+  ]) {
+    t.equal((await ada.put('any', 'a=1', { 'content-type': type })).status < 300, true, type)
+    const read = await ada.get('any')
+    t.match(read, { text: 'a=1', headers: { 'content-type': type, 'x-content-type-options': 'nosniff' } })
+    t.match(read.headers['content-security-policy'], /^sandbox/, 'it never becomes a document of the game')
+  }
+  t.equal((await ada.put('none', 'x', { 'content-type': undefined })).status, 201)
+  t.equal((await ada.get('none')).headers['content-type'], 'application/octet-stream')
+  t.match(await ada.request('PUT', '/empty'), { status: 201, body: { size: 0 } })
+  t.equal((await ada.get('empty')).text, '')
+  t.match(await ada.put('any', 'x', { 'content-encoding': 'gzip' }), { status: 415 })
+  t.match(await ada.put('any', 'x', { 'content-type': 'no type' }), { status: 415 })
+  const cookie = [...ada.player.cookiesOf(host)].map(([name, value]) => `${name}=${value}`).join('; ')
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
+  const headers = { host, cookie, origin: `http://${host}`, 'content-type': 'application/octet-stream' }
+  await app.inject({ method: 'PUT', url: '/__service/saves/bytes', headers, payload: bytes })
+  const read = await app.inject({ url: '/__service/saves/bytes', headers: { host, cookie } })
+  t.ok(read.rawPayload.equals(bytes))
+})
+
+t.test('a change holds to its conditions', async (t) => {
+  const { ada } = await startWithGame(t)
+  t.match(await ada.put('a', '1', { 'if-match': '"1"' }), {
+    status: 412,
+    body: { error: { code: 'save_conflict' }, version: null, updatedAt: null },
+  })
+  t.equal((await ada.put('a', '1', { 'if-none-match': '*' })).status, 201)
+  const refused = await ada.put('a', '2', { 'if-none-match': '*' })
+  t.match(refused, { status: 412, body: { error: { code: 'save_conflict' }, version: 1, updatedAt: String } })
+  t.match(await ada.put('a', '2', { 'if-match': '"1"' }), { status: 200, body: { version: 2 } })
+  t.match(await ada.put('a', '3', { 'if-match': '"1"' }), { status: 412, body: { version: 2 } })
+  t.match(await ada.put('a', '3', { 'if-match': 'W/"2"' }), { status: 412 }, 'a weak tag matches nothing')
+  t.match(await ada.put('a', '3', { 'if-match': '"7", "2"' }), { status: 200, body: { version: 3 } })
+  t.match(await ada.put('a', '4', { 'if-match': '*' }), { status: 200, body: { version: 4 } })
+  t.match(await ada.put('a', '5', { 'if-match': '4' }), { status: 400, body: { error: { code: 'invalid_request' } } })
+  t.match(await ada.delete('a', { 'if-match': '"3"' }), { status: 412, body: { version: 4 } })
+  t.equal((await ada.get('a')).text, '4')
+  t.match(await ada.delete('a', { 'if-match': '"4"' }), { status: 204 })
+  t.match(await ada.delete('a'), { status: 404, body: { error: { code: 'no_such_save' } } })
+})
+
+t.test('of twenty changes of one version at once, one wins', async (t) => {
+  const { ada } = await startWithGame(t)
+  await ada.put('a', '0')
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => ada.put('a', String(index), { 'if-match': '"1"' })),
+  )
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  t.equal(answers.filter(({ status }) => status === 412).length, 19)
+  const all = await Promise.all(Array.from({ length: 20 }, (_, index) => ada.put('a', String(index))))
+  t.same(new Set(all.map(({ body }) => body.version)).size, 20, 'and every other change has a version of its own')
+})
+
+t.test('versions only grow, also when a save is deleted and made again', async (t) => {
+  const { ada, platform, app, game } = await startWithGame(t)
+  for (const value of ['1', '2', '3']) await ada.put('a', value)
+  await ada.delete('a')
+  t.match(await ada.get('a'), { status: 404 })
+  t.match(await ada.put('a', '4'), { status: 201, body: { version: 4 } })
+  await ada.delete('a')
+  platform.clock.advance(31 * DAY)
+  await new Retention(app).sweep(new AbortController().signal)
+  const at = { gameId: game.id, playerId: ada.id }
+  await t.rejects(app.saves.versions(at, 'a'), { code: 'no_such_save' }, 'nothing is kept of it')
+  const { save } = await app.saves.put(at, 'a', { bytes: Buffer.from('5'), contentType: 'text/plain' })
+  t.equal(save.version, 5)
+})
+
+t.test('the last five versions are kept for 30 days, and can be restored', async (t) => {
+  const { ada } = await startWithGame(t)
+  for (let value = 1; value <= 7; value++) await ada.put('a', String(value), { 'content-type': `text/v${value}` })
+  const { body } = await ada.versions('a')
+  t.equal(body.key, 'a')
+  t.match(
+    body.versions,
+    [7, 6, 5, 4, 3].map((version) => ({ version, size: 1, contentType: `text/v${version}`, current: version === 7 })),
+  )
+  t.equal(body.versions.length, 5)
+  t.match(await ada.restore('a', 4), { status: 200, body: { key: 'a', version: 8 } })
+  t.match(await ada.get('a'), { text: '4', headers: { etag: '"8"', 'content-type': 'text/v4' } })
+  t.match(await ada.restore('a', 2), { status: 404, body: { error: { code: 'no_such_save' } } })
+  await ada.delete('a')
+  t.match((await ada.versions('a')).body.versions, [{ version: 8, current: false }])
+  t.match(await ada.restore('a', 7), { status: 200, body: { version: 9 } }, 'of a deleted save too')
+  t.match(await ada.get('a'), { text: '7' })
+  t.match(await ada.versions('b'), { status: 404, body: { error: { code: 'no_such_save' } } })
+  t.match(await ada.request('POST', '/a/restore', { version: 0 }), { status: 400 })
+  t.match(await ada.request('POST', '/a/restore', { version: 2 ** 40 }), { status: 404 })
+})
+
+t.test('limits of a value, of the keys and of the sum refuse, and change nothing', async (t) => {
+  const limits = { saveBytes: 1000, savesPerPlayer: 3, savesTotalBytes: 2000 }
+  const { ada, bob } = await startWithGame(t, { config: { limits } })
+  t.match(await ada.put('large', 'x'.repeat(1001)), { status: 413, body: { error: { code: 'save_too_large' } } })
+  t.same((await ada.list()).body.saves, [])
+  await ada.put('a', 'x'.repeat(1000))
+  await ada.put('b', 'x'.repeat(900))
+  t.match(await ada.put('c', 'x'.repeat(101)), { status: 507, body: { error: { code: 'saves_full' } } })
+  t.equal((await ada.list()).body.usedBytes, 1900)
+  t.equal((await ada.put('c', 'x'.repeat(100))).status, 201)
+  t.match(await ada.put('d', ''), { status: 507, body: { error: { code: 'saves_full' } } }, 'a fourth key')
+  t.equal((await ada.put('b', 'x'.repeat(10))).status, 200, 'a smaller value fits')
+  t.equal((await ada.get('c')).text.length, 100)
+  t.equal((await bob.put('a', 'x'.repeat(1000))).status, 201, 'the limits are of each player')
+  await ada.delete('b')
+  t.match(await ada.restore('b', 1), { status: 200, body: { size: 900 } })
+  for (const key of ['', '.a', '-a', 'a/b', 'a b', 'x'.repeat(65), '%00']) {
+    t.ok([400, 404].includes((await ada.put(key, '1')).status), key)
+  }
+  t.equal((await ada.delete('a')).status, 204)
+  t.equal((await ada.put(`A${'.'.repeat(63)}`, '1')).status, 201, 'a key of 64 characters')
+})
+
+t.test('what is kept of deleted saves is bounded', async (t) => {
+  const limits = { saveBytes: 100, savesPerPlayer: 3, savesTotalBytes: 200 }
+  const { ada, app } = await startWithGame(t, { config: { limits } })
+  for (let round = 0; round < 40; round++) {
+    await ada.put(`key${round}`, 'x'.repeat(100))
+    await ada.delete(`key${round}`)
+  }
+  const [row] = await app.db.query<{ n: number; bytes: number }>(
+    'select count(*) as n, sum(size) as bytes from save_versions',
+  )
+  t.ok(Number(row?.n) <= 4, `${row?.n} versions`)
+  const [usage] = await app.db.query<{ kept: number; bytes: number }>(
+    'select kept_bytes as kept, bytes from save_usage where player_id = ?',
+    [ada.id],
+  )
+  t.match(usage, { kept: Number(row?.bytes), bytes: 0 })
+  t.ok((await ada.put('key0', '1')).body.version > 1, 'versions still grow')
+})
+
+t.test('large values are in the storage by digest, once, and are collected when nobody has them', async (t) => {
+  const { ada, bob, app, platform } = await startWithGame(t)
+  const value = Buffer.alloc(20_000, 'large value ')
+  const sha256 = createHash('sha256').update(value).digest('hex')
+  const keys = async () => (await Array.fromAsync(app.storage.list('saves/'))).map(({ key }) => key)
+  for (const player of [ada, bob]) t.match(await player.put('a', value), { status: 201, body: { size: 20_000 } })
+  t.same(await keys(), [`saves/${sha256.slice(0, 2)}/${sha256}`])
+  t.equal((await ada.get('a')).text, value.toString())
+  const collect = () => new GarbageCollector(app).run(new AbortController().signal)
+  await app.identity.deletion.remove(ada.id)
+  platform.clock.advance(2 * 3_600_000)
+  await collect()
+  t.equal((await keys()).length, 1, 'Bob still has it')
+  for (let round = 0; round < 4; round++) await bob.put('a', String(round))
+  await collect()
+  t.equal((await keys()).length, 1, 'it is an earlier version')
+  t.match(await bob.restore('a', 1), { status: 200, body: { size: 20_000 } })
+  for (let round = 0; round < 5; round++) await bob.put('a', String(round))
+  await collect()
+  t.same(await keys(), [])
+  t.same(await app.db.query('select * from save_blobs'), [])
+})
