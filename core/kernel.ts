@@ -153,6 +153,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
       portalUrl: origins.portal,
       navigation: [],
       links: [],
+      thingLinks: [],
       card: null,
       legal: legalOf(config.portal.legal),
     } as Site,

@@ -5,6 +5,7 @@ import { commandActor, withAccounts, withSuspensions, withTrust } from '../admin
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
 import { configureQuota } from './admin-quota.ts'
+import { configureReports } from './admin-reports.ts'
 
 type CreateOptions = ConfigOptions & { email: string; name: string }
 type ResetOptions = ConfigOptions & { email: string }
@@ -22,6 +23,7 @@ Examples:
   gameyard admin reset-password --email ada@example.org
   gameyard admin role --email bob@example.org --role moderator
   gameyard admin suspend pong --reason "Uses pictures of somebody else."
+  gameyard admin reports list
   gameyard admin quota bob@example.org --storage 20GiB
   gameyard admin audit --search game.suspend
 
@@ -80,6 +82,7 @@ Examples:
     .argument('<game>', 'slug or id')
     .addHelpText('after', '\nExample:\n  gameyard admin lift pong')
     .action((game: string, options: ConfigOptions) => lift(game, options, installation))
+  configureReports(admin.command('reports'), installation)
   configureQuota(admin, installation)
   withConfigOptions(admin.command('audit'))
     .summary('print what the staff did')

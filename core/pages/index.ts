@@ -18,7 +18,8 @@ export * from './media.ts'
 export * from './messages.ts'
 export type { NavigationEntry } from './navigation.ts'
 export { OptimisticToggle } from './optimistic.ts'
-export type { HeadLink, PageOptions, Share, Site, Viewer } from './shell.ts'
+export type { HeadLink, PageOptions, Share, Site, ThingKind, ThingLink, Viewer } from './shell.ts'
+export { ThingLinks } from './thing-links.ts'
 
 /** The part of Fastify's reply that `renderPage` needs, for any type provider. */
 export interface PageReply {

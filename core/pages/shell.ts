@@ -27,10 +27,22 @@ export interface Site {
   navigation: NavigationEntry[]
   /** Links in the head of every page, contributed by plugins: a feed, a search description. */
   links: HeadLink[]
+  /** Links of the pages about a game, an asset or a player, contributed by plugins that these pages do not know. */
+  thingLinks: ThingLink[]
   /** The legal information of the operator. */
   legal: Legal
   /** Address of the default preview image of shared links. */
   card: string | null
+}
+
+/** A kind of thing that has a public page. */
+export type ThingKind = 'game' | 'asset' | 'player'
+
+/** A link on the page of a thing, such as the one that reports it. */
+export interface ThingLink {
+  label: string
+  /** Returns the address for a thing; `id` is the last part of the address of its page. */
+  href(kind: ThingKind, id: string): string
 }
 
 /** A `<link>` of every page. */

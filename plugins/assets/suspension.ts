@@ -38,14 +38,36 @@ export class Suspensions {
    * @param reason the text for its owner
    * @throws NotFound
    */
-  suspend(idOrSlug: string, reason: string, by = PROGRAM): Promise<AssetRecord> {
+  async suspend(idOrSlug: string, reason: string, by = PROGRAM): Promise<AssetRecord> {
+    const { id } = await this.#assets.get(idOrSlug)
+    await (await this.#parts.db.transaction((em) => this.suspendIn(em, id, { reason, by })))()
+    return this.#assets.get(id)
+  }
+
+  /**
+   * Does the same in the caller's transaction.
+   *
+   * @returns a function that notifies every node; call it after the transaction
+   */
+  suspendIn(em: SqlEntityManager, id: string, { reason, by }: { reason: string; by: Actor }): Promise<Announce> {
     const suspensionReason = reason.trim().slice(0, REASON_LENGTH)
-    return this.#set(idOrSlug, { suspendedAt: this.#parts.clock.now(), suspensionReason, appeal: null }, by)
+    return this.#set(em, id, { suspendedAt: this.#parts.clock.now(), suspensionReason, appeal: null }, by)
   }
 
   /** Serves the files again. An asset that is not suspended stays unchanged. @throws NotFound */
-  lift(idOrSlug: string, by = PROGRAM): Promise<AssetRecord> {
-    return this.#set(idOrSlug, { suspendedAt: null, suspensionReason: null, appeal: null }, by)
+  async lift(idOrSlug: string, by = PROGRAM): Promise<AssetRecord> {
+    const { id } = await this.#assets.get(idOrSlug)
+    await (await this.#parts.db.transaction((em) => this.liftIn(em, id, by)))()
+    return this.#assets.get(id)
+  }
+
+  /**
+   * Does the same in the caller's transaction.
+   *
+   * @returns a function that notifies every node; call it after the transaction
+   */
+  liftIn(em: SqlEntityManager, id: string, by: Actor): Promise<Announce> {
+    return this.#set(em, id, { suspendedAt: null, suspensionReason: null, appeal: null }, by)
   }
 
   /**
@@ -80,23 +102,19 @@ export class Suspensions {
     }
   }
 
-  async #set(idOrSlug: string, changes: State, by: Actor): Promise<AssetRecord> {
-    const { id } = await this.#assets.get(idOrSlug)
-    await this.#parts.db.transaction(async (em) => {
-      const before = await em.findOne(AssetRow, { id }, { fields: ['suspensionReason', 'appeal'] })
-      if (!before) throw new NotFound('asset')
-      await em.nativeUpdate(AssetRow, { id }, changes)
-      await recordAction(em, this.#parts.clock, {
-        by,
-        action: changes.suspendedAt ? 'asset.suspend' : 'asset.lift',
-        target: { kind: 'asset', id },
-        reason: changes.suspensionReason ?? null,
-        before: { suspended: before.suspensionReason ?? null, appeal: before.appeal ?? null },
-        after: { suspended: changes.suspensionReason ?? null },
-      })
+  async #set(em: SqlEntityManager, id: string, changes: State, by: Actor): Promise<Announce> {
+    const before = await em.findOne(AssetRow, { id }, { fields: ['suspensionReason', 'appeal'] })
+    if (!before) throw new NotFound('asset')
+    await em.nativeUpdate(AssetRow, { id }, changes)
+    await recordAction(em, this.#parts.clock, {
+      by,
+      action: changes.suspendedAt ? 'asset.suspend' : 'asset.lift',
+      target: { kind: 'asset', id },
+      reason: changes.suspensionReason ?? null,
+      before: { suspended: before.suspensionReason ?? null, appeal: before.appeal ?? null },
+      after: { suspended: changes.suspensionReason ?? null },
     })
-    await this.#announce(id)
-    return this.#assets.get(id)
+    return () => this.#announce(id)
   }
 
   #announce(assetId: string): Promise<void> {

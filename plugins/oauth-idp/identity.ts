@@ -157,6 +157,16 @@ export class Identity {
     })
   }
 
+  /** Enqueues mail to all administrators and moderators in the caller's transaction. @param subject one line */
+  async writeToStaff(em: SqlEntityManager, subject: string, text: string): Promise<void> {
+    const staff = await em.execute<{ id: string }[]>(
+      'select id from players where (is_admin = ? or moderator = ?) and disabled = ?',
+      [true, true, false],
+      'all',
+    )
+    for (const { id } of staff) await this.writeTo(em, id, subject, text)
+  }
+
   /** Enqueues mail to a player in the caller's transaction. @param subject one line */
   writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
     return this.#emails.enqueue(em, { kind: 'notice', playerId, subject, text, portalUrl: this.#portalUrl })

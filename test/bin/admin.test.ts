@@ -14,6 +14,7 @@ const ACTIONS: Record<string, string | null> = {
   role: 'player.role',
   suspend: 'game.suspend',
   lift: 'game.lift',
+  reports: 'report.dismiss',
   quota: 'player.quotas',
   trust: 'player.trust',
   audit: null,
@@ -75,6 +76,11 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.match(await game(), { reason: 'Stolen.' })
   t.match(await command('', 'lift', 'pong'), { code: 0, stdout: /can be played again/ })
   t.equal(await game(), null)
+  const { id } = (await (await fetch(`${portal}/api/games/pong`, { headers })).json()) as { id: string }
+  const report = { target: { kind: 'game', id }, category: 'spam', text: 'Spam.' }
+  const reported = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(report) }
+  t.equal((await fetch(`${portal}/api/reports`, reported)).status, 201)
+  t.match(await command('', 'reports', 'dismiss', id), { code: 0, stdout: /Dismissed/ })
   t.match(await command('', 'quota', 'ada@example.org', '--storage', 'much'), { code: 2, stderr: /20GiB/ })
   t.match(await command('', 'quota', 'ada@example.org', '--storage', '1.5GiB', '--games', 'none'), {
     code: 0,
@@ -95,8 +101,8 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.same(
     rows.map(({ action }) => action),
     [
-      ...['player.trust', 'player.role', 'player.create', 'player.quotas', 'game.lift', 'game.suspend'],
-      ...['player.password', 'player.create'],
+      ...['player.trust', 'player.role', 'player.create', 'player.quotas', 'report.dismiss', 'game.lift'],
+      ...['game.suspend', 'player.password', 'player.create'],
     ],
     'each command leaves a row, and one that failed or changed nothing leaves none',
   )

@@ -140,6 +140,51 @@ export async function addInvitation(host: PlayerClient): Promise<string> {
   return path
 }
 
+const REPORTED = [
+  { category: 'copyright', text: 'The music is from a film. I know the composer, and nobody asked her.' },
+  { category: 'spam', text: 'It only shows an advertisement for a shop, and asks to install its program.' },
+  { category: 'sexual', text: 'In the second level, behind the door.' },
+  { category: 'other', text: 'It does not start.' },
+] as const
+
+/**
+ * Reports games, a player and an asset, so that the queue has as many targets, and decides about one of them.
+ *
+ * @param count the number of reported games, which it creates
+ */
+export async function addReports(platform: Platform, owner: PlayerClient, count: number): Promise<void> {
+  const { app } = platform
+  const [reporter, other] = [await platform.signUp({ name: 'Rita Reports' }), await platform.signUp({ name: 'Otto' })]
+  const file = (
+    by: PlayerClient | null,
+    kind: 'game' | 'asset' | 'player',
+    id: string,
+    words: (typeof REPORTED)[number] | { category: 'malware'; text: string },
+  ) => app.moderation.reports.file({ kind, id }, words, { playerId: by?.id ?? null, address: '192.0.2.1' })
+  const { id: harmless } = await app.games.get('ridge-runner')
+  await file(reporter, 'game', harmless, REPORTED[3])
+  await app.moderation.decisions.decide(harmless, { action: 'dismiss' }, { id: owner.id, role: 'admin' })
+  for (let index = 0; index < count; index++) {
+    const words = REPORTED[index % REPORTED.length] as (typeof REPORTED)[number]
+    const { id } = await app.games.create(other.id, { title: `Reported game ${index + 1}`, description: '' })
+    await file(index % 3 === 0 ? null : reporter, 'game', id, words)
+  }
+  await file(other, 'game', 'sonar', { category: 'malware', text: 'It asks for the password of my mail account.' })
+  await file(reporter, 'game', 'sonar', REPORTED[1])
+  await file(null, 'game', 'sonar', REPORTED[0])
+  await file(reporter, 'asset', 'wavy-sea', REPORTED[0])
+  await file(reporter, 'player', other.id, {
+    category: 'malware',
+    text: 'Writes to everybody:\n\nhttps://phishing.example/'.repeat(3),
+  })
+  await app.db.transaction((em) =>
+    app.moderation.messages.sendIn(em, owner.id, {
+      subject: 'About Rooftop Relay',
+      text: 'Whose music is it?\n\nAnswer by mail, please.',
+    }),
+  )
+}
+
 /** Adds games that are suspended, closed, waiting for approval, and refused. */
 export async function addGamesOfEveryState(platform: Platform, host: PlayerClient, program: Client): Promise<void> {
   const { app } = platform

@@ -12,6 +12,7 @@ import {
   addGamesOfEveryState,
   addInvitation,
   addQuestions,
+  addReports,
   addSaves,
   LEGAL,
   PICTURE,
@@ -47,6 +48,9 @@ const GAMES = [
   { title: 'Raumschiffreparaturwerkstattsimulator', tags: ['space', 'simulation'], plays: 7, playing: 0 },
   { title: '星のお届けもの', tags: ['space', 'solo'], plays: 540, playing: 0 },
 ]
+
+/** The number of reported games: two pages of the queue. */
+const REPORTED_GAMES = 30
 
 /**
  * Starts a platform with data of several months, which listens, for checks of its pages: players, games with builds,
@@ -125,6 +129,7 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const jobs = await addBlenderJobs(platform, host)
   await addAssets(platform, host, program)
   const questions = await addQuestions(platform, host)
+  await addReports(platform, host, REPORTED_GAMES)
   const saves = await addSaves(platform, host, slug)
   return { platform, host, newcomer, slug, found: { jobs, questions, saves, invitation: await addInvitation(host) } }
 }
@@ -141,6 +146,12 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     `/games/${slug}`,
     `/players/${host.id}`,
     `/players/${newcomer.id}`,
+    ...[
+      `/games/${slug}/report`,
+      `/games/${slug}/report?sent=1`,
+      `/players/${host.id}/report`,
+      '/assets/wavy-sea/report',
+    ],
     ...['/assets', '/assets?q=coast', '/assets/wavy-sea', '/assets/coast-tiles'],
     ...['/docs', '/docs?q=rooms', '/docs/quick-start', '/docs/api', '/join', '/download', '/jam'],
     ...['/sign-in', '/sign-up', '/reset-password', '/legal/terms', '/legal/privacy', found.invitation],
@@ -151,6 +162,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/security',
       '/settings/connected',
       '/settings/storage',
+      '/settings/messages',
       '/settings/saves',
       '/sign-out',
       ...found.questions,
@@ -179,6 +191,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/settings/security',
       '/settings/connected',
       '/settings/storage',
+      '/settings/messages',
       ...found.saves,
       '/credits',
       '/oauth/device',
@@ -189,6 +202,8 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       '/admin/players',
       '/admin/invitations',
       '/admin/games',
+      '/admin/reports',
+      '/admin/reports?page=2',
       '/admin/approvals',
       '/admin/audit',
       '/admin/quotas',

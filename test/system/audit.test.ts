@@ -67,6 +67,10 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
     `/api/admin/players/${browser.id}/quotas`,
     { gamesPerPlayer: 'default' },
   ],
+  'POST /admin/reports/:id': async (world) => [`/admin/reports/${await report(world)}`, { action: 'dismiss' }],
+  'POST /admin/reports/undo': async (world) => ['/admin/reports/undo', { decisionId: await dismiss(world) }],
+  'POST /api/admin/reports/:id': async (world) => [`/api/admin/reports/${await report(world)}`, { action: 'dismiss' }],
+  'POST /api/admin/reports/undo': async (world) => ['/api/admin/reports/undo', { decisionId: await dismiss(world) }],
   'POST /admin/storage/count': () => ['/admin/storage/count'],
   'POST /api/jam': () => ['/api/jam', { title: 'Jam' }],
   'PATCH /api/jam': () => ['/api/jam', { theme: 'Roots' }],
@@ -76,6 +80,19 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
   'POST /jam/results': () => ['/jam/results', { revealed: '0' }],
 }
 
+/** Reports the owner's public game. @returns its id */
+async function report({ platform: { app }, owner }: World): Promise<string> {
+  const target = { kind: 'game', id: owner.published?.gameId as string } as const
+  const reporter = { playerId: null, address: '192.0.2.1' }
+  await app.moderation.reports.file(target, { category: 'spam', text: 'Spam.' }, reporter)
+  return target.id
+}
+
+async function dismiss(world: World): Promise<string> {
+  const by = { id: 'ply_else', role: 'moderator' } as const
+  const decision = await world.platform.app.moderation.decisions.decide(await report(world), { action: 'dismiss' }, by)
+  return decision.id
+}
 /** Makes a game wait for approval. */
 const hold = ({ platform: { app } }: World, gameId: string) =>
   app.db.execute("update games set approval = 'waiting', visibility = 'private' where id = ?", [gameId])

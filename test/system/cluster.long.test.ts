@@ -2,6 +2,7 @@
 // each test run on both nodes.
 
 import { once } from 'node:events'
+import pg from 'pg'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
@@ -34,6 +35,7 @@ t.test('scenarios on two nodes', { skip: clusterMissing }, async (t) => {
   await scenario('an application signs a player in', signIn)
   await scenario('what one node ends is over on the other', revocations)
   await scenario('what one node changes the other shows', changes)
+  await scenario('what one node suspends both refuse within a second', suspensions)
   await scenario('limits hold for all nodes together', limits)
   await scenario('players in one room, each on a node of their own', rooms)
   await scenario('credits', credits)
@@ -125,6 +127,38 @@ async function revocations(t: Test, { portal, origin }: Cluster) {
   const changed = await player.submit(`${portal}/settings/password`, password)
   t.equal(changed.status, 303)
   t.same(await all(inGame), [false], 'sessions in games, with the password')
+}
+
+async function suspensions(t: Test, { portal, origin, database }: Cluster) {
+  const ada = await signUp(portal, 'Ada')
+  const token = await tokenOf(ada, portal, ['games:read', 'games:write', 'deployments:write'])
+  const { game } = await deployPage(portal, token, 'Reported', '<!doctype html><title>one</title>')
+  const moderator = await signUp(portal, 'Mo')
+  const client = new pg.Client(database)
+  await client.connect()
+  await client.query('update players set moderator = true where email = $1', [moderator.email])
+  await client.end()
+  const signedIn = await moderator.post(`${portal}/api/auth/sign-in`, { email: moderator.email, password: PASSWORD })
+  t.equal(signedIn.status, 200)
+  const status = async () => (await ask('GET', `${origin(game.slug)}/`)).status
+  const both = async () => [...new Set([await status(), await status(), await status(), await status()])]
+  t.same(await both(), [200])
+  const target = { kind: 'game', id: game.id }
+  const reported = await signUp(portal, 'Rita').then((rita) =>
+    rita.post(`${portal}/api/reports`, { target, category: 'spam', text: 'Spam.' }),
+  )
+  t.equal(reported.status, 201)
+  const decided = await moderator.post(`${portal}/api/admin/reports/${game.id}`, {
+    action: 'suspend',
+    message: 'Spam.',
+  })
+  t.equal(decided.status, 201)
+  const began = Date.now()
+  await until(async () => (await both()).every((each) => each === 451))
+  t.ok(Date.now() - began < 1000, `both refuse it after ${Date.now() - began} ms`)
+  const undone = await moderator.post(`${portal}/api/admin/reports/undo`, { decisionId: decided.body.id })
+  t.equal(undone.status, 200)
+  await until(async () => (await both()).every((each) => each === 200))
 }
 
 async function changes(t: Test, { portal, origin }: Cluster) {

@@ -110,6 +110,20 @@ GET    /admin/log                                portal  session page
 GET    /admin/audit                              portal  session page
 GET    /admin/audit.jsonl                        portal  session page
 GET    /admin/config                             portal  session page
+POST   /api/reports                              portal  optional
+GET    /api/admin/reports                        portal  session
+POST   /api/admin/reports/:id                    portal  session
+POST   /api/admin/reports/undo                   portal  session
+GET    /games/:slug/report                       portal  optional page
+POST   /games/:slug/report                       portal  optional page same-origin
+GET    /assets/:slug/report                      portal  optional page
+POST   /assets/:slug/report                      portal  optional page same-origin
+GET    /players/:id/report                       portal  optional page
+POST   /players/:id/report                       portal  optional page same-origin
+GET    /settings/messages                        portal  session page
+GET    /admin/reports                            portal  session page
+POST   /admin/reports/:id                        portal  session page
+POST   /admin/reports/undo                       portal  session page
 GET    /admin/games                              portal  session page
 GET    /admin/games/:id/suspend                  portal  session page
 POST   /admin/games/:id/suspend                  portal  session page
@@ -511,7 +525,7 @@ async function inhabit(t: Test) {
     [/^(\/api)?\/blender/, job],
     [/^\/api\/generations/, generation.id],
     [/^(\/admin)?\/(players|invitations)/, owner.id],
-    [/^\/admin\/(games|approvals)/, game.id],
+    [/^(\/api)?\/admin\/(games|reports|approvals)/, game.id],
     [/^\/admin\/jobs/, 'bgj_nowhere'],
     [/^\/admin\/domains/, 'dom_nowhere'],
   ]
@@ -637,7 +651,7 @@ t.test("another's thing is no thing, whatever the body", async (t) => {
   const { platform, owner, game, at } = await inhabit(t)
   const other = await platform.signUp()
   const program = await platform.program(other)
-  const isAdmin = ({ path }: Line) => /^\/admin(\/|$)/.test(path)
+  const isAdmin = ({ path }: Line) => /^(\/api)?\/admin(\/|$)/.test(path)
   // What everybody may use, though it is somebody's: Pong is public.
   const isPublic = ({ path }: Line) => ['/api/blender/v1/library/:id', '/games/:slug/play-ticket'].includes(path)
   const about = lines.filter(

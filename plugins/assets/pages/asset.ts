@@ -16,6 +16,7 @@ import {
   Split,
   Stack,
   Table,
+  ThingLinks,
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
@@ -45,7 +46,7 @@ export interface AssetPageProps {
 
 /** Renders one asset with viewer and links and, for its owner, the controls. */
 export function assetPage(
-  app: Pick<FastifyInstance, 'browserFiles'>,
+  app: Pick<FastifyInstance, 'browserFiles' | 'site'>,
   { asset, applied, ownerName, owned, isAdmin, moderates }: AssetPageProps,
 ): View {
   const path = pathOf(asset)
@@ -74,6 +75,7 @@ export function assetPage(
     <${DescriptionList} items=${facts} />
     ${isAdmin && curated(asset, curation)}
     ${moderates && html`<${Button} small href=${`/admin/assets/${asset.slug}/suspend`}>Suspend<//>`}
+    ${!owned && html`<${ThingLinks} site=${app.site} kind="asset" id=${asset.slug} />`}
   <//>`
   return html`
     <${PageHeader} title=${asset.title} crumbs=${[{ label: 'Assets', href: '/assets' }]} chips=${chips}

@@ -11,6 +11,7 @@ import {
   PlayFrameDetails,
   Row,
   Stack,
+  ThingLinks,
   type View,
 } from '../../../core/pages/index.ts'
 import { isFramed, isReady, pathOf } from '../record.ts'
@@ -29,7 +30,7 @@ export interface PlayProps {
 }
 
 /** Renders the public page of a game: the game itself, and its description below. */
-export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: PlayProps): View {
+export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, props: PlayProps): View {
   const { game, signedIn, isOwner, owner } = props
   const ready = isReady(game)
   const framed = isFramed(game)
@@ -59,6 +60,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins'>, props: Pla
         }
         ${paragraphs(game.description)}
         ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
+        ${!isOwner && !game.suspended && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
       <//>
     <//>`
 }

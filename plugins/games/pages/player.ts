@@ -3,7 +3,17 @@ import Type from 'typebox'
 import { NotFound } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { Avatar, Button, EmptyState, Grid, html, Pagination, renderPage, type View } from '../../../core/pages/index.ts'
+import {
+  Avatar,
+  Button,
+  EmptyState,
+  Grid,
+  html,
+  Pagination,
+  renderPage,
+  ThingLinks,
+  type View,
+} from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
 import { gameCard } from './card.ts'
 
@@ -68,7 +78,7 @@ interface PlayerProps {
   isSelf: boolean
 }
 
-function playerPage({ origins }: Pick<FastifyInstance, 'origins'>, props: PlayerProps): View {
+function playerPage({ origins, site }: Pick<FastifyInstance, 'origins' | 'site'>, props: PlayerProps): View {
   const { player, games, shown, plays, playing, isSelf, nextCursor, cursor } = props
   const path = playerPath(player.id)
   const about = [
@@ -89,7 +99,8 @@ function playerPage({ origins }: Pick<FastifyInstance, 'origins'>, props: Player
               <p>Everybody sees this page: your picture, your name, and your published games.</p><//>`
           : html`<${EmptyState} title="Nothing to play yet" action=${{ href: '/catalog', label: 'See all games' }}><p>Games that they publish will appear here.</p><//>`
     }
-    <${Pagination} label="Games" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />`
+    <${Pagination} label="Games" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />
+    ${!isSelf && html`<${ThingLinks} site=${site} kind="player" id=${player.id} />`}`
 }
 
 const number = new Intl.NumberFormat('en', { notation: 'compact' })

@@ -3,7 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import { type Action, type Actor, type AuditState, PROGRAM, recordAction } from '../../../core/data/audit.ts'
 import type { Database } from '../../../core/data/database.ts'
-import { Conflict, NotFound } from '../../../core/errors.ts'
+import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import type { Role } from '../../../core/http/auth.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
@@ -124,7 +124,7 @@ export class Administration {
    * Disables a player, which ends all their sessions and tokens, or re-enables them.
    *
    * @param withContent whether the content that they made is hidden or restored with them
-   * @throws NotFound, LastAdmin
+   * @throws NotFound, LastAdmin; Forbidden when a moderator acts on staff
    */
   async setDisabled(id: string, disabled: boolean, options: Disabling = {}): Promise<void> {
     const announce = await this.#context.db.transaction((em) => this.setDisabledIn(em, id, disabled, options))
@@ -246,10 +246,13 @@ export class Administration {
       { isAdmin: true, disabled: false },
       { lockMode: LockMode.PESSIMISTIC_WRITE },
     )
-    const leaves = changes.disabled === true || changes.isAdmin === false
-    if (leaves && admins.length === 1 && admins[0]?.id === id) throw new LastAdmin()
     const row = await em.findOne(PlayerRow, { id })
     if (!row) throw new NotFound('player')
+    // It is checked in the transaction, so that somebody who becomes staff meanwhile is not disabled.
+    if (action.by.role === 'moderator' && roleOf(row) !== 'player')
+      throw new Forbidden('Only an administrator acts on a moderator or an administrator.')
+    const leaves = changes.disabled === true || changes.isAdmin === false
+    if (leaves && admins.length === 1 && admins[0]?.id === id) throw new LastAdmin()
     const target = { kind: 'player' as const, id }
     const states = { before: stateOf(row, changes), after: stateOf({ ...row, ...changes }, changes) }
     await recordAction(em, this.#context.clock, { ...action, target, ...states })

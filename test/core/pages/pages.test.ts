@@ -55,7 +55,16 @@ async function serve(site: Partial<Site> = {}): Promise<{ app: FastifyInstance; 
   const app = Fastify()
   const files: BrowserFiles = await loadBrowserFiles(folderSource(join(root, 'dist/browser')))
   const legal = { operator: null, contact: null, terms: null, privacy: null }
-  const decorated: Site = { name: 'Gameyard', portalUrl: '', navigation, links: [], card: null, legal, ...site }
+  const decorated: Site = {
+    name: 'Gameyard',
+    portalUrl: '',
+    navigation,
+    links: [],
+    thingLinks: [],
+    card: null,
+    legal,
+    ...site,
+  }
   app.decorate('site', decorated)
   app.decorate('browserFiles', files)
   app.addHook('onSend', async (_request, reply) => {

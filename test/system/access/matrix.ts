@@ -120,6 +120,20 @@ GET    /api/jam/results                                404  404  404  404  404  
 PUT    /api/jam/votes/:categoryId                      400  401  400  400  400  400  400
 DELETE /api/jam/votes/:categoryId                      404  401  404  404  404  404  404
 
+# Forms that report a thing
+GET    /games/:slug/report                             200  404  404  404  404  404  404
+POST   /games/:slug/report                             400  400  400  400  400  400  400
+GET    /assets/:slug/report                            200  404  404  404  404  404  404
+POST   /assets/:slug/report                            400  400  400  400  400  400  400
+GET    /players/:id/report                             200  200  200  200  200  200  200
+POST   /players/:id/report                             400  400  400  400  400  400  400
+
+# API: reports
+POST   /api/reports                                    400  400  400  400  400  400  400
+GET    /api/admin/reports                              403  401  403  403  403  200  200
+POST   /api/admin/reports/:id                          403  401  403  403  403  400  400
+POST   /api/admin/reports/undo                         403  401  403  403  403  400  400
+
 # API: quotas
 GET    /api/usage                                      200  401  200  200  200  200  200
 PUT    /api/admin/players/:playerId/trust              403  401  403  403  403  400  400
@@ -213,6 +227,7 @@ POST   /verify-email/:token                            410  303  410  410  410  
 GET    /settings                                       200  303  200  200  200  200  200
 POST   /settings/accounts/disconnect                   400  303  400  400  400  400  400
 GET    /settings/storage                               200  303  200  200  200  200  200
+GET    /settings/messages                              200  303  200  200  200  200  200
 POST   /settings/storage/remove                        400  303  400  400  400  400  400
 GET    /settings/saves                                 200  303  200  200  200  200  200
 GET    /settings/saves/:gameId/:key                    404  303  404  404  404  404  404
@@ -345,6 +360,9 @@ POST   /admin/invitations/:id/withdraw                 403  303  403  403  403  
 GET    /admin/jobs                                     403  303  403  403  403  403  200
 POST   /admin/jobs/:id/retry                           403  303  403  403  403  403  303
 GET    /admin/log                                      403  303  403  403  403  403  200
+GET    /admin/reports                                  403  303  403  403  403  200  200
+POST   /admin/reports/:id                              403  303  403  403  403  400  400
+POST   /admin/reports/undo                             403  303  403  403  403  400  400
 GET    /admin/quotas                                   403  303  403  403  403  403  200
 GET    /admin/quotas/:playerId                         403  303  403  403  403  403  200
 POST   /admin/quotas/:playerId                         403  303  403  403  403  403  400

@@ -1,0 +1,242 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { type Actor, recordAction } from '../../../core/data/audit.ts'
+import { markOnce } from '../../../core/data/consume-once.ts'
+import { InvalidRequest, NotFound } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { ReportDecision, ReportRow } from '../entities.ts'
+import { ChangedSince, MessageSent, NothingOpen, OwnCase, TargetGone, UndoneAlready } from '../errors.ts'
+import { type Decision, type DecisionAction, MESSAGE_LENGTH } from '../schemas.ts'
+import { TELL } from './outcomes.ts'
+import { kindOfId, type Target, type TargetRef, type Targets } from './targets.ts'
+
+/** The time in ms until owner and reporters are told. Until then an undo leaves no trace with them. */
+export const UNDO_MS = 10 * 60_000
+
+type Announce = () => Promise<void>
+const silent: Announce = async () => {}
+
+/** What a decision needs. A shell command passes parts that do no more than it uses. */
+export interface DecisionParts extends Pick<FastifyInstance, 'db' | 'clock'> {
+  jobs: Pick<FastifyInstance['jobs'], 'enqueue'>
+  targets: Pick<Targets, 'find' | 'suspendIn' | 'liftIn'>
+  /** Null in a shell, which disables nobody: it does not have the content of the owner. */
+  administration: Pick<FastifyInstance['identity']['administration'], 'setDisabledIn' | 'find'> | null
+}
+
+/**
+ * Decisions of the staff about reported things. A decision is one transaction: the change, its audit row, the closed
+ * reports, and the job that tells everybody. A process that is killed leaves all of it or nothing.
+ */
+export class Decisions {
+  readonly #parts: DecisionParts
+
+  constructor(parts: DecisionParts) {
+    this.#parts = parts
+  }
+
+  /** Finds a decision and the title of its target. */
+  async find(id: string): Promise<(Decision & { title: string | null; undone: boolean }) | null> {
+    const row = await this.#parts.db.em().findOne(ReportDecision, { id })
+    if (!row) return null
+    const target: TargetRef = { kind: row.targetKind, id: row.targetId }
+    const title = (await this.#parts.targets.find(target))?.title ?? null
+    const { action, changed, reports } = row
+    return { id, target, action, changed, reports, title, undone: row.undoneAt != null }
+  }
+
+  /**
+   * Decides about a target with open reports.
+   *
+   * - `dismiss` closes the reports about the target.
+   * - `suspend` suspends the game or asset, and upholds the reports about it.
+   * - `disable` disables the owner with all content, and upholds all reports about the owner's things.
+   * - `write` sends the owner a message. The reports stay open.
+   *
+   * @param message the text for the owner
+   * @throws NotFound, NothingOpen, OwnCase, TargetGone, InvalidRequest, LastAdmin; Forbidden when a moderator disables
+   *   staff
+   */
+  async decide(
+    targetId: string,
+    { action, message = '' }: { action: DecisionAction; message?: string | undefined },
+    by: Actor,
+  ): Promise<Decision> {
+    const { db, targets } = this.#parts
+    const kind = kindOfId(targetId)
+    if (!kind) throw new NotFound('reported thing')
+    const ref = { kind, id: targetId }
+    const target = await targets.find(ref)
+    const ownerId = target?.ownerId ?? (await this.#reportedOwner(targetId))
+    const words = message.trim().slice(0, MESSAGE_LENGTH)
+    if (ownerId === by.id && by.role === 'moderator') throw new OwnCase()
+    if (action !== 'dismiss') mustBePossible(action, target, words)
+    const changes = await this.#changes(action, target)
+    const { announce, ...decision } = await db.transaction((em) =>
+      this.#decideIn(em, { ref, ownerId, action, changes, words, by }),
+    )
+    await announce()
+    return decision
+  }
+
+  /**
+   * Reverses a decision: its reports are open again, and what it changed is as before.
+   *
+   * @throws NotFound, UndoneAlready, OwnCase; MessageSent for a message that was sent; ChangedSince when somebody
+   *   changed the target since
+   */
+  async undo(decisionId: string, by: Actor): Promise<Decision> {
+    const { db, clock, targets } = this.#parts
+    const before = await db.em().findOne(ReportDecision, { id: decisionId })
+    if (!before) throw new NotFound('decision')
+    if (before.ownerId === by.id && by.role === 'moderator') throw new OwnCase()
+    if (before.undoneAt) throw new UndoneAlready()
+    const ref: TargetRef = { kind: before.targetKind, id: before.targetId }
+    if (before.changed && before.action === 'suspend' && (await targets.find(ref))?.suspended !== before.message)
+      throw new ChangedSince()
+    const { announce, reports } = await db.transaction(async (em) => {
+      const isMessage = before.action === 'write'
+      const open = { id: decisionId, undoneAt: null, ...(isMessage ? { toldAt: null } : {}) }
+      if (!(await markOnce(em, ReportDecision, open, { undoneAt: clock.now() })))
+        throw isMessage ? new MessageSent() : new UndoneAlready()
+      const reopened = isMessage ? 0 : await reopen(em, decisionId)
+      return { reports: reopened, announce: await this.#undoIn(em, before, by) }
+    })
+    await announce()
+    const { action, changed } = before
+    return { id: decisionId, target: ref, action, changed, reports }
+  }
+
+  get #administration() {
+    const { administration } = this.#parts
+    if (!administration) throw new InvalidRequest('Disable or enable a player on the page of the queue.')
+    return administration
+  }
+
+  /** Returns the owner of a deleted target, as its reports have it. */
+  async #reportedOwner(targetId: string): Promise<string | null> {
+    return (await this.#parts.db.em().findOne(ReportRow, { targetId, ownerId: { $ne: null } }))?.ownerId ?? null
+  }
+
+  /** Whether the action changes anything: what is suspended or disabled already keeps its reason. */
+  async #changes(action: DecisionAction, target: Target | null): Promise<boolean> {
+    if (action === 'suspend') return target !== null && target.suspended === null
+    if (action !== 'disable' || !target) return false
+    return !(await this.#administration.find(target.ownerId)).disabled
+  }
+
+  async #decideIn(
+    em: SqlEntityManager,
+    {
+      ref,
+      ownerId,
+      action,
+      changes,
+      words,
+      by,
+    }: {
+      ref: TargetRef
+      ownerId: string | null
+      action: DecisionAction
+      changes: boolean
+      words: string
+      by: Actor
+    },
+  ): Promise<Decision & { announce: Announce }> {
+    const { clock, jobs } = this.#parts
+    const at = clock.now()
+    const id = newId('dec', at)
+    const about =
+      action === 'disable' && ownerId !== null ? { $or: [{ targetId: ref.id }, { ownerId }] } : { targetId: ref.id }
+    const open = { ...about, state: 'open' as const }
+    const closed = { state: action === 'dismiss' ? ('dismissed' as const) : ('upheld' as const), openKey: null }
+    const count =
+      action === 'write'
+        ? await em.count(ReportRow, open)
+        : await em.nativeUpdate(ReportRow, open, { ...closed, decisionId: id, decidedAt: at })
+    // Of two people who decide at once, the second finds nothing open, and changes nothing.
+    if (count === 0) throw new NothingOpen()
+    const reports = action === 'write' ? 0 : count
+    const decided = {
+      ...{ id, ownerId, action, changed: changes, message: words || null, actorId: by.id, reports, at },
+    }
+    await em.insert(ReportDecision, {
+      ...{ ...decided, targetKind: ref.kind, targetId: ref.id, toldAt: null, undoneAt: null },
+    })
+    await jobs.enqueue(em, {
+      name: TELL,
+      key: id,
+      payload: { decisionId: id },
+      runAt: new Date(at.getTime() + UNDO_MS),
+    })
+    const announce = await this.#actIn(em, { ref, ownerId, action, changes, words, by, reports })
+    return { id, target: ref, action, changed: changes, reports, announce }
+  }
+
+  /** Makes the change, and writes exactly one audit row. */
+  async #actIn(
+    em: SqlEntityManager,
+    {
+      ref,
+      ownerId,
+      action,
+      changes,
+      words,
+      by,
+      reports,
+    }: {
+      ref: TargetRef
+      ownerId: string | null
+      action: DecisionAction
+      changes: boolean
+      words: string
+      by: Actor
+      reports: number
+    },
+  ): Promise<Announce> {
+    const { clock, targets } = this.#parts
+    if (changes && action === 'suspend') return targets.suspendIn(em, ref, words, by)
+    if (changes && ownerId !== null) return this.#administration.setDisabledIn(em, ownerId, true, { by, reason: words })
+    if (action === 'write' && ownerId !== null) {
+      const written = { by, action: 'message.send', target: { kind: 'player', id: ownerId }, reason: words } as const
+      await recordAction(em, clock, { ...written, after: { about: ref.id } })
+    } else {
+      const verb = action === 'dismiss' ? 'report.dismiss' : 'report.uphold'
+      await recordAction(em, clock, { by, action: verb, target: ref, reason: words, after: { reports } })
+    }
+    return silent
+  }
+
+  async #undoIn(em: SqlEntityManager, decision: ReportDecision, by: Actor): Promise<Announce> {
+    const { clock, targets } = this.#parts
+    const { action, changed, ownerId, targetId, reports } = decision
+    const ref: TargetRef = { kind: decision.targetKind, id: targetId }
+    if (changed && action === 'suspend') return targets.liftIn(em, ref, by)
+    if (changed && ownerId) return this.#administration.setDisabledIn(em, ownerId, false, { by })
+    if (action === 'write')
+      await recordAction(em, clock, { by, action: 'message.withdraw', target: { kind: 'player', id: ownerId ?? '' } })
+    else await recordAction(em, clock, { by, action: 'report.reopen', target: ref, before: { reports } })
+    return silent
+  }
+}
+
+/** @throws TargetGone, InvalidRequest */
+function mustBePossible(action: DecisionAction, target: Target | null, words: string): void {
+  if (!target) throw new TargetGone()
+  if (action === 'suspend' && target.kind === 'player') throw new InvalidRequest('A player is disabled, not suspended.')
+  if (action !== 'disable' && words === '') {
+    const details = [{ path: 'message', message: 'is required' }]
+    throw new InvalidRequest('Say why: the owner reads it.').with({ details })
+  }
+}
+
+const REOPEN = `update reports set state = 'open', decision_id = null, decided_at = null,
+    open_key = case when reporter_key = '' then null else reporter_key || '/' || target_id end
+  where decision_id = ? and not exists
+    (select 1 from reports other where other.open_key = reports.reporter_key || '/' || reports.target_id)`
+
+/** Opens the reports of a decision again, except those whose reporter has sent another one since. */
+async function reopen(em: SqlEntityManager, decisionId: string): Promise<number> {
+  const { affectedRows } = await em.execute<{ affectedRows: number }>(REOPEN, [decisionId], 'run')
+  return affectedRows
+}

@@ -1,0 +1,42 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { newId } from '../../../core/ids.ts'
+import { StaffMessage } from '../entities.ts'
+
+/** The number of messages on a player's page, and in their export. */
+const LISTED = 200
+
+/** Messages of the staff to players: a page of the settings shows them, and mail repeats them. */
+export class StaffMessages {
+  readonly #app: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'site'>
+
+  constructor(app: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'site'>) {
+    this.#app = app
+  }
+
+  /** Stores a message and enqueues its mail, in the caller's transaction. @param subject one line */
+  async sendIn(
+    em: SqlEntityManager,
+    playerId: string,
+    { subject, text }: { subject: string; text: string },
+  ): Promise<void> {
+    const { clock, identity, site } = this.#app
+    const at = clock.now()
+    const line = subject.replace(/\s+/g, ' ').slice(0, 200)
+    await em.insert(StaffMessage, { id: newId('msg', at), playerId, subject: line, text, at })
+    const note = `${text}\n\nThis message is also at ${site.portalUrl}/settings/messages\n`
+    await identity.writeTo(em, playerId, `${line} · ${site.name}`, note)
+  }
+
+  /** Returns the messages of a player, newest first. */
+  async of(playerId: string): Promise<{ subject: string; text: string; at: string }[]> {
+    const em = this.#app.db.em()
+    const rows = await em.find(StaffMessage, { playerId }, { orderBy: { id: 'desc' }, limit: LISTED })
+    return rows.map(({ subject, text, at }) => ({ subject, text, at: at.toISOString() }))
+  }
+
+  /** Removes the messages of a deleted account. */
+  async forget(em: SqlEntityManager, playerId: string): Promise<void> {
+    await em.nativeDelete(StaffMessage, { playerId })
+  }
+}

@@ -1,0 +1,121 @@
+import { createHmac } from 'node:crypto'
+import { UniqueConstraintViolationException } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { Conflict, InvalidRequest } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { ReportDecision, ReportRow } from '../entities.ts'
+import { OwnThing } from '../errors.ts'
+import type { Category, Report } from '../schemas.ts'
+import type { TargetRef, Targets } from './targets.ts'
+
+const HOUR_MS = 3_600_000
+/** A concurrent request may store or close the same report between two statements. */
+const TRIES = 5
+
+/** Somebody who reports: a player, or a visitor by network address. */
+export interface Reporter {
+  playerId: string | null
+  /** The address as rate limits count it. */
+  address: string
+}
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'rateLimiter' | 'keys'> & {
+  targets: Targets
+  reportsPerHour: number
+}
+
+/** Takes reports, and keeps what reporters wrote. */
+export class Reports {
+  readonly #parts: Parts
+  readonly #key: Buffer
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#key = parts.keys.derive('moderation/reporters')
+  }
+
+  /**
+   * Stores a report. A reporter has one open report about a target: a second one replaces category and text, so that
+   * what was forgotten can be added and nobody counts twice.
+   *
+   * @param target by id or slug
+   * @returns the report, and whether it is new
+   * @throws NotFound when the reporter can't see the target; OwnThing, RateLimited, InvalidRequest
+   */
+  async file(
+    target: TargetRef,
+    { category, text }: { category: Category; text: string },
+    reporter: Reporter,
+  ): Promise<{ report: Report; created: boolean }> {
+    const { db, clock, rateLimiter, targets, reportsPerHour } = this.#parts
+    const reporterKey = this.keyOf(reporter)
+    await rateLimiter.take(`report/${reporterKey}`, reportsPerHour, HOUR_MS)
+    const { kind, id, ownerId } = await targets.forReporter(target, reporter.playerId)
+    if (ownerId === reporter.playerId) throw new OwnThing()
+    const words = text.trim()
+    if (words === '') {
+      const details = [{ path: 'text', message: 'is required' }]
+      throw new InvalidRequest('Say what is wrong, so that somebody else finds it.').with({ details })
+    }
+    const now = clock.now()
+    const openKey = openKeyOf(reporterKey, id)
+    const em = db.em()
+    for (let tries = 0; tries < TRIES; tries++) {
+      const changes = { category, text: words, updatedAt: now }
+      await em.nativeUpdate(ReportRow, { openKey }, changes)
+      const row = await em.findOne(ReportRow, { openKey }, { disableIdentityMap: true })
+      if (row) return { report: describe(row), created: false }
+      const added = {
+        ...{ id: newId('rep', now), targetKind: kind, targetId: id, ownerId, reporterId: reporter.playerId },
+        ...{ reporterKey, openKey, state: 'open' as const, decisionId: null, createdAt: now, decidedAt: null },
+        ...changes,
+      }
+      try {
+        await em.insert(ReportRow, added)
+        return { report: describe(added), created: true }
+      } catch (error) {
+        if (!(error instanceof UniqueConstraintViolationException)) throw error
+      }
+    }
+    throw new Conflict('You reported this several times at once. Try again.')
+  }
+
+  /** Returns a stable key of a reporter, which does not reveal an address. */
+  keyOf({ playerId, address }: Reporter): string {
+    return playerId ?? `visitor_${createHmac('sha256', this.#key).update(address).digest('base64url').slice(0, 32)}`
+  }
+
+  /** Returns the reports of a player, for their data export. */
+  async export(playerId: string): Promise<Report[]> {
+    const rows = await this.#parts.db.em().find(ReportRow, { reporterId: playerId }, { orderBy: { id: 'desc' } })
+    return rows.map(describe)
+  }
+
+  /**
+   * Removes what a deleted account wrote, and the reports about it, in the caller's transaction. An open report about
+   * somebody else stays, with its category only.
+   */
+  async forget(em: SqlEntityManager, playerId: string): Promise<void> {
+    await em.nativeDelete(ReportRow, { reporterId: playerId, state: { $ne: 'open' } })
+    const nobody = { reporterId: null, reporterKey: '', openKey: null, text: '' }
+    await em.nativeUpdate(ReportRow, { reporterId: playerId }, nobody)
+    await em.nativeDelete(ReportRow, { ownerId: playerId })
+    await em.nativeDelete(ReportDecision, { ownerId: playerId })
+  }
+}
+
+/** The value of `openKey` of an open report. */
+export const openKeyOf = (reporterKey: string, targetId: string): string => `${reporterKey}/${targetId}`
+
+type Row = Pick<ReportRow, 'id' | 'targetKind' | 'targetId' | 'category' | 'text' | 'state' | 'createdAt' | 'updatedAt'>
+
+const describe = (row: Row): Report => ({
+  id: row.id,
+  target: { kind: row.targetKind, id: row.targetId },
+  category: row.category,
+  text: row.text,
+  state: row.state,
+  createdAt: row.createdAt.toISOString(),
+  updatedAt: row.updatedAt.toISOString(),
+})

@@ -1,0 +1,138 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import type { Actor } from '../../../core/data/audit.ts'
+import { NotFound } from '../../../core/errors.ts'
+import { isId } from '../../../core/ids.ts'
+import { Suspended } from '../../games/index.ts'
+import type { TargetKind } from '../schemas.ts'
+
+/** A game, an asset or a player, by kind and id. */
+export interface TargetRef {
+  kind: TargetKind
+  id: string
+}
+
+/** A reported thing as the staff see it. */
+export interface Target extends TargetRef {
+  title: string
+  /** Of a player the player. */
+  ownerId: string
+  /** The path of its page. */
+  page: string
+  createdAt: string
+  /** Why it is suspended; null when it is not. A player is never suspended. */
+  suspended: string | null
+  /** How the queue shows it. `frame` is the address of a game, `media` of a file. */
+  look: { frame: string } | { image: string } | { audio: string } | null
+}
+
+type Announce = () => Promise<void>
+
+/** Finds and suspends what can be reported, with the services of its plugin. */
+export class Targets {
+  readonly #app: Pick<FastifyInstance, 'games' | 'assets' | 'identity' | 'origins'>
+
+  constructor(app: Pick<FastifyInstance, 'games' | 'assets' | 'identity' | 'origins'>) {
+    this.#app = app
+  }
+
+  /**
+   * Finds what a reporter names by id or slug.
+   *
+   * @param viewerId null for a visitor who is not signed in
+   * @throws NotFound also for what the reporter can't see; Suspended
+   */
+  async forReporter({ kind, id }: TargetRef, viewerId: string | null): Promise<Target> {
+    const { games, assets, identity } = this.#app
+    if (kind === 'game') {
+      const game = await games.get(id)
+      if (!games.visibleTo(viewerId, game)) throw new NotFound('game')
+      if (game.suspended) throw new Suspended()
+      return this.#ofGame(game)
+    }
+    if (kind === 'asset') {
+      const asset = await assets.find(id, viewerId)
+      if (!asset) throw new NotFound('asset')
+      return this.#ofAsset(asset)
+    }
+    const player = await identity.players.find(id)
+    if (!player || player.disabled) throw new NotFound('player')
+    return ofPlayer(player)
+  }
+
+  /** Returns a target for the staff, or null when it was deleted. */
+  async find({ kind, id }: TargetRef): Promise<Target | null> {
+    const { games, assets, identity } = this.#app
+    try {
+      if (kind === 'game') return this.#ofGame(await games.get(id))
+      if (kind === 'asset') return this.#ofAsset(await assets.get(id))
+    } catch (error) {
+      if (error instanceof NotFound) return null
+      throw error
+    }
+    const player = await identity.players.find(id)
+    return player && ofPlayer(player)
+  }
+
+  /** Suspends a game or asset in the caller's transaction. @returns a function that notifies every node */
+  suspendIn(em: SqlEntityManager, { kind, id }: TargetRef, reason: string, by: Actor): Promise<Announce> {
+    return this.#suspensions(kind).suspendIn(em, id, { reason, by })
+  }
+
+  /** Lifts a suspension in the caller's transaction. @returns a function that notifies every node */
+  liftIn(em: SqlEntityManager, { kind, id }: TargetRef, by: Actor): Promise<Announce> {
+    return this.#suspensions(kind).liftIn(em, id, by)
+  }
+
+  #suspensions(kind: TargetKind) {
+    if (kind === 'game') return this.#app.games.suspensions
+    if (kind === 'asset') return this.#app.assets.suspensions
+    throw new Error('A player is disabled, not suspended.')
+  }
+
+  #ofGame(game: Awaited<ReturnType<FastifyInstance['games']['get']>>): Target {
+    const shown = this.#app.games.isReady(game) && new URL(game.url).origin !== this.#app.origins.portal
+    return {
+      ...{ kind: 'game', id: game.id, title: game.title, ownerId: game.ownerId, page: `/games/${game.slug}` },
+      createdAt: game.createdAt,
+      suspended: game.suspended?.reason ?? null,
+      look: shown ? { frame: game.url } : null,
+    }
+  }
+
+  #ofAsset(asset: Awaited<ReturnType<FastifyInstance['assets']['get']>>): Target {
+    const page = `/assets/${asset.slug}`
+    const look =
+      asset.suspended || asset.visibility === 'private'
+        ? null
+        : asset.kind === 'audio'
+          ? { audio: `${page}/file` }
+          : { image: asset.kind === 'image' ? `${page}/file` : `${page}/thumbnail` }
+    return {
+      ...{ kind: 'asset', id: asset.id, title: asset.title, ownerId: asset.ownerId, page },
+      createdAt: asset.createdAt,
+      suspended: asset.suspended?.reason ?? null,
+      look,
+    }
+  }
+}
+
+const ofPlayer = ({
+  id,
+  name,
+  imageUrl,
+  createdAt,
+}: {
+  id: string
+  name: string
+  imageUrl: string
+  createdAt: string
+}): Target => ({
+  ...{ kind: 'player', id, title: name, ownerId: id, page: `/players/${id}`, createdAt },
+  suspended: null,
+  look: { image: new URL(imageUrl).pathname },
+})
+
+/** Returns the kind of a target from its id; null for an id of anything else. */
+export const kindOfId = (id: string): TargetKind | null =>
+  isId('gam', id) ? 'game' : isId('ast', id) ? 'asset' : isId('ply', id) ? 'player' : null
