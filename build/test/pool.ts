@@ -30,23 +30,31 @@ export function runFiles(
   const left = [...files]
   const workers = new Set<Worker>()
   let stopped = false
+  const start = () => {
+    const worker = new Worker(env)
+    workers.add(worker)
+    worker.closed.then(workers.delete.bind(workers, worker))
+    return worker
+  }
   const lane = async () => {
-    let worker: Worker | undefined
+    let shared: Worker | undefined
     for (let file = left.shift(); file && !stopped; file = left.shift()) {
-      if (worker && (file.alone || worker.isSpent)) {
+      if (shared?.isSpent) {
         // This is not awaited: the worker tears down what its files shared while the next one starts.
-        worker.end()
-        worker = undefined
+        shared.end()
+        shared = undefined
       }
-      if (!worker) {
-        worker = new Worker(env)
-        workers.add(worker)
-        worker.closed.then(workers.delete.bind(workers, worker))
+      if (file.alone) {
+        // The shared process waits meanwhile, since another one would import the platform and start a browser again.
+        const own = start()
+        onFinished(await own.run(file.path))
+        own.end()
+        continue
       }
-      onFinished(await worker.run(file.path))
-      if (file.alone) worker.spend()
+      shared ??= start()
+      onFinished(await shared.run(file.path))
     }
-    worker?.end()
+    shared?.end()
   }
   const lanes = Array.from({ length: Math.min(jobs, files.length) }, lane)
   return {

@@ -4,6 +4,7 @@
  * written in the same way whether it runs here or alone (`npx tap run FILE`).
  */
 import { readdirSync, readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
@@ -63,6 +64,8 @@ async function run(file: string): Promise<Outcome> {
     await import(pathToFileURL(join(root, file)).href)
   })
   running = undefined
+  // Node would store the compiled code when this process ends, too late for the processes that tests start.
+  flushCompileCache()
   const seconds = (performance.now() - startedAt) / 1000
   const processorAfter = processorSeconds()
   const spent = processorBefore === null || processorAfter === null ? null : processorAfter - processorBefore

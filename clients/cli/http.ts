@@ -1,6 +1,5 @@
 import { lookup } from 'node:dns'
-import http, { type IncomingMessage } from 'node:http'
-import https from 'node:https'
+import type { Agent, IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { CliError } from './errors.ts'
 
@@ -41,10 +40,16 @@ const codeOf = (error: NodeJS.ErrnoException): string =>
 export const localLookup: LookupFunction = (hostname, options, callback) =>
   lookup(hostname.endsWith('.localhost') ? 'localhost' : hostname, options, callback as never)
 
-const agents: { [protocol: string]: http.Agent } = {}
+/**
+ * Returns the module of a protocol. An `import` of `node:http` would also load Node's fetch, because that is one of its
+ * exports, and so take half the time of a command.
+ */
+const moduleOf = (protocol: string) => process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http')
 
-function agentFor(protocol: string): http.Agent {
-  const { Agent } = protocol === 'https:' ? https : http
+const agents: { [protocol: string]: Agent } = {}
+
+function agentFor(protocol: string): Agent {
+  const { Agent } = moduleOf(protocol)
   // The agent honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
   agents[protocol] ??= new Agent({ keepAlive: true, maxSockets: 16, proxyEnv: process.env })
   return agents[protocol]
@@ -58,7 +63,7 @@ function agentFor(protocol: string): http.Agent {
  */
 export function send({ method, url, headers, body, idleMs = 60_000, signal }: HttpRequest): Promise<HttpAnswer> {
   const { protocol } = new URL(url)
-  const request = protocol === 'https:' ? https.request : http.request
+  const { request } = moduleOf(protocol)
   const size =
     body === undefined ? undefined : typeof body === 'object' && 'open' in body ? body.size : Buffer.byteLength(body)
   return new Promise((resolve, reject) => {

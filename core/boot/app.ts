@@ -45,5 +45,21 @@ export function createApp(
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.decorateRequest('principal', null)
+  nameRegistrations(app)
   return app
 }
+
+/**
+ * Gives each registered function its name as the display name. Without one, Fastify twice compares the function with
+ * every CommonJS module of the process, which takes a twentieth of the start.
+ */
+function nameRegistrations(app: FastifyInstance): void {
+  const { register } = app
+  app.register = function (this: FastifyInstance, ...[plugin, options]: Parameters<typeof register>) {
+    if (typeof plugin === 'function') (plugin as NamedPlugin)[DISPLAY_NAME] ??= plugin.name || 'anonymous'
+    return register.call(this, plugin, options)
+  } as typeof register
+}
+
+const DISPLAY_NAME = Symbol.for('fastify.display-name')
+type NamedPlugin = { [DISPLAY_NAME]?: string }

@@ -38,7 +38,11 @@ declare module 'fastify' {
 export class RouteTable {
   readonly entries: RouteEntry[] = []
   readonly #shared: boolean
-  readonly #paths = new Map<Origin, ReturnType<typeof findMyWay>>()
+  readonly #declared: DeclaredPath[] = []
+  /** Every method and path of an origin, without the names of its parameters. */
+  readonly #taken = new Set<string>()
+  /** Built at the first question after a declaration, since most starts declare much and ask nothing. */
+  #routers: Map<Origin, Router> | null = null
 
   /** @param shared whether portal and Studio share an origin, where their paths must not collide */
   constructor(shared: boolean) {
@@ -57,14 +61,16 @@ export class RouteTable {
     }
     const auth = route.config?.auth as AuthRule
     const table = this.#shared && origin === 'studio' ? 'portal' : origin
-    const router = this.#paths.get(table) ?? findMyWay()
-    this.#paths.set(table, router)
     for (const method of methods) {
-      if (method === 'HEAD' && router.findRoute('HEAD', route.url)) continue
-      if (router.findRoute(method as HTTPMethod, route.url)) {
+      const place = `${table} ${method} ${route.url.replaceAll(PARAMETER, ':')}`
+      const isTaken = this.#taken.has(place)
+      if (isTaken && method === 'HEAD') continue
+      if (isTaken) {
         throw new StartupError(`${named} is declared twice at one origin (portal and Studio share theirs); rename one.`)
       }
-      router.on(method as HTTPMethod, route.url, () => {}, { serves: route.config?.serves })
+      this.#taken.add(place)
+      this.#declared.push({ table, method: method as HTTPMethod, url: route.url, serves: route.config?.serves })
+      this.#routers = null
       const { kinds } = authRequirementOf(auth)
       const { page = false, upload = null, role = null } = route.config ?? {}
       this.entries.push({ method, url: route.url, origin, auth, accepts: kinds, page, role, upload })
@@ -73,16 +79,38 @@ export class RouteTable {
 
   /** Lists the methods of a path at an origin; empty when the path does not exist. */
   methodsAt(origin: Origin, path: string): string[] {
+    this.#routers ??= routersOf(this.#declared)
+    const routers = [this.#routers.get(origin), this.#routers.get('any')]
     return METHODS.filter((method) =>
-      [origin, 'any' as const].some((table) => {
-        const found = this.#paths.get(table)?.find(method, path)
-        return found != null && (found.store as Serves).serves?.(path) !== false
+      routers.some((router) => {
+        const found = router?.find(method, path)
+        return found != null && (found.store as DeclaredPath).serves?.(path) !== false
       }),
     )
   }
 }
 
-type Serves = Pick<FastifyContextConfig, 'serves'>
+type Router = ReturnType<typeof findMyWay>
+
+interface DeclaredPath {
+  table: Origin
+  method: HTTPMethod
+  url: string
+  serves: FastifyContextConfig['serves'] | undefined
+}
+
+/** Matches the name of a parameter: paths that differ in nothing else are the same path. */
+const PARAMETER = /:\w+/g
+
+function routersOf(declared: DeclaredPath[]): Map<Origin, Router> {
+  const routers = new Map<Origin, Router>()
+  for (const { table, method, url, serves } of declared) {
+    const router = routers.get(table) ?? findMyWay()
+    routers.set(table, router)
+    router.on(method, url, () => {}, { serves })
+  }
+  return routers
+}
 
 const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 

@@ -86,8 +86,18 @@ export class BrowserFiles {
   }
 }
 
-/** Reads the whole browser build into memory. @throws StartupError when there is none */
+const loaded = new WeakMap<FileSource, BrowserFiles>()
+
+/** Reads the whole browser build into memory, once for each source. @throws StartupError when there is none */
 export async function loadBrowserFiles(source: FileSource): Promise<BrowserFiles> {
+  const known = loaded.get(source)
+  if (known) return known
+  const files = await readBrowserFiles(source)
+  loaded.set(source, files)
+  return files
+}
+
+async function readBrowserFiles(source: FileSource): Promise<BrowserFiles> {
   const text = await source('manifest.json')
   if (!text) throw new StartupError('The browser files have not been built; run `npm run build:browser` first.')
   const manifest = JSON.parse(Buffer.from(text).toString()) as BrowserManifest

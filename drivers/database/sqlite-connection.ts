@@ -47,9 +47,15 @@ export class SqliteConnections {
   readonly #units: Unit[] = []
   #committing = false
 
-  /** @param waitMs maximum wait for the writing connection, and for another process */
-  static async open(file: string, { waitMs, synchronous }: { waitMs: number; synchronous: 'full' | 'normal' }) {
-    const writer = new Sqlite(file, { timeout: ATTEMPT_MS, ...nativeBinding(file) })
+  /**
+   * @param waitMs maximum wait for the writing connection, and for another process
+   * @param image initial content of a database in memory: the bytes of a database file
+   */
+  static async open(
+    file: string,
+    { waitMs, synchronous, image }: { waitMs: number; synchronous: 'full' | 'normal'; image?: Buffer | undefined },
+  ) {
+    const writer = new Sqlite(image ?? file, { timeout: ATTEMPT_MS, ...nativeBinding(file) })
     try {
       await whileBusy(waitMs, () => {
         writer.pragma('journal_mode = wal')

@@ -46,16 +46,31 @@ export default defineDriver({
   create: async (config, context) => new SqliteDatabase(config, context),
 })
 
+/**
+ * The same driver, whose databases in memory begin with the content of a database file, such as one that has been
+ * migrated already.
+ */
+export const sqliteFrom = (image: Buffer) =>
+  defineDriver({
+    family: 'database',
+    name: 'sqlite',
+    config: SqliteConfig,
+    create: async (config, context) => new SqliteDatabase(config, context, image),
+  })
+
 class SqliteDatabase implements DatabaseDriver {
   readonly dialect = 'sqlite'
   readonly shared = false
   readonly #config: Static<typeof SqliteConfig>
   readonly #file: string
+  readonly #image: Buffer | undefined
   #connections!: SqliteConnections
   #orm!: MikroORM
 
-  constructor(config: Static<typeof SqliteConfig>, context: DriverContext) {
+  /** @param image initial content of a database in memory */
+  constructor(config: Static<typeof SqliteConfig>, context: DriverContext, image?: Buffer) {
     this.#config = config
+    this.#image = image
     this.#file = config.file === ':memory:' ? config.file : resolve(context.dataDir, config.file)
   }
 
@@ -150,6 +165,7 @@ class SqliteDatabase implements DatabaseDriver {
       const connections = await SqliteConnections.open(this.#file, {
         waitMs: this.#config.busyTimeout,
         synchronous: this.#config.durability,
+        image: this.#file === ':memory:' ? this.#image : undefined,
       })
       refuseOldSqlite(connections)
       if (!fresh && (await stat(this.#file)).size <= CHECKED_BYTES) refuseDamage(connections)

@@ -3,6 +3,7 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { amount } from '../kit/extent.ts'
 import { GAMEYARD } from '../kit/gameyard.ts'
 import { freePort } from '../kit/server.ts'
 import { run, start, takenPort, temporaryFolder } from './program.ts'
@@ -85,7 +86,7 @@ t.test('a second server on a data folder is refused in one sentence that names t
 
 t.test('kill -9 leaves no data folder locked', async (t) => {
   const cwd = temporaryFolder(t)
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < amount(1, 3); round++) {
     const server = await serve(t, cwd)
     const { pid } = held(cwd)
     process.kill(pid, 'SIGKILL')

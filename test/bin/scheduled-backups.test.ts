@@ -73,7 +73,7 @@ t.test('a backup is made by itself under load, checked, kept, and restores to th
       const answer = await post('/api/games', { title: `Load ${count}`, description: 'Made meanwhile.' })
       if (answer.status === 201) acknowledged.push({ slug: answer.body.slug, at: Date.now() })
       else throw new Error(`load: ${answer.status}`)
-      await sleep(5)
+      await sleep(20)
     }
   })()
   const name = await until('A backup', () => finished(backups).find((each) => !old.includes(each)))

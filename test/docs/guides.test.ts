@@ -9,7 +9,7 @@ import { PASSWORD, startTestServer, type TestServer } from '../clients/cli/kit.t
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { openBrowser } from '../kit/browser.ts'
 import { hasPrograms } from '../kit/components.ts'
-import { freshProject, packClient } from '../kit/packages.ts'
+import { linkedProject } from '../kit/packages.ts'
 import { ask } from '../kit/upload.ts'
 import { blocksOf, guideNames, guideText } from './blocks.ts'
 import { type Place, Reader } from './reader.ts'
@@ -51,9 +51,8 @@ const env = { SERVICE_BASE_URL: portal, SERVICE_API_TOKEN: await platform.token(
 // All guides use this game. The quick start creates it itself.
 if (names[0] !== 'quick-start') await makeGame(t)
 const needsPackages = blocks.some(({ code }) => code.includes("'@gameyard/"))
-const packages = needsPackages
-  ? freshProject(t, [packClient(t, 'adapter'), packClient(t, 'sdk')], ['express']).folder
-  : temporaryFolder(t)
+// test/clients/packages.test.ts installs the packages with npm.
+const packages = needsPackages ? linkedProject(t, ['adapter', 'sdk'], ['express']) : temporaryFolder(t)
 mkdirSync(join(packages, 'node_modules'), { recursive: true })
 const browser = blocks.some(({ page }) => page) ? await openBrowser(t) : null
 let signedIn: Promise<BrowserContext> | undefined

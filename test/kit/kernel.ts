@@ -10,11 +10,13 @@ import { printConfig } from '../../config/print.ts'
 import type { Program } from '../../core/boot/decorators.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type FileSource, folderSource } from '../../core/data/built-files.ts'
+import type { ChosenDriver } from '../../core/driver.ts'
 import { createKernel } from '../../core/kernel.ts'
 import { createLog } from '../../core/observe/log.ts'
 import type { LogTail } from '../../core/observe/log-tail.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { families } from '../../drivers/index.ts'
+import { withMigratedDatabase } from './migrated-database.ts'
 
 export interface KernelTestOptions {
   plugins?: Plugin[]
@@ -50,7 +52,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
   })
   const app = await createKernel(config, {
     plugins,
-    drivers,
+    drivers: { ...drivers, database: await withMigratedDatabase(drivers.database as ChosenDriver, plugins) },
     browserFiles: options.browserFiles ?? browserFiles,
     version: '0.0.0-test',
     describeConfig: () => printConfig(config, schema),

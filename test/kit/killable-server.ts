@@ -12,7 +12,9 @@ export async function startKillable(
   { folder, port, rest }: { folder: string; port: number; rest: readonly string[] },
 ): Promise<ChildProcess> {
   const { PATH, NODE_COMPILE_CACHE } = process.env
-  const child = spawn(process.execPath, [program, folder, String(port), ...rest], {
+  // V8 takes code from the compile cache only under the flags under which the code was stored.
+  const flags = process.execArgv.filter((flag) => flag.includes('semi-space'))
+  const child = spawn(process.execPath, [...flags, program, folder, String(port), ...rest], {
     stdio: ['pipe', 'ignore', 'inherit'],
     env: { PATH, NODE_COMPILE_CACHE },
   })

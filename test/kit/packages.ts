@@ -62,6 +62,23 @@ export function freshProject(t: Test, packed: Packed[], others: string[] = []): 
   return { folder, write }
 }
 
+/**
+ * Creates a project like `freshProject`, but copies the built packages instead of packing and installing them, which
+ * spares four runs of npm. `npm test` has built them.
+ */
+export function linkedProject(t: Test, clients: string[], others: string[] = []): string {
+  const folder = temporaryFolder(t)
+  const needed = new Set(others)
+  for (const client of clients) {
+    const built = join(root, 'dist/clients', client)
+    const manifest = JSON.parse(readFileSync(join(built, 'package.json'), 'utf8')) as Manifest & { name: string }
+    for (const name of Object.keys(manifest.dependencies ?? {})) needed.add(name)
+    copy(built, join(folder, 'node_modules', manifest.name))
+  }
+  for (const path of closureOf([...needed])) copy(join(modules, path), join(folder, 'node_modules', path))
+  return folder
+}
+
 interface Manifest {
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>

@@ -1,5 +1,6 @@
 // Requests made up from an operation of the OpenAPI document: some right, most of them nearly right, some absurd.
 import fc, { type Arbitrary } from 'fast-check'
+import { anyText } from '../kit/any-text.ts'
 
 /** As much of JSON Schema as our schemas use. */
 export interface Schema {
@@ -42,7 +43,7 @@ const FORM = 'application/x-www-form-urlencoded'
 
 const strings = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'grapheme', maxLength: 60 }) },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+  { weight: 2, arbitrary: anyText({ maxLength: 30 }) },
   {
     weight: 4,
     arbitrary: fc.constantFrom(

@@ -12,6 +12,8 @@ import { CALLERS, inhabit, type Owner, parametersOf, SECRET } from './access/wor
 import { type Hints, type Operation, type Schema, wellFormedRequestFor } from './fuzz-requests.ts'
 
 const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(1, 15))
+/** After so many changing routes the owner's things are compared; looking at them costs more than asking a route. */
+const COMPARED_EVERY = amount(10, 1)
 const SEED = Number(process.env.GAMEYARD_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 /** A route as an operation of the OpenAPI document; pages are not in there, and are asked too. */
@@ -69,6 +71,12 @@ t.test(`whatever others ask, the owner's things are neither read nor changed (se
   const leaks: string[] = []
   const damage: string[] = []
   let taken = 0
+  let since: string[] = []
+  const compare = async () => {
+    if (JSON.stringify(await world.belongings()) !== before) damage.push(`by one of ${since.join(', ')}`)
+    since = []
+    return damage.length === 0
+  }
   for (const route of world.routes) {
     const method = [route.method].flat().find((one) => one !== 'HEAD' && one !== 'OPTIONS')
     if (!method) continue
@@ -88,20 +96,22 @@ t.test(`whatever others ask, the owner's things are neither read nor changed (se
       for (const { url, headers, body } of fc.sample(arbitrary, { numRuns: runs, seed: SEED + index })) {
         for (const client of clients) {
           const answer = await client.request(method, url, body, { headers, ...options })
-          if (answer.status < 400) taken++
+          if (answer.status < 400) {
+            taken++
+            // Only what was done can have ended the caller's session or token.
+            if (method !== 'GET') world.doubt(caller)
+          }
           // What somebody typed is theirs to see again.
           if (SECRET.test(answer.text) && !/anzibar/.test(`${url}${body}`))
             leaks.push(`${caller}: ${method} ${url} ${body}`)
           if (answer.status >= 500 && answer.status !== 503) leaks.push(`${answer.status}: ${method} ${url} ${body}`)
         }
       }
-      if (method !== 'GET') world.doubt(caller)
     }
-    if (method !== 'GET' && JSON.stringify(await world.belongings()) !== before) {
-      damage.push(`${method} ${route.url}`)
-      break
-    }
+    if (method !== 'GET') since.push(`${method} ${route.url}`)
+    if (since.length >= COMPARED_EVERY && !(await compare())) break
   }
+  if (since.length > 0) await compare()
   t.same(leaks, [], 'nothing private is told')
   t.same(damage, [], 'nothing of the owner has changed')
   t.ok(taken > 500, `${taken} requests were taken`)

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { main } from '../../../bin/main.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { machine, terminalOf } from './kit.ts'
@@ -31,15 +32,38 @@ t.test('help is there in a moment: it reads the words of the command and nothing
   t.end()
 })
 
+/**
+ * Runs a command line in this process, since eighty processes would take seconds. The first test starts processes, and
+ * these commands wait for nothing that could print meanwhile.
+ */
+async function helpOf(...words: string[]): Promise<{ code: number | string | undefined; stdout: string }> {
+  const { write } = process.stdout
+  const { exitCode } = process
+  const listeners = process.stdout.listeners('error')
+  let stdout = ''
+  process.stdout.write = ((text: string) => {
+    stdout += text
+    return true
+  }) as typeof write
+  try {
+    await main(['node', 'gameyard', ...words])
+    return { code: process.exitCode ?? 0, stdout }
+  } finally {
+    process.stdout.write = write
+    process.exitCode = exitCode
+    for (const added of process.stdout.listeners('error').slice(listeners.length))
+      process.stdout.removeListener('error', added as () => void)
+  }
+}
+
 t.test('every command says what it is for, by description and, where it takes something, by example', async (t) => {
-  const { gameyard } = machine(t)
-  const { stdout } = await gameyard('--help')
+  const { stdout } = await helpOf('--help')
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)]
     .map(([, name]) => name as string)
     .filter((name) => name !== 'help')
   t.ok(commands.length >= 20, commands.join(' '))
   for (const command of commands) {
-    const help = await gameyard('help', command)
+    const help = await helpOf('help', command)
     t.equal(help.code, 0, command)
     t.match(help.stdout, /^Usage: gameyard .+\n\n(?!Options|Commands)\S/, `${command} has a description`)
     if (command !== 'version') t.match(help.stdout, /Examples?(, for [^:]+)?:\n/, `${command} has examples`)
@@ -47,14 +71,13 @@ t.test('every command says what it is for, by description and, where it takes so
 })
 
 t.test('so does every command below one, with its own options before those that all have', async (t) => {
-  const { gameyard } = machine(t)
   for (const group of ['games', 'tokens', 'assets', 'blender', 'ai', 'config', 'admin']) {
-    const { stdout } = await gameyard('help', group)
+    const { stdout } = await helpOf('help', group)
     const below = [...(stdout.split(/^Commands:$/m)[1] ?? '').matchAll(/^ {2}([a-z-]+) .*\S/gm)].map(([, name]) => name)
     t.ok(below.length > 0, group)
     for (const name of below) {
       if (name === 'help') continue
-      const help = await gameyard(group, name as string, '--help')
+      const help = await helpOf(group, name as string, '--help')
       t.match(help.stdout, /^Usage: gameyard .+\n\n[A-Z][^\n]+/, `${group} ${name} has a description`)
       t.notMatch(
         help.stdout,

@@ -11,7 +11,7 @@ import { openMigrated, slowMigrations, startMigrating } from '../../kit/migratin
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 
 /** The number of times that a process is killed during a migration. */
-const KILLS = amount(2, 50)
+const KILLS = amount(1, 50)
 
 const folder = await mkdtemp(join(tmpdir(), 'gameyard-migrations-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -52,7 +52,7 @@ for (const { dialect, options, create, tables } of databases) {
 
     let interrupted = 0
     let tries = 0
-    for (; interrupted < KILLS && tries < 5 * KILLS; tries++) {
+    for (; interrupted < KILLS && tries < 5 * KILLS + 5; tries++) {
       const place = await create()
       const { child, opening, ended } = startMigrating(dialect, place)
       await opening

@@ -79,9 +79,6 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   }
   t.ok(leftHeld > 0, 'it did die between hold and settle')
 
-  server.kill('SIGKILL')
-  await once(server, 'exit')
-  server = await serve()
   const { balance, sum, held, charges, generations } = inspect(folder)
   t.equal(held, 0, 'after a restart all holds have come back, before anybody is answered')
   t.equal(balance, sum)

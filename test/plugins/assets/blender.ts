@@ -9,7 +9,12 @@ const command = process.env.BLENDER ?? 'blender'
 const script = join(import.meta.dirname, 'blender-models.py')
 const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/gameyard/models')
 
-/** The folder with the models of this script and this Blender, because a start of Blender takes seconds. */
+/** The models of the short form. One Blender makes them all, because its start takes longer than a small model. */
+const USUAL = ['flat', 'smooth', 'mixamo', 'unreal', 'vrm', 'readyplayerme', 'handless', 'snake']
+/** A process that makes models is given so long before another one makes them too. */
+const PATIENCE_MS = 120_000
+
+/** The folder with the models of this script and this Blender. */
 let kept: string | undefined
 
 /**
@@ -30,9 +35,36 @@ export function blenderModels(t: Test, names: readonly string[]): Map<string, Bu
 }
 
 function makeMissing(folder: string, names: readonly string[]): void {
-  const missing = names.filter((name) => !existsSync(join(folder, `${name}.glb`)))
-  if (missing.length === 0) return
+  const lacks = (name: string) => !existsSync(join(folder, `${name}.glb`))
+  if (!names.some(lacks)) return
   mkdirSync(folder, { recursive: true })
+  const release = waitForTurn(join(folder, 'lock'))
+  try {
+    const missing = [...new Set([...names, ...USUAL])].filter(lacks)
+    if (names.some(lacks)) make(folder, missing)
+  } finally {
+    release()
+  }
+}
+
+/** Blocks this process while another one makes models. @returns a function that lets the next one begin */
+function waitForTurn(lock: string): () => void {
+  const end = Date.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      mkdirSync(lock)
+      break
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      // The other process may have been killed.
+      if (Date.now() > end) break
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+    }
+  }
+  return () => rmSync(lock, { recursive: true, force: true })
+}
+
+function make(folder: string, missing: readonly string[]): void {
   const made = mkdtempSync(join(folder, 'making-'))
   try {
     execFileSync(command, ['-b', '--factory-startup', '--python', script, '--', made, ...missing], { stdio: 'pipe' })

@@ -24,6 +24,10 @@ async function decoders(): Promise<NodeIO> {
   })
 }
 
+/** The platform of all tests here but one, because each platform's worker thread would compile everything anew. */
+let shared: ReturnType<typeof startAssets> | undefined
+const sharedAssets = () => (shared ??= startAssets(t))
+
 t.test('models become lighter, stay valid and keep their shape', async (t) => {
   const few = ['flat', 'smooth', 'mixamo']
   const models = blenderModels(t, ALL ? [...few, 'textured', 'several', 'huge'] : few)
@@ -38,7 +42,7 @@ t.test('models become lighter, stay valid and keep their shape', async (t) => {
     await document.transform(transform)
     models.set(name, Buffer.from(await io.writeBinary(document)))
   }
-  const { ask, upload, platform } = await startAssets(t)
+  const { ask, upload, platform } = await sharedAssets()
   for (const [name, bytes] of models) {
     const made = await upload(bytes, { title: name, visibility: 'public' })
     t.equal(made.status, 201, `${name}: ${JSON.stringify(made.body).slice(0, 300)}`)
@@ -54,7 +58,7 @@ t.test('models become lighter, stay valid and keep their shape', async (t) => {
 
 t.test('models with KTX2 textures become lighter, and keep their textures as they are', async (t) => {
   const io = await decoders()
-  const { ask, upload, platform } = await startAssets(t)
+  const { ask, upload, platform } = await sharedAssets()
   for (const encoding of ['uastc', 'etc1s'] as const) {
     const bytes = await tiledSheet(40, encoding)
     const made = await upload(bytes, { title: encoding, visibility: 'public' })
@@ -80,7 +84,7 @@ t.test('models with KTX2 textures become lighter, and keep their textures as the
 
 t.test('a part whose shape would change stays as it is, and the others become lighter', async (t) => {
   const io = await decoders()
-  const { ask, upload, platform } = await startAssets(t)
+  const { ask, upload, platform } = await sharedAssets()
   const parts = [wave(60), confetti(1000)]
   const models = new Map([
     ['apart', await mesh(parts)],
@@ -104,7 +108,7 @@ t.test('a part whose shape would change stays as it is, and the others become li
 })
 
 t.test('the record says why there is no lighter form', async (t) => {
-  const { ask, upload, platform } = await startAssets(t)
+  const { ask, upload, platform } = await sharedAssets()
   const models = {
     few_triangles: await sheet(10),
     shape_would_change: await mesh([confetti(1000)]),
@@ -145,7 +149,7 @@ t.test('models that others made are served as they are, and lighter', async (t) 
   const paths = globSync('**/*.glb', { cwd: folder }).sort()
   const step = Math.max(1, Math.floor(paths.length / Number(process.env.GAMEYARD_MODELS_COUNT ?? amount(1, 8))))
   const io = await decoders()
-  const { ask, upload, platform } = await startAssets(t)
+  const { ask, upload, platform } = await sharedAssets()
   let refused = 0
   for (const [index, path] of paths.entries()) {
     // Of the controller models, the hands are rigged.

@@ -13,7 +13,7 @@ import { freePort } from '../../kit/server.ts'
 import { type Build, build, filesOf, sha256, type Upload } from './build.ts'
 
 /** The number of times that the server is killed. */
-const KILLS = amount(2, 50)
+const KILLS = amount(1, 50)
 const FILES = 12
 /** The number of deploys in the history. */
 const KEPT = 3
