@@ -30,6 +30,7 @@ export const COMMANDS: CommandEntry[] = [
   entry(HOST, 'keys', 'turn over the keys that sign and seal', () => import('./commands/keys.ts')),
   entry(HOST, 'backup', 'copy everything into one file', () => import('./commands/backup.ts')),
   entry(HOST, 'restore', 'make a data folder from a backup', () => import('./commands/restore.ts')),
+  entry(HOST, 'move', 'copy everything into another database or storage', () => import('./commands/move.ts')),
   entry(ACCOUNT, 'login', 'sign in to a platform', () => import('./commands/login.ts')),
   entry(ACCOUNT, 'logout', 'sign out, and revoke the token', () => import('./commands/logout.ts')),
   entry(ACCOUNT, 'whoami', 'show who is signed in, and where', () => import('./commands/whoami.ts')),

@@ -56,3 +56,17 @@ export async function loadProgramConfig(options: ConfigOptions, further: Overrid
   const overrides = [...overridesOf(options), ...further]
   return loadConfig({ file: options.config, cwd: process.cwd(), env: process.env, overrides, families, plugins })
 }
+
+/** Variables that describe where the data is. They are about the configuration in force, not about another file. */
+const OF_THE_DATA = /^SERVICE_(DATA_DIR$|(DATABASE|STORAGE)__)/
+
+/** Loads a further configuration, of which the file alone says where its data is. @throws ConfigError */
+export async function loadTargetConfig(file: string): Promise<LoadedConfig> {
+  const [{ loadConfig }, { families }, { plugins }] = await Promise.all([
+    import('../config/load.ts'),
+    import('../drivers/index.ts'),
+    import('../plugins/index.ts'),
+  ])
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OF_THE_DATA.test(name)))
+  return loadConfig({ file, cwd: process.cwd(), env, families, plugins })
+}

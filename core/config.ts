@@ -90,7 +90,7 @@ export const kernelSections = {
     Secret({
       minLength: 32,
       description:
-        'The secret that keys are derived from, 32 characters or more. Needed when several machines share a database; otherwise made on the first start and kept in the data folder.',
+        'The secret that keys are derived from, 32 characters or more; or base64: and the 32 bytes of keys/secret in base64. Needed when several machines share a database; otherwise made on the first start and kept in the data folder.',
     }),
   ),
   portal: Section(

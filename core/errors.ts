@@ -69,6 +69,15 @@ export const TooManyStreams = defineError(
 export const Internal = defineError('internal', 500, 'The server made a mistake. The log has it under request %s.')
 export const StorageFull = defineError('storage_full', 507, 'The server has no space left to store this.')
 
+/** Writing is stopped for the last step of a move; see `DatabaseDriver.setReadOnly`. */
+export class WritesStopped extends defineError(
+  'writes_stopped',
+  503,
+  'The platform is being moved, and accepts no changes for a moment; try again.',
+) {
+  override headers = { 'retry-after': '5' }
+}
+
 /** Refuses the start. The message is one sentence with the cause and the fix, printed without a stack. */
 export class StartupError extends Error {
   override name = 'StartupError'

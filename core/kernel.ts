@@ -17,6 +17,7 @@ import type { DataLock } from './data/data-lock.ts'
 import type { DatabaseDriver } from './data/database.ts'
 import { KeyRings } from './data/key-rings.ts'
 import { Keys } from './data/keys.ts'
+import { WriteGate } from './data/moving/write-gate.ts'
 import type { ChosenDriver } from './driver.ts'
 import { Events } from './events.ts'
 import { Auth } from './http/auth.ts'
@@ -112,7 +113,8 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   if (clock === systemClock) await assertClockNotBehind(config.dataDir, clock)
   const keys = await Keys.open(config)
   const { database, bus, families } = await openDrivers(drivers, { config, keys, plugins, clock, log }, cleanups)
-  const events = new Events(bus, log, randomText(9))
+  const node = randomText(9)
+  const events = new Events(bus, log, node)
   await events.start()
   const refuse = async () => {
     if (clock === systemClock && database.now) assertClocksAgree(await database.now(), clock)
@@ -121,6 +123,8 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   const beforeMigration = () =>
     backUpBeforeMigration({ driver: database, dataDir: config.dataDir, version, clock, log })
   const db = await connectDatabase(database, plugins, { log, clock, tracing, version, refuse, beforeMigration })
+  const writeGate = await WriteGate.open({ db, bus, dataDir: config.dataDir, log, node })
+  cleanups.add(() => writeGate.close())
   const jobs = new Jobs({ db, clock, log, events, tracing })
   jobs.every('jobs/forget', 24 * 3600, ({ signal }) => jobs.forgetFailed(signal))
   cleanups.add(() => jobs.stop())
@@ -146,7 +150,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   // 5. The decorators of the app; boot/decorators.ts has their types.
   const decorators = {
     keyRings: new KeyRings({ db, clock, keys, events }),
-    ...{ config, clock, bus, db, events, keys, jobs, health, origins, connections, fastPath, plainHttp },
+    ...{ config, clock, bus, db, writeGate, events, keys, jobs, health, origins, connections, fastPath, plainHttp },
     ...{ auth: new Auth(origins), routeTable: new RouteTable(origins.shared), metrics: new Registry() },
     site: {
       name: config.portal.name,

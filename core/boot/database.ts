@@ -1,8 +1,8 @@
 import { AuditRow, auditMigrations } from '../data/audit.ts'
 import { Database, type DatabaseDriver, type DatabaseOptions } from '../data/database.ts'
-import { keyRingMigrations } from '../data/key-rings.ts'
+import { KeyRotationRow, keyRingMigrations } from '../data/key-rings.ts'
 import type { Migration } from '../data/migrations.ts'
-import { versionMigrations } from '../data/program-versions.ts'
+import { ProgramVersionRow, versionMigrations } from '../data/program-versions.ts'
 import { IdempotentAnswer, idempotencyMigrations } from '../http/idempotency.ts'
 import { BackgroundJob, jobMigrations } from '../jobs/jobs.ts'
 import type { Plugin } from '../plugin.ts'
@@ -17,8 +17,12 @@ export const openDatabase = (driver: DatabaseDriver, plugins: Plugin[], context:
 export const connectDatabase = (driver: DatabaseDriver, plugins: Plugin[], context: Context): Promise<Database> =>
   Database.connect(driver, { ...schemaOf(plugins), ...context })
 
-const schemaOf = (plugins: Plugin[]) => ({
-  entities: [AuditRow, BackgroundJob, IdempotentAnswer, ...plugins.flatMap((plugin) => plugin.entities)],
+/** Every table and migration of the kernel and all plugins. */
+export const schemaOf = (plugins: Plugin[]) => ({
+  entities: [
+    ...[AuditRow, BackgroundJob, IdempotentAnswer, KeyRotationRow, ProgramVersionRow],
+    ...plugins.flatMap((plugin) => plugin.entities),
+  ],
   migrations: migrationsOf(plugins),
 })
 

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import type { Database } from '../data/database.ts'
 import type { KeyRings } from '../data/key-rings.ts'
 import type { Keys } from '../data/keys.ts'
+import type { WriteGate } from '../data/moving/write-gate.ts'
 import type { Bus, Events } from '../events.ts'
 import type { Connections } from '../http/connections.ts'
 import type { HttpsRedirects } from '../http/https-redirects.ts'
@@ -42,6 +43,8 @@ declare module 'fastify' {
     /** The message bus between nodes. For domain events use `events`. */
     bus: Bus
     db: Database
+    /** Stops this process from writing while a move takes its last step. */
+    writeGate: WriteGate
     events: Events
     keys: Keys
     /** Keys that can be rotated. */

@@ -48,6 +48,11 @@ export interface DatabaseDriver extends MigratableDatabase {
   /** Runs `work` in a transaction that may share its commit with others; see `Database.groupCommit`. */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T>
   /**
+   * Stops or resumes writing by this process. Once it resolves after `true`, no transaction of this process can still
+   * commit a change, and every later one throws `WritesStopped` (core/errors.ts). Reading goes on.
+   */
+  setReadOnly(readOnly: boolean): Promise<void>
+  /**
    * Writes a consistent copy into a new file while the platform runs.
    *
    * @throws BackupUnsupported saying what to use instead
@@ -184,6 +189,11 @@ export class Database {
   /** Rejects when the database does not answer; used by /readyz. */
   async ping(): Promise<void> {
     await this.#driver.query('select 1', [])
+  }
+
+  /** Stops or resumes writing by this process; see `DatabaseDriver.setReadOnly`. */
+  setReadOnly(readOnly: boolean): Promise<void> {
+    return this.#driver.setReadOnly(readOnly)
   }
 
   /** Writes a copy of the current state into a new file. @throws BackupUnsupported */

@@ -1,3 +1,4 @@
+import { defineEntity, p } from '@mikro-orm/core'
 import type { Clock } from '../clock.ts'
 import type { Events } from '../events.ts'
 import { newId, randomText } from '../ids.ts'
@@ -29,6 +30,21 @@ export const keyRingMigrations: Migration[] = [
     ],
   },
 ]
+
+const KeyRotationSchema = defineEntity({
+  name: 'KeyRotationRow',
+  tableName: 'key_rotations',
+  properties: {
+    id: p.string().length(30).primary(),
+    keyGroup: p.string().length(40),
+    salt: p.string().length(43),
+    immediate: p.boolean(),
+    rotatedAt: p.datetime(3),
+  },
+})
+/** A row of a rotation. `KeyRings` reads and writes it by prepared statements. */
+export class KeyRotationRow extends KeyRotationSchema.class {}
+KeyRotationSchema.setClass(KeyRotationRow)
 
 /** The start of a new generation of keys in a group. */
 export interface KeyRotation {

@@ -11,9 +11,12 @@ export class Keys {
     this.#root = root
   }
 
-  /** Uses the configured `secret`, or the one of the data folder, which the first start creates. */
+  /**
+   * Uses the configured `secret`, or the one of the data folder, which the first start creates. The latter is 32 random
+   * bytes, which a configuration can have as `base64:…`.
+   */
   static async open({ dataDir, secret }: { dataDir: string; secret?: string | undefined }): Promise<Keys> {
-    return new Keys(secret ? Buffer.from(secret) : await readOrMake(join(dataDir, 'keys')))
+    return new Keys(secret ? bytesOf(secret) : await readOrMake(join(dataDir, 'keys')))
   }
 
   /** Returns a value that reveals only whether two secrets are equal. */
@@ -29,6 +32,12 @@ export class Keys {
   derive(purpose: string, salt = ''): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#root, Buffer.from(salt, 'base64url'), `gameyard/${purpose}`, 32))
   }
+}
+
+/** A text is its own bytes, unless it is 32 bytes in base64 behind `base64:`. */
+function bytesOf(secret: string): Buffer {
+  const [, encoded] = /^base64:([A-Za-z0-9+/]{43}=)$/.exec(secret) ?? []
+  return encoded ? Buffer.from(encoded, 'base64') : Buffer.from(secret)
 }
 
 async function readOrMake(folder: string): Promise<Buffer> {

@@ -30,14 +30,22 @@ export interface MigratableDatabase {
 export const MIGRATIONS_TABLE = 'schema_migrations'
 
 /**
+ * The beginning of a name in the table of migrations that marks the target of a move which is not complete. The rest of
+ * the name identifies the source. A program does not start on such a database.
+ */
+export const MOVE_MARK = '~move '
+
+/**
  * Applies the missing migrations in one transaction. When the process dies midway, none of them is applied.
  *
- * @throws StartupError when the database contains migrations that this program does not know
+ * @param moving whether the caller is the move whose target this is
+ * @throws StartupError when the database contains migrations that this program does not know, or a move into it is not
+ *   complete
  */
 export async function migrate(
   driver: MigratableDatabase,
   migrations: Migration[],
-  { log, clock }: { log: FastifyBaseLogger; clock: Clock },
+  { log, clock, moving = false }: { log: Pick<FastifyBaseLogger, 'info'>; clock: Clock; moving?: boolean },
 ): Promise<void> {
   const ordered = inOrder(migrations)
   await driver.migrate(async (em) => {
@@ -46,7 +54,7 @@ export async function migrate(
       `create table if not exists ${MIGRATIONS_TABLE} (name varchar(255) primary key, applied_at bigint not null)`,
     )
     const applied = await appliedNames(em)
-    refuseUnknown(applied, ordered)
+    refuseUnknown(applied, ordered, moving)
     for (const migration of ordered) {
       if (applied.has(migration.name)) continue
       for (const statement of migration[driver.dialect]) await run(statement)
@@ -86,9 +94,14 @@ async function appliedNames(em: SqlEntityManager): Promise<Set<string>> {
   return new Set(rows.map((row) => row.name))
 }
 
-function refuseUnknown(applied: Set<string>, known: Migration[]): void {
+function refuseUnknown(applied: Set<string>, known: Migration[], moving: boolean): void {
   const names = new Set(known.map((migration) => migration.name))
-  const unknown = [...applied].filter((name) => !names.has(name)).sort()
+  const marks = [...applied].filter((name) => name.startsWith(MOVE_MARK))
+  const unknown = [...applied].filter((name) => !names.has(name) && !marks.includes(name)).sort()
+  if (marks.length > 0 && !moving)
+    throw new StartupError(
+      'This database is the target of a `gameyard move` that is not complete: run the same command again, then start.',
+    )
   if (unknown.length === 0) return
   throw new StartupError(
     `This database was written by a newer Gameyard, or by one with more plugins: it holds the migration ${unknown.at(-1)}, which this program doesn't know. Start that version, or restore a backup.`,

@@ -1,3 +1,4 @@
+import { defineEntity, p } from '@mikro-orm/core'
 import type { Clock } from '../clock.ts'
 import type { Migration } from './migrations.ts'
 
@@ -10,6 +11,15 @@ export const versionMigrations: Migration[] = [
     ],
   },
 ]
+
+const ProgramVersionSchema = defineEntity({
+  name: 'ProgramVersionRow',
+  tableName: 'program_versions',
+  properties: { version: p.string().length(64).primary(), openedAt: p.datetime(3) },
+})
+/** A version of the program that has opened the database. */
+export class ProgramVersionRow extends ProgramVersionSchema.class {}
+ProgramVersionSchema.setClass(ProgramVersionRow)
 
 /** The part of a database that the version record needs. */
 interface Versioned {

@@ -5,7 +5,7 @@ import type {
   onSendHookHandler,
   preValidationHookHandler,
 } from 'fastify'
-import { type ErrorDetail, InvalidRequest } from '../errors.ts'
+import { type ErrorDetail, InvalidRequest, WritesStopped } from '../errors.ts'
 import { pathOf, RequestLine } from '../observe/log.ts'
 import { RequestLog } from '../observe/request-log.ts'
 import { sendRefusal } from './connections.ts'
@@ -27,6 +27,9 @@ const BODY_MS = 20_000
 /** Methods whose body Fastify never reads. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
+/** Methods that change nothing (RFC 9110 section 9.2.1). */
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
 /** Installs the rules for the requests of all routes. */
 export function installRequestRules(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -35,6 +38,7 @@ export function installRequestRules(app: FastifyInstance): void {
     if (request.raw.headers.upgrade !== undefined && !acceptsUpgrade(request.routeOptions)) {
       return done(new InvalidRequest('This address is not a WebSocket.'))
     }
+    if (app.writeGate.closed && !SAFE.has(request.method)) return done(new WritesStopped())
     if (request.raw.url?.includes('%00')) return done(new InvalidRequest('The address has a NUL character.'))
     const { headers } = request.raw
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) limitBody(request, reply)

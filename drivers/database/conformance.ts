@@ -15,6 +15,7 @@ import { Database } from '../../core/data/database.ts'
 import type { Migration } from '../../core/data/migrations.ts'
 import { createLog } from '../../core/observe/log.ts'
 import { Account, entities, Item, migrations } from './conformance-entities.ts'
+import { testReadOnly } from './conformance-read-only.ts'
 import type { DatabaseDriver } from './interface.ts'
 
 /** The parts of a driver that the suite needs. */
@@ -59,6 +60,8 @@ export function testDatabaseDriver({ name, create, destroy, supports }: Database
       t.same(await db.query('select count(*) as count from conformance_items'), [{ count: 0 }])
       t.same(await db.query('select name from schema_migrations'), [{ name: migrations[0]?.name }])
     })
+
+    await testReadOnly(t, fresh)
 
     await t.test('rows come back as they were stored: JSON, milliseconds, booleans, nulls, any text', async (t) => {
       const db = await fresh(t)

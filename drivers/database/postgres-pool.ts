@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type TransactionSettings } from 'kysely'
 import pg from 'pg'
-import { isPlatformError } from '../../core/errors.ts'
+import { isPlatformError, WritesStopped } from '../../core/errors.ts'
 import { DatabaseUnavailable, type Parameter, type Statements } from './interface.ts'
 
 /** Codes of Node and PostgreSQL for a server that is unreachable or shutting down. */
@@ -22,6 +22,25 @@ const ATTEMPT_MS = 100
 export class RetryingPool extends pg.Pool {
   #wasThere = false
   #awaySince: number | null = null
+  #readOnly = false
+  /** The connections in use, and those whose session only reads. */
+  readonly #used = new Set<pg.PoolClient>()
+  readonly #reading = new WeakSet<pg.PoolClient>()
+
+  constructor(config: pg.PoolConfig) {
+    super(config)
+    this.on('acquire', (client) => this.#used.add(client))
+    this.on('release', (_error, client) => this.#used.delete(client))
+    this.on('remove', (client) => this.#used.delete(client))
+  }
+
+  /** Stops or resumes writing. It resolves when every connection that could still write has been returned. */
+  async setReadOnly(readOnly: boolean): Promise<void> {
+    this.#readOnly = readOnly
+    const before = new Set(this.#used)
+    while ([...before].some((client) => this.#used.has(client) && this.#reading.has(client) !== readOnly))
+      await sleep(RETURN_MS)
+  }
 
   override connect(): Promise<pg.PoolClient>
   override connect(callback: ConnectCallback): void
@@ -35,12 +54,26 @@ export class RetryingPool extends pg.Pool {
     return undefined
   }
 
+  /** Lets the session of a connection read only, or write again. */
+  async #switch(client: pg.PoolClient): Promise<void> {
+    const mode = this.#readOnly
+    try {
+      await client.query(`set session characteristics as transaction read ${mode ? 'only' : 'write'}`)
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+    if (mode) this.#reading.add(client)
+    else this.#reading.delete(client)
+  }
+
   async #connect(): Promise<pg.PoolClient> {
     for (;;) {
       try {
         const client = await super.connect()
         this.#wasThere = true
         this.#awaySince = null
+        while (this.#reading.has(client) !== this.#readOnly) await this.#switch(client)
         return client
       } catch (error) {
         // A slow failure, such as a timeout, is not retried, because it has used up the waiting time.
@@ -55,6 +88,9 @@ export class RetryingPool extends pg.Pool {
   }
 }
 
+/** Interval between two looks at the connections in use, in ms. */
+const RETURN_MS = 5
+
 type ConnectCallback = (
   error: Error | undefined,
   client: pg.PoolClient | undefined,
@@ -65,6 +101,7 @@ type ConnectCallback = (
 export function translated(error: unknown): unknown {
   if (!(error instanceof Error) || isPlatformError(error)) return error
   const { code = '' } = error as { code?: string }
+  if (code === '25006') return new WritesStopped().with({ cause: error })
   return UNAVAILABLE.test(code) || UNAVAILABLE_TEXT.test(error.message)
     ? new DatabaseUnavailable().with({ cause: error })
     : error

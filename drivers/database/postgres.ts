@@ -1,7 +1,6 @@
 import { PostgreSqlDriver } from '@mikro-orm/postgresql'
 import { type AbstractSqlDriver, type DriverException, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
-import type pg from 'pg'
 import Type, { type Static } from 'typebox'
 import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
@@ -40,7 +39,7 @@ export default defineDriver({
 class PostgresDatabase implements DatabaseDriver {
   readonly dialect = 'postgres'
   readonly shared = true
-  readonly #pool: pg.Pool
+  readonly #pool: RetryingPool
   readonly #statements: PreparedStatements
   readonly #address: string
   readonly #database: string
@@ -103,6 +102,10 @@ class PostgresDatabase implements DatabaseDriver {
   /** Runs each call in its own transaction, since PostgreSQL already groups the flushes of commits. */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
     return this.#statements.transact(work)
+  }
+
+  setReadOnly(readOnly: boolean): Promise<void> {
+    return this.#pool.setReadOnly(readOnly)
   }
 
   async backup(): Promise<void> {

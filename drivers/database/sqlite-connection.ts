@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { isPlatformError, StorageFull } from '../../core/errors.ts'
+import { isPlatformError, StorageFull, WritesStopped } from '../../core/errors.ts'
 import { DatabaseBusy, DatabaseUnavailable, type Parameter, type Statements } from './interface.ts'
 import { nativeBinding } from './sqlite-native.ts'
 
@@ -31,6 +31,9 @@ const ATTEMPT_MS = 10
  */
 const KEPT_STATEMENTS = 100
 
+/** A statement that may be a query; whether it is one, only its preparation tells. */
+const IS_QUERY = /^\s*(select|with)\b/i
+
 /**
  * The connections of this process to one database file: one that writes, for one caller at a time, and one that only
  * reads and never waits (write-ahead log). A database in memory has only the first.
@@ -46,6 +49,7 @@ export class SqliteConnections {
   readonly #fast = new Map<string, Statement>()
   readonly #units: Unit[] = []
   #committing = false
+  #readOnly = false
 
   /**
    * @param waitMs maximum wait for the writing connection, and for another process
@@ -103,7 +107,7 @@ export class SqliteConnections {
 
   /** Runs one statement outside of a transaction: a SELECT at once, a writing statement when its turn comes. */
   async run(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
-    if (this.#read && /^\s*(select|with)\b/i.test(sql)) {
+    if (this.#read && IS_QUERY.test(sql)) {
       const statement = this.#read.prepare(sql)
       if (statement.readonly) return whileBusy(this.#waitMs, () => execute(statement, parameters))
     }
@@ -111,7 +115,7 @@ export class SqliteConnections {
   }
 
   async write(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
-    await this.take()
+    await this.take(IS_QUERY.test(sql))
     try {
       return await whileBusy(this.#waitMs, () => execute(this.#written.prepare(sql), parameters))
     } finally {
@@ -200,8 +204,28 @@ export class SqliteConnections {
     execute: async (sql, parameters = []) => this.runInside(sql, parameters.map(bind)).changes,
   }
 
-  /** Waits for the writing connection, in the order of the calls. @throws DatabaseBusy */
-  async take(): Promise<void> {
+  /**
+   * Stops or resumes writing. Transactions that already wait for their turn still run, and are over when this resolves.
+   */
+  async setReadOnly(readOnly: boolean): Promise<void> {
+    this.#readOnly = readOnly
+    await this.take(true)
+    try {
+      this.writer.pragma(`query_only = ${readOnly ? 'on' : 'off'}`)
+    } finally {
+      this.release()
+    }
+  }
+
+  /**
+   * Waits for the writing connection, in the order of the calls.
+   *
+   * @param reading whether the caller only reads, which is possible while writing is stopped
+   * @throws DatabaseBusy
+   * @throws WritesStopped
+   */
+  async take(reading = false): Promise<void> {
+    if (this.#readOnly && !reading) throw new WritesStopped()
     if (!this.#taken) {
       this.#taken = true
       return

@@ -119,6 +119,10 @@ class SqliteDatabase implements DatabaseDriver {
     return this.#connections.groupCommit(work)
   }
 
+  setReadOnly(readOnly: boolean): Promise<void> {
+    return this.#connections.setReadOnly(readOnly)
+  }
+
   /** Uses SQLite's online backup from a read transaction: the copy is of one moment, whatever is written meanwhile. */
   async backup(file: string): Promise<void> {
     if (this.#file === ':memory:') {

@@ -146,17 +146,18 @@ export class Decisions {
     const { clock, jobs } = this.#parts
     const at = clock.now()
     const id = newId('dec', at)
-    const about =
-      action === 'disable' && ownerId !== null ? { $or: [{ targetId: ref.id }, { ownerId }] } : { targetId: ref.id }
-    const open = { ...about, state: 'open' as const }
-    const closed = { state: action === 'dismiss' ? ('dismissed' as const) : ('upheld' as const), openKey: null }
-    const count =
-      action === 'write'
-        ? await em.count(ReportRow, open)
-        : await em.nativeUpdate(ReportRow, open, { ...closed, decisionId: id, decidedAt: at })
+    const close = (where: { targetId: string } | { ownerId: string }) =>
+      em.nativeUpdate(
+        ReportRow,
+        { ...where, state: 'open' },
+        { state: action === 'dismiss' ? 'dismissed' : 'upheld', openKey: null, decisionId: id, decidedAt: at },
+      )
+    const about = { targetId: ref.id }
+    const count = action === 'write' ? await em.count(ReportRow, { ...about, state: 'open' }) : await close(about)
     // Of two people who decide at once, the second finds nothing open, and changes nothing.
     if (count === 0) throw new NothingOpen()
-    const reports = action === 'write' ? 0 : count
+    const others = action === 'disable' && ownerId !== null ? await close({ ownerId }) : 0
+    const reports = action === 'write' ? 0 : count + others
     const decided = {
       ...{ id, ownerId, action, changed: changes, message: words || null, actorId: by.id, reports, at },
     }

@@ -8,7 +8,7 @@ import t from 'tap'
 import { amount } from '../../kit/extent.ts'
 import { PASSWORD } from '../../kit/platform.ts'
 import { signUpAt } from '../../kit/remote-sign-up.ts'
-import { type Server, startServer } from '../../kit/server.ts'
+import { freePort, type Server, startServer } from '../../kit/server.ts'
 
 /** The number of times that the server is killed. */
 const KILLS = amount(1, 20)
@@ -21,7 +21,9 @@ t.test(`kill -9 at ${KILLS} moments of suspensions leaves each of them done or n
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-moderation-kill-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const config = { limits: { rateLimits: false, gamesPerPlayer: 10_000 }, blender: { driver: 'none' }, auth: CHEAP }
-  let server: Server = await startServer(t, { folder, config })
+  // The port stays, since the origin of the sessions has it.
+  const options = { folder, config, port: await freePort() }
+  let server: Server = await startServer(t, options)
   const admin = await setUp(server)
   const owner = await signUpAt(server.portal)
   let cutOff = 0
@@ -55,7 +57,7 @@ t.test(`kill -9 at ${KILLS} moments of suspensions leaves each of them done or n
       'what was acknowledged is done',
     )
     cutOff += ids.filter((id) => !suspended.has(id)).length
-    server = await startServer(t, { folder, config })
+    server = await startServer(t, options)
     const [first = ''] = acknowledged
     const { suspended: kept } = (await (
       await fetch(`${server.portal}/api/games/${first}`, { headers: owner })

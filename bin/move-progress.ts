@@ -1,0 +1,47 @@
+import type { MoveProgress } from '../core/data/moving/move.ts'
+
+/** Width of the bar in characters. */
+const WIDTH = 24
+/** Interval between two drawings in ms: on a terminal, and in a log file. */
+const DRAW_MS = 200
+const LINE_MS = 10_000
+
+/** Shows the progress of a move on standard error: as a bar on a terminal, otherwise as a line every ten seconds. */
+export function moveProgress(output: NodeJS.WriteStream = process.stderr): MoveProgress & { end(): void } {
+  const terminal = output.isTTY === true
+  let [name, total, unit, done, shown] = ['', 0, 'rows', 0, 0]
+  const draw = (final: boolean) => {
+    if (!name) return
+    const part = total > 0 ? Math.min(1, done / total) : 1
+    const share = final ? 1 : part
+    const bar = `[${'='.repeat(Math.round(share * WIDTH)).padEnd(WIDTH)}]`
+    const text = `${name.padEnd(12)} ${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${amountOf(done, unit)}`
+    output.write(terminal ? `\r\u001b[K${text}${final ? '\n' : ''}` : `${text}\n`)
+  }
+  const drawSometimes = () => {
+    const now = performance.now()
+    if (now - shown < (terminal ? DRAW_MS : LINE_MS)) return
+    shown = now
+    draw(false)
+  }
+  return {
+    step(next, estimate, what) {
+      draw(true)
+      ;[name, total, unit, done, shown] = [next, estimate, what, 0, performance.now()]
+      if (terminal) draw(false)
+    },
+    advance(count) {
+      done += count
+      drawSometimes()
+    },
+    end() {
+      draw(true)
+      name = ''
+    },
+  }
+}
+
+function amountOf(count: number, unit: string): string {
+  if (unit !== 'bytes') return `${count.toLocaleString('en')} ${unit}`
+  return count < 1e9 ? `${(count / 1e6).toFixed(1)} MB` : `${(count / 1e9).toFixed(2)} GB`
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { access } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadedConfig } from '../config/load.ts'
+import { schemaOf } from '../core/boot/database.ts'
+import { systemClock } from '../core/clock.ts'
+import { DataLock } from '../core/data/data-lock.ts'
+import type { DatabaseDriver } from '../core/data/database.ts'
+import { type MoveSummary, move, type Place, type WriteStop } from '../core/data/moving/move.ts'
+import { BusChannel, FolderChannel, StopSender } from '../core/data/moving/write-stop.ts'
+import { StartupError } from '../core/errors.ts'
+import type { Bus } from '../core/events.ts'
+import { createLog } from '../core/observe/log.ts'
+import type { Storage } from '../drivers/storage/interface.ts'
+import { moveProgress } from './move-progress.ts'
+import { openDriver } from './open-driver.ts'
+import { type ConfigOptions, loadProgramConfig, loadTargetConfig } from './options.ts'
+
+/** Maximum wait for an answer of the platform, in ms. A busy process finishes its open transactions first. */
+const ANSWER_MS = 10_000
+
+/**
+ * Moves the platform of one configuration to that of another file.
+ *
+ * @throws StartupError
+ */
+export async function movePlatform(options: ConfigOptions, to: string): Promise<MoveSummary> {
+  const from = await loadProgramConfig(options)
+  const into = await loadTargetConfig(to)
+  const { dataDir } = from.config
+  await access(dataDir).catch(() => {
+    throw new StartupError(`There is no data folder ${dataDir} to move; name another with --data or --config.`)
+  })
+  const progress = moveProgress()
+  const [source, target] = [await openPlace(from), await openPlace(into)]
+  const writeStop = new PlatformStop(from, await openDriver<Bus>(from, 'bus', dataDir))
+  try {
+    const same = samePlaces(from, into, source, target)
+    if (same.database && same.storage)
+      throw new StartupError(`${to} has the same database and the same storage: there is nothing to move.`)
+    const log = createLog('warn', process.stderr)
+    return await move({ source, target, same, ...schemaOf(from.plugins), clock: systemClock, log, progress, writeStop })
+  } finally {
+    progress.end()
+    await writeStop.close()
+    await Promise.all([source.storage.close(), target.storage.close()])
+  }
+}
+
+/** Describes a finished move in a few lines. */
+export function describeMove({ tables, rows, blobs, bytes, stoppedMs }: MoveSummary, to: string): string {
+  const size = `${(bytes / 1e6).toFixed(1)} MB`
+  return `Moved and compared ${rows} rows of ${tables} tables and ${blobs} files, ${size}. No changes were accepted for ${(stoppedMs / 1000).toFixed(1)} s.
+Stop the platform, if it runs, and start it with: gameyard serve --config ${to}`
+}
+
+type OpenedPlace = Place & { storage: Storage }
+
+async function openPlace(loaded: LoadedConfig): Promise<OpenedPlace> {
+  const { dataDir, secret } = loaded.config
+  const database = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
+  const storage = await openDriver<Storage>(loaded, 'storage', dataDir)
+  return { database, storage, dataDir, secret }
+}
+
+/** A service is the same when its section is; a file or folder, when the data folder is the same too. */
+function samePlaces(from: LoadedConfig, into: LoadedConfig, source: OpenedPlace, target: OpenedPlace) {
+  const sameFolder = resolve(from.config.dataDir) === resolve(into.config.dataDir)
+  const sameSection = (family: 'database' | 'storage') =>
+    JSON.stringify(from.config[family]) === JSON.stringify(into.config[family])
+  return {
+    database: sameSection('database') && (sameFolder || (source.database.shared && target.database.shared)),
+    storage: sameSection('storage') && (sameFolder || Boolean(source.storage.remote && target.storage.remote)),
+  }
+}
+
+/**
+ * Keeps the processes of a platform from writing. Processes of one data folder are asked by a file in it, and nodes over
+ * their bus. A platform that does not run is kept from starting.
+ */
+class PlatformStop implements WriteStop {
+  readonly #loaded: LoadedConfig
+  readonly #bus: Bus
+  readonly #sender: StopSender
+  #lock: DataLock | null = null
+  #asked = false
+
+  constructor(loaded: LoadedConfig, bus: Bus) {
+    this.#loaded = loaded
+    this.#bus = bus
+    const channel = bus.shared ? new BusChannel(bus) : new FolderChannel(loaded.config.dataDir)
+    this.#sender = new StopSender(channel, randomBytes(9).toString('base64url'))
+  }
+
+  async begin(): Promise<void> {
+    if (!this.#bus.shared && (await this.#takeFolder())) return
+    this.#asked = true
+    const nodes = await this.#sender.stop(ANSWER_MS)
+    if (nodes > 0) return
+    if (this.#bus.shared) {
+      console.error('No node has answered, so the platform is taken to be stopped.')
+      return
+    }
+    console.error('The platform does not answer: stop it now. The last step begins when it has stopped.')
+    while (!(await this.#takeFolder())) await sleep(500)
+  }
+
+  async cancel(): Promise<void> {
+    if (this.#asked) await this.#sender.end('go')
+    this.#asked = false
+  }
+
+  async complete(): Promise<void> {
+    if (this.#asked) await this.#sender.end('done')
+    this.#asked = false
+  }
+
+  async close(): Promise<void> {
+    await this.cancel().catch(() => {})
+    this.#lock?.release()
+    await this.#bus.close()
+  }
+
+  /** @returns false while a server has the data folder */
+  async #takeFolder(): Promise<boolean> {
+    const { dataDir, portal } = this.#loaded.config
+    const warn = (message: string) => console.error(message)
+    this.#lock = await DataLock.acquire(dataDir, { address: portal.url, clock: systemClock, warn }).catch(() => null)
+    return this.#lock !== null
+  }
+}

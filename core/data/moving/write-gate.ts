@@ -1,0 +1,130 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Bus } from '../../events.ts'
+import type { Database } from '../database.ts'
+import {
+  ANSWER_CHANNEL,
+  answerInFolder,
+  LEASE_MS,
+  REQUEST,
+  readRequest,
+  STOP_CHANNEL,
+  STOP_FOLDER,
+  type StopRequest,
+} from './write-stop.ts'
+
+interface Parts {
+  db: Pick<Database, 'setReadOnly'>
+  bus: Bus
+  dataDir: string
+  log: FastifyBaseLogger
+  /** The name of this process. */
+  node: string
+}
+
+/**
+ * Stops this process from writing while a move takes its last step.
+ *
+ * It costs nothing while there is no move: the system reports changes of a folder that is otherwise never touched, or
+ * the bus those of a channel.
+ */
+export class WriteGate {
+  readonly #parts: Parts
+  readonly #folder: string
+  #watcher: FSWatcher | null = null
+  #unsubscribe: (() => Promise<void>) | null = null
+  #stopped: StopRequest | null = null
+  #lease: NodeJS.Timeout | undefined
+  #turn: Promise<void> = Promise.resolve()
+
+  private constructor(parts: Parts) {
+    this.#parts = parts
+    this.#folder = join(parts.dataDir, STOP_FOLDER)
+  }
+
+  static async open(parts: Parts): Promise<WriteGate> {
+    const gate = new WriteGate(parts)
+    if (parts.bus.shared) await gate.#listenToBus()
+    else await gate.#watchFolder()
+    return gate
+  }
+
+  /** Whether requests that change something are to be refused. */
+  get closed(): boolean {
+    return this.#stopped !== null
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#lease)
+    this.#watcher?.close()
+    await this.#unsubscribe?.().catch(() => {})
+    await this.#turn
+  }
+
+  async #listenToBus(): Promise<void> {
+    const { bus, node } = this.#parts
+    this.#unsubscribe = await bus.subscribe(STOP_CHANNEL, (text) => {
+      this.#take(JSON.parse(text), (move) => bus.publish(ANSWER_CHANNEL, JSON.stringify({ move, node })))
+    })
+  }
+
+  async #watchFolder(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    const look = async () => {
+      const request = await readRequest(this.#folder)
+      if (request) this.#take(request, (move) => answerInFolder(this.#folder, { move, node: this.#parts.node }))
+    }
+    const unnoticed = (err: unknown) =>
+      this.#parts.log.warn({ err }, 'a move of this platform would not be noticed: stop it for the last step')
+    try {
+      this.#watcher = watch(this.#folder, { persistent: false }, (_event, name) => {
+        if (name === REQUEST) void look()
+      })
+      this.#watcher.on('error', unnoticed)
+    } catch (error) {
+      unnoticed(error) // the system has a limit of watched folders
+    }
+    // A process that starts during the last step of a move must not write either. A former move's request is over.
+    const file = join(this.#folder, REQUEST)
+    const written = (await stat(file).catch(() => null))?.mtimeMs ?? 0
+    const request = await readRequest(this.#folder)
+    if (request?.state === 'stop' && Date.now() - written < LEASE_MS) await look()
+    else await rm(file, { force: true })
+  }
+
+  /** Obeys requests one after another. */
+  #take(request: StopRequest, answer: (move: string) => Promise<void>): void {
+    this.#turn = this.#turn
+      .then(() => this.#obey(request, answer))
+      .catch((err) => this.#parts.log.error({ err }, 'a request of a move could not be obeyed'))
+  }
+
+  async #obey(request: StopRequest, answer: (move: string) => Promise<void>): Promise<void> {
+    const { db, log } = this.#parts
+    clearTimeout(this.#lease)
+    if (request.state === 'go') {
+      if (this.#stopped?.move === request.move) await this.#open('the move has ended without success')
+      return
+    }
+    const first = this.#stopped?.move !== request.move
+    this.#stopped = request
+    if (first) await db.setReadOnly(true)
+    if (request.state === 'done') {
+      log.warn('the platform has been moved: it accepts no changes any more; start the new one')
+      return
+    }
+    if (first) log.warn('writing is stopped for the last step of a move')
+    this.#lease = setTimeout(() => {
+      this.#turn = this.#turn.then(() => this.#open('the move no longer answers')).catch(() => {})
+    }, LEASE_MS).unref()
+    if (first) await answer(request.move)
+  }
+
+  async #open(reason: string): Promise<void> {
+    this.#stopped = null
+    await this.#parts.db.setReadOnly(false)
+    this.#parts.log.warn(`writing goes on: ${reason}`)
+  }
+}

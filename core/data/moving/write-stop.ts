@@ -1,0 +1,153 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bus } from '../../events.ts'
+
+/** What a move asks of the processes that use its source. */
+export interface StopRequest {
+  /** Identifies the run of the move. */
+  move: string
+  /** `stop`: write no more, for `LEASE_MS` unless repeated. `go`: write again. `done`: write no more, for good. */
+  state: 'stop' | 'go' | 'done'
+}
+
+/** A process that has stopped writing. */
+export interface StopAnswer {
+  move: string
+  node: string
+}
+
+/** Without a repetition of the request, a process writes again after this time, since the move may have died. */
+export const LEASE_MS = 15_000
+const REPEAT_MS = 2000
+
+/** Carries requests from a move to the processes of its source, and their answers back. */
+export interface StopChannel {
+  send(request: StopRequest): Promise<void>
+  /** Returns the nodes that have answered. */
+  answers(move: string): Promise<string[]>
+  close(): Promise<void>
+}
+
+/** Keeps the processes of a source from writing while the request is repeated. */
+export class StopSender {
+  readonly #channel: StopChannel
+  readonly #move: string
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(channel: StopChannel, move: string) {
+    this.#channel = channel
+    this.#move = move
+  }
+
+  /**
+   * Asks, and waits for answers.
+   *
+   * @param waitMs maximum wait for the first answer; further nodes have another second
+   * @returns the number of processes that have stopped writing
+   */
+  async stop(waitMs: number): Promise<number> {
+    await this.#send('stop')
+    this.#timer = setInterval(() => void this.#send('stop').catch(() => {}), REPEAT_MS)
+    for (const end = performance.now() + waitMs; performance.now() < end; ) {
+      if ((await this.#channel.answers(this.#move)).length > 0) {
+        await sleep(1000)
+        break
+      }
+      await sleep(50)
+    }
+    return (await this.#channel.answers(this.#move)).length
+  }
+
+  async end(state: 'go' | 'done'): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#send(state)
+    await this.#channel.close()
+  }
+
+  #send(state: StopRequest['state']): Promise<void> {
+    return this.#channel.send({ move: this.#move, state })
+  }
+}
+
+/** The folder of the data folder in which requests and answers are files, where the processes share no bus. */
+export const STOP_FOLDER = 'moving'
+export const REQUEST = 'request.json'
+const ANSWER = /^stopped-([A-Za-z0-9_-]+)\.json$/
+
+export const readRequest = (folder: string): Promise<StopRequest | null> => readJson(join(folder, REQUEST))
+
+export async function answerInFolder(folder: string, answer: StopAnswer): Promise<void> {
+  await writeJson(join(folder, `stopped-${answer.node}.json`), answer)
+}
+
+/** A channel for the processes of one data folder. */
+export class FolderChannel implements StopChannel {
+  readonly #folder: string
+
+  constructor(dataDir: string) {
+    this.#folder = join(dataDir, STOP_FOLDER)
+  }
+
+  async send(request: StopRequest): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await writeJson(join(this.#folder, REQUEST), request)
+  }
+
+  async answers(move: string): Promise<string[]> {
+    const nodes: string[] = []
+    for (const name of await readdir(this.#folder)) {
+      if (!ANSWER.test(name)) continue
+      const answer = await readJson<StopAnswer>(join(this.#folder, name))
+      if (answer?.move === move) nodes.push(answer.node)
+    }
+    return nodes
+  }
+
+  async close(): Promise<void> {
+    for (const name of await readdir(this.#folder))
+      if (ANSWER.test(name)) await rm(join(this.#folder, name), { force: true })
+  }
+}
+
+export const STOP_CHANNEL = 'moves'
+export const ANSWER_CHANNEL = 'moves/answers'
+
+/** A channel for nodes that share a bus. */
+export class BusChannel implements StopChannel {
+  readonly #bus: Bus
+  readonly #answers: StopAnswer[] = []
+  #unsubscribe: (() => Promise<void>) | undefined
+
+  constructor(bus: Bus) {
+    this.#bus = bus
+  }
+
+  async send(request: StopRequest): Promise<void> {
+    this.#unsubscribe ??= await this.#bus.subscribe(ANSWER_CHANNEL, (text) => {
+      this.#answers.push(JSON.parse(text))
+    })
+    await this.#bus.publish(STOP_CHANNEL, JSON.stringify(request))
+  }
+
+  async answers(move: string): Promise<string[]> {
+    return [...new Set(this.#answers.filter((answer) => answer.move === move).map(({ node }) => node))]
+  }
+
+  async close(): Promise<void> {
+    await this.#unsubscribe?.()
+  }
+}
+
+async function writeJson(file: string, value: object): Promise<void> {
+  await writeFile(`${file}.new`, JSON.stringify(value), { mode: 0o600 })
+  await rename(`${file}.new`, file)
+}
+
+async function readJson<Value>(file: string): Promise<Value | null> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,166 @@
+// `gameyard move` of a platform that serves, into PostgreSQL and a bucket, and back while it does not run.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+// @ts-expect-error It has no types.
+import S3rver from 's3rver'
+import t from 'tap'
+import { stringify } from 'yaml'
+import { PASSWORD } from '../kit/platform.ts'
+import { needsPostgres, startPostgres } from '../kit/postgres.ts'
+import { publishAt } from '../kit/remote-game.ts'
+import { freePort, startServer } from '../kit/server.ts'
+import { run, temporaryFolder } from './program.ts'
+
+const COMMON = {
+  auth: { passwordHashing: { memory: 8, passes: 1 } },
+  blender: { driver: 'none' },
+  limits: { rateLimits: false },
+}
+
+/** A row as text; PostgreSQL does not keep the order of the keys of JSON objects. */
+const comparable = (row: Record<string, unknown>) =>
+  JSON.stringify(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      /^[[{]/.test(String(value)) ? [...String(value)].sort().join('') : value,
+    ]),
+  )
+
+/** Signs players up until it is stopped. @returns the addresses of those whose accounts were confirmed, and refusals */
+function signUpLoop(portal: string) {
+  const confirmed: string[] = []
+  const refused: { status: number; retryAfter: string | null; code: string }[] = []
+  let running = true
+  let index = 0
+  const work = async () => {
+    while (running) {
+      const email = `load${index++}@example.org`
+      const answer = await fetch(`${portal}/api/auth/sign-up`, {
+        method: 'POST',
+        headers: { origin: portal, 'content-type': 'application/json' },
+        body: JSON.stringify({ email, password: PASSWORD, name: 'Load' }),
+      })
+      const body = (await answer.json()) as { error?: { code: string } }
+      if (answer.ok) confirmed.push(email)
+      else {
+        refused.push({
+          status: answer.status,
+          retryAfter: answer.headers.get('retry-after'),
+          code: body.error?.code ?? '',
+        })
+        await sleep(50)
+      }
+    }
+  }
+  const workers = [work(), work(), work()]
+  return {
+    confirmed,
+    refused,
+    async stop() {
+      running = false
+      await Promise.all(workers)
+    },
+  }
+}
+
+t.test('a platform that serves is moved, and no confirmed write is lost', needsPostgres, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gameyard-s3-'))
+  const s3 = new S3rver({
+    ...{ address: '127.0.0.1', port: 0, silent: true, directory },
+    configureBuckets: [{ name: 'moved', configs: [] }],
+  })
+  const bucketPort = (await s3.run()).port
+  t.teardown(async () => {
+    await s3.close()
+    rmSync(directory, { recursive: true })
+  })
+  const folder = temporaryFolder(t)
+  const server = await startServer(t, { folder, config: COMMON })
+  await publishAt(server.portal, { 'index.html': '<!doctype html><title>Pong</title>', 'big.bin': 'x'.repeat(100_000) })
+
+  const url = await (await startPostgres()).database()
+  const port = await freePort()
+  const target = {
+    ...COMMON,
+    listen: { port },
+    dataDir: './cluster',
+    database: { driver: 'postgres', url },
+    storage: {
+      ...{ driver: 's3', endpoint: `http://127.0.0.1:${bucketPort}`, bucket: 'moved', region: 'us-east-1' },
+      ...{ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', forcePathStyle: true },
+    },
+  }
+  writeFileSync(
+    join(folder, 'cluster.yaml'),
+    stringify({ ...target, secret: 'another secret of the tests, also long' }),
+  )
+  t.match(await run(t, ['move', '--to', 'cluster.yaml'], { cwd: folder }), {
+    code: 1,
+    stderr: /The source keeps it in its data folder: give the target secret: "base64:…"/,
+  })
+  const secret = `base64:${readFileSync(join(folder, 'data/keys/secret')).toString('base64')}`
+  writeFileSync(join(folder, 'cluster.yaml'), stringify({ ...target, secret }))
+
+  const load = signUpLoop(server.portal)
+  while (load.confirmed.length < 5) await sleep(10)
+  const moved = await run(t, ['move', '--to', 'cluster.yaml', '--json'], { cwd: folder })
+  t.equal(moved.code, 0, moved.stderr)
+  const summary = JSON.parse(moved.stdout)
+  t.match(summary, { to: 'cluster.yaml', tables: Number, rows: Number, blobs: Number, stoppedMs: Number })
+  t.match(moved.stderr, /Rows .*\n(.*\n)*Last changes/)
+  while (load.refused.length === 0) await sleep(10)
+  await load.stop()
+  t.ok(load.confirmed.length > 5)
+  for (const refusal of load.refused) t.same(refusal, { status: 503, retryAfter: '5', code: 'writes_stopped' })
+  t.equal((await fetch(`${server.portal}/catalog`)).status, 200, 'pages are served to the end')
+  await server.stop()
+
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query<{ email: string }>("select email from players where email like 'load%'")
+  await client.end()
+  t.same(rows.map(({ email }) => email).sort(), load.confirmed.toSorted(), 'exactly the confirmed accounts')
+
+  // Back, while nothing runs. The folder has keys of its own, so the configuration has no secret.
+  writeFileSync(join(folder, 'back.yaml'), stringify({ ...COMMON, listen: { port }, dataDir: './back', secret }))
+  t.match(await run(t, ['move', '--config', 'cluster.yaml', '--to', 'back.yaml'], { cwd: folder }), {
+    code: 0,
+    stdout: /^Moved and compared \d+ rows of \d+ tables and \d+ files[\s\S]*gameyard serve --config back\.yaml\n$/,
+  })
+  const names = (file: string) => {
+    const database = new DatabaseSync(join(folder, file), { readOnly: true })
+    const tables = database
+      .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name")
+      .all() as { name: string }[]
+    const found = tables.map(({ name }) => [
+      name,
+      database.prepare(`select * from "${name}"`).all().map(comparable).sort(),
+    ])
+    database.close()
+    return Object.fromEntries(found.filter(([name]) => name !== 'schema_migrations'))
+  }
+  t.same(names('back/gameyard.db'), names('data/gameyard.db'), 'the same rows as before')
+})
+
+t.test('what can not be moved ends with one sentence', async (t) => {
+  const cwd = temporaryFolder(t)
+  t.equal((await run(t, ['move'], { cwd })).code, 2)
+  writeFileSync(join(cwd, 'gameyard.yaml'), stringify(COMMON))
+  writeFileSync(join(cwd, 'other.yaml'), stringify({ ...COMMON, dataDir: './other' }))
+  t.match(await run(t, ['move', '--to', 'other.yaml'], { cwd }), {
+    code: 1,
+    stderr: /^There is no data folder [^\n]*\n$/,
+  })
+  t.match(await run(t, ['move', '--to', 'gone.yaml'], { cwd }), { code: 1, stderr: /no file gone\.yaml/ })
+  const server = await startServer(t, { folder: cwd, config: COMMON })
+  await server.stop()
+  writeFileSync(join(cwd, 'same.yaml'), stringify(COMMON))
+  t.match(await run(t, ['move', '--to', 'same.yaml'], { cwd }), {
+    code: 1,
+    stderr: /^same\.yaml has the same database and the same storage: there is nothing to move\.\n$/,
+  })
+})

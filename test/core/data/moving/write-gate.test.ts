@@ -1,0 +1,86 @@
+// A process that stops writing while a move takes its last step.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { WriteGate } from '../../../../core/data/moving/write-gate.ts'
+import { BusChannel, FolderChannel, StopSender } from '../../../../core/data/moving/write-stop.ts'
+import redis from '../../../../drivers/bus/redis.ts'
+import { driverContext } from '../../../kit/driver-context.ts'
+import { startPlatform } from '../../../kit/platform.ts'
+import { needsRedis, startRedis } from '../../../kit/redis.ts'
+import { log, newPlace, openPlace } from './places.ts'
+
+async function until(check: () => Promise<boolean>): Promise<void> {
+  while (!(await check())) await sleep(10)
+}
+
+t.test('a platform refuses changes while a move asks for it, and serves pages', async (t) => {
+  const platform = await startPlatform(t, { only: ['oauth-idp'] })
+  const player = await platform.signUp()
+  const sender = new StopSender(new FolderChannel(platform.app.config.dataDir), 'first')
+  t.equal(await sender.stop(10_000), 1)
+  t.match(await player.post('/api/auth/sign-out'), {
+    status: 503,
+    headers: { 'retry-after': '5' },
+    body: { error: { code: 'writes_stopped' } },
+  })
+  t.equal((await player.get('/api/auth/session')).status, 200)
+  await t.rejects(platform.app.db.execute('delete from players'), { code: 'writes_stopped' })
+
+  await sender.end('go')
+  await until(async () => !platform.app.writeGate.closed)
+  await until(async () => (await player.post('/api/auth/sign-out')).status === 204)
+
+  const done = new StopSender(new FolderChannel(platform.app.config.dataDir), 'second')
+  t.equal(await done.stop(10_000), 1)
+  await done.end('done')
+  t.equal((await platform.stranger.post('/api/auth/sign-in', {})).status, 503, 'and none at all after it')
+})
+
+t.test('a process that starts after a move accepts changes', async (t) => {
+  const { db, dataDir, bus } = await parts(t)
+  const channel = new FolderChannel(dataDir)
+  await channel.send({ move: 'done', state: 'done' })
+  const gate = await WriteGate.open({ db, bus, dataDir, log, node: 'one' })
+  t.teardown(() => gate.close())
+  t.equal(gate.closed, false)
+  t.notOk(existsSync(join(dataDir, 'moving/request.json')))
+  await channel.send({ move: 'now', state: 'stop' })
+  const late = await WriteGate.open({ db, bus, dataDir, log, node: 'two' })
+  t.teardown(() => late.close())
+  await until(async () => late.closed && (await channel.answers('now')).includes('two'))
+})
+
+t.test('all nodes of a bus stop writing', needsRedis, async (t) => {
+  const server = await startRedis(t)
+  const buses = await Promise.all(
+    [0, 1, 2].map(() => redis.create({ url: server.url, prefix: 'moving' } as never, driverContext())),
+  )
+  t.teardown(() => Promise.all(buses.map((bus) => bus.close())))
+  const databases = []
+  const gates: WriteGate[] = []
+  for (const [index, bus] of buses.slice(1).entries()) {
+    const { db, dataDir } = await parts(t)
+    databases.push(db)
+    gates.push(await WriteGate.open({ db, bus, dataDir, log, node: `node${index}` }))
+  }
+  t.teardown(() => Promise.all(gates.map((gate) => gate.close())))
+  const sender = new StopSender(new BusChannel(buses[0] as never), 'move')
+  t.equal(await sender.stop(10_000), 2)
+  for (const db of databases) await t.rejects(db.execute('delete from t'), { code: 'writes_stopped' })
+  await sender.end('go')
+  await until(async () => gates.every((gate) => !gate.closed))
+})
+
+async function parts(t: Test) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gameyard-gate-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const db = await openPlace(t, await newPlace(t, 'sqlite'), {
+    entities: [],
+    migrations: [{ name: '2026_11_23_gate', sqlite: ['create table t (id text)'], postgres: [] }],
+  })
+  const { default: local } = await import('../../../../drivers/bus/local.ts')
+  return { db, dataDir, bus: await local.create({} as never, driverContext()) }
+}
