@@ -16,6 +16,7 @@ import multiplayer from './multiplayer/index.ts'
 import oauthIdp from './oauth-idp/index.ts'
 import quotas from './quotas/index.ts'
 import saves from './saves/index.ts'
+import scores from './scores/index.ts'
 import tokens from './tokens/index.ts'
 
 /** Every built-in plugin. The order does not matter: the kernel starts them by their dependencies. */
@@ -30,6 +31,7 @@ export const plugins: Plugin[] = [
   gameEdge,
   multiplayer,
   saves,
+  scores,
   billing,
   ai,
   blender,

@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import type { Command } from 'commander'
+import type { ProjectBoard } from '../../clients/cli/boards.ts'
 import type { DeployProgress, DeployResult } from '../../clients/cli/deploy/deploy.ts'
 import type { Target } from '../../clients/cli/deploy/target.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
@@ -66,6 +67,8 @@ async function run(client: Client, dir: string | undefined, options: Options): P
   const { game, title, message, create = false, preview = false } = options
   const target = await chooseGame(api, { game, title, create, project, folder, cwd })
   sayTarget(terminal, target, cwd)
+  const boards = project?.gameId === target.game.id || project?.gameId === target.game.slug ? project.boards : undefined
+  await bringBoards(client, target.game.id, boards ?? [], preview)
 
   const { formatBytes, formatSpan, plural } = await import('../../clients/cli/terminal.ts')
   const bar = new ProgressBar(terminal, env)
@@ -123,6 +126,19 @@ async function run(client: Client, dir: string | undefined, options: Options): P
       ? `${heading}\n  Look     ${result.previewUrl}\n  Publish  gameyard rollback ${result.deployId} --game ${slug}`
       : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}${approval ? HELD[approval.state] : ''}`
   })
+}
+
+/**
+ * Makes or changes the boards of gameyard.json before the build is published, so that the build finds them. A preview
+ * leaves them as they are, since the live version uses the same boards.
+ */
+async function bringBoards(client: Client, gameId: string, boards: ProjectBoard[], preview: boolean): Promise<void> {
+  if (boards.length === 0) return
+  const { terminal } = client
+  if (preview) return terminal.note('The boards of gameyard.json stay as they are until the deploy is published.')
+  const [api, { putBoard }] = await Promise.all([client.api(), import('../../clients/cli/boards.ts')])
+  for (const board of boards) await putBoard(api, gameId, board)
+  terminal.note(`Boards  ${boards.map(({ id }) => id).join(', ')}`)
 }
 
 function sayTarget(terminal: Terminal, { game, created, wrote }: Target, cwd: string): void {

@@ -3,6 +3,7 @@ import type { CreatedGame, Game } from '../../clients/cli/games.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
+import { configureBoards } from './games-boards.ts'
 import { configureDomains } from './games-domains.ts'
 
 interface Fields {
@@ -95,7 +96,8 @@ Examples:
       .action((deploy: string, options: ClientOptions) => run(options, (client) => pin(client, deploy, pinned)))
   }
 
-  configureDomains(games, installation, chosen)
+  configureDomains(games, installation, chosenGame)
+  configureBoards(games, installation, chosenGame)
 }
 
 const withFields = (command: Command, required: boolean): Command => {
@@ -137,7 +139,7 @@ async function list(client: Client, limit: number): Promise<void> {
 }
 
 /** Returns the named game, or the game of gameyard.json. */
-async function chosen(client: Client, named: string | undefined): Promise<{ game: Game }> {
+export async function chosenGame(client: Client, named: string | undefined): Promise<{ game: Game }> {
   const [api, { getGame }] = await Promise.all([client.api(), import('../../clients/cli/games.ts')])
   const idOrSlug = named ?? (await client.project())?.gameId
   if (idOrSlug === undefined) {
@@ -148,7 +150,7 @@ async function chosen(client: Client, named: string | undefined): Promise<{ game
 }
 
 async function show(client: Client, named: string | undefined): Promise<void> {
-  const { game } = await chosen(client, named)
+  const { game } = await chosenGame(client, named)
   client.terminal.result(game, () => describe(client.terminal, game))
 }
 
@@ -221,7 +223,7 @@ async function update(client: Client, named: string | undefined, options: Update
     const { usageError } = await import('../../clients/cli/errors.ts')
     throw usageError('Nothing to change.', 'Name what: gameyard games update duo --title "Duo!"')
   }
-  const { game: before } = await chosen(client, named)
+  const { game: before } = await chosenGame(client, named)
   const api = await client.api()
   const game = await api.patch<Game>(`/api/games/${before.id}`, changes)
   client.terminal.result(game, () => describe(client.terminal, game))
@@ -237,7 +239,7 @@ async function pin(client: Client, id: string, pinned: boolean): Promise<void> {
 
 async function open(client: Client, named: string | undefined, page: 'play' | 'manage' | 'game'): Promise<void> {
   const { terminal, env } = client
-  const { game } = await chosen(client, named)
+  const { game } = await chosenGame(client, named)
   const { openBrowser } = await import('../../clients/cli/open-browser.ts')
   const url = { play: game.playUrl, manage: game.manageUrl, game: game.url }[page]
   const opened = await openBrowser(url, env)

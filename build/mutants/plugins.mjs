@@ -1,6 +1,48 @@
 /** Mistakes in the features for games, developers and players. */
 export default [
   {
+    name: 'equal scores count as better ones',
+    in: 'plugins/scores',
+    find: 'e.sort_key >= k.leaf and e.sort_key < k.key)',
+    replace: 'e.sort_key >= k.leaf and e.sort_key <= k.key)',
+    tests: ['plugins/scores/tree'],
+  },
+  {
+    name: 'a merged leaf takes its entries along',
+    in: 'plugins/scores',
+    find: 'await this.#add(level, new Map([[into, entries]]))',
+    replace: 'await this.#add(level, new Map([[into, 0 * entries]]))',
+    tests: ['plugins/scores/tree'],
+  },
+  {
+    name: 'a page of another origin submits scores',
+    in: 'plugins/scores',
+    find: 'if (request.headers.origin !== app.edge.originOf(request))',
+    replace: 'if (request.headers.origin === undefined)',
+    tests: ['plugins/scores/scores'],
+  },
+  {
+    name: 'a player writes to the board of a room script',
+    in: 'plugins/scores',
+    find: "if (fields.writers === 'room' && writer !== 'room') throw",
+    replace: "if (fields.writers === 'room' && writer === 'room') throw",
+    tests: ['plugins/scores/scores'],
+  },
+  {
+    name: 'who is kept off a board submits all the same',
+    in: 'plugins/scores',
+    find: 'if (excluded.has(playerId)) return new KeptOff()',
+    replace: '',
+    tests: ['plugins/scores/boards-model'],
+  },
+  {
+    name: 'the score of a disabled player counts in the ranks of others',
+    in: 'plugins/scores',
+    find: 'update(new Map([[sortKey, hidden ? -1 : 1]]))',
+    replace: 'update(new Map([[sortKey, hidden ? 0 : 1]]))',
+    tests: ['plugins/scores/boards-model'],
+  },
+  {
     name: 'credits that are held are spent once more',
     in: 'plugins/billing',
     find: 'welcomed = ? and balance - held >= ?',

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import type { ProjectBoard } from './boards.ts'
 import { CliError, fileReason } from './errors.ts'
 
 /** The content of gameyard.json: the game of a folder, and the folder of its build. */
@@ -9,6 +10,8 @@ export interface Project {
   folder: string
   /** The platform that hosts the game. */
   baseUrl?: string
+  /** The leaderboards that a deploy makes or changes. Others of the game stay as they are. */
+  boards?: ProjectBoard[]
 }
 
 export const PROJECT_FILE = 'gameyard.json'
@@ -56,16 +59,23 @@ function parse(text: string, file: string): Project {
     throw invalid((error as Error).message)
   }
   if (typeof value !== 'object' || value === null) throw invalid('it is not an object')
-  const { gameId, folder = '.', baseUrl } = value
+  const { gameId, folder = '.', baseUrl, boards } = value
   if (typeof gameId !== 'string' || gameId === '') throw invalid('"gameId" is missing')
   if (typeof folder !== 'string') throw invalid('"folder" is not a text')
   if (baseUrl !== undefined && !(typeof baseUrl === 'string' && URL.canParse(baseUrl))) {
     throw invalid('"baseUrl" is not an address')
   }
-  const unknown = Object.keys(value).find((key) => !['$schema', 'gameId', 'folder', 'baseUrl'].includes(key))
+  if (boards !== undefined && !isBoards(boards)) {
+    throw invalid('"boards" is not a list of boards, each with an "id" and a "title"')
+  }
+  const unknown = Object.keys(value).find((key) => !['$schema', 'gameId', 'folder', 'baseUrl', 'boards'].includes(key))
   if (unknown) throw invalid(`it has an unknown key "${unknown}"`)
-  return { gameId, folder, ...(baseUrl ? { baseUrl: new URL(baseUrl).origin } : {}) }
+  return { gameId, folder, ...(baseUrl ? { baseUrl: new URL(baseUrl).origin } : {}), ...(boards ? { boards } : {}) }
 }
+
+/** Checks only what the command line reads. The platform checks the fields of each board. */
+const isBoards = (value: unknown): value is ProjectBoard[] =>
+  Array.isArray(value) && value.every((board) => typeof board?.id === 'string' && typeof board.title === 'string')
 
 /** Writes gameyard.json into a folder. @throws CliError when one exists and `force` is not set */
 export async function writeProject(folder: string, project: Project, { force = false } = {}): Promise<string> {

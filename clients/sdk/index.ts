@@ -14,6 +14,7 @@ import { type CallOptions, type ClientOptions, type Connection, createConnection
 import * as deploys from './deploys.ts'
 import * as games from './games.ts'
 import type { FromSchema, JsonSchema } from './json-schema.ts'
+import * as scores from './scores.ts'
 
 export * from './ai.ts'
 export * from './assets.ts'
@@ -39,6 +40,7 @@ export {
 export * from './games.ts'
 export type { FromSchema, JsonSchema } from './json-schema.ts'
 export type { List, Page } from './lists.ts'
+export * from './scores.ts'
 export type { Answer, Body, paths, Query } from './types.ts'
 
 /** A function without its first argument, the connection. */
@@ -76,6 +78,15 @@ export interface Client {
     delete: Bound<typeof games.deleteGame>
     analytics: Bound<typeof games.getGameAnalytics>
     catalog: Bound<typeof games.listCatalog>
+  }
+  readonly boards: {
+    list: Bound<typeof scores.listBoards>
+    put: Bound<typeof scores.putBoard>
+    delete: Bound<typeof scores.deleteBoard>
+    scores: Bound<typeof scores.listScores>
+    deleteScore: Bound<typeof scores.deleteScore>
+    exclude: Bound<typeof scores.excludePlayer>
+    include: Bound<typeof scores.includePlayer>
   }
   readonly deploys: {
     publish: Bound<typeof deploys.publish>
@@ -129,6 +140,15 @@ export function createClient(options: ClientOptions): Client {
       delete: bind(games.deleteGame),
       analytics: bind(games.getGameAnalytics),
       catalog: bind(games.listCatalog),
+    },
+    boards: {
+      list: bind(scores.listBoards),
+      put: bind(scores.putBoard),
+      delete: bind(scores.deleteBoard),
+      scores: bind(scores.listScores),
+      deleteScore: bind(scores.deleteScore),
+      exclude: bind(scores.excludePlayer),
+      include: bind(scores.includePlayer),
     },
     deploys: {
       publish: bind(deploys.publish),

@@ -1,6 +1,6 @@
 /** The reading order for newcomers. A file of `docs/` that is missing here comes last. */
 export const ORDER: { title: string; names: string[] }[] = [
-  { title: 'Begin', names: ['quick-start', 'deploys', 'sign-in', 'saves', 'rooms'] },
+  { title: 'Begin', names: ['quick-start', 'deploys', 'sign-in', 'saves', 'rooms', 'scores'] },
   { title: 'Make', names: ['ai', 'assets', 'blender'] },
   { title: 'Tools', names: ['cli', 'sdk', 'adapter'] },
   { title: 'Host', names: ['self-hosting', 'lan-jam', 'scaling', 'moderation', 'security-model'] },

@@ -19,6 +19,7 @@ const PUBLIC = {
   'mount.js': '/mount.js',
   'multiplayer.js': null,
   'saves.js': null,
+  'scores.js': null,
   'auth-widget.js': null,
 }
 

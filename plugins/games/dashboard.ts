@@ -10,6 +10,13 @@ export interface GameTab {
   order: number
 }
 
+/**
+ * A part of the public page of a game, below its description. Plugins add theirs.
+ *
+ * @param playerId the viewer; null for a visitor
+ */
+export type PageSection = (game: Game, playerId: string | null) => Promise<Content>
+
 /** A separate page of a game's settings. The settings link to it. */
 export interface SettingsPage {
   title: string

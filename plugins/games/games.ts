@@ -13,7 +13,7 @@ import { Approvals } from './approvals.ts'
 import { Cards } from './cards/cards.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { indexGame } from './catalog/search-index.ts'
-import { Dashboard } from './dashboard.ts'
+import { Dashboard, type PageSection } from './dashboard.ts'
 import { GameDeletion } from './deletion.ts'
 import { GameRow } from './entities.ts'
 import { GameLookup, type GamesParts } from './game-lookup.ts'
@@ -38,6 +38,8 @@ import { Suspensions } from './suspension.ts'
 export class Games extends GameLookup {
   /** The additions of plugins to the owner's pages. */
   readonly dashboard = new Dashboard()
+  /** The additions of plugins to the public pages of games. */
+  readonly pageSections: PageSection[] = []
   /** Counts plays and sign-ins; see `Counts`. */
   readonly count: Counts
   readonly media: Media

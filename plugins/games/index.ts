@@ -26,7 +26,7 @@ import { registerScheduledTasks } from './scheduled-tasks.ts'
 
 export { portsOfGames } from './addresses/ports.ts'
 export { Approvals } from './approvals.ts'
-export type { GameColumn, GameTab, OwnerStat, SettingsPage } from './dashboard.ts'
+export type { GameColumn, GameTab, OwnerStat, PageSection, SettingsPage } from './dashboard.ts'
 export { Suspended } from './errors.ts'
 export { GameLookup } from './game-lookup.ts'
 export { dashboardHeader } from './pages/dashboard.ts'

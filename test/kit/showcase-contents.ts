@@ -14,6 +14,20 @@ import { type Dns, publish } from './dns.ts'
 import { authorizeUrl, callEndpoint, decide, REDIRECT_URI, registerApp } from './oauth.ts'
 import type { Client, Platform, PlayerClient } from './platform.ts'
 
+/** Two boards: one with the scores of all players, of whom one is kept off; one that nobody is on yet. */
+export async function addBoards({ app }: Platform, host: PlayerClient, gameId: string): Promise<void> {
+  const fields = { order: 'asc', format: 'milliseconds', reset: 'weekly', min: 10_000 } as const
+  const { board } = await app.scores.boards.put(gameId, 'relay', { title: 'Fastest relay', ...fields })
+  await app.scores.boards.put(gameId, 'combo', { title: 'Longest combo', writers: 'room' })
+  const players = await app.db.query<{ id: string }>('select id from players order by id')
+  for (const [index, { id: playerId }] of players.entries()) {
+    const score = 62_345 + index * 4111 - (index === 3 ? 4111 : 0)
+    await app.scores.submit({ gameId, boardId: 'relay', playerId, score, detail: { ghost: index }, writer: 'players' })
+  }
+  const off = players.find(({ id }) => id !== host.id)
+  if (off) await app.scores.moderation.exclude(board, off.id)
+}
+
 /** The operator's terms and privacy notice. */
 export const LEGAL = {
   operator: 'Fence Post Games',

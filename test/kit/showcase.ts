@@ -8,6 +8,7 @@ import { type Platform, type PlayerClient, startPlatform } from './platform.ts'
 import {
   addAssets,
   addBlenderJobs,
+  addBoards,
   addDomains,
   addGamesOfEveryState,
   addInvitation,
@@ -100,6 +101,7 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
         new Date(now.getTime() + 3_600_000),
       ])
     if (index === 0) {
+      await addBoards(platform, host, game.id)
       await app.db.execute(
         'insert into ai_generations (id, player_id, game_id, type, model, credits, date, created_at) values (?, ?, ?, ?, ?, ?, ?, ?)',
         [newId('gen', now), host.id, game.id, 'text', 'small', 38, now.toISOString().slice(0, 10), now],
@@ -144,6 +146,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/catalog',
     '/catalog?tag=puzzle',
     `/games/${slug}`,
+    `/games/${slug}/boards/relay`,
     `/players/${host.id}`,
     `/players/${newcomer.id}`,
     ...[
@@ -170,9 +173,19 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
   ],
   host: [
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
-    ...['overview', 'deploys', 'sign-in', 'rooms', 'analytics', 'ai', 'settings', 'integrate'].map(
-      (tab) => `/games/${slug}/${tab}`,
-    ),
+    ...[
+      'overview',
+      'deploys',
+      'sign-in',
+      'rooms',
+      'scores',
+      'scores/relay',
+      'scores/combo',
+      'analytics',
+      'ai',
+      'settings',
+      'integrate',
+    ].map((tab) => `/games/${slug}/${tab}`),
     ...['stolen-faces', 'night-shift', 'lantern-maze', 'coin-clicker'].map((game) => `/games/${game}/overview`),
     ...[
       '/games/lantern-maze',

@@ -386,6 +386,24 @@ GET    /scripts.json                             portal  none
 GET    /__service/assets/:file                   game    none
 OPTIONS /__service/assets/:file                  game    none
 GET    /__service/multiplayer.js                 game    none
+GET    /games/:slug/boards/:board                portal  optional page
+GET    /games/:slug/scores                       portal  session page
+POST   /games/:slug/scores                       portal  session page
+GET    /games/:slug/scores/:board                portal  session page
+POST   /games/:slug/scores/:board                portal  session page
+POST   /games/:slug/scores/:board/change         portal  session page
+GET    /api/games/:id/boards                     portal  games:read api-token cli-token session
+GET    /api/games/:id/boards/:boardId            portal  games:read api-token cli-token session
+PUT    /api/games/:id/boards/:boardId            portal  games:write api-token cli-token session
+DELETE /api/games/:id/boards/:boardId            portal  games:write api-token cli-token session
+GET    /api/games/:id/boards/:boardId/scores     portal  optional
+DELETE /api/games/:id/boards/:boardId/scores/:playerId portal games:write api-token cli-token session
+GET    /api/games/:id/boards/:boardId/excluded   portal  games:read api-token cli-token session
+PUT    /api/games/:id/boards/:boardId/excluded/:playerId portal games:write api-token cli-token session
+DELETE /api/games/:id/boards/:boardId/excluded/:playerId portal games:write api-token cli-token session
+POST   /__service/scores/:board                  game    none
+GET    /__service/scores/:board                  game    none
+GET    /__service/scores.js                      game    none
 GET    /__service/saves.js                       game    none
 GET    /__service/saves                          game    none
 GET    /__service/saves/:key                     game    none
@@ -543,6 +561,8 @@ async function inhabit(t: Test) {
       preset: 'walk',
       purchaseId: 'pur_nowhere',
       name: 'model.glb',
+      board: 'fastest',
+      boardId: 'fastest',
       part: 'x.xml',
     },
   }

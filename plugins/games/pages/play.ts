@@ -27,11 +27,13 @@ export interface PlayProps {
   /** Whether the viewer is signed in here, and so must be signed in to the game. */
   signedIn: boolean
   isOwner: boolean
+  /** The sections that plugins add. */
+  sections: Content[]
 }
 
 /** Renders the public page of a game: the game itself, and its description below. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, props: PlayProps): View {
-  const { game, signedIn, isOwner, owner } = props
+  const { game, signedIn, isOwner, owner, sections } = props
   const ready = isReady(game)
   const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
@@ -59,6 +61,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
         <//>`
         }
         ${paragraphs(game.description)}
+        ${sections}
         ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
         ${!isOwner && !game.suspended && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
       <//>

@@ -92,6 +92,7 @@ export const publicPages: Routes = async (app) => {
     const game = await gameAt(request, reply, request.params.slug)
     if (!game) return reply
     const owner = await app.identity.players.find(game.ownerId)
+    const sections = game.suspended ? [] : app.games.pageSections.map((section) => section(game, viewer?.id ?? null))
     if (isFramed(game)) {
       const { origin } = new URL(game.url)
       extendPolicy(reply, { 'frame-src': [...new Set([origin, app.origins.game(game.slug)])] })
@@ -114,6 +115,7 @@ export const publicPages: Routes = async (app) => {
         owner: owner && { name: owner.name, path: owner.disabled || owner.isGuest ? null : playerPath(owner.id) },
         signedIn: viewer !== undefined,
         isOwner: game.ownerId === viewer?.id,
+        sections: await Promise.all(sections),
       }),
     })
   })

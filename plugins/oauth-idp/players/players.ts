@@ -102,6 +102,17 @@ export class Players {
     return new Map(rows.map(({ id, name }) => [id, name]))
   }
 
+  /** Returns the public name and picture of these players, by id. */
+  async profilesOf(ids: readonly string[]): Promise<ReadonlyMap<string, { name: string; imageUrl: string }>> {
+    if (ids.length === 0) return new Map()
+    const rows = await this.#context.db.query<{ id: string; name: string; avatar: string | null }>(
+      `select id, name, avatar from players where id in (${ids.map(() => '?').join(', ')})`,
+      ids,
+    )
+    const { portalUrl } = this.#context
+    return new Map(rows.map(({ id, name, avatar }) => [id, { name, imageUrl: portalUrl + avatarPath(id, avatar) }]))
+  }
+
   /** Finds the account of an email address; null when there is none. */
   async findByEmail(email: string): Promise<(Player & Standing) | null> {
     const row = await this.#context.db.em().findOne(PlayerRow, { email: addressOrNothing(email) })

@@ -58,6 +58,12 @@ t.test('an expired or forged proof, or one of another difficulty, is refused', a
   const { token, answer } = await challengeOf(platform)
   const [payload = '', signature = ''] = token.split('.')
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  const own = { ...claims, salt: Buffer.alloc(16, 7).toString('base64url') }
+  own.target = pbkdf2Sync('0', Buffer.alloc(16, 7), claims.iterations, 32, 'sha256').toString('base64url')
+  const made = Buffer.from(JSON.stringify(own)).toString('base64url')
+  const bySelf = createHmac('sha256', 'a guess').update(made).digest('base64url')
+  t.match(await signUp(`${made}.${bySelf}.0`), refused('challenge_invalid'), 'made by the visitor')
+  t.match(await signUp(`${made}.${signature}.0`), refused('challenge_invalid'), 'with the signature of another')
   const easy = { ...claims, iterations: 1 }
   easy.target = pbkdf2Sync('0', Buffer.from(easy.salt, 'base64url'), 1, 32, 'sha256').toString('base64url')
   const encoded = Buffer.from(JSON.stringify(easy)).toString('base64url')

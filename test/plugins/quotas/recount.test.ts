@@ -119,6 +119,8 @@ t.test('a count that went wrong is mended, and said in the log', async (t) => {
   await app.db.execute('delete from quota_shared_blobs')
   const found = await new Recount(app, app.quotas).run(never)
   t.match(found, [{ ownerId: player.id, kind: 'deploys', noted: 5, counted: 12 }])
+  await app.db.execute("update quota_stored_bytes set bytes = 7 where kind = 'deploys'")
+  t.match(await new Recount(app, app.quotas).run(never), [{ kind: 'deploys', noted: 7, counted: 12 }], 'the sum alone')
   await assertCountsHold(t, app)
   t.equal((await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used, 12)
 })

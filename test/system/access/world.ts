@@ -102,7 +102,9 @@ export class World {
     const urls = [
       ...['/api/games', '/api/oauth/apps', '/api/tokens', '/api/assets?owner=me', '/api/blender/v1/jobs'],
       ...[`/api/games/${owner.game.id}/deploys`, `/api/games/${owner.game.id}/domains`, '/api/auth/session'],
+      ...[`/api/games/${owner.game.id}/boards`, `/api/games/${owner.game.id}/boards/fastest/scores`],
       ...(owner.published ? [`/api/games/${owner.published.gameId}/deploys`] : []),
+      ...(owner.published ? [`/api/games/${owner.published.gameId}/boards/fastest/scores`] : []),
       `/api/generations/${owner.generationId}`,
     ]
     const answers = await Promise.all(urls.map((url) => owner.browser.get(url)))
@@ -180,6 +182,10 @@ async function publish(platform: Platform, program: Client, { titled, visibility
     ...{ title: titled('Game'), description: titled('Description'), visibility },
   })
   if (made.status !== 201) throw new Error(`The game was answered with ${made.status}: ${made.text}`)
+  const board = await program.put(`/api/games/${game.id}/boards/fastest`, { title: titled('Board') })
+  if (board.status !== 201) throw new Error(`The board was answered with ${board.status}: ${board.text}`)
+  const score = { gameId: game.id, boardId: 'fastest', playerId: game.ownerId, score: 1, detail: titled('Detail') }
+  await platform.app.scores.submit({ ...score, writer: 'room' })
   const bytes = titled('Bytes')
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const files = [{ path: 'index.html', size: bytes.length, sha256 }]
@@ -232,7 +238,14 @@ export function parametersOf(owner: Owner, path: string): Record<string, string>
     ...{ gameId: owner.game.id, deployId: owner.deployId, sha256: owner.sha256, playerId: owner.browser.id },
     ...{ clientId: owner.application.clientId, token: 'x'.repeat(43), key: 'x'.repeat(22), file: 'model.glb' },
     ...{ roomId: 'lobby', provider: 'github', mediaId: 'med_nowhere', categoryId: 'overall', preset: 'walk' },
-    ...{ purchaseId: 'pur_nowhere', name: 'model.glb', part: '1.xml', group: 'games' },
+    ...{
+      purchaseId: 'pur_nowhere',
+      name: 'model.glb',
+      part: '1.xml',
+      group: 'games',
+      board: 'fastest',
+      boardId: 'fastest',
+    },
     ...(/^(\/admin)?\/assets\/:slug|^\/admin\/assets/.test(path) ? { slug: owner.assetId } : {}),
   }
 }

@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Forbidden, NotFound, Unauthorized } from '../../core/errors.ts'
+import { type Game, Suspended } from '../games/index.ts'
+import { PreviewScores } from './errors.ts'
+
+/**
+ * Returns a game whose boards the caller may see on the portal.
+ *
+ * @throws NotFound also for a private game that the caller may not see
+ * @throws Suspended
+ */
+export async function visibleGame(
+  { games }: Pick<FastifyInstance, 'games'>,
+  playerId: string | null,
+  idOrSlug: string,
+): Promise<Game> {
+  const game = await games.get(idOrSlug)
+  if (!games.visibleTo(playerId, game)) throw new NotFound('game')
+  if (game.suspended && game.ownerId !== playerId) throw new Suspended()
+  return game
+}
+
+/** Returns the game at whose origin a request was made, and its player. A preview shows the boards of its game. */
+export async function gameHere(app: FastifyInstance, request: FastifyRequest) {
+  const { isPreview, game } = await originOf(app, request)
+  const session = await app.edge.sessionOf(request, game)
+  return { isPreview, game, playerId: session?.player.id ?? null }
+}
+
+/**
+ * Does the same for a request that writes.
+ *
+ * @throws Forbidden when it comes from another origin: pages of a sibling game on the same site send this game's cookies
+ * @throws Unauthorized without a session
+ * @throws PreviewScores
+ */
+export async function writerHere(app: FastifyInstance, request: FastifyRequest) {
+  const { isPreview, game } = await originOf(app, request)
+  if (request.headers.origin !== app.edge.originOf(request))
+    throw new Forbidden('Scores are for pages of the game itself.')
+  if (isPreview) throw new PreviewScores()
+  const session = await app.edge.sessionOf(request, game)
+  if (!session) throw new Unauthorized('Sign in to be on the board.')
+  return { game, playerId: session.player.id }
+}
+
+async function originOf(app: FastifyInstance, request: FastifyRequest) {
+  const site = app.origins.of(request.raw)
+  const isPreview = site.kind === 'game' && site.preview !== null
+  return { isPreview, game: await (isPreview ? app.edge.signInGame(request) : app.edge.gameOf(request)) }
+}

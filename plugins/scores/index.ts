@@ -1,0 +1,45 @@
+import { definePlugin } from '../../core/plugin.ts'
+import { ScoreBoard, ScoreDay, ScoreDeletion, ScoreEntry, ScoreExclusion, ScoreNode } from './entities.ts'
+import { gameRoutes } from './game-routes.ts'
+import { migration } from './migrations/2026_11_23_scores.ts'
+import { ownerPages } from './pages/owner.ts'
+import { boardsOnGamePage, publicPages } from './pages/public.ts'
+import { sweepScores } from './retention.ts'
+import { routes } from './routes.ts'
+import { Scores } from './scores.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    scores: Scores
+  }
+}
+
+/** Leaderboards of games, with exact ranks. */
+export default definePlugin(
+  {
+    name: 'scores',
+    dependencies: ['oauth-idp', 'games', 'game-edge'],
+    entities: [ScoreBoard, ScoreEntry, ScoreNode, ScoreDay, ScoreExclusion, ScoreDeletion],
+    migrations: [migration],
+  },
+  async (app) => {
+    app.decorate('scores', new Scores(app))
+    const { boards, lists, moderation } = app.scores
+    const { deletion, administration } = app.identity
+    app.games.deletion.cleanups.push((em, gameId) => boards.removeAllOf(em, gameId))
+    deletion.exporters.set('scores', (playerId) => lists.export(playerId))
+    deletion.cleanups.push((em, playerId) => moderation.removeAllOf(em, playerId))
+    app.events.on('player.deleted', ({ playerId }) => moderation.removeLeftOver(playerId))
+    administration.onDisabling(async (em, playerId, disabled) => {
+      await moderation.setHidden(em, playerId, disabled)
+      return async () => {}
+    })
+    app.games.pageSections.push((game, playerId) => boardsOnGamePage(app, game, playerId))
+    app.games.dashboard.tabs.push({ label: 'Scores', order: 45, href: (game) => `/games/${game.slug}/scores` })
+    app.jobs.every('scores/sweep', 3600, ({ signal }) => sweepScores(app.db, app.clock.now(), signal))
+    await app.register(routes)
+    await app.register(gameRoutes)
+    await app.register(publicPages)
+    await app.register(ownerPages)
+  },
+)

@@ -1,0 +1,183 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { isPlatformError } from '../../../core/errors.ts'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { renderPage } from '../../../core/pages/index.ts'
+import { BOARD_ID, PERIODS } from '../schemas.ts'
+import { boardPage } from './owner-board.ts'
+import { boardsPage } from './owner-boards.ts'
+import { BoardForm, type BoardText, inputOf } from './owner-form.ts'
+
+const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+const Params = Type.Object({ ...Slug.properties, board: Type.String({ maxLength: 100 }) })
+const Query = Type.Object({
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  period: Type.Union(
+    PERIODS.map((period) => Type.Literal(period)),
+    { default: 'current' },
+  ),
+  done: Type.Optional(Type.String({ maxLength: 20 })),
+})
+const Step = Type.Object({
+  do: Type.Union(['remove', 'exclude', 'include', 'remove-board'].map((word) => Type.Literal(word))),
+  player: Type.Optional(Type.String({ maxLength: 30 })),
+  exclude: Type.Optional(Type.Literal('on')),
+})
+
+const PER_PAGE = 25
+const CHART_DAYS = 30
+
+const DONE: Record<string, string> = {
+  saved: 'The board was saved.',
+  remove: 'The score was removed.',
+  exclude: 'The player is kept off the board.',
+  include: 'The player may be on the board again.',
+  'remove-board': 'The board was removed with its scores.',
+}
+
+/** The owner's boards, on the dashboard of a game. */
+export const ownerPages: Routes = async (app) => {
+  const own = {
+    config: { auth: 'session', page: true },
+    constraints: { origin: 'portal' },
+    onRequest: async (request: FastifyRequest) => {
+      await gameOf(request)
+    },
+  } as const
+  const { boards, lists, moderation } = app.scores
+  const gameOf = (request: FastifyRequest) =>
+    app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+  const pathOf = ({ slug }: { slug: string }) => `/games/${slug}/scores`
+
+  const showBoards = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    refused: { typed?: BoardText; problem?: string; status?: number } = {},
+  ) => {
+    const game = await gameOf(request)
+    const found = await boards.list(game.id)
+    const totals = await Promise.all(
+      found.map(async (board) => (await lists.page(board, { limit: 1, period: 'current', playerId: null })).total),
+    )
+    const { done } = request.query as { done?: string }
+    return renderPage(reply, {
+      title: `Scores of ${game.title}`,
+      user: callerOf(request).viewer,
+      status: refused.status ?? 200,
+      flash: done && DONE[done] ? { message: DONE[done] } : null,
+      body: boardsPage(app, game, {
+        boards: found.map((board, index) => ({ board, total: totals[index] ?? 0 })),
+        ...refused,
+      }),
+    })
+  }
+
+  app.get('/games/:slug/scores', { ...own, schema: { params: Slug, querystring: Query } }, showBoards)
+
+  app.post('/games/:slug/scores', { ...own, schema: { params: Slug, body: BoardForm } }, async (request, reply) => {
+    const game = await gameOf(request)
+    try {
+      const id = idOf(request.body)
+      await boards.put(game.id, id, inputOf(request.body))
+      return reply.redirect(`${pathOf(game)}/${id}?done=saved`, 303)
+    } catch (error) {
+      return showBoards(request, reply, { typed: request.body, ...problemOf(error) })
+    }
+  })
+
+  const showBoard = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    refused: { typed?: BoardText; problem?: string; status?: number } = {},
+  ) => {
+    const game = await gameOf(request)
+    const board = await boards.get(game.id, (request.params as { board: string }).board)
+    const {
+      cursor,
+      period = 'current',
+      done,
+    } = request.query as {
+      cursor?: string
+      period?: (typeof PERIODS)[number]
+      done?: string
+    }
+    const [list, excluded, days, hasScores] = await Promise.all([
+      lists.page(board, { limit: PER_PAGE, cursor, period, playerId: null }),
+      moderation.excluded(board),
+      app.scores.submissionsByDay(board, CHART_DAYS),
+      boards.hasScores(board),
+    ])
+    return renderPage(reply, {
+      title: `${board.fields.title} · ${game.title}`,
+      user: callerOf(request).viewer,
+      status: refused.status ?? 200,
+      flash: done && DONE[done] ? { message: DONE[done] } : null,
+      scripts: ['analytics.js'],
+      body: boardPage(app, game, {
+        board,
+        list,
+        excluded,
+        days,
+        period,
+        isFirst: cursor === undefined,
+        hasScores,
+        ...refused,
+      }),
+    })
+  }
+
+  app.get('/games/:slug/scores/:board', { ...own, schema: { params: Params, querystring: Query } }, showBoard)
+
+  app.post(
+    '/games/:slug/scores/:board',
+    { ...own, schema: { params: Params, body: BoardForm } },
+    async (request, reply) => {
+      const game = await gameOf(request)
+      const board = await boards.get(game.id, request.params.board)
+      try {
+        await boards.put(game.id, board.id, inputOf(request.body))
+        return reply.redirect(`${pathOf(game)}/${board.id}?done=saved`, 303)
+      } catch (error) {
+        return showBoard(request, reply, { typed: request.body, ...problemOf(error) })
+      }
+    },
+  )
+
+  app.post(
+    '/games/:slug/scores/:board/change',
+    { ...own, schema: { params: Params, body: Step } },
+    async (request, reply) => {
+      const game = await gameOf(request)
+      const board = await boards.get(game.id, request.params.board)
+      const { player = '', exclude } = request.body
+      const step: string = exclude ? 'exclude' : request.body.do
+      if (step === 'remove-board') {
+        await boards.remove(game.id, board.id)
+        return reply.redirect(`${pathOf(game)}?done=${step}`, 303)
+      }
+      if (step === 'remove') await moderation.remove(board, player)
+      else if (step === 'exclude') await moderation.exclude(board, player)
+      else await moderation.include(board, player)
+      return reply.redirect(`${pathOf(game)}/${board.id}?done=${step}`, 303)
+    },
+  )
+}
+
+/** Returns the typed id, or one from the title. */
+function idOf({ id, title }: BoardText): string {
+  const typed = id?.trim()
+  if (typed) return typed
+  const words = title
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40)
+  return new RegExp(BOARD_ID).test(words) ? words : 'board'
+}
+
+function problemOf(error: unknown): { problem: string; status: number } {
+  if (!isPlatformError(error) || error.statusCode >= 500) throw error
+  return { problem: error.message, status: error.statusCode }
+}

@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import { Boards } from './boards.ts'
+import { DetailTooLarge } from './errors.ts'
+import { ScoreLists } from './lists.ts'
+import { ScoreModeration } from './moderation.ts'
+import type { StoredBoard } from './record.ts'
+import { type BoardFields, DETAIL_BYTES, type SubmittedScore } from './schemas.ts'
+import { Submissions } from './submissions.ts'
+
+const MINUTE_MS = 60_000
+/** Scores a minute of one player on one board. */
+const SUBMISSIONS_A_MINUTE = 10
+const DAY_MS = 86_400_000
+
+/** A score for `Scores.submit`. */
+export interface NewScore {
+  gameId: string
+  boardId: string
+  playerId: string
+  score: number
+  /** Any JSON value. */
+  detail?: unknown
+  /** `room`: a room script of the game, which may write to every board. */
+  writer: BoardFields['writers']
+}
+
+/** The boards of games, and the scores on them. */
+export class Scores {
+  readonly boards: Boards
+  readonly lists: ScoreLists
+  readonly moderation: ScoreModeration
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'rateLimiter'>
+  readonly #submissions: Submissions
+
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'rateLimiter'>) {
+    this.#parts = parts
+    this.boards = new Boards(parts)
+    this.lists = new ScoreLists(parts)
+    this.moderation = new ScoreModeration(parts)
+    this.#submissions = new Submissions(parts)
+  }
+
+  /**
+   * Stores a score, and returns its place.
+   *
+   * @throws NotFound without such a board; Unauthorized without such a player
+   * @throws RateLimited after 10 scores of a player in a minute; a room script has no limit here
+   * @throws RoomWritesOnly, KeptOff, ScoreOutOfRange, DetailTooLarge
+   */
+  async submit({ gameId, boardId, playerId, score, detail, writer }: NewScore): Promise<SubmittedScore> {
+    const { key } = await this.boards.get(gameId, boardId)
+    if (writer === 'players') {
+      await this.#parts.rateLimiter.take(`scores/${key}/${playerId}`, SUBMISSIONS_A_MINUTE, MINUTE_MS)
+    }
+    const text = detail === undefined || detail === null ? null : JSON.stringify(detail)
+    if (text !== null && Buffer.byteLength(text) > DETAIL_BYTES) throw new DetailTooLarge(DETAIL_BYTES)
+    return this.#submissions.submit(key, { playerId, score, detail: text, writer })
+  }
+
+  /** Returns the number of submissions by day (UTC), oldest first, including days without any. */
+  async submissionsByDay(board: StoredBoard, length: number): Promise<{ date: string; submissions: number }[]> {
+    const today = this.#parts.clock.now().getTime()
+    const dates = Array.from({ length }, (_, index) => dateOf(today - (length - 1 - index) * DAY_MS))
+    const rows = await this.#parts.db.query<{ date: string; submissions: number }>(
+      'select date, submissions from score_days where board = ? and date >= ?',
+      [board.key, dates[0] as string],
+    )
+    const byDate = new Map(rows.map(({ date, submissions }) => [date, submissions]))
+    return dates.map((date) => ({ date, submissions: byDate.get(date) ?? 0 }))
+  }
+}
+
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)

@@ -1,0 +1,263 @@
+import type { FastifyInstance } from 'fastify'
+import type { Parameter, Statements } from '../../core/data/database.ts'
+import { isPlatformError, NotFound, Unauthorized } from '../../core/errors.ts'
+import { KeptOff, RoomWritesOnly, ScoreOutOfRange } from './errors.ts'
+import { ALL_TIME, beginOf, periodAt } from './periods.ts'
+import { inChunks } from './ranks/chunks.ts'
+import { ranksOf } from './ranks/ranks.ts'
+import { RankTree } from './ranks/tree.ts'
+import { lockBoard, type StoredBoard } from './record.ts'
+import type { BoardFields, SubmittedScore } from './schemas.ts'
+import { applySubmission, fromUnits, type Held, isBetter, sortKeyOf, toUnits } from './units.ts'
+
+/** A score that a player reached. */
+export interface Submission {
+  playerId: string
+  score: number
+  /** JSON text, or null. */
+  detail: string | null
+  writer: BoardFields['writers']
+}
+
+interface Waiting {
+  submission: Submission
+  resolve(result: SubmittedScore): void
+  reject(error: unknown): void
+}
+
+/** The maximum number of submissions in a transaction. */
+const BATCH = 64
+
+/**
+ * Stores submissions, and returns their exact ranks.
+ *
+ * Submissions of a board that arrive while one is being stored are stored together in the next transaction: its
+ * statements are few, whatever their number, and one commit serves all. The transaction first updates the row of the
+ * board, so that on PostgreSQL, where several may write at once, one waits for the other on every node. The ranks are
+ * read within it, and so are exact at the commit. A player has one submission a transaction, so that each is answered
+ * with its own result.
+ */
+export class Submissions {
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>
+  readonly #waiting = new Map<string, Waiting[]>()
+
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>) {
+    this.#parts = parts
+  }
+
+  /**
+   * @param key of the board
+   * @throws NotFound when the board was removed; Unauthorized without such a player
+   * @throws RoomWritesOnly, KeptOff, ScoreOutOfRange
+   */
+  async submit(key: string, submission: Submission): Promise<SubmittedScore> {
+    const standing = await this.#parts.identity.players.standing(submission.playerId)
+    if (!standing || standing.disabled) throw new Unauthorized('There is no such player.')
+    return new Promise((resolve, reject) => {
+      const waiting = this.#waiting.get(key)
+      if (waiting) waiting.push({ submission, resolve, reject })
+      else {
+        const queue = [{ submission, resolve, reject }]
+        this.#waiting.set(key, queue)
+        void this.#store(key, queue)
+      }
+    })
+  }
+
+  async #store(key: string, queue: Waiting[]): Promise<void> {
+    while (queue.length > 0) {
+      let batch: Waiting[] = []
+      try {
+        const results = await this.#parts.db.groupCommit(async (statements) => {
+          // Whoever arrived while this waited for its turn takes part.
+          batch = takeBatch(queue)
+          return storeBatch(
+            statements,
+            key,
+            batch.map(({ submission }) => submission),
+            this.#parts.clock.now(),
+          )
+        })
+        for (const [index, { resolve, reject }] of batch.entries()) {
+          const result = results[index]
+          if (result instanceof Error || !result) reject(result)
+          else resolve(result)
+        }
+      } catch (error) {
+        if (batch.length === 0) batch = queue.splice(0)
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.#waiting.delete(key)
+  }
+}
+
+/** Takes the first submission of each player, up to `BATCH`. The others keep their order. */
+function takeBatch(queue: Waiting[]): Waiting[] {
+  const players = new Set<string>()
+  const batch: Waiting[] = []
+  const later: Waiting[] = []
+  for (const waiting of queue.splice(0)) {
+    const { playerId } = waiting.submission
+    if (batch.length < BATCH && !players.has(playerId)) batch.push(waiting)
+    else later.push(waiting)
+    players.add(playerId)
+  }
+  queue.push(...later)
+  return batch
+}
+
+/** @returns the result or the error of each submission */
+async function storeBatch(
+  statements: Statements,
+  key: string,
+  batch: readonly Submission[],
+  now: Date,
+): Promise<(SubmittedScore | Error)[]> {
+  const board = await lockBoard(statements, key)
+  if (!board) return batch.map(() => new NotFound('board'))
+  const current = periodAt(board.fields.reset, now)
+  const players = batch.map(({ playerId }) => playerId)
+  const held = await readHeld(statements, key, [...new Set([current, ALL_TIME])], players)
+  const excluded = await readExcluded(statements, key, players)
+
+  const writes = new Map<number, Write[]>([...held.keys()].map((period) => [period, []]))
+  const outcomes = batch.map((submission): Outcome | Error => {
+    const { playerId, detail } = submission
+    if (excluded.has(playerId)) return new KeptOff()
+    return attempt(() => {
+      const score = unitsOf(board, submission)
+      const own = [...held].map(([period, before]): Write & { period: number } => {
+        const had = before.get(playerId) ?? null
+        const after = applySubmission(board.fields, had, { score, detail, at: now })
+        return { period, playerId, before: had, after }
+      })
+      for (const { period, ...write } of own) writes.get(period)?.push(write)
+      return { score, ...(own[0] as Write) }
+    })
+  })
+  for (const [period, list] of writes) await writeEntries(statements, board, period, list)
+  const accepted = outcomes.filter((outcome): outcome is Outcome => !(outcome instanceof Error))
+  if (accepted.length > 0) await countDay(statements, key, now, accepted.length)
+
+  const { order, decimals, reset } = board.fields
+  const keys = accepted.map(({ after }) => sortKeyOf(after.score, order))
+  const { ranks, total } = await ranksOf(statements, { board: key, period: current }, keys)
+  const periodEndsAt = beginOf(reset, current + 1)?.toISOString() ?? null
+  return outcomes.map((outcome): SubmittedScore | Error => {
+    if (outcome instanceof Error) return outcome
+    const { score, before, after } = outcome
+    return {
+      score: fromUnits(score, decimals),
+      best: fromUnits(after.score, decimals),
+      rank: ranks.get(sortKeyOf(after.score, order)) ?? 0,
+      total,
+      improved: !before || isBetter(order, after.score, before.score),
+      periodEndsAt,
+    }
+  })
+}
+
+interface Write {
+  playerId: string
+  before: (Held & { hidden: boolean }) | null
+  after: Held
+}
+
+type Outcome = Write & { score: number }
+
+/**
+ * Returns the submitted score in units.
+ *
+ * @throws RoomWritesOnly, ScoreOutOfRange
+ */
+function unitsOf({ fields, least, most }: StoredBoard, { score, writer }: Submission): number {
+  if (fields.writers === 'room' && writer !== 'room') throw new RoomWritesOnly()
+  const units = toUnits(score, fields.decimals)
+  if (least !== null && units < least) throw new ScoreOutOfRange(`This board accepts no score below ${fields.min}.`)
+  if (most !== null && units > most) throw new ScoreOutOfRange(`This board accepts no score above ${fields.max}.`)
+  return units
+}
+
+/** Returns a refusal instead of throwing it, so that the other submissions of the batch are stored. */
+function attempt<T>(work: () => T): T | Error {
+  try {
+    return work()
+  } catch (error) {
+    if (isPlatformError(error)) return error
+    throw error
+  }
+}
+
+interface PlainHeld {
+  period: number
+  player_id: string
+  score: number
+  sort_key: number | null
+  detail: string | null
+  at: number
+}
+
+/** Returns the scores of players, by period and player. */
+async function readHeld(statements: Statements, board: string, periods: number[], players: string[]) {
+  const held = new Map<number, Map<string, Held & { hidden: boolean }>>(periods.map((period) => [period, new Map()]))
+  for (const part of inChunks(players)) {
+    const rows = await statements.query<PlainHeld>(
+      `select period, player_id, score, sort_key, detail, at from score_entries
+       where board = ? and period in (?, ?) and player_id in (${part.map(() => '?').join(', ')})`,
+      [board, periods[0] as number, periods.at(-1) as number, ...part],
+    )
+    for (const { period, player_id, score, sort_key, detail, at } of rows) {
+      const hidden = sort_key === null
+      held.get(Number(period))?.set(player_id, { score: Number(score), detail, at: new Date(at), hidden })
+    }
+  }
+  return held
+}
+
+async function readExcluded(statements: Statements, board: string, players: string[]): Promise<Set<string>> {
+  const excluded = new Set<string>()
+  for (const part of inChunks(players)) {
+    const rows = await statements.query<{ player_id: string }>(
+      `select player_id from score_exclusions where board = ? and player_id in (${part.map(() => '?').join(', ')})`,
+      [board, ...part],
+    )
+    for (const { player_id } of rows) excluded.add(player_id)
+  }
+  return excluded
+}
+
+/** Stores scores that changed, and those that were hidden: whoever plays again is shown again. */
+async function writeEntries(
+  statements: Statements,
+  { key: board, fields: { order } }: StoredBoard,
+  period: number,
+  list: readonly Write[],
+): Promise<void> {
+  const changes = new Map<number, number>()
+  const change = (key: number, by: number) => changes.set(key, (changes.get(key) ?? 0) + by)
+  for (const part of inChunks(list.filter(({ before, after }) => before !== after || before.hidden))) {
+    await statements.execute(
+      `insert into score_entries (board, period, player_id, score, sort_key, detail, at)
+       values ${part.map(() => '(?, ?, ?, ?, ?, ?, ?)').join(', ')}
+       on conflict (board, period, player_id) do update set
+         score = excluded.score, sort_key = excluded.sort_key, detail = excluded.detail, at = excluded.at`,
+      part.flatMap(({ playerId, after: { score, detail, at } }): Parameter[] => {
+        return [board, period, playerId, score, sortKeyOf(score, order), detail, at]
+      }),
+    )
+    for (const { before, after } of part) {
+      if (before && !before.hidden) change(sortKeyOf(before.score, order), -1)
+      change(sortKeyOf(after.score, order), 1)
+    }
+  }
+  await new RankTree(statements, { board, period }).update(changes)
+}
+
+async function countDay(statements: Statements, board: string, now: Date, submissions: number): Promise<void> {
+  await statements.execute(
+    `insert into score_days (board, date, submissions) values (?, ?, ?)
+     on conflict (board, date) do update set submissions = score_days.submissions + excluded.submissions`,
+    [board, now.toISOString().slice(0, 10), submissions],
+  )
+}

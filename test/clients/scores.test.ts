@@ -1,0 +1,104 @@
+import type { Browser } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { formatScore as inBrowsers } from '../../clients/browser/scores/format-score.ts'
+import { formatScore } from '../../plugins/scores/format-score.ts'
+import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
+import { type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { deploy } from '../plugins/game-edge/kit.ts'
+import { signInTo } from '../plugins/multiplayer/kit.ts'
+
+const PAGE = `<!doctype html><html lang="en"><head><title>Laps</title><meta name="viewport" content="width=device-width">
+<style>:root { color-scheme: light dark } gameyard-board::part(me) { outline: 2px solid }</style>
+<script type="module" src="/__service/scores.js"></script></head>
+<body><main><h1>Laps</h1><gameyard-board name="fastest" limit="2"></gameyard-board></main></body></html>`
+
+async function playground(t: Test) {
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp({ name: 'Ada' })
+  const program = await platform.program(owner)
+  const game = await platform.game(owner, { title: 'Laps' })
+  await deploy(platform, program, game.id, { 'index.html': PAGE })
+  const board = { title: 'Fastest lap', order: 'asc', format: 'milliseconds' }
+  await program.put(`/api/games/${game.id}/boards/fastest`, board)
+  const origin = platform.app.origins.game(game.slug)
+  const host = platform.gameHost(game.slug)
+  const open = async (browser: Browser, player: PlayerClient | null) => {
+    const opened = await openPage(browser)
+    if (player) {
+      await signInTo(player, host)
+      const cookies = [...player.cookiesOf(host)].map(([name, value]) => ({ name, value, url: origin }))
+      await opened.context.addCookies(cookies)
+    }
+    await opened.page.goto(origin)
+    await opened.page.evaluate("import('/__service/scores.js').then(({ board }) => { window.laps = board('fastest') })")
+    return opened
+  }
+  return { platform, owner, open }
+}
+
+const shown = `[...document.querySelector('gameyard-board').shadowRoot.querySelectorAll('[part~=entry]')]
+  .map((entry) => [...entry.children].map(({ textContent }) => textContent).join(' '))`
+
+t.test('a page submits, reads, and sends later what it could not send', { timeout: 120_000 }, async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const { platform, owner, open } = await playground(t)
+  const visitor = await open(browser, null)
+  t.match(await visitor.page.evaluate('laps.submit(1).catch(({ name, code }) => ({ name, code }))'), {
+    name: 'ScoreError',
+    code: 'unauthorized',
+  })
+  t.match(await visitor.page.evaluate('laps.top()'), { total: 0, me: null })
+
+  const { page, context, complaints } = await open(browser, owner)
+  t.match(await page.evaluate('laps.submit(62345, { car: "red" })'), { rank: 1, total: 1, improved: true })
+  await page.waitForFunction(`${shown}.length === 1`)
+  t.same(await page.evaluate(shown), ['1 Ada 1:02.345'])
+  for (const [name, score] of [
+    ['Bo', 50_000],
+    ['Cy', 60_000],
+  ] as const) {
+    const player = await platform.signUp({ name })
+    const { games } = platform.app
+    const gameId = (await games.bySlug('laps'))?.id as string
+    await platform.app.scores.submit({ gameId, boardId: 'fastest', playerId: player.id, score, writer: 'players' })
+  }
+  await page.evaluate("document.querySelector('gameyard-board').refresh()")
+  t.same(await page.evaluate(shown), ['1 Bo 0:50.000', '2 Cy 1:00.000', '3 Ada 1:02.345'], 'and the own one below')
+  t.match(await page.evaluate('laps.around(1)'), { entries: [{ rank: 3, me: true, detail: { car: 'red' } }] })
+  const more = await page.evaluate('laps.top(2).then((list) => laps.more(list))')
+  t.match(more, { entries: [{ rank: 3 }], nextCursor: null })
+  await expectNoAxeViolations(t, page)
+  await screenshot(page, 'gameyard-board')
+
+  await context.setOffline(true)
+  t.equal(await page.evaluate('laps.submit(40000)'), null)
+  t.equal(await page.evaluate('laps.submit(41000)'), null)
+  t.same(
+    await page.evaluate("JSON.parse(localStorage.getItem('service.scores')).map(({ score }) => score)"),
+    [40000, 41000],
+  )
+  await context.setOffline(false)
+  await page.waitForFunction(`${shown}[0] === '1 Ada 0:40.000'`)
+  await page.waitForFunction("localStorage.getItem('service.scores') === null")
+  t.match(await page.evaluate('laps.top(1)'), { me: { rank: 1, score: 40000 } })
+  t.same(
+    complaints.filter((complaint) => !/ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(String(complaint))),
+    [],
+  )
+})
+
+t.test('scores look the same in games and on the platform', async (t) => {
+  for (const [score, format, text] of [
+    [12345.5, { format: 'number', decimals: 1 }, '12,345.5'],
+    [-3, { format: 'number', decimals: 0 }, '-3'],
+    [62345, { format: 'milliseconds', decimals: 0 }, '1:02.345'],
+    [3_723_004, { format: 'milliseconds', decimals: 0 }, '1:02:03.004'],
+    [59.96, { format: 'seconds', decimals: 1 }, '1:00.0'],
+    [-61, { format: 'seconds', decimals: 0 }, '−1:01'],
+    [0, { format: 'seconds', decimals: 0 }, '0:00'],
+  ] as const) {
+    t.equal(formatScore(score, format), text)
+    t.equal(inBrowsers(score, format, 'en'), text)
+  }
+})

@@ -1,0 +1,48 @@
+import t from 'tap'
+import { startPlatform } from '../../kit/platform.ts'
+
+t.test('the owner makes a board by its form, and whoever plays finds it on the page of the game', async (t) => {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp({ name: 'Owner' })
+  const game = await platform.game(owner)
+  const page = `/games/${game.slug}/scores`
+  t.match((await owner.get(page)).text, /No boards yet/)
+  t.notMatch((await platform.stranger.get(`/games/${game.slug}`)).text, /Fastest lap/)
+
+  const fields = { title: 'Fastest lap', id: '', order: 'asc', keep: 'best', reset: 'weekly', decimals: '1' }
+  const rest = { format: 'seconds', min: '5', max: '', writers: 'players' }
+  const refused = await owner.submit(page, { ...fields, ...rest, min: 'five' })
+  t.match(refused, { status: 400, text: /five is no number/ })
+  t.match(refused.text, /value="Fastest lap"/, 'what was typed stays')
+  const made = await owner.submit(page, { ...fields, ...rest })
+  t.match(made, { status: 303, headers: { location: `${page}/fastest-lap?done=saved` } })
+  const board = await platform.app.scores.boards.get(game.id, 'fastest-lap')
+  t.match(board.fields, { order: 'asc', reset: 'weekly', decimals: 1, min: 5, max: null, format: 'seconds' })
+
+  const players = [await platform.signUp({ name: 'Ada' }), await platform.signUp({ name: 'Bo <b>' })]
+  for (const [index, { id: playerId }] of players.entries()) {
+    const score = { gameId: game.id, boardId: 'fastest-lap', playerId, score: 61.5 + index, detail: '<i>' }
+    await platform.app.scores.submit({ ...score, writer: 'players' })
+  }
+  const [ada] = players
+  const seen = await ada?.get(`/games/${game.slug}`)
+  t.match(seen?.text, /Fastest lap[\s\S]*This week[\s\S]*Ada[\s\S]*you[\s\S]*1:01\.5[\s\S]*Bo &lt;b>[\s\S]*1:02\.5/)
+  const open = `/games/${game.slug}/boards/fastest-lap`
+  t.match(await platform.stranger.get(open), { status: 200, text: /2 players/ })
+  t.match(await platform.stranger.get(`${open}?period=previous`), { status: 200, text: /no scores in this period/ })
+  t.equal((await platform.stranger.get(`/games/${game.slug}/boards/none`)).status, 404)
+
+  const manage = `${page}/fastest-lap`
+  t.match(await owner.get(manage), { status: 200, text: /Bo &lt;b>[\s\S]*Fixed while the board has scores/ })
+  t.match(await owner.submit(`${manage}/change`, { do: 'remove', player: players[1]?.id ?? '', exclude: 'on' }), {
+    status: 303,
+    headers: { location: `${manage}?done=exclude` },
+  })
+  t.match((await owner.get(`${manage}?done=exclude`)).text, /Kept off[\s\S]*Bo &lt;b>/)
+  t.equal((await owner.submit(`${manage}/change`, { do: 'include', player: players[1]?.id ?? '' })).status, 303)
+  t.equal((await owner.submit(manage, { title: 'Laps', ...rest })).status, 303)
+  t.match((await owner.submit(manage, { title: 'Laps', order: 'desc' })).text, /This board has scores/)
+  t.equal((await ada?.submit(`${manage}/change`, { do: 'remove-board' }))?.status, 404)
+  t.equal((await owner.submit(`${manage}/change`, { do: 'remove-board' })).status, 303)
+  t.match((await owner.get(page)).text, /No boards yet/)
+})
