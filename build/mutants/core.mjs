@@ -199,7 +199,7 @@ export default [
   {
     name: 'an older program starts on a newer database',
     in: 'core',
-    find: 'refuseUnknown(applied, ordered)\n',
+    find: 'refuseUnknown(applied, ordered, moving)\n',
     replace: 'if (applied.size > 10_000) refuseUnknown(applied, ordered)\n',
     tests: ['core/data/migrations'],
   },
