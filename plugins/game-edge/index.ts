@@ -16,6 +16,7 @@ import { frameWorkerRoute, scriptRoutes } from './scripts.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 
 export { refuseServiceWorker } from './edge.ts'
+export { signInRequired } from './errors.ts'
 export { SCRIPT_CACHE } from './scripts.ts'
 export type { GameSession } from './sign-in/sessions.ts'
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Forbidden, NotFound, Unauthorized } from '../../core/errors.ts'
+import { Forbidden, NotFound } from '../../core/errors.ts'
+import { signInRequired } from '../game-edge/index.ts'
 import { type Game, Suspended } from '../games/index.ts'
 import { PreviewScores } from './errors.ts'
 
@@ -40,7 +41,7 @@ export async function writerHere(app: FastifyInstance, request: FastifyRequest) 
     throw new Forbidden('Scores are for pages of the game itself.')
   if (isPreview) throw new PreviewScores()
   const session = await app.edge.sessionOf(request, game)
-  if (!session) throw new Unauthorized('Sign in to be on the board.')
+  if (!session) throw signInRequired('Sign in to be on the board.')
   return { game, playerId: session.player.id }
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Forbidden, Unauthorized } from '../../../core/errors.ts'
+import { Forbidden } from '../../../core/errors.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { refuseServiceWorker, SCRIPT_CACHE } from '../../game-edge/index.ts'
+import { refuseServiceWorker, SCRIPT_CACHE, signInRequired } from '../../game-edge/index.ts'
 import { OtherPlayer } from '../errors.ts'
 import type { SaveOwner } from '../save-rows.ts'
 import type { SaveLimits } from '../schemas.ts'
@@ -59,9 +59,7 @@ async function identify(app: FastifyInstance, request: FastifyRequest): Promise<
     if (!isOwn) throw new Forbidden('A save must come from a page of the game itself.')
   }
   const session = await app.edge.sessionOf(request, game)
-  if (!session) {
-    throw new Unauthorized('Sign in to keep saves here.').with({ body: { signIn: '/auth/service/start' } })
-  }
+  if (!session) throw signInRequired('Sign in to keep saves here.')
   const meant = request.headers['service-player']
   if (meant !== undefined && meant !== session.player.id) throw new OtherPlayer()
   return { gameId: game.id, playerId: session.player.id }
