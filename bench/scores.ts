@@ -203,6 +203,7 @@ async function serveRedis(): Promise<void> {
   await sleep(1000)
   const client = await createClient({ url: `redis://127.0.0.1:${redisPort}` }).connect()
   process.on('SIGTERM', async () => {
+    client.destroy()
     const ended = once(server, 'exit')
     server.kill()
     await ended
