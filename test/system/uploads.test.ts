@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { formatBytes } from '../../core/pages/index.ts'
+import { exchange, obtainCode } from '../kit/oauth.ts'
 import { startPlatform } from '../kit/platform.ts'
 import { build } from '../plugins/deploy/build.ts'
 
@@ -26,6 +27,9 @@ t.test('no route waits long for a body that drips, whoever sends it', async (t) 
   })
   t.equal(begun.status, 200)
   const [upload] = begun.body.uploads
+  const form = { redirect_uri: game.oauth.redirectUri, scope: 'profile saves' }
+  const code = await obtainCode(player, game.oauth, form)
+  const { body: tokens } = await exchange(platform.stranger, game.oauth, code, { redirect_uri: form.redirect_uri })
   const cookie = [...player.cookiesOf()].map(([name, value]) => `${name}=${value}`).join('; ')
 
   const address = (url: string) =>
@@ -47,7 +51,8 @@ t.test('no route waits long for a body that drips, whoever sends it', async (t) 
       await once(socket, 'connect')
       const type = upload && !url.startsWith('/api/deploy') ? 'multipart/form-data; boundary=x' : 'application/json'
       const lines = [`${method} ${address(url)} HTTP/1.1`, `Host: ${new URL(portal).host}`, `Origin: ${portal}`]
-      lines.push(`Cookie: ${cookie}`, `Content-Type: ${type}`, 'Content-Length: 1000000')
+      const caller = url.startsWith('/api/saves') ? `Authorization: Bearer ${tokens.access_token}` : `Cookie: ${cookie}`
+      lines.push(caller, `Content-Type: ${type}`, 'Content-Length: 1000000')
       let received = ''
       socket.on('data', (chunk) => (received += chunk))
       socket.write(`${lines.join('\r\n')}\r\n\r\n`)

@@ -118,6 +118,9 @@ class Model {
   }
 }
 
+const lastOfEach = <S extends { player: number }>(scores: S[]): S[] =>
+  scores.filter(({ player }, index) => !scores.slice(index + 1).some((later) => later.player === player))
+
 async function prove(t: Test, config: Record<string, unknown>, runs: number): Promise<void> {
   const platform = await startPlatform(t, { config })
   const { app, clock } = platform
@@ -138,23 +141,25 @@ async function prove(t: Test, config: Record<string, unknown>, runs: number): Pr
       const now = clock.now()
       if (step.do === 'wait') clock.advance(step.hours * HOUR_MS)
       else if (step.do === 'submit') {
+        // Which of two simultaneous submissions of a player is the last is not defined.
+        const scores = input.keep === 'last' ? lastOfEach(step.scores) : step.scores
         const results = await Promise.allSettled(
-          step.scores.map(({ player, cents }) => {
+          scores.map(({ player, cents }) => {
             const score = cents / unit
             const who = { gameId: game.id, boardId: id, playerId: playerId(player), writer: 'players' as const }
             return app.scores.submit({ ...who, score })
           }),
         )
-        for (const [index, { player, cents }] of step.scores.entries()) {
+        for (const [index, { player, cents }] of scores.entries()) {
           const result = results[index]
           if ((result?.status === 'rejected') !== model.excluded.has(player))
             throw new Error(`A submission of player ${player} was ${result?.status}.`)
           if (!model.excluded.has(player)) model.submit(player, cents, now)
         }
-        const last = step.scores.at(-1)
+        const last = scores.at(-1)
         const result = results.at(-1)
         // The others of the round may have been stored after it.
-        if (step.scores.length === 1 && last && result?.status === 'fulfilled') {
+        if (scores.length === 1 && last && result?.status === 'fulfilled') {
           const listed = model.list(model.periodOf(now))
           const own = listed.find(({ player }) => player === last.player)
           const { rank, best, total } = result.value
