@@ -33,15 +33,17 @@ const LEFT_OUT = /^(?:\.git|\.tap|node_modules|data|dist\/program|dist\/clients|
 const LEAST_MS = 120_000
 const LONGEST_MS = 1_800_000
 
-const { values, positionals: words } = parseArgs({
-  allowPositionals: true,
-  options: { jobs: { type: 'string', default: '1' }, check: { type: 'boolean', default: false } },
-})
+const USAGE = 'Usage: npm run mutants -- [WORD…] [--jobs 1 to 9] [--check]'
+const { values, positionals: words } = readArguments()
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const chosen = [...core, ...oauth, ...plugins, ...drivers, ...clients, ...publishing].filter(
   ({ name, in: folder }) => words.length === 0 || words.some((word) => `${folder} ${name}`.includes(word)),
 )
 if (chosen.length === 0 || !/^[1-9]$/.test(values.jobs)) {
-  console.error(`npm run mutants [-- WORD…] [-- --jobs 1 to 9]: ${words.join(' ') || values.jobs} names none.`)
+  console.error(`${words.join(' ') || values.jobs} names none. ${USAGE}`)
   process.exit(2)
 }
 
@@ -73,6 +75,23 @@ for (const name of survivors.short.filter((name) => !survivors.long.includes(nam
 for (const name of survivors.long) console.log(`nothing notices: ${name}`)
 console.log(`${noticed} of ${chosen.length} mistakes noticed by the short form, in ${minutes} minutes`)
 process.exitCode = survivors.long.length > 0 || noticed < 0.9 * chosen.length ? 1 : 0
+
+/** Ends with exit code 2 and one line when an option does not exist. */
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        jobs: { type: 'string', default: '1' },
+        check: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    console.error(`${error.message} ${USAGE}`)
+    process.exit(2)
+  }
+}
 
 /** Finds the file of each mistake by its text, because files may move. */
 function findPlaces() {
