@@ -51,7 +51,8 @@ async function change(db: Database): Promise<void> {
       Thing,
       Array.from({ length: 400 }, (_, number) => ({
         id: `${idOf(300)}.${number}`,
-        slug: `new-${number}`,
+        // The first takes the unique value of a deleted row.
+        slug: number === 0 ? 'slug-300' : `new-${number}`,
         note: 'x'.repeat(5000),
       })),
     )
