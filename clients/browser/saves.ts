@@ -189,7 +189,14 @@ export class Saves {
   ): Promise<void> {
     if (account === '')
       throw new SaveError('storage_full', 'This device has no room for the save, and nobody is signed in.')
-    const theirs = options.if === undefined ? await this.#server.get(account, key, null) : undefined
+    const nobodyTakesIt = () =>
+      new SaveError('storage_full', 'This device has no room for the save, and the server can not be reached.')
+    const theirs =
+      options.if === undefined
+        ? await this.#server.get(account, key, null).catch((error) => {
+            throw error.code === 'offline' ? nobodyTakesIt() : error
+          })
+        : undefined
     const base = options.if ?? (typeof theirs === 'object' ? theirs.version : null)
     const outcome = value
       ? await this.#server.put(account, key, value, base)
@@ -198,7 +205,7 @@ export class Saves {
     if (outcome.kind === 'refused') throw new SaveError(outcome.code, outcome.message)
     throw outcome.kind === 'conflict'
       ? new SaveError('save_conflict', 'The save has changed meanwhile.')
-      : new SaveError('storage_full', 'This device has no room for the save, and the server can not be reached.')
+      : nobodyTakesIt()
   }
 
   /** Returns the player for a call of the game, after a second at most. */
