@@ -50,6 +50,7 @@ export class Saves {
   #status: SaveStatus = 'saving'
   #sending: Promise<void> | null = null
   #wake: (() => void) | null = null
+  #isRetryWanted = false
   /** The number of the change whose answer has not come yet. */
   #inFlight: number | null = null
   readonly #refusedUntil = new Map<string, number>()
@@ -241,11 +242,14 @@ export class Saves {
     if (player !== '') await adopt(this.#store, player)
   }
 
-  /** Sends what waits, now. */
+  /** Sends what waits, now. A call while changes are being sent makes them be looked at once more. */
   #retry(): void {
+    this.#isRetryWanted = true
     this.#wake?.()
     this.#sending ??= this.#send().finally(() => {
       this.#sending = null
+      // The change may have come when the last look was under way.
+      if (this.#isRetryWanted) this.#retry()
     })
   }
 
@@ -253,9 +257,11 @@ export class Saves {
   async #send(): Promise<void> {
     await this.#ready
     const store = this.#store
+    this.#isRetryWanted = false
     // Where the browser keeps nothing, nothing waits.
     if (!store) return this.#setStatus('saved')
     for (let attempt = 0; ; ) {
+      this.#isRetryWanted = false
       await this.#confirm()
       const entry = await this.#next(store)
       if (!entry) return this.#setStatus((await this.#waits(store)) ? 'offline' : 'saved')
@@ -363,6 +369,7 @@ export class Saves {
 
   /** Waits longer after each failed attempt, or until `#retry`. */
   async #pause(attempt: number, leastMs: number): Promise<void> {
+    if (this.#isRetryWanted && leastMs === 0) return
     const ms = Math.max(leastMs, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt) * (0.5 + Math.random() / 2))
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)

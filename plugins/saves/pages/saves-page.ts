@@ -61,7 +61,7 @@ const columnsFor = (gameId: string) => [
     action: true,
     cell: ({ key, size }: Line): Content =>
       size === null
-        ? html`<${Button} small href=${pathOf(gameId, key)} label=${`Put ${key} back`}>Put back<//>`
+        ? html`<${Button} small href=${pathOf(gameId, key)} label=${`Put back ${key}`}>Put back<//>`
         : html`<${Button} small href=${`${pathOf(gameId, key)}/value`} label=${`Download ${key}`} download>Download<//>`,
   },
 ]
@@ -108,5 +108,5 @@ const action = (gameId: string, key: string, { version, current }: KeptVersion):
     ? html`<${Button} small href=${`${pathOf(gameId, key)}/value`} label=${`Download ${key}`} download>Download<//>`
     : html`<form action=${`${pathOf(gameId, key)}/restore`} method="post">
         <input type="hidden" name="version" value=${version} />
-        <${Button} small label=${`Put version ${version} back`}>Put back<//>
+        <${Button} small label=${`Put back version ${version}`}>Put back<//>
       </form>`

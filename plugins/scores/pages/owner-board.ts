@@ -124,7 +124,7 @@ const excludedColumns = (path: string) => [
     cell: ({ sub, name }: Excluded['players'][number]) => html`
       <${Form} action=${`${path}/change`}>
         <input type="hidden" name="player" value=${sub} />
-        <${Button} name="do" value="include" small label=${`Let ${name} onto the board again`}>Let them back<//>
+        <${Button} name="do" value="include" small label=${`Let them back: ${name}`}>Let them back<//>
       <//>`,
   },
 ]
