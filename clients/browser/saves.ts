@@ -15,6 +15,7 @@ import { type Outcome, Server } from './saves/server.ts'
 import { type Entry, type Pending, Store } from './saves/store.ts'
 import { SaveError, type SaveStatus, type SavesEvents, type SaveValue, type SetOptions } from './saves/types.ts'
 import { decode, type Encoded, encode } from './saves/values.ts'
+import { setOnServer } from './saves/without-copy.ts'
 
 export {
   type Conflict,
@@ -175,38 +176,12 @@ export class Saves {
       })
     } catch (error) {
       if (error instanceof TypeError) throw error
-      await this.#setOnServer({ account, key, value }, options)
+      await setOnServer(this.#server, { account, key, value }, options)
       return
     }
     this.#refusedUntil.delete(key)
     if (this.#status === 'saved') this.#setStatus('saving')
     this.#retry()
-  }
-
-  /** Saves without a copy on this device, whose storage is full or blocked. */
-  async #setOnServer(
-    { account, key, value }: Pick<Entry, 'account' | 'key' | 'value'>,
-    options: SetOptions,
-  ): Promise<void> {
-    if (account === '')
-      throw new SaveError('storage_full', 'This device has no room for the save, and nobody is signed in.')
-    const nobodyTakesIt = () =>
-      new SaveError('storage_full', 'This device has no room for the save, and the server can not be reached.')
-    const theirs =
-      options.if === undefined
-        ? await this.#server.get(account, key, null).catch((error) => {
-            throw error.code === 'offline' ? nobodyTakesIt() : error
-          })
-        : undefined
-    const base = options.if ?? (typeof theirs === 'object' ? theirs.version : null)
-    const outcome = value
-      ? await this.#server.put(account, key, value, base)
-      : await this.#server.delete(account, key, base)
-    if (outcome.kind === 'written' || outcome.kind === 'gone') return
-    if (outcome.kind === 'refused') throw new SaveError(outcome.code, outcome.message)
-    throw outcome.kind === 'conflict'
-      ? new SaveError('save_conflict', 'The save has changed meanwhile.')
-      : nobodyTakesIt()
   }
 
   /** Returns the player for a call of the game, after a second at most. */

@@ -1,0 +1,32 @@
+import type { Server } from './server.ts'
+import type { Entry } from './store.ts'
+import { SaveError, type SetOptions } from './types.ts'
+
+/**
+ * Saves on the server without a copy on this device, whose storage is full or blocked.
+ *
+ * @throws SaveError when the server does not take it either
+ */
+export async function setOnServer(
+  server: Server,
+  { account, key, value }: Pick<Entry, 'account' | 'key' | 'value'>,
+  options: SetOptions,
+): Promise<void> {
+  if (account === '')
+    throw new SaveError('storage_full', 'This device has no room for the save, and nobody is signed in.')
+  const nobodyTakesIt = () =>
+    new SaveError('storage_full', 'This device has no room for the save, and the server can not be reached.')
+  const theirs =
+    options.if === undefined
+      ? await server.get(account, key, null).catch((error) => {
+          throw error.code === 'offline' ? nobodyTakesIt() : error
+        })
+      : undefined
+  const base = options.if ?? (typeof theirs === 'object' ? theirs.version : null)
+  const outcome = value ? await server.put(account, key, value, base) : await server.delete(account, key, base)
+  if (outcome.kind === 'written' || outcome.kind === 'gone') return
+  if (outcome.kind === 'refused') throw new SaveError(outcome.code, outcome.message)
+  throw outcome.kind === 'conflict'
+    ? new SaveError('save_conflict', 'The save has changed meanwhile.')
+    : nobodyTakesIt()
+}
