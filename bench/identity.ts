@@ -13,7 +13,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import bearerAuth from '@fastify/bearer-auth'
@@ -28,6 +27,7 @@ import { createKernel } from '../core/kernel.ts'
 import { families } from '../drivers/index.ts'
 import { plugins } from '../plugins/index.ts'
 import { freePort } from '../test/kit/server.ts'
+import { measureRate } from './closed-loop.ts'
 
 const CONNECTIONS = 32
 const EXCHANGES = 8000
@@ -95,7 +95,7 @@ async function exchanges(server: Server, path: string, first: boolean): Promise<
     server.child.send(count)
     const [codes] = (await once(server.child, 'message')) as [string[]]
     const { clientId = '', clientSecret = '' } = server
-    return load(
+    return rateOf(
       server.port,
       codes.map((code) => {
         const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
@@ -115,48 +115,16 @@ async function exchanges(server: Server, path: string, first: boolean): Promise<
 async function questions(server: Server, first: boolean): Promise<number> {
   const authorization = server.token ? `authorization: Bearer ${server.token}\r\n` : ''
   const request = `GET /api/cli/whoami HTTP/1.1\r\nhost: localhost:${server.port}\r\n${authorization}\r\n`
-  if (first) await load(server.port, Array(QUESTIONS_WARM_UP).fill(request))
-  return load(server.port, Array(QUESTIONS).fill(request))
+  if (first) await rateOf(server.port, Array(QUESTIONS_WARM_UP).fill(request))
+  return rateOf(server.port, Array(QUESTIONS).fill(request))
 }
 
-/**
- * Sends requests over a few connections. Each connection sends the next request after a response. @returns responses
- * per second
- */
-async function load(port: number, requests: string[]): Promise<number> {
-  let next = 0
-  let loading = true
-  const stayAwake = () => void (loading && setImmediate(stayAwake))
-  stayAwake()
-  const began = performance.now()
-  await Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      const socket = connect(port, '127.0.0.1').setNoDelay().setEncoding('latin1')
-      await once(socket, 'connect')
-      await new Promise<void>((done, fail) => {
-        let received = ''
-        const send = () => {
-          if (next < requests.length) socket.write(requests[next++] as string)
-          else done(void socket.destroy())
-        }
-        socket.on('error', fail)
-        socket.on('data', (chunk: string) => {
-          received += chunk
-          const head = received.indexOf('\r\n\r\n')
-          if (head < 0) return
-          const length = Number(/content-length: (\d+)/i.exec(received)?.[1])
-          if (received.length < head + 4 + length) return
-          if (!received.startsWith('HTTP/1.1 200')) return fail(new Error(received))
-          received = ''
-          send()
-        })
-        send()
-      })
-    }),
-  )
-  loading = false
-  return (requests.length * 1000) / (performance.now() - began)
-}
+const rateOf = (port: number, requests: string[]): Promise<number> =>
+  measureRate(port, {
+    connections: CONNECTIONS,
+    requests: requests.length,
+    request: (number) => requests[number] as string,
+  })
 
 async function serveGameyard(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))

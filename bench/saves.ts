@@ -25,6 +25,7 @@ import { createKernel } from '../core/kernel.ts'
 import { families } from '../drivers/index.ts'
 import { plugins } from '../plugins/index.ts'
 import { freePort } from '../test/kit/server.ts'
+import { measureRate } from './closed-loop.ts'
 
 const CONNECTIONS = 64
 const PLAYERS = 64
@@ -76,11 +77,11 @@ async function measure(title: string, rounds: number, peers: { gameyard: Peer; f
     `GET /api/cli/whoami HTTP/1.1\r\nhost: ${host.replace(/^\w+\./, '')}\r\nauthorization: Bearer ${token}\r\n\r\n`
   for (let round = -1; round < rounds; round++) {
     const noted = {
-      puts: await load(gameyard.port, put),
-      file: await load(file.port, plainPut),
-      redis: await load(redis.port, set, isRedisAnswer),
-      gets: await load(gameyard.port, (number) => `${head('GET', number)}\r\n`),
-      whoami: await load(gameyard.port, whoami),
+      puts: await rateOf(gameyard.port, put),
+      file: await rateOf(file.port, plainPut),
+      redis: await rateOf(redis.port, set, isRedisAnswer),
+      gets: await rateOf(gameyard.port, (number) => `${head('GET', number)}\r\n`),
+      whoami: await rateOf(gameyard.port, whoami),
     }
     // The first round warms up.
     if (round >= 0) for (const [name, rate] of Object.entries(noted)) results[name]?.push(rate)
@@ -132,55 +133,14 @@ async function startRedis(): Promise<Peer> {
   throw new Error('Redis did not come up.')
 }
 
-/** Returns whether an answer is complete. @throws when it is no success */
-function isHttpAnswer(received: string): boolean {
-  const head = received.indexOf('\r\n\r\n')
-  if (head < 0) return false
-  if (!/^HTTP\/1\.1 20[01] /.test(received)) throw new Error(received.slice(0, 500))
-  return received.length >= head + 4 + Number(/content-length: (\d+)/i.exec(received)?.[1])
-}
-
 function isRedisAnswer(received: string): boolean {
   if (received.length < 5) return false
   if (received !== '+OK\r\n') throw new Error(received)
   return true
 }
 
-/** Each connection sends the next request after a response. @returns responses per second */
-async function load(port: number, request: (number: number) => string, isAnswer = isHttpAnswer): Promise<number> {
-  let next = 0
-  let loading = true
-  const stayAwake = () => void (loading && setImmediate(stayAwake))
-  stayAwake()
-  const began = performance.now()
-  await Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      const socket = connect(port, '127.0.0.1').setNoDelay().setEncoding('latin1')
-      await once(socket, 'connect')
-      await new Promise<void>((done, fail) => {
-        let received = ''
-        const send = () => {
-          if (next < REQUESTS) socket.write(request(next++))
-          else done(void socket.destroy())
-        }
-        socket.on('error', fail)
-        socket.on('data', (chunk: string) => {
-          received += chunk
-          try {
-            if (!isAnswer(received)) return
-          } catch (error) {
-            return fail(error)
-          }
-          received = ''
-          send()
-        })
-        send()
-      })
-    }),
-  )
-  loading = false
-  return (REQUESTS * 1000) / (performance.now() - began)
-}
+const rateOf = (port: number, request: (number: number) => string, isComplete?: (received: string) => boolean) =>
+  measureRate(port, { connections: CONNECTIONS, requests: REQUESTS, request }, isComplete)
 
 async function serveGameyard(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))

@@ -317,7 +317,7 @@ export class Room {
     error: ({ code, message, version }) => this.#emit('error', { code, message, version }),
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: a frame of protocol 1, too
+  // biome-ignore lint/suspicious/noExplicitAny: a frame of protocol 1, checked by the server that makes it
   #welcome(message: any): void {
     const again = this.#resume !== null
     this.#resume = message.resume

@@ -11,11 +11,11 @@
 import { FRAME_SESSION_CHANGED, frameSession } from './frame/hook.ts'
 import { adopt, removeCopies } from './saves/account.ts'
 import { afterWrite, resolveConflict } from './saves/conflicts.ts'
+import { setOnServer } from './saves/direct-write.ts'
 import { type Outcome, Server } from './saves/server.ts'
 import { type Entry, type Pending, Store } from './saves/store.ts'
 import { SaveError, type SaveStatus, type SavesEvents, type SaveValue, type SetOptions } from './saves/types.ts'
 import { decode, type Encoded, encode } from './saves/values.ts'
-import { setOnServer } from './saves/without-copy.ts'
 
 export {
   type Conflict,

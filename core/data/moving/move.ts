@@ -9,7 +9,7 @@ import { BlobCheckpoint } from './blob-checkpoint.ts'
 import { assertRoomFor, type BlobSummary, copyBlobs, type MovedStorage, refuseForeignBlobs } from './blobs.ts'
 import { continueNumbering, restoreForeignKeys, suspendForeignKeys } from './constraints.ts'
 import { catchUp, copyTable, isUnchanged, type TablePair } from './copy-table.ts'
-import { assertDatabaseRoom } from './database-room.ts'
+import { assertDiskSpace } from './disk-space.ts'
 import { MoveError } from './errors.ts'
 import { PageList } from './page-list.ts'
 import { Rows } from './rows.ts'
@@ -128,7 +128,7 @@ async function openTables(options: MoveOptions, sourceOrm: MikroORM, identity: s
   const { source, target, migrations, clock, log } = options
   const targetOrm = await target.database.open(options.entities)
   try {
-    await assertDatabaseRoom(source.database, target)
+    await assertDiskSpace(source.database, target)
     await claimTarget(target.database, { identity, migrations, log, clock })
     await suspendForeignKeys(target.database)
     const tables = tablesOf(sourceOrm, targetOrm)

@@ -6,11 +6,11 @@ import { MoveError } from './errors.ts'
 const MARGIN = 1.3
 
 /**
- * Checks the room for a database in the data folder; the disk of a database server is not visible from here.
+ * Checks that the disk of the data folder has space for a database; the disk of a database server is not visible from here.
  *
  * @throws MoveError
  */
-export async function assertDatabaseRoom(
+export async function assertDiskSpace(
   source: DatabaseDriver,
   target: { database: DatabaseDriver; dataDir: string },
 ): Promise<void> {
