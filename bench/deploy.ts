@@ -1,62 +1,52 @@
-// `node bench/deploy.ts`: a build of 2,000 files of 20 KB and one of 500 MB, deployed through the HTTP API with eight
-// connections, compared with `sha256sum` and `cp` of the same tree in the same run; then again with one file changed.
-// Each run starts a new server in an empty folder. FILES, BIG_MB and RUNS make it smaller.
+// `node bench/deploy.ts`: a build of 2,000 files of 20 KB and one of 500 MB, deployed as `gameyard deploy` does it,
+// compared with `sha256sum`, `cp` and `sync` of the same tree in the same run; then again with one file changed. Each run
+// starts a new server in an empty folder. FILES, FILE_BYTES, BIG_MB and RUNS make other builds; BUNDLE=no uploads each
+// file by itself.
 import { execFileSync, spawn } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
-import { createReadStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { cpus, release, tmpdir } from 'node:os'
+import { cpus, loadavg, release, tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { BundleAddress } from '../clients/cli/deploy/bundles.ts'
+import { type HashedFile, hashFiles } from '../clients/cli/deploy/hash.ts'
+import { sendFiles } from '../clients/cli/deploy/send.ts'
+import type { Upload } from '../clients/cli/deploy/upload.ts'
 import { freePort } from '../test/kit/server.ts'
 
 const FILES = Number(process.env.FILES ?? 2000)
+const FILE_BYTES = Number(process.env.FILE_BYTES ?? 20_480)
 const BIG_MB = Number(process.env.BIG_MB ?? 500)
 const RUNS = Number(process.env.RUNS ?? 3)
 const REDEPLOYS = 7
-const CONNECTIONS = 8
 const root = resolve(import.meta.dirname, '..')
 const work = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
 const tree = join(work, 'tree')
-const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
-
-interface Announced {
-  path: string
-  size: number
-  sha256: string
-}
+const agent = new Agent({ keepAlive: true, maxSockets: 8 })
 
 function makeTree(): string[] {
   const paths = Array.from({ length: FILES - 1 }, (_, index) => `assets/${index % 40}/file-${index}.bin`)
   for (const path of paths) {
     mkdirSync(dirname(join(tree, path)), { recursive: true })
-    writeFileSync(join(tree, path), randomBytes(20_480))
+    writeFileSync(join(tree, path), randomBytes(FILE_BYTES))
   }
-  writeFileSync(join(tree, 'index.html'), 'x'.repeat(20_480))
+  writeFileSync(join(tree, 'index.html'), 'x'.repeat(FILE_BYTES))
   const big = Buffer.concat(Array.from({ length: BIG_MB }, () => randomBytes(1_000_000)))
   if (BIG_MB > 0) writeFileSync(join(tree, 'game.pck'), big)
   return ['index.html', ...paths, ...(BIG_MB > 0 ? ['game.pck'] : [])]
 }
 
-/** Reads and hashes a file, as any client must. */
-async function announced(path: string): Promise<Announced> {
-  const hash = createHash('sha256')
-  let size = 0
-  for await (const chunk of createReadStream(join(tree, path), { highWaterMark: 1024 * 1024 })) {
-    hash.update(chunk)
-    size += chunk.length
-  }
-  return { path, size, sha256: hash.digest('hex') }
-}
+/** Hashes files of the tree, as any client must. */
+const announced = (paths: string[]): Promise<HashedFile[]> =>
+  hashFiles(
+    paths.map((path) => ({ path, file: join(tree, path), size: statSync(join(tree, path)).size })),
+    () => {},
+  )
 
 type Answer = { status: number; text: string; cookies: string[] }
 
-function ask(
-  method: string,
-  url: string,
-  headers: Record<string, string>,
-  body?: string | { path: string; size: number },
-) {
+function ask(method: string, url: string, headers: Record<string, string>, body?: string) {
   const { port, pathname, search, host } = new URL(url)
   return new Promise<Answer>((done, failed) => {
     const outgoing = request(
@@ -68,7 +58,6 @@ function ask(
         agent,
         headers: {
           host,
-          ...(typeof body === 'object' ? { 'content-length': String(body.size) } : {}),
           ...(typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
           ...headers,
         },
@@ -85,8 +74,7 @@ function ask(
         )
       },
     ).on('error', failed)
-    if (typeof body === 'object') createReadStream(join(tree, body.path), { highWaterMark: 256 * 1024 }).pipe(outgoing)
-    else outgoing.end(body)
+    outgoing.end(body)
   })
 }
 
@@ -132,19 +120,23 @@ async function startServer() {
   return { post, gameId: game.id as string, gameUrl: `http://${game.slug}.localhost:${port}/`, stop }
 }
 
-async function deploy({ post, gameId }: Awaited<ReturnType<typeof startServer>>, files: Announced[]) {
-  const { deployId, uploads } = await post('/api/deploy', { gameId, files })
-  const sizes = new Map(files.map(({ path, size }) => [path, size]))
-  const queue = uploads as { path: string; uploadUrl: string; method: string; headers: Record<string, string> }[]
-  const worker = async () => {
-    for (let next = queue.shift(); next; next = queue.shift()) {
-      const { path, uploadUrl, method, headers } = next
-      const answer = await ask(method, uploadUrl, headers, { path, size: sizes.get(path) as number })
-      if (answer.status !== 204) throw new Error(`${path}: ${answer.status} ${answer.text}`)
-    }
-  }
-  await Promise.all(Array.from({ length: CONNECTIONS }, worker))
+async function deploy({ post, gameId }: Awaited<ReturnType<typeof startServer>>, files: HashedFile[]) {
+  const { deployId, uploads, bundle } = (await post('/api/deploy', {
+    gameId,
+    files: files.map(({ path, size, sha256 }) => ({ path, size, sha256 })),
+  })) as { deployId: string; uploads: Upload[]; bundle?: BundleAddress }
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const pairs = uploads.map((upload) => ({ upload, file: byPath.get(upload.path) as HashedFile }))
+  await sendFiles(pairs, process.env.BUNDLE === 'no' ? undefined : bundle, SILENT)
   await post(`/api/deploy/${deployId}/finalize`)
+}
+
+const SILENT = {
+  advance() {},
+  async arrived() {},
+  waiting(reason: string) {
+    throw new Error(reason)
+  },
 }
 
 /** Returns the milliseconds that a function takes. */
@@ -169,14 +161,13 @@ try {
     shell('rm -r copy')
 
     const server = await startServer()
-    let files: Announced[] = []
-    note('digests', await time(async () => (files = await Promise.all(paths.map(announced)))))
+    let files: HashedFile[] = []
+    note('digests', await time(async () => (files = await announced(paths))))
     note('deploy', await time(() => deploy(server, files)))
     for (let again = 0; again < REDEPLOYS; again++) {
-      writeFileSync(join(tree, 'index.html'), `${again} of ${run} `.padEnd(20_480, 'y'))
+      writeFileSync(join(tree, 'index.html'), `${again} of ${run} `.padEnd(FILE_BYTES, 'y'))
       const ms = await time(async () => {
-        const [index] = await Promise.all([announced('index.html')])
-        await deploy(server, [index as Announced, ...files.slice(1)])
+        await deploy(server, [...(await announced(['index.html'])), ...files.slice(1)])
         const { text } = await ask('GET', server.gameUrl, {})
         if (!text.startsWith(`${again} of ${run} `)) throw new Error('The new build is not live.')
       })
@@ -194,7 +185,7 @@ try {
     )
   console.log(
     `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus()[0]?.model} × ${cpus().length}, ${release()}; ` +
-      `${FILES} files of 20 KB, one of ${BIG_MB} MB, ${CONNECTIONS} connections, ${RUNS} runs`,
+      `${FILES} files of ${FILE_BYTES} bytes, one of ${BIG_MB} MB, ${RUNS} runs, load average ${loadavg()[0]?.toFixed(1)}`,
   )
   console.log('| | ms, median | min–max | ratio |')
   console.log('|---|---|---|---|')

@@ -12,22 +12,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
 import bearerAuth from '@fastify/bearer-auth'
 import helmet from '@fastify/helmet'
 import Fastify, { LogController } from 'fastify'
 import Provider from 'oidc-provider'
 import { Histogram } from 'prom-client'
 import { NODE_FLAGS } from '../bin/node-flags.js'
-import { loadConfig } from '../config/load.ts'
-import { folderSource } from '../core/data/built-files.ts'
-import { createKernel } from '../core/kernel.ts'
-import { families } from '../drivers/index.ts'
-import { plugins } from '../plugins/index.ts'
-import { freePort } from '../test/kit/server.ts'
 import { measureRate } from './closed-loop.ts'
+import { ACCOUNT, createPlatform } from './platform.ts'
 
 const CONNECTIONS = 32
 const EXCHANGES = 8000
@@ -127,25 +119,17 @@ const rateOf = (port: number, requests: string[]): Promise<number> =>
   })
 
 async function serveGameyard(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  process.on('SIGTERM', () => process.exit())
-  const port = await freePort()
-  const env = { SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LISTEN__PORT: String(port) }
-  const { config, plugins: chosen, drivers } = await loadConfig({ cwd: folder, env, families, plugins })
-  const assets = folderSource(resolve(import.meta.dirname, '../dist/browser'))
-  const app = await createKernel(config, { plugins: chosen, drivers, browserFiles: assets, version: 'bench' })
+  const { app, port } = await createPlatform()
   await app.listen({ host: '127.0.0.1', port })
   const { identity, tokens, db } = app
-  const account = { email: 'ada@example.org', password: 'correct yard battery fence', name: 'Ada' }
-  const { id: playerId } = await identity.players.create(account)
+  const { id: playerId } = await identity.players.create(ACCOUNT)
   const application = { name: 'Game', homepageUrl: null, gameId: null, redirectUris: [REDIRECT_URI] }
   const { clientId, clientSecret } = await identity.apps.create(db.em(), { ...application, ownerId: playerId })
   const { token } = await tokens.create({ playerId, label: 'bench', scopes: ['games:read'] })
   const consentId = await identity.consents.remember(playerId, clientId, ['profile'])
   process.on('message', async (count: number) => {
     const binding = { clientId, playerId, consentId, redirectUri: REDIRECT_URI, scope: ['profile'] }
-    const rest = { codeChallenge: null, nonce: null, authTime: new Date() }
+    const rest = { codeChallenge: null, nonce: null, resource: null, authTime: new Date() }
     process.send?.(
       await Promise.all(Array.from({ length: count }, () => identity.codes.issue({ ...binding, ...rest }))),
     )

@@ -34,7 +34,8 @@ export class MixedLoad {
   done = 0
   readonly #portal: URL
   readonly #shares: [Operation, number][]
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  // The server closes idle connections after 72 s. A request that meets such a close would fail, so this side is first.
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 30_000 })
   readonly #people: Person[] = []
   readonly #games: Game[] = []
   #token = ''
@@ -161,7 +162,7 @@ export class MixedLoad {
         }
       })
       socket.on('close', () => done())
-      socket.on('error', fail)
+      socket.on('error', (error) => fail(new Error(`a room: ${error.message}`, { cause: error })))
       socket.on('unexpected-response', (_request, response) =>
         fail(new Error(`a room was answered with ${response.statusCode}`)),
       )
@@ -223,7 +224,7 @@ export class MixedLoad {
           })
         },
       )
-      outgoing.on('error', fail)
+      outgoing.on('error', (error) => fail(new Error(`${method} ${path}: ${error.message}`, { cause: error })))
       outgoing.end(payload)
     })
   }

@@ -12,20 +12,12 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, get } from 'node:http'
-import { cpus, loadavg, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { cpus, loadavg } from 'node:os'
 import Fastify from 'fastify'
-import { loadConfig } from '../config/load.ts'
-import { folderSource } from '../core/data/built-files.ts'
 import { newId } from '../core/ids.ts'
-import { createKernel } from '../core/kernel.ts'
-import { createLog } from '../core/observe/log.ts'
-import { families } from '../drivers/index.ts'
-import { plugins } from '../plugins/index.ts'
-import { freePort } from '../test/kit/server.ts'
 import { firstPaints } from './first-paint.ts'
+import { ACCOUNT, createPlatform } from './platform.ts'
 
 const GAMES = 1000
 const PLAYERS = 10_000
@@ -146,17 +138,8 @@ async function measure({ child, port, cookie }: Server, path: string, requests: 
 }
 
 async function serveGameyard(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  process.on('SIGTERM', () => process.exit())
-  const port = await freePort()
-  const env = { SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LISTEN__PORT: String(port) }
-  const { config, plugins: chosen, drivers } = await loadConfig({ cwd: folder, env, families, plugins })
-  const assets = folderSource(resolve(import.meta.dirname, '../dist/browser'))
-  const log = createLog('silent')
-  const app = await createKernel(config, { plugins: chosen, drivers, browserFiles: assets, version: 'bench', log })
-  const account = { email: 'ada@example.org', password: 'correct yard battery fence', name: 'Ada' }
-  const { id } = await app.identity.players.createAdmin(account)
+  const { app, port } = await createPlatform({ silent: true })
+  const { id } = await app.identity.players.createAdmin(ACCOUNT)
   await app.db.transaction(async (em) => {
     const now = app.clock.now()
     const columns =
@@ -188,7 +171,7 @@ async function serveGameyard(): Promise<void> {
   const answer = await fetch(`http://localhost:${port}/api/auth/sign-in`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin: `http://localhost:${port}` },
-    body: JSON.stringify({ email: account.email, password: account.password }),
+    body: JSON.stringify({ email: ACCOUNT.email, password: ACCOUNT.password }),
   })
   const cookie = answer.headers
     .getSetCookie()

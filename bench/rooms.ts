@@ -5,12 +5,10 @@
 //   SECONDS=20   of each measurement (5)      IDLE=10000   silent sockets for the memory (2000; 0: none)
 //   HIGHEST=1    also the highest rate that each sustains with 99 % of messages under 50 ms
 //   ONLY=gameyard,ws                          SCENARIOS=0,2
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { NODE_FLAGS } from '../bin/node-flags.js'
+import { cpuSeconds, jsonLines, residentMb, startPinned } from './pinned-process.ts'
 import type { Job } from './rooms/load.ts'
 
 const SECONDS = Number(process.env.SECONDS ?? 5)
@@ -28,39 +26,13 @@ const NAMES: Record<string, string> = {
   gameyard: 'Gameyard',
 }
 const subjects = process.env.ONLY?.split(',') ?? Object.keys(NAMES)
-/** The clock ticks per second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux. */
-const TICKS_PER_SECOND = 100
 
 function versionOf(name: string): string {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../node_modules', name, 'package.json'), 'utf8')).version
 }
 
-/** Starts a Node process pinned to a core. Our server gets the Node flags of `gameyard serve`. */
-function start(core: number, script: string, ...args: string[]): ChildProcess {
-  const flags = args[0] === 'gameyard' ? NODE_FLAGS : []
-  const node = [process.execPath, ...flags, join(import.meta.dirname, 'rooms', script), ...args]
-  const [command = '', ...rest] =
-    existsSync('/usr/bin/taskset') && cpus().length > 1 ? ['/usr/bin/taskset', '-c', String(core), ...node] : node
-  const env = { PATH: process.env.PATH, NODE_ENV: 'production' }
-  return spawn(command, rest, { stdio: ['ignore', 'pipe', 'inherit'], env })
-}
-
-async function* lines(child: ChildProcess) {
-  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
-    if (line.startsWith('{')) yield JSON.parse(line)
-  }
-}
-
-/** Returns the CPU seconds of a process in user and kernel mode. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
-}
-
-const residentMb = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+const start = (core: number, script: string, ...args: string[]) =>
+  startPinned(core, join(import.meta.dirname, 'rooms', script), ...args)
 
 interface Result {
   delivered: number
@@ -76,13 +48,13 @@ async function measure(subject: string, scenario: Pick<Job, 'rooms' | 'players' 
   const server = start(0, 'servers.ts', subject)
   const pid = server.pid as number
   try {
-    const listening = (await lines(server).next()).value
+    const listening = (await jsonLines(server).next()).value
     server.stdout?.resume()
     if (!listening) throw new Error(`${subject} did not start`)
     const before = residentMb(pid)
     const load = start(1, 'load.ts', JSON.stringify({ subject, ...listening, ...scenario, seconds: SECONDS }))
     let began = 0
-    for await (const line of lines(load)) {
+    for await (const line of jsonLines(load)) {
       if (line.phase === 'begin') began = cpuSeconds(pid)
       else return { ...line, cpu: cpuSeconds(pid) - began, before, after: residentMb(pid) }
     }

@@ -3,39 +3,56 @@
  * 10,000 and with 1,000,000 players. The peer is a Redis sorted set behind a bare Fastify route, which appends to its
  * file with fsync at each write.
  *
- *     node bench/scores.ts [sqlite|postgres|redis …] [--entries 1000000]
+ *     node bench/scores.ts [sqlite|postgres|redis …] [--entries 1000000] [--requests 1500] [--rate 100] [--pause]
+ *     node bench/scores.ts processor [sqlite|postgres] [--entries 1000000] [--requests 1500]
  *
  * Each server is a separate process on real HTTP. Our servers store durably: SQLite with synchronous=full, PostgreSQL
- * with fsync. First one connection sends requests one after another, for the latencies; then 64 connections send
- * submissions, for the rate.
+ * with fsync. All are filled first; with `--pause` the measurement then waits for a line on standard input, such as for
+ * a quiet moment.
+ *
+ * Latencies are those of an open loop: `--rate` requests a second, sent when they are due whether or not the former ones
+ * are answered, and timed from then on. Then 64 connections send three times as many submissions, for the rate and for
+ * the processor time of one: that of the server, and of its database or of Redis. Between the servers a bare file is
+ * written and synced at the same rate: what the disk takes by itself.
+ *
+ * `processor` measures the processor time of each operation in one process without HTTP, the database included only
+ * with SQLite. Other work on the machine changes it little.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { Agent, request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import Fastify from 'fastify'
 import { createClient } from 'redis'
 import { NODE_FLAGS } from '../bin/node-flags.js'
-import { loadConfig } from '../config/load.ts'
-import { folderSource } from '../core/data/built-files.ts'
-import { createKernel } from '../core/kernel.ts'
-import { families } from '../drivers/index.ts'
-import { plugins } from '../plugins/index.ts'
-import { RankTree } from '../plugins/scores/ranks/tree.ts'
-import { launchPostgres } from '../test/kit/postgres.ts'
 import { freePort } from '../test/kit/server.ts'
+import { RANGE, startScoresPlatform } from './scores-platform.ts'
+import { processorSeconds } from './servers.ts'
 
 const PLAYERS = 256
 const CONNECTIONS = 64
 const FEW = 10_000
-const ONE_BY_ONE = 3000
-const AT_ONCE = 10_000
 const REDIS = '/usr/bin/redis-server'
-const RANGE = 1_000_000_000
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    entries: { type: 'string', default: '1000000' },
+    requests: { type: 'string', default: '1500' },
+    rate: { type: 'string', default: '100' },
+    pause: { type: 'boolean', default: false },
+  },
+})
+const REQUESTS = Number(values.requests)
+const AT_ONCE = REQUESTS * 3
+/** Requests a second of the open loop. */
+const RATE = Number(values.rate)
+/** The bytes that a submission adds to the write-ahead log, roughly. */
+const SYNCED_BYTES = 40 * 1024
 
 /** The message of a server: its port, and the headers and id of each player. */
 interface Ready {
@@ -43,24 +60,52 @@ interface Ready {
   players: { id: string; headers: Record<string, string> }[]
 }
 
+interface Target extends Ready {
+  name: string
+  entries: number
+  child: ChildProcess
+}
+
 async function run(names: string[], most: number): Promise<void> {
-  for (const name of names) {
-    const execArgv = name === 'redis' ? [] : NODE_FLAGS
-    const child = fork(import.meta.filename, ['serve', name], {
-      execArgv,
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    })
-    try {
-      const [ready] = (await once(child, 'message')) as [Ready]
-      for (const entries of [FEW, most]) {
-        child.send(entries)
-        await once(child, 'message')
-        await measure(name, entries, ready)
-      }
-    } finally {
-      await stop(child)
+  const targets: Target[] = []
+  try {
+    for (const name of names) for (const entries of [FEW, most]) targets.push(await start(name, entries))
+    if (values.pause) {
+      process.stdout.write('filled\n')
+      await once(process.stdin, 'data')
+      process.stdin.destroy()
     }
+    await measureDisk()
+    for (const target of targets) {
+      await measure(target)
+      await measureDisk()
+    }
+  } finally {
+    await Promise.all(targets.map(({ child }) => stop(child)))
   }
+}
+
+async function start(name: string, entries: number): Promise<Target> {
+  const execArgv = name === 'redis' ? [] : NODE_FLAGS
+  const child = fork(import.meta.filename, ['serve', name], { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const [ready] = (await once(child, 'message')) as [Ready]
+  child.send(entries)
+  await once(child, 'message')
+  return { name, entries, child, ...ready }
+}
+
+/** Writes and syncs a bare file. */
+async function measureDisk(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
+  const file = openSync(join(folder, 'bare'), 'w')
+  const bytes = Buffer.alloc(SYNCED_BYTES, 1)
+  const { p50, p99 } = await times(REQUESTS, async () => {
+    writeSync(file, bytes)
+    fdatasyncSync(file)
+  })
+  closeSync(file)
+  rmSync(folder, { recursive: true })
+  process.stdout.write(`a bare file, ${SYNCED_BYTES / 1024} KB and fdatasync: p50 ${p50} p99 ${p99} ms\n`)
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -69,7 +114,8 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-async function measure(name: string, entries: number, { port, players }: Ready): Promise<void> {
+async function measure({ name, entries, port, players, child }: Target): Promise<void> {
+  const pid = child.pid as number
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const send = (method: string, path: string, headers: Record<string, string>, body?: object) =>
     new Promise<void>((done, failed) => {
@@ -93,8 +139,9 @@ async function measure(name: string, entries: number, { port, players }: Ready):
     send('GET', '/__service/scores/fastest?around=me&limit=10', headers)
 
   for (let count = 0; count < PLAYERS * 4; count++) await submit(next())
-  const submitting = await times(ONE_BY_ONE, () => submit(next()))
-  const reading = await times(ONE_BY_ONE, () => around(next()))
+  const submitting = await times(REQUESTS, () => submit(next()))
+  const reading = await times(REQUESTS, () => around(next()))
+  const before = processorSeconds(pid)
   const began = performance.now()
   let left = AT_ONCE
   await Promise.all(
@@ -103,96 +150,42 @@ async function measure(name: string, entries: number, { port, players }: Ready):
     }),
   )
   const rate = AT_ONCE / ((performance.now() - began) / 1000)
+  const millis = ((processorSeconds(pid) - before) * 1000) / AT_ONCE
   agent.destroy()
   process.stdout.write(
     `${name.padEnd(9)} ${String(entries).padStart(9)} entries: submit p50 ${submitting.p50} p99 ${submitting.p99} ms, ` +
-      `around p50 ${reading.p50} p99 ${reading.p99} ms, ${Math.round(rate)} submissions/s\n`,
+      `around p50 ${reading.p50} p99 ${reading.p99} ms, ${Math.round(rate)} submissions/s ` +
+      `at ${millis.toFixed(2)} ms of processor time each\n`,
   )
 }
 
+/** Starts `work` at `RATE`, and times each from the moment at which it is due. This process never sleeps meanwhile. */
 async function times(count: number, work: () => Promise<void>): Promise<{ p50: string; p99: string }> {
   const taken: number[] = []
-  for (let done = 0; done < count; done++) {
-    const began = performance.now()
-    await work()
-    taken.push(performance.now() - began)
+  const running: Promise<void>[] = []
+  const began = performance.now()
+  for (let number = 0; number < count; number++) {
+    const due = began + (number * 1000) / RATE
+    while (performance.now() < due) await nextTurn()
+    running.push(work().then(() => void taken.push(performance.now() - due)))
   }
+  await Promise.all(running)
   taken.sort((a, b) => a - b)
   const at = (part: number) => (taken[Math.floor(taken.length * part)] ?? 0).toFixed(2)
   return { p50: at(0.5), p99: at(0.99) }
 }
 
 async function serveGameyard(kind: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gameyard-bench-'))
-  const postgres = kind === 'postgres' ? await launchPostgres({ durable: true }) : null
-  const port = await freePort()
-  const env: Record<string, string> = { SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LISTEN__PORT: String(port) }
-  if (postgres) {
-    env.SERVICE_DATABASE__DRIVER = 'postgres'
-    env.SERVICE_DATABASE__URL = await postgres.database()
-    env.SERVICE_SECRET = 'a secret for one run of a measurement'
-  }
-  const { config, plugins: chosen, drivers } = await loadConfig({ cwd: folder, env, families, plugins })
-  const assets = folderSource(resolve(import.meta.dirname, '../dist/browser'))
-  const app = await createKernel(config, { plugins: chosen, drivers, browserFiles: assets, version: 'bench' })
-  await app.listen({ host: '127.0.0.1', port })
+  const { port, players, fillTo, close } = await startScoresPlatform(kind, PLAYERS)
   process.on('SIGTERM', async () => {
-    await app.close()
-    await postgres?.remove()
-    rmSync(folder, { recursive: true, force: true })
+    await close()
     process.exit()
   })
-
-  const owner = await app.identity.players.create({
-    email: 'a@example.org',
-    password: 'correct yard battery',
-    name: 'A',
-  })
-  const game = await app.games.create(owner.id, { title: 'Bench', description: '' })
-  const { board } = await app.scores.boards.put(game.id, 'fastest', { title: 'Fastest', keep: 'last' })
-  const host = new URL(game.url).host
-  const players: Ready['players'] = []
-  for (let number = 0; number < PLAYERS; number++) {
-    const id = `ply_${String(number).padStart(26, '0')}`
-    await app.db.execute(
-      `insert into players (id, email_verified, name, guest, is_admin, moderator, disabled, epoch, created_at)
-       values (?, ?, ?, ?, ?, ?, ?, 0, ?)`,
-      [id, false, `Player ${number}`, false, false, false, false, new Date()],
-    )
-    const consentId = await app.identity.consents.remember(id, game.clientId, ['profile'])
-    const player = { id, name: `Player ${number}`, imageUrl: null }
-    const granted = { player, scope: 'profile', clientId: game.clientId, consentId, sessionId: null }
-    const cookies = await app.edge.sessions.start({ headers: { host } } as never, host, game, granted)
-    const cookie = cookies.filter((line) => !/Max-Age=0/.test(line)).map((line) => line.split(';')[0])
-    players.push({ id, headers: { host, origin: `http://${host}`, cookie: cookie.join('; ') } })
-  }
-  let filled = 0
   process.on('message', async (entries: number) => {
-    for (; filled < entries; filled += 2000) await fill(app, board.key, filled)
-    if (postgres) await app.db.execute('analyze')
+    await fillTo(entries)
     process.send?.('filled')
   })
   process.send?.({ port, players } satisfies Ready)
-}
-
-/** Adds 2000 entries of nobody in particular, as submissions would. */
-async function fill(app: Awaited<ReturnType<typeof createKernel>>, board: string, from: number): Promise<void> {
-  await app.db.groupCommit(async (statements) => {
-    const changes = new Map<number, number>()
-    for (let at = from; at < from + 2000; at += 50) {
-      const rows = Array.from({ length: 50 }, (_, index) => {
-        const score = Math.floor(Math.random() * RANGE)
-        changes.set(-score, (changes.get(-score) ?? 0) + 1)
-        return [board, `ply_X${String(at + index).padStart(25, '0')}`, score, -score, new Date()]
-      })
-      await statements.execute(
-        `insert into score_entries (board, period, player_id, score, sort_key, at)
-         values ${rows.map(() => '(?, 0, ?, ?, ?, ?)').join(', ')}`,
-        rows.flat(),
-      )
-    }
-    await new RankTree(statements, { board, period: 0 }).update(changes)
-  })
 }
 
 async function serveRedis(): Promise<void> {
@@ -244,11 +237,40 @@ async function serveRedis(): Promise<void> {
   process.send?.({ port, players } satisfies Ready)
 }
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: { entries: { type: 'string', default: '1000000' } },
-})
+/** Measures the processor time of each operation, at each size, without HTTP. */
+async function measureProcessor(kind: string, most: number): Promise<void> {
+  const { app, game, players, fillTo, close } = await startScoresPlatform(kind, PLAYERS)
+  const board = await app.scores.boards.get(game.id, 'fastest')
+  let turn = 0
+  const next = () => (players[turn++ % players.length] as { id: string }).id
+  const submit = () =>
+    app.scores.submit({
+      ...{ gameId: game.id, boardId: 'fastest', playerId: next(), writer: 'players' },
+      score: Math.floor(Math.random() * RANGE),
+    })
+  const around = () => app.scores.lists.page(board, { limit: 10, period: 'current', playerId: next(), around: true })
+  const together = () => Promise.all(Array.from({ length: CONNECTIONS }, submit))
+  const measures = { alone: [submit, 1], 'of 64': [together, CONNECTIONS], around: [around, 1] } as const
+  for (const entries of [FEW, most / 10, most]) {
+    await fillTo(entries)
+    const parts: string[] = []
+    for (const [name, [work, operations]] of Object.entries(measures)) {
+      const rounds = Math.ceil((2 * REQUESTS) / operations)
+      for (let round = 0; round < rounds / 3; round++) await work()
+      const before = process.cpuUsage()
+      for (let round = 0; round < rounds; round++) await work()
+      const { user, system } = process.cpuUsage(before)
+      parts.push(`${name} ${((user + system) / 1000 / rounds / operations).toFixed(3)} ms`)
+    }
+    process.stdout.write(
+      `${kind.padEnd(9)} ${String(entries).padStart(9)} entries, processor time: ${parts.join(', ')}\n`,
+    )
+  }
+  await close()
+}
+
 if (positionals[0] === 'serve') {
   if (positionals[1] === 'redis') await serveRedis()
   else await serveGameyard(positionals[1] ?? 'sqlite')
-} else await run(positionals.length > 0 ? positionals : ['sqlite', 'postgres', 'redis'], Number(values.entries))
+} else if (positionals[0] === 'processor') await measureProcessor(positionals[1] ?? 'sqlite', Number(values.entries))
+else await run(positionals.length > 0 ? positionals : ['sqlite', 'postgres', 'redis'], Number(values.entries))

@@ -8,7 +8,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { builtProgram } from './built-program.js'
-import { allocatorEnvironment, NODE_FLAGS, serves } from './node-flags.js'
+import { allocatorEnvironment, flagsOf } from './node-flags.js'
 
 const OLDEST = [24, 12]
 const PACKAGES = {
@@ -21,7 +21,7 @@ const PACKAGES = {
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
-  const flags = wantsFlags() ? NODE_FLAGS : []
+  const flags = (wantsFlags() && flagsOf(process.argv)) || []
   const env = mayBeReplaced() ? allocatorEnvironment(process.env) : null
   if (flags.length > 0 || env) {
     const args = [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)]
@@ -46,16 +46,24 @@ if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
   }
 }
 
-/** Whether this is a server whose Node was started without the flags. */
+/** Whether Node was started without the flags of this command. */
 function wantsFlags() {
   const given = [...process.execArgv, process.env.NODE_OPTIONS].join(' ').includes('-semi-space-size')
   return mayBeReplaced() && !given
 }
 
-/** Whether another Node may replace this server process: it is not being watched or debugged. */
+/** Whether another Node may replace this process: it runs for a long time, and is not being watched or debugged. */
 function mayBeReplaced() {
   const watched = process.env.WATCH_REPORT_DEPENDENCIES || process.execArgv.some((one) => one.startsWith('--inspect'))
-  return serves(process.argv) && !watched && process.platform !== 'win32' && process.execve !== undefined
+  // A supervisor gives its processes the flags, and a channel that would not survive; it needs none itself.
+  const supervised = process.connected || process.env.GAMEYARD_SUPERVISOR
+  return (
+    flagsOf(process.argv) !== null &&
+    !watched &&
+    !supervised &&
+    process.platform !== 'win32' &&
+    process.execve !== undefined
+  )
 }
 
 function packagedNode() {
@@ -72,9 +80,10 @@ function packagedNode() {
 
 /** Runs this file on another Node; forwards signals and exits with its exit code. */
 function runWith(node) {
-  const child = spawn(node, [...NODE_FLAGS, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const flags = flagsOf(process.argv)
+  const child = spawn(node, [...(flags ?? []), fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
-    env: (serves(process.argv) && allocatorEnvironment(process.env)) || process.env,
+    env: (flags && allocatorEnvironment(process.env)) || process.env,
   })
   // A terminal sends Ctrl-C to both processes. A forwarded copy would count as the second signal, which exits at once.
   const terminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { access } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import type { LoadedConfig } from '../config/load.ts'
+import { processCount } from '../config/processes.ts'
 import { schemaOf } from '../core/boot/database.ts'
 import { systemClock } from '../core/clock.ts'
 import { DataLock } from '../core/data/data-lock.ts'
@@ -21,11 +24,18 @@ import { type ConfigOptions, loadProgramConfig, loadTargetConfig } from './optio
 const ANSWER_MS = 10_000
 
 /**
+ * Growth of the heap before it is collected, in percent. V8 chooses half and more, which pays where objects survive. What
+ * a move reads does not, so this keeps its memory small.
+ */
+const HEAP_GROWTH = 20
+
+/**
  * Moves the platform of one configuration to that of another file.
  *
  * @throws StartupError
  */
 export async function movePlatform(options: ConfigOptions, to: string): Promise<MoveSummary> {
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`)
   const from = await loadProgramConfig(options)
   const into = await loadTargetConfig(to)
   const { dataDir } = from.config
@@ -34,7 +44,7 @@ export async function movePlatform(options: ConfigOptions, to: string): Promise<
   })
   const progress = moveProgress()
   const [source, target] = [await openPlace(from), await openPlace(into)]
-  const writeStop = new PlatformStop(from, await openDriver<Bus>(from, 'bus', dataDir))
+  const writeStop = await PlatformStop.open(from, source.database.shared)
   try {
     const same = samePlaces(from, into, source, target)
     if (same.database && same.storage)
@@ -81,24 +91,34 @@ function samePlaces(from: LoadedConfig, into: LoadedConfig, source: OpenedPlace,
  */
 class PlatformStop implements WriteStop {
   readonly #loaded: LoadedConfig
-  readonly #bus: Bus
+  readonly #bus: Bus | null
   readonly #sender: StopSender
   #lock: DataLock | null = null
   #asked = false
 
-  constructor(loaded: LoadedConfig, bus: Bus) {
+  /** @param shared whether several machines can use the database; if not, all processes have this data folder */
+  static async open(loaded: LoadedConfig, shared: boolean): Promise<PlatformStop> {
+    const bus = shared ? await openDriver<Bus>(loaded, 'bus', loaded.config.dataDir) : null
+    return new PlatformStop(loaded, bus?.shared ? bus : null)
+  }
+
+  /** @param bus of the nodes; null when they share the data folder */
+  private constructor(loaded: LoadedConfig, bus: Bus | null) {
     this.#loaded = loaded
     this.#bus = bus
-    const channel = bus.shared ? new BusChannel(bus) : new FolderChannel(loaded.config.dataDir)
+    const channel = bus ? new BusChannel(bus) : new FolderChannel(loaded.config.dataDir)
     this.#sender = new StopSender(channel, randomBytes(9).toString('base64url'))
   }
 
   async begin(): Promise<void> {
-    if (!this.#bus.shared && (await this.#takeFolder())) return
+    if (!this.#bus && (await this.#takeFolder())) return
     this.#asked = true
-    const nodes = await this.#sender.stop(ANSWER_MS)
+    const expected = processCount(this.#loaded.config, { cores: availableParallelism(), path: process.env.PATH }) ?? 1
+    const nodes = await this.#sender.stop(ANSWER_MS, expected)
+    if (nodes > 0 && nodes < expected)
+      console.error(`${nodes} of ${expected} processes have answered; the others are taken to be stopped.`)
     if (nodes > 0) return
-    if (this.#bus.shared) {
+    if (this.#bus) {
       console.error('No node has answered, so the platform is taken to be stopped.')
       return
     }
@@ -119,7 +139,7 @@ class PlatformStop implements WriteStop {
   async close(): Promise<void> {
     await this.cancel().catch(() => {})
     this.#lock?.release()
-    await this.#bus.close()
+    await this.#bus?.close()
   }
 
   /** @returns false while a server has the data folder */

@@ -1,3 +1,3 @@
 export const NODE_FLAGS: string[]
 export function allocatorEnvironment(env: NodeJS.ProcessEnv): Record<string, string> | null
-export function serves(argv: readonly string[]): boolean
+export function flagsOf(argv: readonly string[]): string[] | null

@@ -11,6 +11,8 @@ export interface ConfigOptions {
   /** `serve` only: enables LAN mode, with the given address or the detected one. */
   lan?: true | string
   https?: true
+  /** `serve` only: how many processes serve. */
+  processes?: number | 'auto'
 }
 
 /** Adds `--config` and `--data`. */
@@ -29,13 +31,15 @@ function portNumber(text: string): number {
 }
 
 /** Returns the configuration overrides of the command line. Paths are relative to the working directory. */
-export function overridesOf({ port, data, lan, https }: ConfigOptions): Override[] {
+export function overridesOf({ port, data, lan, https, processes }: ConfigOptions): Override[] {
   const overrides: Override[] = []
   if (port !== undefined) overrides.push({ source: '--port', path: ['listen', 'port'], value: port })
   if (data !== undefined) overrides.push({ source: '--data', path: ['dataDir'], value: resolve(data) })
   if (lan !== undefined) overrides.push({ source: '--lan', path: ['lan', 'enabled'], value: true })
   if (typeof lan === 'string') overrides.push({ source: '--lan', path: ['lan', 'address'], value: lan })
   if (https) overrides.push({ source: '--https', path: ['lan', 'https'], value: true })
+  if (processes !== undefined)
+    overrides.push({ source: '--processes', path: ['listen', 'processes'], value: processes })
   return overrides
 }
 

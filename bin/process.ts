@@ -8,16 +8,18 @@ import type { LoadedConfig } from '../config/load.ts'
 import { printConfig } from '../config/print.ts'
 import { formatProblem } from '../config/problems.ts'
 import { folderProblem } from '../core/data/data-folder.ts'
-import type { DataLock } from '../core/data/data-lock.ts'
 import { createKernel, type KernelParts } from '../core/kernel.ts'
 import { createLog } from '../core/observe/log.ts'
 import { LogTail } from '../core/observe/log-tail.ts'
+import type { Ports, Siblings } from '../core/origins/ports.ts'
 import type { Installation } from './installation.ts'
 
-/** Further checks that may refuse the start: see `KernelParts`. */
-export interface StartChecks {
-  takeDataFolder?: (warn: (message: string) => void) => Promise<DataLock | null>
+/** Further parts of a server: see `KernelParts`. */
+export interface ServerParts {
+  takeDataFolder?: (warn: (message: string) => void) => Promise<{ release(): void } | null>
   refuse?: NonNullable<KernelParts['refuse']>
+  ports?: Ports | undefined
+  siblings?: Siblings | undefined
 }
 
 /**
@@ -30,7 +32,7 @@ export async function createPlatform(
   { config, plugins, drivers, problems, schema }: LoadedConfig,
   installation: Installation,
   terminal: boolean,
-  { takeDataFolder = async () => null, refuse = async () => {} }: StartChecks = {},
+  { takeDataFolder = async () => null, refuse = async () => {}, ports, siblings }: ServerParts = {},
 ): Promise<FastifyInstance> {
   keepTicksFast()
   const { endpoint } = config.telemetry
@@ -43,6 +45,7 @@ export async function createPlatform(
     terminal ? (await import('pino-pretty')).default({ sync: true }) : undefined,
     logTail,
     telemetry?.mixin,
+    siblings && { process: siblings.number },
   )
   for (const problem of problems) log.warn(formatProblem(problem))
   return createKernel(config, {
@@ -56,6 +59,8 @@ export async function createPlatform(
     telemetry,
     takeDataFolder: () => takeDataFolder((message) => log.warn(message)),
     refuse,
+    ports,
+    siblings,
     program: installation.binary ? { path: installation.binary, version: installation.version } : null,
   }).catch((error) => {
     throw folderProblem(error, config.dataDir)
@@ -63,8 +68,9 @@ export async function createPlatform(
 }
 
 /**
- * Installs the signal handlers: SIGTERM, SIGINT and SIGHUP close the app within this time; a second signal exits at
- * once.
+ * Installs the signal handlers: SIGTERM and SIGINT close the app within this time; a second signal exits at once. SIGHUP
+ * does the same when it says that the terminal is closed. From a service manager it asks for a reload, which a single
+ * process can't do.
  */
 export function stopOnSignal(app: FastifyInstance, seconds: number): void {
   let stopping = false
@@ -72,20 +78,40 @@ export function stopOnSignal(app: FastifyInstance, seconds: number): void {
     if (stopping) process.exit(128 + constants.signals[signal])
     stopping = true
     app.log.info({ signal }, 'stopping')
-    const deadline = setTimeout(() => {
-      app.log.error(`the stop took longer than ${seconds} s; exiting anyway`)
-      process.exit(1)
-    }, seconds * 1000)
-    try {
-      await app.close()
-      clearTimeout(deadline)
-      process.exit(0)
-    } catch (error) {
-      app.log.error({ err: error }, 'the stop failed')
-      process.exit(1)
-    }
+    await closeAndExit(app, seconds)
   }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+  process.on('SIGHUP', (signal) => {
+    if (process.stdout.isTTY) return stop(signal)
+    app.log.warn('SIGHUP replaces the processes where `listen.processes` starts several; one process goes on as it is')
+  })
+}
+
+/** Returns the way in which a supervised process ends: as after a signal, but however often it is told to. */
+export function stopOnce(app: FastifyInstance, seconds: number): (reason: string) => void {
+  let stopping = false
+  return (reason) => {
+    if (stopping) return
+    stopping = true
+    app.log.info({ reason }, 'stopping')
+    void closeAndExit(app, seconds)
+  }
+}
+
+/** Closes the app within this time, and ends the process. */
+async function closeAndExit(app: FastifyInstance, seconds: number): Promise<void> {
+  const deadline = setTimeout(() => {
+    app.log.error(`the stop took longer than ${seconds} s; exiting anyway`)
+    process.exit(1)
+  }, seconds * 1000)
+  try {
+    await app.close()
+    clearTimeout(deadline)
+    process.exit(0)
+  } catch (error) {
+    app.log.error({ err: error }, 'the stop failed')
+    process.exit(1)
+  }
 }
 
 const ticks: object[] = []

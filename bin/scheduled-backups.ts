@@ -13,8 +13,17 @@ import { describeBackup, openDriverOf } from './open-driver.ts'
 
 const run = promisify(execFile)
 
+declare module '../core/events.ts' {
+  interface DomainEvents {
+    /** `at`: ISO 8601, UTC */
+    'backup.ended': { state: 'ok' | 'warning'; message: string; at: string }
+  }
+}
+
 /** The name contains the time, so that names sort by age. */
 const NAME = /^gameyard-\d{8}T\d{6}Z\.tar$/
+/** What `gameyard backup --verify` leaves when it is killed: the unverified file, and the folders that it works in. */
+const REMAINS = /^(?:gameyard-\d{8}T\d{6}Z\.tar\.unverified(?:-\w{6})?|\.gameyard-\d{8}T\d{6}Z\.tar-\w{6})$/
 
 /** A destination for backups. */
 interface Shelf {
@@ -24,10 +33,19 @@ interface Shelf {
   remove(name: string): Promise<void>
 }
 
+/** The folder that the backup process writes into, and the destination, which is opened at its first use. */
+interface Place {
+  folder: string
+  /** Whether a finished file in `folder` is a kept backup. */
+  keeps: boolean
+  shelf(): Promise<Shelf>
+}
+
 /**
  * Makes backups on the schedule of the configuration. Each backup runs this program in a separate process, so that
  * reading all data twice delays no request. A backup counts once it has been restored into a scratch folder and read
- * through. A backup that was due while the platform was off is made soon after the start.
+ * through. A backup that was due while the platform was off is made soon after the start. The platform also starts while
+ * the destination can't be reached; the administrators are told.
  *
  * @param command this program with the arguments of `gameyard backup` that name the configuration, without the output
  *   file
@@ -39,29 +57,30 @@ export async function scheduleBackups(
 ): Promise<void> {
   const { schedule, keep, to } = loaded.config.backup
   if (!schedule) return
+  app.events.on('backup.ended', ({ state, message, at }) => {
+    app.health.notes.set('backup', { state, message, at: new Date(at) })
+  })
+  if (app.siblings.number > 1) return // one process of the machine makes them
   const { Cron } = await import('croner')
-  const backups = new Backups(app, { keep, command, ...(await shelfOf(to, loaded)) })
+  const backups = new Backups(app, { keep, command, place: placeOf(to, loaded) })
   const job = new Cron(schedule, { unref: true, protect: true }, () => backups.run())
-  const due = job.previousRuns(1)[0]
-  const latest = (await backups.names()).at(-1)
-  if (due && (!latest || timeOf(latest) < due)) setTimeout(() => void job.trigger(), 5000).unref()
+  const [due] = job.previousRuns(1)
+  if (due && (await backups.lacks(due))) setTimeout(() => void job.trigger(), 5000).unref()
 }
 
 class Backups {
   readonly #app: FastifyInstance
-  readonly #folder: string
-  readonly #shelf: Shelf
+  readonly #place: Place
   readonly #keep: number
   readonly #command: (file: string) => [string, ...string[]]
   readonly #finished: Gauge
 
   constructor(
     app: FastifyInstance,
-    parts: { folder: string; shelf: Shelf; keep: number; command: (file: string) => [string, ...string[]] },
+    parts: { place: Place; keep: number; command: (file: string) => [string, ...string[]] },
   ) {
     this.#app = app
-    this.#folder = parts.folder
-    this.#shelf = parts.shelf
+    this.#place = parts.place
     this.#keep = parts.keep
     this.#command = parts.command
     this.#finished = new Gauge({
@@ -71,37 +90,70 @@ class Backups {
     })
   }
 
-  async names(): Promise<string[]> {
-    return (await this.#shelf.names()).filter((name) => NAME.test(name)).sort()
+  /** Whether there is no backup since an instant; false when the destination can't be reached, after a warning. */
+  async lacks(since: Date): Promise<boolean> {
+    try {
+      const latest = (await namesOn(await this.#place.shelf())).at(-1)
+      return !latest || timeOf(latest) < since
+    } catch (error) {
+      this.#app.log.error({ err: error }, 'the destination of the scheduled backups can not be reached')
+      await this.#note('warning', `The destination of the scheduled backups can’t be reached: ${sentenceOf(error)}`)
+      return false
+    }
   }
 
   async run(): Promise<void> {
-    const { clock, health, log } = this.#app
+    const { clock, log } = this.#app
+    const name = nameAt(clock.now())
+    if (!(await this.#isFirst(name))) return
     try {
-      const summary = await this.#make(nameAt(clock.now()))
-      const message = `The latest backup holds ${describeBackup(summary)}.`
-      health.notes.set('backup', { state: 'ok', message, at: clock.now() })
+      const summary = await this.#make(name)
+      await this.#note('ok', `The latest backup holds ${describeBackup(summary)}.`)
       this.#finished.set(Math.floor(clock.now().getTime() / 1000))
       log.info(summary, 'backup made and verified')
     } catch (error) {
       const message = `The scheduled backup failed: ${sentenceOf(error)}`
-      health.notes.set('backup', { state: 'warning', message, at: clock.now() })
+      await this.#note('warning', message)
       log.error({ err: error }, 'the scheduled backup failed')
       await this.#tell(message).catch((err) => log.error({ err }, 'the mail about the failed backup could not be sent'))
     }
   }
 
+  /** While a process is replaced there are two that keep the schedule. */
+  async #isFirst(name: string): Promise<boolean> {
+    const minute = name.slice(0, -'00Z.tar'.length)
+    const { count } = await this.#app.bus.increment(`backup/${minute}`, 3_600_000).catch(() => ({ count: 1 }))
+    return count === 1
+  }
+
+  /** Tells the administrators on the pages of every process. */
+  #note(state: 'ok' | 'warning', message: string): Promise<void> {
+    return this.#app.events.emit('backup.ended', { state, message, at: this.#app.clock.now().toISOString() })
+  }
+
   async #make(name: string): Promise<{ blobs: number; bytes: number }> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-    const file = join(this.#folder, name)
+    const { folder } = this.#place
+    const shelf = await this.#place.shelf()
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await this.#removeInterrupted(name)
+    const file = join(folder, name)
     const [program, ...arguments_] = this.#command(file)
     const child = run(program, arguments_)
     const end = () => void child.child.kill()
     process.once('exit', end)
     const { stdout } = await child.finally(() => process.removeListener('exit', end))
-    await this.#shelf.add(name, file)
-    for (const old of (await this.names()).slice(0, -this.#keep)) await this.#shelf.remove(old)
+    await shelf.add(name, file)
+    for (const old of (await namesOn(shelf)).slice(0, -this.#keep)) await shelf.remove(old)
     return JSON.parse(stdout)
+  }
+
+  /** Removes what backups left that a restart interrupted, since each has the size of the platform's data. */
+  async #removeInterrupted(current: string): Promise<void> {
+    const { folder, keeps } = this.#place
+    for (const name of await readdir(folder)) {
+      const interrupted = REMAINS.test(name) || (!keeps && NAME.test(name))
+      if (interrupted && !name.includes(current)) await rm(join(folder, name), { recursive: true, force: true })
+    }
   }
 
   async #tell(message: string): Promise<void> {
@@ -111,8 +163,10 @@ class Backups {
   }
 }
 
+const namesOn = async (shelf: Shelf) => (await shelf.names()).filter((name) => NAME.test(name)).sort()
+
 /** The backup process always writes into `folder`; for a bucket, the file is uploaded from there. */
-async function shelfOf(to: LoadedConfig['config']['backup']['to'], loaded: LoadedConfig) {
+function placeOf(to: LoadedConfig['config']['backup']['to'], loaded: LoadedConfig): Place {
   if (typeof to === 'string') {
     const folder = resolve(loaded.configDir, to)
     const shelf: Shelf = {
@@ -120,12 +174,26 @@ async function shelfOf(to: LoadedConfig['config']['backup']['to'], loaded: Loade
       add: async () => {}, // the file is already in place
       remove: (name) => rm(join(folder, name), { force: true }),
     }
-    return { folder, shelf }
+    return { folder, keeps: true, shelf: async () => shelf }
   }
-  const { driver: _driver, ...options } = to
+  let opening: Promise<Shelf> | undefined
+  const shelf = () => {
+    opening ??= openBucket(to, loaded).catch((error) => {
+      opening = undefined // the next backup tries again
+      throw error
+    })
+    return opening
+  }
+  return { folder: join(loaded.config.dataDir, 'backup-under-way'), keeps: false, shelf }
+}
+
+async function openBucket(
+  { driver: _driver, ...options }: Exclude<LoadedConfig['config']['backup']['to'], string>,
+  loaded: LoadedConfig,
+): Promise<Shelf> {
   const { default: s3 } = await import('../drivers/storage/s3.ts')
   const bucket = await openDriverOf<Storage>(s3, options, loaded)
-  const shelf: Shelf = {
+  return {
     async names() {
       const names: string[] = []
       for await (const { key } of bucket.list('gameyard-')) names.push(key)
@@ -140,7 +208,6 @@ async function shelfOf(to: LoadedConfig['config']['backup']['to'], loaded: Loade
     },
     remove: (name) => bucket.delete(name),
   }
-  return { folder: join(loaded.config.dataDir, 'backup-under-way'), shelf }
 }
 
 async function digestOf(file: string): Promise<string> {

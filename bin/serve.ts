@@ -1,32 +1,93 @@
-import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { availableParallelism } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
-import { systemClock } from '../core/clock.ts'
+import { processCount } from '../config/processes.ts'
 import type { Config } from '../core/config.ts'
-import { DataLock } from '../core/data/data-lock.ts'
 import { StartupError } from '../core/errors.ts'
 import { gamePortProblem } from '../core/origins/game-ports.ts'
 import { portsOfGames } from '../plugins/games/index.ts'
+import { bind, joinDataFolder, listenProblem, takeDataFolder, tryListening } from './data-folder-lock.ts'
 import type { Installation } from './installation.ts'
+import { NODE_FLAGS } from './node-flags.js'
 import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts'
-import { createPlatform, releaseMemoryAtRest, stopOnSignal } from './process.ts'
+import { createPlatform, releaseMemoryAtRest, stopOnce, stopOnSignal } from './process.ts'
+import { SupervisorClient } from './processes/supervisor-client.ts'
+import { SUPERVISOR_VARIABLE, type SupervisorSettings } from './processes/supervisor-settings.ts'
 
 /**
- * Starts the platform and returns once it listens. From then on SIGTERM, SIGINT and SIGHUP end the process.
+ * Starts the platform and returns once it listens. From then on SIGTERM and SIGINT end the process. If several processes
+ * are to serve, this one becomes their supervisor instead.
  *
  * @throws StartupError with one sentence when it can't start
  */
-export async function startServer(options: ConfigOptions, installation: Installation): Promise<FastifyInstance> {
+export async function startServer(options: ConfigOptions, installation: Installation): Promise<void> {
+  const supervised = SupervisorClient.of(process.env)
+  try {
+    await start(options, installation, supervised)
+  } catch (error) {
+    supervised?.abandon()
+    throw error
+  }
+}
+
+async function start(
+  options: ConfigOptions,
+  installation: Installation,
+  supervised: SupervisorClient | null,
+): Promise<void> {
   const loaded = await loadWithPort(options)
   const { config } = loaded
-  const { host, port } = config.listen
   if (config.backup.schedule) await assertSchedule(config.backup.schedule)
+  const count = processCount(config, { cores: availableParallelism(), path: process.env.PATH })
+  if (supervised) await serveSupervised(supervised, { loaded, options, installation })
+  else if (count === null) await serveAlone({ loaded, options, installation })
+  else await becomeSupervisor(supervisorSettings(loaded, count), installation)
+}
+
+interface Start {
+  loaded: LoadedConfig
+  options: ConfigOptions
+  installation: Installation
+}
+
+async function serveAlone(start: Start): Promise<void> {
+  const { loaded, installation } = start
+  const { config } = loaded
+  const { host, port } = config.listen
   const terminal = process.stdout.isTTY === true
   const app = await createPlatform(loaded, installation, terminal, {
-    takeDataFolder: (warn) => takeDataFolder(config, warn),
+    takeDataFolder: (warn) => takeDataFolder(placesOf(config), warn),
     refuse: (database) => refuseTakenPorts(config, database),
   })
+  await open(app, start, () =>
+    app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` }),
+  )
+  stopOnSignal(app, config.limits.shutdownSeconds)
+  releaseMemoryAtRest()
+  await announce(app, config, terminal)
+}
+
+/** Serves as one of several processes, which a supervisor has started. */
+async function serveSupervised(supervised: SupervisorClient, start: Start): Promise<void> {
+  const { installation } = start
+  const { place, ports } = supervised
+  const loaded = place.number === 1 ? start.loaded : withoutJobs(start.loaded)
+  const { config } = loaded
+  const { host, port } = config.listen
+  const app = await createPlatform(loaded, installation, place.terminal, {
+    takeDataFolder: () => joinDataFolder(config.dataDir),
+    ports,
+    siblings: { number: place.number, count: place.count },
+  })
+  await open(app, start, () => ports.listen(app.server, { host, port }))
+  releaseMemoryAtRest()
+  supervised.ready(app, stopOnce(app, config.limits.shutdownSeconds))
+  if (place.announces) await announce(app, config, place.terminal)
+}
+
+/** Opens the ports. The app closes again when that fails. */
+async function open(app: FastifyInstance, { loaded, options, installation }: Start, listen: () => Promise<unknown>) {
+  const { config } = loaded
   try {
     if (config.backup.schedule) {
       const { scheduleBackups } = await import('./scheduled-backups.ts')
@@ -40,19 +101,21 @@ export async function startServer(options: ConfigOptions, installation: Installa
         ...same,
       ])
     }
-    await app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` })
+    await listen()
     await app.gamePorts.listen()
     await app.httpsRedirects.listen()
   } catch (error) {
     await app.close()
-    throw listenProblem(error as NodeJS.ErrnoException, host, port)
+    throw listenProblem(error as NodeJS.ErrnoException, config.listen.host, config.listen.port)
   }
-  stopOnSignal(app, config.limits.shutdownSeconds)
-  releaseMemoryAtRest()
+}
+
+/** Prints the addresses and what plugins announce. */
+async function announce(app: FastifyInstance, config: Config, terminal: boolean): Promise<void> {
   const addresses = {
     portal: config.portal.url,
     studio: config.studio.url,
-    games: app.origins.byPort ? `a port each, from ${port + 1} on` : app.origins.game('<game>'),
+    games: app.origins.byPort ? `a port each, from ${config.listen.port + 1} on` : app.origins.game('<game>'),
   }
   const notes: [string, string][] = []
   const pictures: string[] = []
@@ -66,25 +129,48 @@ export async function startServer(options: ConfigOptions, installation: Installa
     for (const [label, note] of notes) app.log.info(`${label}: ${note}`)
     app.log.info({ ...addresses, dataDir: config.dataDir }, 'ready')
   }
-  return app
+}
+
+const placesOf = ({ dataDir, portal, listen, limits }: Config) => ({
+  dataDir,
+  address: portal.url,
+  host: listen.host,
+  ports: [listen.port, listen.tls.redirectPort],
+  shutdownSeconds: limits.shutdownSeconds,
+})
+
+function supervisorSettings({ config, drivers }: LoadedConfig, count: number): SupervisorSettings {
+  const { driver, config: bus } = drivers.bus ?? {}
+  return {
+    ...placesOf(config),
+    count,
+    port: config.listen.port,
+    bus: driver?.name === 'ipc' ? (bus as { path: string }).path : null,
+    level: config.log.level,
+  }
 }
 
 /**
- * Checks, before anything is written, the causes that can refuse a start: another server has the data folder, or
- * another program has a port. If a start migrated the database and then failed, the previous version could not use the
- * database. The data folder comes first, because its error is clearer when somebody starts the same server twice.
+ * Replaces this program by a supervisor. It begins anew where the system can do that, since reading the configuration has
+ * loaded the whole platform, which a supervisor does not need.
  */
-async function takeDataFolder({ dataDir, listen, portal }: Config, warn: (message: string) => void): Promise<DataLock> {
-  const ports = [listen.port, listen.tls.redirectPort].filter((port) => port !== 0)
-  const refused = await Promise.all(ports.map((port) => tryListening(listen.host, port))).then(
-    () => null,
-    (error: Error) => error,
-  )
-  if (refused && !existsSync(dataDir)) throw refused
-  const lock = await DataLock.acquire(dataDir, { address: portal.url, clock: systemClock, warn })
-  if (!refused) return lock
-  lock.release()
-  throw refused
+async function becomeSupervisor(settings: SupervisorSettings, installation: Installation): Promise<void> {
+  const [command, ...first] = installation.program
+  if (process.execve && process.platform !== 'win32') {
+    const flags = process.execArgv.filter((flag) => !NODE_FLAGS.includes(flag))
+    const args = [command, ...(installation.binary ? [] : flags), ...first, ...process.argv.slice(2)]
+    process.execve(command, args, { ...process.env, [SUPERVISOR_VARIABLE]: JSON.stringify(settings) })
+  }
+  const { runSupervisor } = await import('./processes/run-supervisor.ts')
+  await runSupervisor(settings, installation)
+}
+
+/** Blender jobs are limited for the whole machine, so the first process runs them. */
+function withoutJobs(loaded: LoadedConfig): LoadedConfig {
+  const { blender } = loaded.drivers
+  if (!blender || blender.driver.name === 'none') return loaded
+  const config = { ...(blender.config as object), capacity: 0 }
+  return { ...loaded, drivers: { ...loaded.drivers, blender: { ...blender, config } } }
 }
 
 /**
@@ -122,48 +208,9 @@ async function loadWithPort(options: ConfigOptions): Promise<LoadedConfig> {
   return loadProgramConfig({ ...options, port: await tryListening(host, 0) })
 }
 
-/**
- * Checks that a port is free; port 0 selects a free one.
- *
- * @returns the port
- * @throws StartupError when listening fails
- */
-function tryListening(host: string, port: number): Promise<number> {
-  return bind(host, port).catch((error: NodeJS.ErrnoException) => {
-    throw listenProblem(error, host, port)
-  })
-}
-
-/** Listens for a moment. @returns the port; for port 0 a free one */
-function bind(host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-}
-
 const banner = ({ portal, studio, games }: Record<string, string>, dataDir: string, notes: [string, string][]) => `
   Portal   ${portal}${studio === portal ? '' : `\n  Studio   ${studio}`}
   Games    ${games}
   Data     ${dataDir}
 ${notes.map(([label, note]) => `  ${label.padEnd(8)} ${note}\n`).join('')}
 `
-
-function listenProblem(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return new StartupError(`Port ${port} is taken by another program; choose another with --port.`)
-    case 'EACCES':
-      return new StartupError(`Port ${port} needs more rights than this user has; choose one above 1023 with --port.`)
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return new StartupError(`This machine has no address ${host}; set listen.host to one it has, or to 0.0.0.0.`)
-    default:
-      return error
-  }
-}

@@ -11,8 +11,8 @@ export interface WorkerOptions extends ConfigOptions {
 }
 
 /**
- * Starts a process that takes jobs from the queue of a platform and does not listen. From then on SIGTERM, SIGINT and
- * SIGHUP end the process and release its jobs.
+ * Starts a process that takes jobs from the queue of a platform and does not listen. From then on SIGTERM and SIGINT
+ * end the process and release its jobs.
  *
  * @throws StartupError with one sentence when no job could run here
  */

@@ -24,6 +24,7 @@ import { createInterface } from 'node:readline'
 import { build, transform } from 'esbuild'
 import { NODE_FLAGS } from '../bin/node-flags.js'
 import { browserFileNames } from '../core/data/built-files.ts'
+import { assetsOfStarters } from '../plugins/starters/files.ts'
 
 const root = resolve(import.meta.dirname, '..')
 /** A folder for this process, which removes it at exit. */
@@ -198,6 +199,7 @@ function assetsFor(target: Target): Record<string, string> {
   include('browser', 'dist/browser', browserFileNames(manifest))
   include('config', 'config/files', readdirSync(join(root, 'config/files')))
   include('docs', 'docs', globSync('*.md', { cwd: join(root, 'docs') }))
+  for (const [name, path] of Object.entries(assetsOfStarters())) assets[name] = join(root, path)
   const harness = 'plugins/blender/harness'
   include(harness, harness, globSync('**/*.{py,json}', { cwd: join(root, harness) }))
   const addon = `node_modules/better-sqlite3/prebuilds/${target.platform}-${target.arch}.node`

@@ -24,9 +24,9 @@ const output = join(root, 'dist/browser')
 const styles = { styles: 'core/pages/styles/index.css' }
 const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/*/islands/*.ts']
 /** Scripts that pages load without `type=module`; all others are modules. */
-const classic = ['clients/browser/widget.ts', 'clients/browser/frame-session.ts', 'clients/browser/frame-worker.ts']
-const workers = ['plugins/*/workers/*.ts']
-const pictures = ['core/pages/pictures/*.svg']
+const classic = ['widget', 'frame-session', 'frame-worker', 'draft-console'].map((name) => `clients/browser/${name}.ts`)
+const workers = ['plugins/*/workers/*.ts', 'drivers/*/workers/*.ts']
+const pictures = ['core/pages/pictures/*.svg', 'starters/pictures/*.jpg']
 /** The decoders of the model viewer, for Draco meshes and KTX2 textures. */
 const decoders = [
   'draco/gltf/draco_wasm_wrapper.js',
@@ -41,9 +41,11 @@ const watched = [
   'plugins/*/cards/*.ts',
   'package-lock.json',
   'core/pages/{styles,islands,pictures}/**',
+  'starters/pictures/*',
   ...scripts,
   ...workers,
   'plugins/*/models/**/*.ts',
+  'plugins/*/scripts/**',
   'clients/**/*.ts',
 ]
 
@@ -53,6 +55,7 @@ const target = ['chrome119', 'edge119', 'firefox120', 'safari17']
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   ico: 'image/x-icon',
+  jpg: 'image/jpeg',
   js: 'text/javascript; charset=utf-8',
   png: 'image/png',
   svg: 'image/svg+xml',
@@ -175,7 +178,7 @@ async function main() {
   }
   await Promise.all(
     [...files].map(async ([name, { file, bytes }]) => {
-      const encodings: ('br' | 'gzip')[] = /\.(woff2|png|ico)$/.test(file) ? [] : ['br', 'gzip']
+      const encodings: ('br' | 'gzip')[] = /\.(woff2|png|jpg|ico)$/.test(file) ? [] : ['br', 'gzip']
       const contentType = types[file.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
       manifest.files[name] = { file, contentType, encodings }
       await put(file, bytes)

@@ -17,8 +17,12 @@ const { version } = readJson('package.json') as { version: string }
 const packages: Record<string, { lib: string[]; types: string[] }> = {
   adapter: { lib: ['es2023', 'dom', 'dom.iterable'], types: ['node'] },
   browser: { lib: ['es2024', 'esnext', 'dom', 'dom.iterable'], types: [] },
+  room: { lib: ['es2022'], types: [] },
   sdk: { lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] },
 }
+
+/** Packages whose files are published as they are. */
+const plain = ['engines']
 
 function readJson(path: string): unknown {
   return JSON.parse(readFileSync(join(root, path), 'utf8'))
@@ -61,11 +65,12 @@ function compile(name: string, { lib, types }: { lib: string[]; types: string[] 
   }
 }
 
-function buildPackage(name: string, how: { lib: string[]; types: string[] }): void {
+function buildPackage(name: string, how: { lib: string[]; types: string[] } | null): void {
   // The package is built in a temporary folder, so that a concurrent `npm pack` gets the previous build.
   const scratch = `${join(output, name)}.${process.pid}`
   mkdirSync(scratch, { recursive: true })
-  compile(name, how, scratch)
+  if (how) compile(name, how, scratch)
+  else cpSync(join(root, 'clients', name), scratch, { recursive: true })
   const manifest = readJson(`clients/${name}/package.json`) as object
   writeFileSync(join(scratch, 'package.json'), `${JSON.stringify({ ...manifest, version }, null, 2)}\n`)
   cpSync(join(root, 'clients', name, 'README.md'), join(scratch, 'README.md'))
@@ -79,6 +84,9 @@ if (!process.argv.includes('--if-stale') || isStale()) {
   const started = performance.now()
   execFileSync(process.execPath, [join(root, 'build/openapi-types.ts'), '--if-stale'], { stdio: 'inherit' })
   for (const [name, how] of Object.entries(packages)) buildPackage(name, how)
+  for (const name of plain) buildPackage(name, null)
   writeFileSync(join(output, 'built'), `${version}\n`)
-  console.log(`dist/clients: ${Object.keys(packages).join(', ')} in ${Math.round(performance.now() - started)} ms`)
+  console.log(
+    `dist/clients: ${[...Object.keys(packages), ...plain].join(', ')} in ${Math.round(performance.now() - started)} ms`,
+  )
 }

@@ -25,6 +25,7 @@ import drivers from './mutants/drivers.mjs'
 import oauth from './mutants/oauth.mjs'
 import plugins from './mutants/plugins.mjs'
 import publishing from './mutants/publishing.mjs'
+import scriptsAndAssistants from './mutants/scripts-and-assistants.mjs'
 
 const root = join(import.meta.dirname, '..')
 /** Paths that the copies omit. A built program would run in place of the changed sources. */
@@ -39,7 +40,8 @@ if (values.help) {
   console.log(USAGE)
   process.exit(0)
 }
-const chosen = [...core, ...oauth, ...plugins, ...drivers, ...clients, ...publishing].filter(
+const all = [...core, ...oauth, ...plugins, ...drivers, ...clients, ...publishing, ...scriptsAndAssistants]
+const chosen = all.filter(
   ({ name, in: folder }) => words.length === 0 || words.some((word) => `${folder} ${name}`.includes(word)),
 )
 if (chosen.length === 0 || !/^[1-9]$/.test(values.jobs)) {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { chooseFiles, durationsFile, readDurations, root } from './test/files.ts'
 import { type Options, readOptions, USAGE, WrongUsage } from './test/options.ts'
 import { type Finished, runFiles } from './test/pool.ts'
-import { fileLine, sum, summarize } from './test/summary.ts'
+import { failuresOf, fileLine, sum, summarize } from './test/summary.ts'
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2))
@@ -20,6 +20,7 @@ async function main(): Promise<number> {
   const finished: Finished[] = []
   const { done, stop } = runFiles(files, {
     jobs: options.jobs,
+    minutes: options.minutes,
     env: {
       ...process.env,
       TEST_EXTENT: options.extent === 'short' ? 'short' : 'all',
@@ -34,6 +35,8 @@ async function main(): Promise<number> {
       if (isEmpty) one = { ...one, counts: { ...one.counts, failed: 1 }, failures: [`${one.file}: there are no tests`] }
       finished.push(one)
       console.log(fileLine(one))
+      // A long run says at once what has failed, and again at its end, where it is looked for.
+      if (files.length > 1) for (const line of failuresOf(one)) console.log(line)
     },
   })
   let interrupted = false

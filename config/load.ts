@@ -11,6 +11,7 @@ import type { Schema } from './expectation.ts'
 import { Findings } from './findings.ts'
 import { applyLan } from './lan.ts'
 import { ConfigError, type Problem } from './problems.ts'
+import { chooseBus } from './processes.ts'
 import { checkRules, deriveAddresses } from './rules.ts'
 import { assembleSchema } from './schema.ts'
 import { fetchSecret } from './secrets.ts'
@@ -64,6 +65,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const findings = new Findings(source)
   const values = source?.values ?? {}
 
+  chooseBus(values, { env, overrides: options.overrides ?? [] })
   const around = { values, env, configDir, findings }
   const drivers = await chooseDrivers(options.families, around)
   const plugins = await choosePlugins(options.plugins, around)

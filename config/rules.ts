@@ -25,6 +25,7 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       'trustProxy: true lets anyone choose the address they seem to come from; name the addresses of your proxy instead',
     )
   checkTls(config, error)
+  checkProcesses(config, error)
   const elsewhere = [config.database, config.storage].map((family) => (family as { driver?: string })?.driver)
   if (config.backup?.schedule && (elsewhere[0] === 'postgres' || elsewhere[1] === 's3'))
     error(
@@ -58,6 +59,18 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
     error(
       path,
       `games.domain: ${games} shares its domain with ${neighbour}, so any game could set cookies for it; use another domain for games (example-games.net beside example.org) or, where every game is trusted, set games.allowSameSite: true`,
+    )
+}
+
+/** Checks that several processes can share what they need. */
+function checkProcesses({ listen, bus, database }: Config, error: Findings['error']): void {
+  if ((listen?.processes ?? 1) === 1) return
+  if ((bus as { driver?: string })?.driver === 'local')
+    error(['bus', 'driver'], 'bus.driver: local connects no processes, and listen.processes asks for several; use ipc')
+  if ((database as { file?: string })?.file === ':memory:')
+    error(
+      ['database', 'file'],
+      'database.file: a database in memory belongs to one process, and listen.processes asks for several; name a file',
     )
 }
 

@@ -53,6 +53,11 @@ export const kernelSections = {
         description: 'Address to listen on; 0.0.0.0 for a LAN or a server.',
       }),
       port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'TCP port; 0 picks a free one.' }),
+      processes: Type.Union([Type.Integer({ minimum: 1, maximum: 64 }), Type.Literal('auto')], {
+        default: 1,
+        description:
+          'How many processes serve on this machine. auto: one for each core, eight at most, and one fewer where Blender runs here.',
+      }),
       tls: Section(
         {
           cert: Type.String({

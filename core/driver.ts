@@ -16,6 +16,11 @@ export interface DriverContext {
    * @param purpose names the use, such as `storage/local/presign`; different purposes yield unrelated secrets
    */
   secret(purpose: string): Buffer
+  /**
+   * Loads the program of a worker thread of a built-in driver, by the name of its file in `drivers/<family>/workers/`.
+   * Absent in commands without a server, whose drivers work without threads.
+   */
+  workerProgram?(name: string): Promise<string>
 }
 
 /**

@@ -13,7 +13,6 @@ import type { Config } from './config.ts'
 import { backUpBeforeMigration } from './data/backups/migration-backup.ts'
 import type { FileSource } from './data/built-files.ts'
 import { assertClockNotBehind, assertClocksAgree, openDataFolder } from './data/data-folder.ts'
-import type { DataLock } from './data/data-lock.ts'
 import type { DatabaseDriver } from './data/database.ts'
 import { KeyRings } from './data/key-rings.ts'
 import { Keys } from './data/keys.ts'
@@ -41,6 +40,7 @@ import { CertificateFiles } from './origins/certificate-files.ts'
 import { GamePorts } from './origins/game-ports.ts'
 import { openLocalAuthority } from './origins/local-authority.ts'
 import { Origins } from './origins/origins.ts'
+import { ownPorts, type Ports, type Siblings } from './origins/ports.ts'
 import { PlainHttp } from './origins/tls.ts'
 import { loadBrowserFiles } from './pages/browser-files.ts'
 import { renderErrorPage, type Site } from './pages/index.ts'
@@ -70,9 +70,13 @@ export interface KernelParts {
    * Called when nothing else can refuse the start, to take the exclusive lock of the data folder. The lock is released
    * when the app closes, after everything else.
    */
-  takeDataFolder?: () => Promise<DataLock | null>
+  takeDataFolder?: () => Promise<{ release(): void } | null>
   /** Called once the database answers and before any write. An error ends the start. */
   refuse?: (database: Pick<DatabaseDriver, 'query'>) => Promise<void>
+  /** How servers listen; by themselves when absent. */
+  ports?: Ports | undefined
+  /** The place of this process among those of this machine; absent when it is alone. */
+  siblings?: Siblings | undefined
 }
 
 /**
@@ -93,7 +97,7 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
 async function start(config: Config, parts: KernelParts, cleanups: CleanupStack): Promise<FastifyInstance> {
   const { drivers, version, clock = systemClock, log = createLog(config.log.level), telemetry = null } = parts
   const tracing = telemetry ?? noTracing
-  let dataLock: DataLock | null | undefined
+  let dataLock: { release(): void } | null | undefined
   cleanups.add(() => dataLock?.release())
   cleanups.add(() => telemetry?.close())
 
@@ -112,7 +116,9 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   // Only the system's clock is compared with others; an injected clock belongs to a test.
   if (clock === systemClock) await assertClockNotBehind(config.dataDir, clock)
   const keys = await Keys.open(config)
-  const { database, bus, families } = await openDrivers(drivers, { config, keys, plugins, clock, log }, cleanups)
+  const workerPrograms = new WorkerPrograms(parts.browserFiles)
+  const services = { config, keys, plugins, clock, log, workerPrograms }
+  const { database, bus, families } = await openDrivers(drivers, services, cleanups)
   const node = randomText(9)
   const events = new Events(bus, log, node)
   await events.start()
@@ -123,7 +129,14 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   const beforeMigration = () =>
     backUpBeforeMigration({ driver: database, dataDir: config.dataDir, version, clock, log })
   const db = await connectDatabase(database, plugins, { log, clock, tracing, version, refuse, beforeMigration })
-  const writeGate = await WriteGate.open({ db, bus, dataDir: config.dataDir, log, node })
+  const writeGate = await WriteGate.open({
+    db,
+    bus,
+    byBus: database.shared && bus.shared,
+    dataDir: config.dataDir,
+    log,
+    node,
+  })
   cleanups.add(() => writeGate.close())
   const jobs = new Jobs({ db, clock, log, events, tracing })
   jobs.every('jobs/forget', 24 * 3600, ({ signal }) => jobs.forgetFailed(signal))
@@ -168,22 +181,24 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
     eventStreams: new EventStreams(),
     tracing,
     programVersion: version,
+    siblings: parts.siblings ?? { number: 1, count: 1 },
     driverNames: Object.fromEntries(Object.entries(drivers).map(([family, { driver }]) => [family, driver.name])),
     logTail: parts.logTail ?? new LogTail(),
     describeConfig: parts.describeConfig ?? null,
     browserFiles,
     keptPages: new KeptPages({ browserFiles, origins }),
     renderErrorPage,
-    workerPrograms: new WorkerPrograms(parts.browserFiles),
+    workerPrograms,
     ...families,
   }
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)
+  app.decorate('ports', parts.ports ?? ownPorts)
   app.decorate('gamePorts', new GamePorts(app, origins))
   app.decorate('httpsRedirects', new HttpsRedirects(app, plainHttp))
 
   // 6. The rules of every route, the kernel's own routes, then the plugins in the order of their dependencies.
   await installRules(app, telemetry)
-  registerKernelRoutes(app, requests)
+  registerKernelRoutes(app, requests, node)
   addHealthChecks(app, families)
   await registerPlugins(app, plugins, config)
 

@@ -46,6 +46,7 @@ t.test('compose.yaml: two nodes, one configuration, one proxy', async (t) => {
   t.same(services['node-1'], services['node-2'], 'equal nodes')
   const config = await loads(t, configs.gameyard.content, {})
   t.equal(config.portal.url, 'http://localhost:8080')
+  t.equal(config.listen.processes, 'auto', 'a node uses every core of its machine')
   t.same(services.nginx.ports, ['8080:8080'])
   const { postgres, redis, s3 } = services
   const url = new URL((config.database as Any).url)

@@ -2,7 +2,9 @@ import { relative } from 'node:path'
 import type { Command } from 'commander'
 import type { ProjectBoard } from '../../clients/cli/boards.ts'
 import type { DeployProgress, DeployResult } from '../../clients/cli/deploy/deploy.ts'
+import type { RoomScript } from '../../clients/cli/deploy/room-script.ts'
 import type { Target } from '../../clients/cli/deploy/target.ts'
+import type { FoundProject } from '../../clients/cli/project.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
@@ -13,6 +15,7 @@ type Options = ClientOptions & {
   create?: true
   title?: string
   preview?: true
+  restartRooms?: true
 }
 
 export function configure(command: Command, installation: Installation): void {
@@ -27,6 +30,7 @@ export function configure(command: Command, installation: Installation): void {
     .option('--title <text>', 'what --create calls it (default: the title of index.html)')
     .option('--message <text>', 'a note for the history')
     .option('--preview', 'publish at a preview address; the live version stays')
+    .option('--restart-rooms', 'end the live rooms, so that players come back to rooms with the new script')
     .addHelpText(
       'after',
       `
@@ -35,9 +39,12 @@ Examples:
   gameyard deploy                                 from then on
   gameyard deploy dist --game duo --message "Faster dots"
   gameyard deploy --preview                       look at it first; then: gameyard rollback DEPLOY
+  gameyard deploy --restart-rooms                 with a room script that players shall have at once
   gameyard deploy --json | jq -r .playUrl
 
-Never published: .git, .env*, node_modules, and what a .gameyardignore in the folder lists.`,
+Never published: .git, .env*, node_modules, and what a .gameyardignore in the folder lists.
+"room" in gameyard.json names the script of the game's rooms. It runs on the platform, and nobody can read it there.
+A script that imports other files is bundled with them by esbuild.`,
     )
     .action((dir: string | undefined, options: Options) =>
       runClient({ ...options, folder: dir }, installation, (client) => run(client, dir, options)),
@@ -51,24 +58,53 @@ const HELD = {
 }
 
 async function run(client: Client, dir: string | undefined, options: Options): Promise<void> {
+  const [{ chooseFolder }, { prepareRoomScript }, { usageError }] = await Promise.all([
+    import('../../clients/cli/deploy/target.ts'),
+    import('../../clients/cli/deploy/room-script.ts'),
+    import('../../clients/cli/errors.ts'),
+  ])
+  if (options.preview && options.restartRooms) {
+    throw usageError('--restart-rooms is for the live rooms, and a new preview has none.')
+  }
+  const project = await client.project()
+  const folder = await chooseFolder(dir, project, client.cwd)
+  const script = project && (await prepareRoomScript(project, folder))
+  try {
+    await publish(client, { project, folder, script }, options)
+  } finally {
+    await script?.remove()
+  }
+}
+
+/** A folder to publish. */
+interface Source {
+  project: FoundProject | null
+  folder: string
+  script: RoomScript | null
+}
+
+async function publish(client: Client, { project, folder, script }: Source, options: Options): Promise<void> {
   const { terminal, env, cwd, stateFolder, signal } = client
-  const [{ chooseFolder, chooseGame }, { readBuild }, { deploy }, { ProgressBar }] = await Promise.all([
+  const [{ chooseGame }, { readBuild }, { withRoomScript }, { deploy }, { ProgressBar }] = await Promise.all([
     import('../../clients/cli/deploy/target.ts'),
     import('../../clients/cli/deploy/folder.ts'),
+    import('../../clients/cli/deploy/room-script.ts'),
     import('../../clients/cli/deploy/deploy.ts'),
     import('../../clients/cli/progress.ts'),
   ])
+  const { game, title, message, create = false, preview = false, restartRooms = false } = options
   const started = performance.now()
-  const project = await client.project()
-  const folder = await chooseFolder(dir, project, cwd)
-  const build = await readBuild(folder)
+  const read = await readBuild(folder)
+  const build = script ? withRoomScript(read, script) : read
   const api = await client.api()
   if (build.leftOut.length > 0) terminal.note(terminal.styleNote('yellow', `Left out: ${build.leftOut.join(', ')}`))
-  const { game, title, message, create = false, preview = false } = options
   const target = await chooseGame(api, { game, title, create, project, folder, cwd })
   sayTarget(terminal, target, cwd)
-  const boards = project?.gameId === target.game.id || project?.gameId === target.game.slug ? project.boards : undefined
-  await bringBoards(client, target.game.id, boards ?? [], preview)
+  if (script) terminal.note(`Rooms   ${script.path}${script.bundled ? ', bundled with what it imports' : ''}`)
+  const { id: gameId, slug: gameSlug } = target.game
+  // A gameyard.json without a game describes the one that this deploy has made.
+  const described = project && (target.created || project.gameId === gameId || project.gameId === gameSlug)
+  await bringBoards(client, gameId, (described && project.boards) || [], preview)
 
   const { formatBytes, formatSpan, plural } = await import('../../clients/cli/terminal.ts')
   const bar = new ProgressBar(terminal, env)
@@ -95,9 +131,10 @@ async function run(client: Client, dir: string | undefined, options: Options): P
       bar.start('Uploading', bytes)
       bar.suffix(`0 of ${plural(files, 'file')}`)
     },
-    arrived() {
+    arrived(files) {
       waiting = false
-      bar.suffix(`${++done} of ${plural(all, 'file')}`)
+      done += files
+      bar.suffix(`${done} of ${plural(all, 'file')}`)
     },
     waiting(reason) {
       if (!waiting) say(terminal.styleNote('yellow', `${reason} Trying again…`))
@@ -111,7 +148,17 @@ async function run(client: Client, dir: string | undefined, options: Options): P
   }
   let result: DeployResult
   try {
-    result = await deploy(api, { game: target.game, build, message, preview, stateFolder, signal }, progress)
+    const request = {
+      game: target.game,
+      build,
+      message,
+      preview,
+      room: script?.path,
+      restartRooms,
+      stateFolder,
+      signal,
+    }
+    result = await deploy(api, request, progress)
   } finally {
     bar.clear()
     if (terminal.interactive) terminal.draw('\r\x1b[2K')
@@ -122,10 +169,23 @@ async function run(client: Client, dir: string | undefined, options: Options): P
       result.uploaded === 0 ? 'nothing to upload' : `${result.uploaded} uploaded (${formatBytes(result.uploadedBytes)})`
     const figures = `${plural(result.files, 'file')}, ${sent}, ${formatSpan(performance.now() - started)}`
     const heading = `${terminal.style('green', preview ? 'Preview' : 'Live')}  ${terminal.style('bold', name)}  ${terminal.style('dim', figures)}`
+    const found = foundIn(terminal, result)
     return preview
-      ? `${heading}\n  Look     ${result.previewUrl}\n  Publish  gameyard rollback ${result.deployId} --game ${slug}`
-      : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}${approval ? HELD[approval.state] : ''}`
+      ? `${heading}\n  Look     ${result.previewUrl}\n  Publish  gameyard rollback ${result.deployId} --game ${slug}${found}`
+      : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}${found}${approval ? HELD[approval.state] : ''}`
   })
+}
+
+/** Describes what the platform found in the build: a line each, with an empty text for nothing. */
+function foundIn(terminal: Terminal, { build, isolation }: DeployResult): string {
+  const lines = [
+    ...(build?.engine ? [`Engine   ${[build.engine.name, build.engine.version].filter(Boolean).join(' ')}`] : []),
+    ...(isolation?.on ? [`Isolated ${isolation.reason}`] : []),
+    ...(build?.notes ?? []).map(({ level, message }) =>
+      level === 'info' ? `Note     ${message}` : `${terminal.style('yellow', 'Warning')}  ${message}`,
+    ),
+  ]
+  return lines.map((line) => `\n  ${line}`).join('')
 }
 
 /**

@@ -11,21 +11,30 @@ export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
     .option('-c, --config <file>', 'look at the platform that this configuration describes, on its own machine')
     .option('-d, --data <folder>', 'with its data in this folder')
+    .argument('[dir]', 'a finished build: says what a deploy of it would find, without a platform')
     .description(
-      "Finds out why something does not work, with a fix beside each finding. With --config, or in a folder with a gameyard.yaml, it looks at a platform on its own machine: data folder, disk, clock, database, storage, mail, Blender, names, certificate, proxy. Otherwise at what the game developer's commands stand on: settings, gameyard.json, connection, clock, token. Exits with 1 if one fails.",
+      "Finds out why something does not work, with a fix beside each finding. With --config, or in a folder with a gameyard.yaml, it looks at a platform on its own machine: data folder, disk, clock, database, storage, mail, Blender, names, certificate, proxy. Otherwise at what the game developer's commands stand on: settings, gameyard.json, connection, clock, token. With a folder, it looks at the build in it: its engine, its need of shared memory, its room script, and what will not work, such as addresses of missing files. Exits with 1 if one fails; warnings exit with 0.",
     )
     .addHelpText(
       'after',
       `
 Examples:
   gameyard doctor
+  gameyard doctor dist                            before a deploy
   gameyard doctor --url https://yard.example.org --json
   gameyard doctor --config /etc/gameyard/gameyard.yaml`,
     )
-    .action((options: Options) => runClient(options, installation, (client) => run(client, options, installation)))
+    .action((dir: string | undefined, options: Options) =>
+      runClient({ ...options, folder: dir }, installation, (client) => run(client, dir, options, installation)),
+    )
 }
 
-async function run(client: Client, options: Options, { version }: Installation): Promise<void> {
+async function run(
+  client: Client,
+  dir: string | undefined,
+  options: Options,
+  { version }: Installation,
+): Promise<void> {
   const { terminal } = client
   const checks: Check[] = [
     {
@@ -34,7 +43,7 @@ async function run(client: Client, options: Options, { version }: Installation):
       message: `gameyard ${version} on Node ${process.versions.node}, ${process.platform}`,
     },
   ]
-  for await (const check of await examinationOf(client, options, version)) checks.push(check)
+  for await (const check of await examinationOf(client, dir, options, version)) checks.push(check)
   const healthy = checks.every(({ status }) => status !== 'failed')
   if (!healthy) process.exitCode = 1
   const marks = {
@@ -52,8 +61,17 @@ async function run(client: Client, options: Options, { version }: Installation):
   )
 }
 
-/** Examines the platform of this machine, or the remote platform that this machine uses. */
-async function examinationOf(client: Client, options: Options, version: string): Promise<AsyncGenerator<Check>> {
+/** Examines a folder, the platform of this machine, or the remote platform that this machine uses. */
+async function examinationOf(
+  client: Client,
+  dir: string | undefined,
+  options: Options,
+  version: string,
+): Promise<AsyncGenerator<Check>> {
+  if (dir !== undefined) {
+    const [{ resolve }, { diagnoseBuild }] = await Promise.all([import('node:path'), import('../doctor/build.ts')])
+    return diagnoseBuild(resolve(client.cwd, dir), client.project)
+  }
   const here = options.config ?? options.data ?? client.env.SERVICE_CONFIG ?? (existsSync('gameyard.yaml') || undefined)
   if (here !== undefined && options.url === undefined) {
     const { diagnoseServer } = await import('../doctor/server.ts')

@@ -3,6 +3,7 @@ import type { CreatedGame, Game } from '../../clients/cli/games.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
+import { configureActivity } from './games-activity.ts'
 import { configureBoards } from './games-boards.ts'
 import { configureDomains } from './games-domains.ts'
 
@@ -14,7 +15,13 @@ interface Fields {
   visibility?: 'public' | 'private'
 }
 type UpdateOptions = ClientOptions &
-  Fields & { slug?: string; playable?: boolean; isolated?: boolean; widget?: boolean }
+  Fields & {
+    slug?: string
+    playable?: boolean
+    isolation?: 'auto' | 'on' | 'off'
+    widget?: boolean
+    remix?: boolean
+  }
 
 export function configure(games: Command, installation: Installation): void {
   const run = (options: ClientOptions, work: (client: Client) => Promise<void>) =>
@@ -60,10 +67,16 @@ Examples:
     .option('--slug <slug>', 'another address; the old one leads to it for 90 days')
     .option('--playable', 'show the game on its page of the platform, in a frame')
     .option('--no-playable', 'take it off that page')
-    .option('--isolated', 'serve it cross-origin isolated, for threads')
-    .option('--no-isolated', 'serve it as usual')
+    .addOption(
+      new Option(
+        '--isolation <when>',
+        'serve it cross-origin isolated, for threads; auto: if a .wasm of the build uses shared memory',
+      ).choices(['auto', 'on', 'off']),
+    )
     .option('--widget', 'put the sign-in button on its pages')
     .option('--no-widget', 'leave the sign-in to the game')
+    .option('--remix', 'let others make their own version, while it is public')
+    .option('--no-remix', 'keep its files to itself')
     .addHelpText(
       'after',
       '\nExamples:\n  gameyard games update duo --title "Duo!"\n  gameyard games update duo --visibility private\n  gameyard games update duo --no-playable',
@@ -96,6 +109,7 @@ Examples:
       .action((deploy: string, options: ClientOptions) => run(options, (client) => pin(client, deploy, pinned)))
   }
 
+  configureActivity(games, installation, chosenGame)
   configureDomains(games, installation, chosenGame)
   configureBoards(games, installation, chosenGame)
 }
@@ -155,7 +169,7 @@ async function show(client: Client, named: string | undefined): Promise<void> {
 }
 
 function describe(terminal: Terminal, game: Game): string {
-  const { authWidget, crossOriginIsolated } = game.settings
+  const { authWidget } = game.settings
   const facts: [string, string][] = [
     ['Id', game.id],
     ['Address', game.url],
@@ -165,7 +179,7 @@ function describe(terminal: Terminal, game: Game): string {
     ['Tags', game.tags.join(', ') || 'none'],
     ['Live', game.liveDeployId ?? 'nothing deployed yet'],
     ['Plays', String(game.stats.plays)],
-    ['Isolated', isolationOf(crossOriginIsolated)],
+    ['Isolated', isolationOf(game)],
     ['Sign-in', authWidget === 'on' ? 'a button on its pages' : 'left to the game (gameyard games update --widget)'],
   ]
   return [
@@ -182,10 +196,13 @@ function seenBy({ visibility, approval }: Game): string {
 }
 
 /** Explains cross-origin isolation, its benefit and its conditions. */
-const isolationOf = (isolated: boolean): string =>
-  isolated
-    ? 'yes: threads and SharedArrayBuffer work; what it loads from elsewhere must allow that (CORP or CORS)'
-    : 'no: it has no threads and no SharedArrayBuffer (gameyard games update --isolated)'
+function isolationOf({ settings: { crossOriginIsolated }, isolated = crossOriginIsolated === true }: Game): string {
+  if (isolated)
+    return 'yes: threads and SharedArrayBuffer work; what it loads from elsewhere must allow that (CORP or CORS)'
+  return crossOriginIsolated === 'auto'
+    ? 'no: no .wasm of its live build uses shared memory (automatic)'
+    : 'no: it has no threads and no SharedArrayBuffer (gameyard games update --isolation auto)'
+}
 
 async function create(client: Client, options: Fields): Promise<void> {
   const { terminal } = client
@@ -208,10 +225,11 @@ async function create(client: Client, options: Fields): Promise<void> {
 }
 
 async function update(client: Client, named: string | undefined, options: UpdateOptions): Promise<void> {
-  const { slug, playable, isolated, widget } = options
+  const { slug, playable, isolation, widget, remix } = options
   const settings = {
-    ...(isolated === undefined ? {} : { crossOriginIsolated: isolated }),
+    ...(isolation === undefined ? {} : { crossOriginIsolated: isolation === 'auto' ? 'auto' : isolation === 'on' }),
     ...(widget === undefined ? {} : { authWidget: widget ? 'on' : 'off' }),
+    ...(remix === undefined ? {} : { remix }),
   }
   const changes = {
     ...fieldsOf(options),

@@ -6,19 +6,21 @@ import type { Installation } from '../installation.ts'
 
 const PRESETS = ['lan-jam', 'single-server', 'cluster']
 
-type Options = ClientOptions & { preset?: string; game?: string; folder?: string; force?: true }
+type Options = ClientOptions & { preset?: string; game?: string; folder?: string; force?: true; room?: true }
 
 export function configure(command: Command, installation: Installation): void {
   withClientOptions(command)
     .description(
       "Writes an annotated configuration file for a platform; with --game, a game's gameyard.json, so that " +
-        '`gameyard deploy` finds the folder and the game in gameyard.json. Existing files are not changed.',
+        '`gameyard deploy` finds the folder and the game in gameyard.json; with --room, a script for the rooms of a game. ' +
+        'Existing files are not changed.',
     )
     .argument('[file]', 'where to (default: gameyard.yaml)')
     .addOption(new Option('--preset <name>', 'start from a ready-made configuration').choices(PRESETS))
     .option('--game <game>', 'write gameyard.json for this game of yours: slug or id')
     .option('--folder <dir>', 'with --game: where its build comes out', '.')
     .option('--force', 'with --game: write over a gameyard.json')
+    .option('--room', 'write a first room.js, and name it in gameyard.json')
     .addHelpText(
       'after',
       `
@@ -28,10 +30,11 @@ Examples, for whoever hosts a platform:
 
 Examples, for whoever makes a game:
   gameyard init --game duo --folder dist
+  gameyard init --room                            rooms in which a script of yours decides
   gameyard deploy dist --create                   makes the game and its gameyard.json in one go`,
     )
     .action((file: string | undefined, options: Options) =>
-      options.game === undefined
+      options.game === undefined && !options.room
         ? initPlatform(file, options, installation)
         : runClient(options, installation, (client) => initGame(client, file, options)),
     )
@@ -51,13 +54,32 @@ async function initGame(client: Client, file: string | undefined, options: Optio
     import('../../clients/cli/project.ts'),
     import('../../clients/cli/errors.ts'),
   ])
+  if (options.preset !== undefined) throw usageError('--preset is for a platform, --game and --room are for a game.')
   if (file !== undefined) throw usageError("A game's file is always gameyard.json.", `Leave out ${file}.`)
-  if (options.preset !== undefined) throw usageError('--preset is for a platform, --game for a game.')
+  if (options.game === undefined) return initRoom(client)
   const api = await client.api()
   const game = await getGame(api, options.game as string)
   const project = { gameId: game.id, folder: options.folder ?? '.', baseUrl: api.baseUrl }
   const wrote = await writeProject(cwd, project, { force: options.force === true })
-  terminal.result({ file: wrote, ...project }, () => `Wrote gameyard.json for ${game.title}. Next: gameyard deploy`)
+  if (!options.room) {
+    const next = `Wrote gameyard.json for ${game.title}. Next: gameyard deploy`
+    return terminal.result({ file: wrote, ...project }, () => next)
+  }
+  terminal.note(`Wrote gameyard.json for ${game.title}.`)
+  await initRoom(client)
+}
+
+async function initRoom({ terminal, cwd }: Client): Promise<void> {
+  const [{ writeRoomScript }, { findProject }] = await Promise.all([
+    import('../../clients/cli/room-template.ts'),
+    import('../../clients/cli/project.ts'),
+  ])
+  const wrote = await writeRoomScript(await findProject(cwd), cwd)
+  terminal.result(wrote, () =>
+    wrote.project
+      ? `Wrote ${wrote.script}, and its name into gameyard.json. Next: gameyard deploy, or gameyard dev`
+      : `Wrote ${wrote.script}. Next, so that a deploy knows it: gameyard init --game SLUG, then "room": "room.js" in gameyard.json`,
+  )
 }
 
 async function annotated(): Promise<string> {

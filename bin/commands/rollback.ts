@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
 
-type Options = ClientOptions & { game?: string; list?: true }
+type Options = ClientOptions & { game?: string; list?: true; restartRooms?: true }
 
 interface Deploy {
   id: string
@@ -23,6 +23,7 @@ export function configure(command: Command, installation: Installation): void {
     .argument('[deploy]', 'its id, as --list shows it; also that of a preview')
     .option('--game <game>', 'slug or id (default: that of gameyard.json)')
     .option('--list', 'show the history instead')
+    .option('--restart-rooms', 'end the live rooms, so that players come back to rooms with the script of that deploy')
     .addHelpText(
       'after',
       `
@@ -36,7 +37,11 @@ Examples:
     )
 }
 
-async function run(client: Client, named: string | undefined, { game: idOrSlug, list }: Options): Promise<void> {
+async function run(
+  client: Client,
+  named: string | undefined,
+  { game: idOrSlug, list, restartRooms }: Options,
+): Promise<void> {
   const { terminal } = client
   const [api, { getGame }, { CliError, usageError }, { formatAgo, plural }] = await Promise.all([
     client.api(),
@@ -74,6 +79,7 @@ async function run(client: Client, named: string | undefined, { game: idOrSlug, 
   }
   const id = target?.id ?? (named as string)
   const result = await api.post<{ url: string; playUrl: string }>(`/api/deploy/${id}/rollback`, undefined, {
+    query: { restartRooms },
     repeatable: true,
   })
   terminal.result({ ...result, deployId: id, replaced: live && live.id !== id ? live.id : null }, () => {

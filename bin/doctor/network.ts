@@ -84,10 +84,13 @@ export async function portal({ portal: { url }, listen }: Config): Promise<Check
   if (protocol === 'https:' && !isHere(hostname)) checks.push(await certificate(hostname, Number(port) || 443))
   try {
     const host = isHere(hostname) ? `http://127.0.0.1:${listen.port}` : url
-    const answer = await fetch(`${host}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) })
+    // On this machine the portal's certificate may be one that only browsers trust, so a redirect there is not followed.
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const answer = await fetch(`${host}/readyz`, { signal, redirect: isHere(hostname) ? 'manual' : 'follow' })
+    if (answer.headers.get('location')?.startsWith(`${url}/`)) return [...checks, ok('Platform', `${url} answers`)]
     const body = (await answer.json().catch(() => ({}))) as { checks?: Record<string, string>; status?: string }
     const broken = Object.entries(body.checks ?? {}).filter(([, state]) => state !== 'ok')
-    if (answer.status === 200) checks.push(ok('Platform', `${url} answers, and is ready`))
+    if (answer.status === 200 && body.checks) checks.push(ok('Platform', `${url} answers, and is ready`))
     else
       checks.push({
         ...{ name: 'Platform', status: 'failed' },

@@ -56,4 +56,11 @@ export default [
     replace: 'else if (entry.isSymbolicLink() && !file)',
     tests: ['clients/cli/build-folder'],
   },
+  {
+    name: 'saves: two tabs send one change as if each had',
+    in: 'clients/browser/saves',
+    find: 'now?.sequence === before.sequence && (now.step ?? 0) === (before.step ?? 0)',
+    replace: 'now?.sequence === before.sequence',
+    tests: ['plugins/saves/browser'],
+  },
 ]

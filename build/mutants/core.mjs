@@ -136,8 +136,8 @@ export default [
   {
     name: 'a move completes although somebody still writes',
     in: 'core',
-    find: 'if (this.#version !== (await this.#dataVersion())) throw new StillWritten()',
-    replace: 'await this.#dataVersion()',
+    find: "if (this.#options.source.database.dialect === 'sqlite') throw new StillWritten()",
+    replace: "if (this.#options.source.database.dialect === 'sqlite') return",
     tests: ['core/data/moving/changes'],
   },
   {

@@ -38,15 +38,15 @@ export default [
   {
     name: 'a living holder loses its lease',
     in: 'drivers/bus',
-    find: 'if (held && (held.holder === holder || lives(held.holder))) return held',
+    find: 'if (held && (held.holder === holder || this.#lives(held.holder))) return held',
     replace: 'if (held && held.holder === holder) return held',
     tests: ['drivers/bus/local'],
   },
   {
     name: 'an older lease writes over a newer one',
     in: 'drivers/bus',
-    find: 'if ((recordOf(key)?.fence ?? 0) > fence) return false',
-    replace: 'if ((recordOf(key)?.fence ?? 0) > fence + 1e9) return false',
+    find: 'if ((this.#recordOf(key)?.fence ?? 0) > fence) return false',
+    replace: 'if ((this.#recordOf(key)?.fence ?? 0) > fence + 1e9) return false',
     tests: ['drivers/bus/local'],
   },
   {

@@ -196,4 +196,26 @@ export default [
     replace: 'period + (immediate ? 1 : 1)',
     tests: ['plugins/oauth-idp/openid'],
   },
+  {
+    name: 'a client that registered itself uses the device flow',
+    in: 'plugins/oauth-idp/oauth',
+    find: 'export function mustHaveOwner({ registration }: OAuthClient): void {',
+    replace:
+      'export function mustHaveOwner({ registration }: OAuthClient): void {\n  if (registration !== null) return',
+    tests: ['plugins/oauth-idp/device'],
+  },
+  {
+    name: 'a suspended game renews its tokens',
+    in: 'plugins/oauth-idp/oauth',
+    find: "if (await identity.apps.isSuspended(client.clientId)) throw new InvalidGrant('This game is suspended.')",
+    replace: '',
+    tests: ['plugins/oauth-idp/token'],
+  },
+  {
+    name: 'the portal redirects to whoever registered',
+    in: 'plugins/oauth-idp/oauth',
+    find: 'if (client.registration !== null || !address ||',
+    replace: 'if (!address ||',
+    tests: ['plugins/assistants/oauth'],
+  },
 ]

@@ -40,7 +40,7 @@ export default [
     in: 'plugins/scores',
     find: 'update(new Map([[sortKey, hidden ? -1 : 1]]))',
     replace: 'update(new Map([[sortKey, hidden ? 0 : 1]]))',
-    tests: ['plugins/scores/boards-model'],
+    tests: ['plugins/scores/scores'],
   },
   {
     name: 'credits that are held are spent once more',
@@ -220,22 +220,22 @@ export default [
   {
     name: 'a foreign page opens a room',
     in: 'plugins/multiplayer',
-    find: 'if (isUpgrade && request.headers.origin !== app.edge.originOf(request)) {',
+    find: 'if (isUpgrade ? request.headers.origin !== app.edge.originOf(request) : isOfOtherPage(request)) {',
     replace: 'if (isUpgrade && !request.headers.origin) {',
     tests: ['plugins/multiplayer/sockets'],
   },
   {
     name: 'a player who was kicked comes back',
     in: 'plugins/multiplayer',
-    find: "if (this.#banned.has(account.sub)) return 'kicked'",
+    find: "if (this.members.isBanned(account.sub)) return 'kicked'",
     replace: '',
     tests: ['plugins/multiplayer/room'],
   },
   {
     name: 'a room holds one player too many',
     in: 'plugins/multiplayer',
-    find: "if (this.size >= this.#limits.players) return 'full'",
-    replace: "if (this.size > this.#limits.players) return 'full'",
+    find: "if (this.members.taken >= this.capacity) return 'full'",
+    replace: "if (this.members.taken > this.capacity) return 'full'",
     tests: ['plugins/multiplayer/room'],
   },
   {
@@ -255,8 +255,8 @@ export default [
   {
     name: 'another account resumes a place',
     in: 'plugins/multiplayer',
-    find: 'return member.account.sub === account.sub || (member.account.guest && account.guest) ? member : null',
-    replace: 'return member',
+    find: 'if (member.resumeToken === token) return isSame(member.account, account) ? member : null',
+    replace: 'if (member.resumeToken === token) return member',
     tests: ['plugins/multiplayer/room'],
   },
   {
@@ -271,7 +271,7 @@ export default [
     in: 'plugins/game-edge',
     find: ' || site.game.suspended || !site.game.playable) return false',
     replace: ') return false',
-    tests: ['plugins/games/suspension'],
+    tests: ['plugins/game-edge/fast-path'],
   },
   {
     name: 'players sign in to a suspended game',
@@ -292,6 +292,13 @@ export default [
     in: 'plugins/saves',
     find: 'if (holds(conditions, live?.version ?? null)) return',
     replace: 'if (conditions !== undefined) return',
+    tests: ['plugins/saves/saves'],
+  },
+  {
+    name: 'a save that was read lately is an old one',
+    in: 'plugins/saves',
+    find: 'if (info.version === recent.version) return',
+    replace: 'if (info.version >= recent.version) return',
     tests: ['plugins/saves/saves'],
   },
   {

@@ -105,4 +105,11 @@ export default [
     replace: '',
     tests: ['plugins/docs/legal'],
   },
+  {
+    name: 'a partial deploy goes live over another one',
+    in: 'plugins/games',
+    find: '...(expectedLive === undefined ? {} : { liveDeployId: expectedLive }) },',
+    replace: '},',
+    tests: ['plugins/deploy/history'],
+  },
 ]

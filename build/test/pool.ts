@@ -6,7 +6,7 @@ import type { Outcome, Report } from './messages.ts'
 /** A worker without a message for so long is in an endless loop, or has more work than any test should. */
 const SILENCE_MS = 300_000
 /** A worker runs at most so many files, so that the memory that they leave behind stays limited. */
-const FILES_A_WORKER = 60
+const FILES_A_WORKER = 120
 /** A platform per test creates much garbage. Fewer collections save a tenth of the total CPU time. */
 const GARBAGE_FLAGS = ['--min-semi-space-size=32', '--max-semi-space-size=64']
 
@@ -20,15 +20,22 @@ export interface Finished extends Outcome {
  * or when it is no longer reliable.
  *
  * @param files in the order in which they begin
+ * @param minutes no file begins later; those that are left then end as skipped
  * @param onFinished called when a file ends
  * @returns a function that ends all processes at once, and a promise of the end
  */
 export function runFiles(
   files: TestFile[],
-  { jobs, env, onFinished }: { jobs: number; env: NodeJS.ProcessEnv; onFinished(finished: Finished): void },
+  {
+    jobs,
+    minutes,
+    env,
+    onFinished,
+  }: { jobs: number; minutes: number; env: NodeJS.ProcessEnv; onFinished(finished: Finished): void },
 ): { done: Promise<void>; stop(signal: NodeJS.Signals): void } {
   const left = [...files]
   const workers = new Set<Worker>()
+  const latest = performance.now() + minutes * 60_000
   let stopped = false
   const start = () => {
     const worker = new Worker(env)
@@ -39,6 +46,10 @@ export function runFiles(
   const lane = async () => {
     let shared: Worker | undefined
     for (let file = left.shift(); file && !stopped; file = left.shift()) {
+      if (performance.now() >= latest) {
+        onFinished(notBegun(file.path, minutes))
+        continue
+      }
       if (shared?.isSpent) {
         // This is not awaited: the worker tears down what its files shared while the next one starts.
         shared.end()
@@ -142,6 +153,15 @@ class Worker {
 
   kill(signal: NodeJS.Signals): void {
     this.#process.kill(signal)
+  }
+}
+
+/** Builds the result of a file for which there was no time. */
+function notBegun(file: string, minutes: number): Finished {
+  return {
+    ...{ file, failures: [], seconds: 0, processorSeconds: null, timedOut: false, output: '' },
+    counts: { passed: 0, failed: 0, skipped: 1 },
+    skips: [`no time was left to begin the file (--minutes ${minutes})`],
   }
 }
 

@@ -19,7 +19,7 @@ export function fileLine({ file, counts, seconds, processorSeconds }: Finished):
 export function summarize(finished: Finished[], seconds: number): string {
   const counts = sum(finished.map((one) => one.counts))
   return [
-    ...failures(finished),
+    ...finished.flatMap(failuresOf),
     ...leftOut(finished),
     ...longest(finished, seconds),
     `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
@@ -36,14 +36,11 @@ export function sum(all: Counts[]): Counts {
   return total
 }
 
-function failures(finished: Finished[]): string[] {
-  return finished
-    .filter(({ counts }) => counts.failed > 0)
-    .flatMap(({ failures, output }) => [
-      ...failures.flatMap((text) => ['', text]),
-      ...(output.trim() === '' ? [] : ['', '  It wrote:', output.trimEnd().replaceAll(/^/gm, '    ')]),
-      '',
-    ])
+/** Lists the failures of a file, and what it wrote; nothing for a file that passed. */
+export function failuresOf({ counts, failures, output }: Finished): string[] {
+  if (counts.failed === 0) return []
+  const wrote = output.trim() === '' ? [] : ['', '  It wrote:', output.trimEnd().replaceAll(/^/gm, '    ')]
+  return [...failures.flatMap((text) => ['', text]), ...wrote, '']
 }
 
 /** Lists each reason once, with the number of tests that it skipped. */

@@ -68,7 +68,9 @@ async function run(file: string): Promise<Outcome> {
   flushCompileCache()
   const seconds = (performance.now() - startedAt) / 1000
   const processorAfter = processorSeconds()
-  const spent = processorBefore === null || processorAfter === null ? null : processorAfter - processorBefore
+  // A shared process that has ended meanwhile counted before.
+  const spent =
+    processorBefore === null || processorAfter === null ? null : Math.max(0, processorAfter - processorBefore)
   return { file, counts, failures, skips, seconds, processorSeconds: spent, timedOut }
 }
 

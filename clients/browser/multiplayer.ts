@@ -40,12 +40,17 @@ export async function join(roomId: string, options: JoinOptions = {}): Promise<R
 }
 
 const OPEN = Symbol('open')
+const SILENT = 4000 // Closes a dead socket. Without a code it would be a leave, and the player's place given up.
+const WELCOME = { first: { ms: 30_000, code: 1000 }, again: { ms: 10_000, code: SILENT } } // New rooms open slowly.
 /** Close codes that prevent a reconnection, with their reasons. */
 const FINAL: Record<number, string> = {
   ...Object.fromEntries([1002, 1003, 1007, 1008, 1009, 4002].map((code) => [code, 'closed'])),
   4001: 'kicked',
+  4010: 'room_failed',
   4011: 'suspended',
 }
+/** The sender of a room script's bytes. */
+const SCRIPT_INDEX = 0xff_ff
 const PING_MS = 10_000
 const SILENCE_MS = 25_000
 /** Stays below the number of messages that a room accepts at once. */
@@ -175,15 +180,14 @@ export class Room {
   /** Opens a socket. Resolves with the room's welcome. */
   async #connect(): Promise<void> {
     const url = new URL(`/mp/rooms/${encodeURIComponent(this.id)}`, this.#origin)
-    const address = new URL(url)
-    address.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
     // In a frame the page may still be determining the player, whose token the socket needs.
     await frameSession()?.ready
-    if (this.#resume) address.search = `?resume=${this.#resume}&received=${this.#sequence}`
-    const socket = new WebSocket(address)
+    if (this.#resume) url.search = `?resume=${this.#resume}&received=${this.#sequence}`
+    const socket = new WebSocket(url.href.replace(/^http/, 'ws'))
     socket.binaryType = 'arraybuffer'
     const welcomed = await new Promise<boolean>((resolve) => {
-      const timeout = setTimeout(() => socket.close(), 10_000)
+      const { ms, code } = this.#resume ? WELCOME.again : WELCOME.first
+      const timeout = setTimeout(() => socket.close(code), ms)
       socket.onclose = () => {
         clearTimeout(timeout)
         resolve(false)
@@ -242,7 +246,7 @@ export class Room {
     if (quiet > SILENCE_MS) {
       // This does not wait for the closing handshake, which would not arrive either.
       socket.onclose = null
-      socket.close()
+      socket.close(SILENT)
       void this.#lost(socket, 1006)
     } else if (performance.now() - this.#pingedAt > PING_MS) {
       this.#ping()
@@ -273,7 +277,7 @@ export class Room {
       const index = new DataView(data).getUint16(0, true)
       let from: Player | undefined
       for (const player of this.#players.values()) if (player.index === index) from = player
-      this.#emit('binary', new Uint8Array(data, 2), from)
+      this.#emit('binary', new Uint8Array(data, 2), index === SCRIPT_INDEX ? null : from)
       return
     }
     const message = JSON.parse(data)
@@ -301,7 +305,7 @@ export class Room {
       this.#hostId = id
       this.#emit('host', this.host)
     },
-    msg: ({ type, data, from }) => this.#emit('message', type, data, this.#player(from)),
+    msg: ({ type, data, from }) => this.#emit('message', type, data, from === null ? null : this.#player(from)),
     state: ({ set, del, from, version }) => {
       for (const key of del) this.#values.delete(key)
       for (const [key, value] of Object.entries(set)) this.#values.set(key, value)

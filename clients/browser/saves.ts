@@ -10,12 +10,13 @@
  */
 import { FRAME_SESSION_CHANGED, frameSession } from './frame/hook.ts'
 import { adopt, removeCopies } from './saves/account.ts'
-import { afterWrite, resolveConflict } from './saves/conflicts.ts'
+import { noteSent, resolveConflict } from './saves/conflicts.ts'
 import { setOnServer } from './saves/direct-write.ts'
-import { type Outcome, Server } from './saves/server.ts'
-import { type Entry, type Pending, Store } from './saves/store.ts'
+import { Listeners } from './saves/listeners.ts'
+import { Server } from './saves/server.ts'
+import { current, type Entry, type Pending, Store } from './saves/store.ts'
 import { SaveError, type SaveStatus, type SavesEvents, type SaveValue, type SetOptions } from './saves/types.ts'
-import { decode, type Encoded, encode } from './saves/values.ts'
+import { decode, type Encoded, encode, mustBeKey } from './saves/values.ts'
 
 export {
   type Conflict,
@@ -26,7 +27,6 @@ export {
   type SetOptions,
 } from './saves/types.ts'
 
-const KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 30_000
 /** The time until a refused save is tried again, for example after the player has made room. */
@@ -34,10 +34,12 @@ const REFUSED_MS = 60_000
 /** The longest time that a call waits to learn who is signed in. Then it is whoever was last. */
 const CONFIRM_MS = 1000
 const ACCOUNT = 'account'
+/** The player has signed out, or another one has signed in. */
+const OTHER_PLAYER = /^(unauthorized|other_player)$/
 
 export class Saves {
   readonly #server = new Server()
-  readonly #listeners = new Map<string, Set<(...values: never[]) => unknown>>()
+  readonly #listeners = new Listeners()
   readonly #ready: Promise<void>
   #store: Store | null = null
   /** The signed-in player's id; empty for nobody. */
@@ -55,6 +57,8 @@ export class Saves {
   /** The number of the change whose answer has not come yet. */
   #inFlight: number | null = null
   readonly #refusedUntil = new Map<string, number>()
+  /** The versions of the player's saves that the server has named, where the browser keeps no copy. */
+  readonly #seen = new Map<string, number>()
 
   constructor() {
     this.#ready = this.#open()
@@ -85,28 +89,31 @@ export class Saves {
     try {
       return await this.#get(key)
     } catch (error) {
-      if (!(error instanceof SaveError) || !/^(unauthorized|other_player)$/.test(error.code)) throw error
-      // The player has signed out, or another one has signed in.
+      if (!hasCode(error, OTHER_PLAYER)) throw error
       this.#isConfirmed = false
       return this.#get(key)
     }
   }
 
   async #get(key: string): Promise<SaveValue> {
-    const account = await this.#player()
+    await this.#player()
+    // A device without a player has no copy of an account's saves, so only the server can tell, however slow it is.
+    if (!this.#isConfirmed && this.#account === '') await this.#confirm()
     if (!this.#isKnown) throw new SaveError('offline', 'The server can not be reached.')
-    const entry = await this.#store?.get(account, key)
+    const account = this.#account
+    const entry = await this.#entry(account, key)
     if (entry?.pending || account === '') return current(entry)
     try {
       const known = entry?.value ? entry.base : null
       const theirs = await this.#server.get(account, key, known)
       if (theirs === 'same') return current(entry)
+      this.#see(account, key, theirs?.version)
       if (theirs === undefined) await this.#keep({ account, key }, null)
       else
         await this.#keep({ account, key }, { value: { bytes: theirs.bytes, type: theirs.type }, base: theirs.version })
       return theirs && decode(theirs)
     } catch (error) {
-      if (entry && error instanceof SaveError && error.code === 'offline') return current(entry)
+      if (entry && hasCode(error, /^offline$/)) return current(entry)
       throw error
     }
   }
@@ -114,7 +121,10 @@ export class Saves {
   /** Returns the version on the server that this device knows; null for none. It is for the option `if` of `set`. */
   async version(key: string): Promise<number | null> {
     await this.get(key)
-    return (await this.#store?.get(this.#account, key))?.base ?? null
+    const entry = await this.#entry(this.#account, key)
+    if (entry?.pending) return entry.base
+    // A full device may have an old copy. Versions only grow.
+    return Math.max(entry?.base ?? 0, this.#seen.get(key) ?? 0) || null
   }
 
   /**
@@ -137,7 +147,9 @@ export class Saves {
 
   /** Lists the keys of the player's saves. */
   async keys(): Promise<string[]> {
-    const account = await this.#player()
+    await this.#player()
+    if (!this.#isConfirmed && this.#account === '') await this.#confirm()
+    const account = this.#account
     const entries = (await this.#store?.all(account)) ?? []
     const listed = account === '' ? [] : await this.#server.list(account)
     const keys = new Set(listed ?? entries.filter(({ value }) => value).map(({ key }) => key))
@@ -150,9 +162,7 @@ export class Saves {
 
   /** Adds a listener. The returned function removes it. */
   on<Name extends keyof SavesEvents>(name: Name, listener: SavesEvents[Name]): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners.add(listener as never))
-    return () => listeners.delete(listener as never)
+    return this.#listeners.add(name, listener)
   }
 
   async #open(): Promise<void> {
@@ -160,6 +170,17 @@ export class Saves {
     const account = await this.#store?.read<string>(ACCOUNT)
     this.#account = account ?? ''
     this.#isKnown = account !== undefined
+  }
+
+  /** Reads an entry of this device; undefined also while the browser fails to. */
+  #entry(account: string, key: string): Promise<Entry | undefined> {
+    return Promise.resolve(this.#store?.get(account, key)).catch(() => undefined)
+  }
+
+  #see(account: string, key: string, version: number | undefined): void {
+    if (account !== this.#account) return
+    if (version === undefined) this.#seen.delete(key)
+    else this.#seen.set(key, version)
   }
 
   async #set(key: string, value: Encoded | null, options: SetOptions): Promise<void> {
@@ -176,7 +197,8 @@ export class Saves {
       })
     } catch (error) {
       if (error instanceof TypeError) throw error
-      await setOnServer(this.#server, { account, key, value }, options)
+      const outcome = await setOnServer(this.#server, { account, key, value }, options)
+      this.#see(account, key, outcome.kind === 'written' ? outcome.version : undefined)
       return
     }
     this.#refusedUntil.delete(key)
@@ -211,21 +233,31 @@ export class Saves {
     this.#account = player
     this.#isKnown = true
     this.#isConfirmed = true
+    if (former !== player) this.#seen.clear()
     if (!this.#store) return
-    if (former !== player || !wasKnown) await this.#store.write(ACCOUNT, player)
-    if (former !== player && former !== '') await removeCopies(this.#store, former)
-    if (player !== '') await adopt(this.#store, player)
+    try {
+      if (former !== player || !wasKnown) await this.#store.write(ACCOUNT, player)
+      if (former !== player && former !== '') await removeCopies(this.#store, former)
+      if (player !== '') await adopt(this.#store, player)
+    } catch {
+      // A device without room: the server still takes what the game saves, and the next page tries again.
+    }
   }
 
   /** Sends what waits, now. A call while changes are being sent makes them be looked at once more. */
   #retry(): void {
     this.#isRetryWanted = true
     this.#wake?.()
-    this.#sending ??= this.#send().finally(() => {
-      this.#sending = null
-      // The change may have come when the last look was under way.
-      if (this.#isRetryWanted) this.#retry()
-    })
+    this.#sending ??= this.#send()
+      .catch((error) => {
+        this.#setStatus('offline')
+        globalThis.reportError?.(error)
+      })
+      .finally(() => {
+        this.#sending = null
+        // The change may have come when the last look was under way.
+        if (this.#isRetryWanted) this.#retry()
+      })
   }
 
   /** Sends the changes of the account in their order, until none waits or the server can't be reached. */
@@ -287,43 +319,35 @@ export class Saves {
       return 0
     }
     if (outcome.kind === 'refused') {
-      this.#refusedUntil.set(key, performance.now() + REFUSED_MS)
-      setTimeout(() => this.#retry(), REFUSED_MS)
-      this.#emit('error', { key, code: outcome.code, message: outcome.message })
+      this.#putOff(key)
+      this.#listeners.emit('error', { key, code: outcome.code, message: outcome.message })
       return null
     }
     if (outcome.kind !== 'conflict') {
-      await this.#sent(store, entry, outcome)
+      await noteSent(store, entry, outcome)
       return null
     }
     try {
-      const ask = [...(this.#listeners.get('conflict') ?? [])].at(-1) as SavesEvents['conflict'] | undefined
+      const ask = this.#listeners.last('conflict')
       const changed = (changedKey: string, changedValue: SaveValue) =>
-        this.#emit('change', { key: changedKey, value: changedValue })
+        this.#listeners.emit('change', { key: changedKey, value: changedValue })
       await resolveConflict({ store, server: this.#server, ask, changed }, entry)
       return null
     } catch (error) {
+      const isOtherPlayer = hasCode(error, OTHER_PLAYER)
+      if (isOtherPlayer) this.#isConfirmed = false
+      if (isOtherPlayer || hasCode(error, /^offline$/)) return FIRST_WAIT_MS
       // An error of the game's own listener must not stop the other saves.
-      if (!(error instanceof SaveError)) globalThis.reportError?.(error)
-      return FIRST_WAIT_MS
+      globalThis.reportError?.(error)
+      this.#putOff(key)
+      return null
     }
   }
 
-  /** Notes that a change is on the server. The game may have set another value meanwhile. */
-  async #sent(
-    store: Store,
-    { account, key, pending: { sequence } }: Entry & { pending: Pending },
-    outcome: Extract<Outcome, { kind: 'written' | 'gone' }>,
-  ): Promise<void> {
-    await store.change(async (changes) => {
-      const now = await changes.get(account, key)
-      if (!now) return
-      const isSame = now.pending?.sequence === sequence
-      if (outcome.kind === 'written')
-        changes.put(isSame ? afterWrite(now, outcome.version) : { ...now, base: outcome.version })
-      else if (isSame) changes.remove(now)
-      else changes.put({ ...now, base: null })
-    })
+  /** Lets a save wait. The others are sent meanwhile. */
+  #putOff(key: string): void {
+    this.#refusedUntil.set(key, performance.now() + REFUSED_MS)
+    setTimeout(() => this.#retry(), REFUSED_MS)
   }
 
   /** Keeps a copy of what the server has, unless the game has changed it meanwhile. */
@@ -361,29 +385,11 @@ export class Saves {
   #setStatus(status: SaveStatus, { ifNotSaved = false } = {}): void {
     if (status === this.#status || (ifNotSaved && this.#status === 'saved')) return
     this.#status = status
-    this.#emit('status', status)
-  }
-
-  #emit(name: 'status' | 'change' | 'error', value: unknown): void {
-    for (const listener of this.#listeners.get(name) ?? []) {
-      try {
-        ;(listener as (value: unknown) => void)(value)
-      } catch (error) {
-        globalThis.reportError?.(error)
-      }
-    }
+    this.#listeners.emit('status', status)
   }
 }
 
-function mustBeKey(key: string): void {
-  if (!KEY.test(key)) throw new TypeError('A key is 1 to 64 of A-Z a-z 0-9 . _ - and begins with a letter or digit.')
-}
-
-/** Returns the value that the game sees: the last one that follows, if there is one. */
-const current = (entry: Entry | undefined): SaveValue => {
-  const value = entry?.pending?.next?.at(-1) ?? entry?.value
-  return value ? decode(value) : undefined
-}
+const hasCode = (error: unknown, code: RegExp): boolean => error instanceof SaveError && code.test(error.code)
 
 /** The saves of the player in this game. */
 export const saves = new Saves()

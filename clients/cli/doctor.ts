@@ -31,10 +31,18 @@ const CLOCK_OFF_MS = 60_000
 /** Checks everything that a client command requires, in the order in which the command requires it. */
 export async function* diagnose(options: DoctorOptions): AsyncGenerator<Check> {
   const { credentials, env, url, userAgent } = options
-  yield await settings(credentials)
-  yield await attempt('gameyard.json', async () => projectCheck(await options.project()))
-  const baseUrl = await options.baseUrl().catch(() => null)
-  if (baseUrl === null) return
+  const sources = [
+    await settings(credentials),
+    await attempt('gameyard.json', async () => projectCheck(await options.project())),
+  ]
+  yield* sources
+  const chosen = await attempt('Connection', async () => ok('Connection', await options.baseUrl()))
+  if (chosen.status === 'failed') {
+    // A file that can't be read has been named already.
+    if (!sources.some(({ status, message }) => status === 'failed' && message === chosen.message)) yield chosen
+    return
+  }
+  const baseUrl = chosen.message
   const answer = await reach(baseUrl, userAgent)
   yield answer.check
   if (answer.date !== null) yield clock(answer.date)
@@ -86,7 +94,8 @@ async function projectCheck(project: FoundProject | null): Promise<Check> {
   if (!project) return ok(name, 'none here; commands take --game')
   const index = join(project.buildFolder, 'index.html')
   const trouble = await access(index, constants.R_OK).then(() => null, fileReason)
-  if (trouble === null) return ok(name, `${project.gameId}, built into ${project.buildFolder}`)
+  const game = project.gameId ?? 'no game yet (gameyard deploy --create makes it)'
+  if (trouble === null) return ok(name, `${game}, built into ${project.buildFolder}`)
   return {
     name,
     status: 'warning',
@@ -105,15 +114,32 @@ async function reach(baseUrl: string, userAgent: string): Promise<{ check: Check
       headers: { 'user-agent': userAgent },
       idleMs: 10_000,
     })
-    await textOf(answer)
+    const body = bodyOf(await textOf(answer))
     const took = Math.round(performance.now() - started)
     const date = typeof answer.headers.date === 'string' ? answer.headers.date : null
-    if (answer.status === 200) return { check: ok(name, `${baseUrl} answers in ${took} ms`), date }
-    const message = `${baseUrl} answers with ${answer.status}, and not as a Gameyard platform does`
-    return { check: { name, status: 'failed', message, hint: 'Check the address: --url or SERVICE_BASE_URL.' }, date }
+    if (answer.status === 200 && body.status === 'ok') {
+      return { check: ok(name, `${baseUrl} answers in ${took} ms`), date }
+    }
+    return { check: foreign(name, baseUrl, answer.status), date }
   } catch (error) {
     const { message, hint } = unreachable(baseUrl, error as Parameters<typeof unreachable>[1])
     return { check: { name, status: 'failed', message, ...(hint ? { hint } : {}) }, date: null }
+  }
+}
+
+const foreign = (name: string, baseUrl: string, status: number): Check => ({
+  name,
+  status: 'failed',
+  message: `${baseUrl} answers with ${status}, and not as a Gameyard platform does`,
+  hint: 'Check the address: --url or SERVICE_BASE_URL.',
+})
+
+/** Returns the fields of a JSON answer; none for any other. */
+function bodyOf(text: string): { status?: unknown; checks?: unknown } {
+  try {
+    return Object(JSON.parse(text))
+  } catch {
+    return {}
   }
 }
 
@@ -137,7 +163,8 @@ async function readiness(baseUrl: string, userAgent: string): Promise<Check> {
   }).catch((error) => {
     throw unreachable(baseUrl, error)
   })
-  await textOf(answer)
+  const { checks } = bodyOf(await textOf(answer))
+  if (typeof checks !== 'object' || checks === null) return foreign('Platform', baseUrl, answer.status)
   if (answer.status === 200) return ok('Platform', 'its database and storage answer')
   return {
     name: 'Platform',

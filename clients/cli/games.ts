@@ -16,7 +16,9 @@ export interface Game {
   liveDeployId: string | null
   playUrl: string
   manageUrl: string
-  settings: { authWidget: 'on' | 'off'; crossOriginIsolated: boolean }
+  settings: { authWidget: 'on' | 'off'; crossOriginIsolated: 'auto' | boolean }
+  /** Whether the live build is served cross-origin isolated. Absent from older platforms. */
+  isolated?: boolean
   stats: { plays: number; signIns: number }
   createdAt: string
   updatedAt: string
@@ -26,6 +28,20 @@ export interface CreatedGame extends Game {
   oauth: { clientId: string; clientSecret: string; redirectUri: string }
   integrationPrompt: string
 }
+
+/** A change of a game. */
+export interface ActivityEntry {
+  id: string
+  at: string
+  action: string
+  target: string | null
+  detail: string | null
+  by: { kind: string; playerId: string | null; name: string | null; tool: string | null }
+}
+
+/** Fetches the latest changes of a game, the latest first. */
+export const listActivity = (api: Api, gameId: string, limit: number): Promise<ActivityEntry[]> =>
+  api.all<ActivityEntry>(`/api/games/${encodeURIComponent(gameId)}/activity`, 'activity', { limit })
 
 export const listGames = (api: Api, limit?: number): Promise<Game[]> =>
   api.all<Game>('/api/games', 'games', limit === undefined ? {} : { limit })

@@ -5,11 +5,14 @@ import { CliError, fileReason } from './errors.ts'
 
 /** The content of gameyard.json: the game of a folder, and the folder of its build. */
 export interface Project {
-  gameId: string
+  /** Absent until the game exists on a platform. `gameyard deploy --create` makes it, and writes the id. */
+  gameId?: string
   /** The build folder, relative to the file. */
   folder: string
   /** The platform that hosts the game. */
   baseUrl?: string
+  /** The room script: a path in the build folder, or one relative to the file. */
+  room?: string
   /** The leaderboards that a deploy makes or changes. Others of the game stay as they are. */
   boards?: ProjectBoard[]
 }
@@ -59,18 +62,30 @@ function parse(text: string, file: string): Project {
     throw invalid((error as Error).message)
   }
   if (typeof value !== 'object' || value === null) throw invalid('it is not an object')
-  const { gameId, folder = '.', baseUrl, boards } = value
-  if (typeof gameId !== 'string' || gameId === '') throw invalid('"gameId" is missing')
+  const { gameId, folder = '.', baseUrl, boards, room } = value
+  if (gameId !== undefined && (typeof gameId !== 'string' || gameId === '')) throw invalid('"gameId" is not an id')
+  if (gameId === undefined && value.folder === undefined) throw invalid('"gameId" is missing')
   if (typeof folder !== 'string') throw invalid('"folder" is not a text')
   if (baseUrl !== undefined && !(typeof baseUrl === 'string' && URL.canParse(baseUrl))) {
     throw invalid('"baseUrl" is not an address')
   }
+  if (room !== undefined && (typeof room !== 'string' || room === '')) {
+    throw invalid('"room" is not the path of a file')
+  }
   if (boards !== undefined && !isBoards(boards)) {
     throw invalid('"boards" is not a list of boards, each with an "id" and a "title"')
   }
-  const unknown = Object.keys(value).find((key) => !['$schema', 'gameId', 'folder', 'baseUrl', 'boards'].includes(key))
+  const unknown = Object.keys(value).find(
+    (key) => !['$schema', 'gameId', 'folder', 'baseUrl', 'boards', 'room'].includes(key),
+  )
   if (unknown) throw invalid(`it has an unknown key "${unknown}"`)
-  return { gameId, folder, ...(baseUrl ? { baseUrl: new URL(baseUrl).origin } : {}), ...(boards ? { boards } : {}) }
+  return {
+    ...(gameId ? { gameId } : {}),
+    folder,
+    ...(baseUrl ? { baseUrl: new URL(baseUrl).origin } : {}),
+    ...(room ? { room } : {}),
+    ...(boards ? { boards } : {}),
+  }
 }
 
 /** Checks only what the command line reads. The platform checks the fields of each board. */

@@ -35,6 +35,11 @@ export class Terminal {
     this.#streams.stdout.write(this.json ? `${JSON.stringify(data, null, 2)}\n` : `${text()}\n`)
   }
 
+  /** Writes one of many results: `data` as JSON on one line, or the text for people. */
+  entry(data: unknown, text: () => string): void {
+    this.#streams.stdout.write(`${this.json ? JSON.stringify(data) : text()}\n`)
+  }
+
   /** Writes one line of progress for people. */
   note(line: string): void {
     this.#streams.stderr.write(`${line}\n`)

@@ -1,10 +1,16 @@
+import type { BundleAddress } from './bundles.ts'
 import type { CallOptions, Connection } from './connection.ts'
 import { GameyardError } from './errors.ts'
 import { type List, list } from './lists.ts'
 import type { Answer } from './types.ts'
+import type { UploadProgress } from './upload.ts'
 
 export type Deploy = Answer<'/api/deploy/{deployId}', 'get'>
 export type PublishedDeploy = Answer<'/api/deploy/{deployId}/finalize', 'post'> & { deployId: string; uploaded: number }
+
+/** A build may have many files, and some storages are read to verify them. */
+const BEGIN_TIMEOUT_MS = 120_000
+const FINALIZE_TIMEOUT_MS = 300_000
 
 export interface BuildFile {
   /** The path relative to the root of the build, with `/`: `assets/ship.glb`. */
@@ -16,11 +22,13 @@ export interface PublishOptions extends CallOptions {
   gameId: string
   files: BuildFile[]
   message?: string | undefined
-  /** The number of parallel uploads. Default: 6 */
+  /** The path of the room script among the files. It is never served. */
+  room?: string | undefined
+  /** Ends the live rooms, so that new ones begin with this script. */
+  restartRooms?: boolean | undefined
+  /** The number of parallel uploads of files of 1 MB and more; smaller ones are sent together. Default: 6 */
   parallel?: number | undefined
-  onProgress?:
-    | ((progress: { files: number; uploadedFiles: number; bytes: number; uploadedBytes: number }) => void)
-    | undefined
+  onProgress?: ((progress: UploadProgress) => void) | undefined
 }
 
 /**
@@ -28,7 +36,7 @@ export interface PublishOptions extends CallOptions {
  * atomically. Players see the old build or the new one, never a mixture. Needs `deployments:write`.
  */
 export async function publish(connection: Connection, options: PublishOptions): Promise<PublishedDeploy> {
-  const { gameId, message, signal, parallel = 6, onProgress } = options
+  const { gameId, message, room, restartRooms, signal, parallel = 6, onProgress } = options
   const contents = new Map<string, Blob>()
   const files: { path: string; size: number; sha256: string }[] = []
   for (const { path, content } of options.files) {
@@ -37,49 +45,38 @@ export async function publish(connection: Connection, options: PublishOptions): 
     files.push({ path, size: blob.size, sha256: await sha256(blob) })
   }
   const begun = await connection.json<Answer<'/api/deploy', 'post'>>('POST', '/api/deploy', {
-    body: { gameId, files, ...(message === undefined ? {} : { message }) },
+    body: { gameId, files, ...(message === undefined ? {} : { message }), ...(room === undefined ? {} : { room }) },
     idempotent: true,
+    timeoutMs: BEGIN_TIMEOUT_MS,
     signal,
   })
-  const bytes = begun.uploads.reduce((sum, { path }) => sum + (contents.get(path)?.size ?? 0), 0)
-  const progress = { files: begun.uploads.length, uploadedFiles: 0, bytes, uploadedBytes: 0 }
-  onProgress?.({ ...progress })
-  const waiting = [...begun.uploads]
-  const upload = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const { path, uploadUrl, headers } = next
-      const blob = contents.get(path) as Blob
-      await put(connection, uploadUrl, blob, headers as Record<string, string>, signal)
-      progress.uploadedFiles++
-      progress.uploadedBytes += blob.size
-      onProgress?.({ ...progress })
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(parallel, waiting.length) }, upload))
+  const digests = new Map(files.map((file) => [file.path, file.sha256]))
+  const wanted = begun.uploads.map((upload) => ({
+    ...upload,
+    sha256: digests.get(upload.path) as string,
+    blob: contents.get(upload.path) as Blob,
+  }))
+  // Games load the SDK too, and most do not publish.
+  const { uploadFiles } = await import('./upload.ts')
+  await uploadFiles(connection, begun.bundle as BundleAddress | undefined, wanted, { signal, parallel, onProgress })
   const { deployId } = begun
-  const live = await finalizeDeploy(connection, deployId, { signal })
+  const live = await finalizeDeploy(connection, deployId, { restartRooms, signal })
   return { ...live, deployId, uploaded: begun.uploads.length }
-}
-
-/** Uploads to a presigned URL. It may belong to another service, so the request carries no token. */
-async function put(
-  connection: Connection,
-  url: string,
-  body: Blob,
-  headers: Record<string, string>,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  await connection.send('PUT', url, { body, headers, signal, anonymous: true, timeoutMs: 600_000 })
 }
 
 /** Puts an uploaded build live. */
 export const finalizeDeploy = (
   connection: Connection,
   deployId: string,
-  options?: CallOptions,
+  { restartRooms, ...options }: CallOptions & { restartRooms?: boolean | undefined } = {},
 ): Promise<Answer<'/api/deploy/{deployId}/finalize', 'post'>> =>
   // A second request returns the same response, so it is repeatable.
-  connection.json('POST', `/api/deploy/${encodeURIComponent(deployId)}/finalize`, { repeatable: true, ...options })
+  connection.json('POST', `/api/deploy/${encodeURIComponent(deployId)}/finalize`, {
+    query: { restartRooms },
+    repeatable: true,
+    timeoutMs: FINALIZE_TIMEOUT_MS,
+    ...options,
+  })
 
 /** Fetches a deploy. Needs `deployments:write`. */
 export const getDeploy = (connection: Connection, deployId: string, options?: CallOptions): Promise<Deploy> =>
@@ -97,9 +94,13 @@ export const listDeploys = (
 export const rollback = (
   connection: Connection,
   deployId: string,
-  options?: CallOptions,
+  { restartRooms, ...options }: CallOptions & { restartRooms?: boolean | undefined } = {},
 ): Promise<Answer<'/api/deploy/{deployId}/rollback', 'post'>> =>
-  connection.json('POST', `/api/deploy/${encodeURIComponent(deployId)}/rollback`, options)
+  connection.json('POST', `/api/deploy/${encodeURIComponent(deployId)}/rollback`, {
+    query: { restartRooms },
+    timeoutMs: FINALIZE_TIMEOUT_MS,
+    ...options,
+  })
 
 /** Returns a digest in hexadecimal. Node 18 has Web Crypto only in a module; plain-http pages have none. */
 async function sha256(blob: Blob): Promise<string> {

@@ -79,6 +79,7 @@ export interface Client {
     update: Bound<typeof games.updateGame>
     delete: Bound<typeof games.deleteGame>
     analytics: Bound<typeof games.getGameAnalytics>
+    logs: Bound<typeof games.listGameLogs>
     catalog: Bound<typeof games.listCatalog>
   }
   readonly boards: {
@@ -150,6 +151,7 @@ export function createClient(options: ClientOptions): Client {
       update: bind(games.updateGame),
       delete: bind(games.deleteGame),
       analytics: bind(games.getGameAnalytics),
+      logs: bind(games.listGameLogs),
       catalog: bind(games.listCatalog),
     },
     boards: {

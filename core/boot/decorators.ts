@@ -14,6 +14,7 @@ import type { Tracing } from '../observe/tracing.ts'
 import type { GamePorts } from '../origins/game-ports.ts'
 import type { LocalAuthority } from '../origins/local-authority.ts'
 import type { Origins } from '../origins/origins.ts'
+import type { Siblings } from '../origins/ports.ts'
 import type { PlainHttp } from '../origins/tls.ts'
 import type { BrowserFiles } from '../pages/browser-files.ts'
 import type { Site } from '../pages/index.ts'
@@ -63,6 +64,8 @@ declare module 'fastify' {
     hostDashboard: HostDashboard
     /** Spans for slow work. */
     tracing: Tracing
+    /** The place of this process among those of this machine. */
+    siblings: Siblings
     /** The version of the program. */
     programVersion: string
     /** The configured driver names, by family. */

@@ -6,6 +6,7 @@ import type { Keys } from '../data/keys.ts'
 import type { ChosenDriver } from '../driver.ts'
 import { StartupError } from '../errors.ts'
 import type { Bus } from '../events.ts'
+import type { WorkerPrograms } from '../jobs/worker-programs.ts'
 import type { Plugin } from '../plugin.ts'
 import type { CleanupStack } from './cleanup-stack.ts'
 
@@ -35,7 +36,15 @@ export async function openDrivers(
     plugins,
     clock,
     log,
-  }: { config: Config; keys: Keys; plugins: Plugin[]; clock: Clock; log: FastifyBaseLogger },
+    workerPrograms,
+  }: {
+    config: Config
+    keys: Keys
+    plugins: Plugin[]
+    clock: Clock
+    log: FastifyBaseLogger
+    workerPrograms: WorkerPrograms
+  },
   cleanups: CleanupStack,
 ): Promise<OpenedDrivers> {
   const instances: Record<string, unknown> = {}
@@ -46,6 +55,7 @@ export async function openDrivers(
       clock,
       log: log.child({ driver: `${family}/${driver.name}` }) as never,
       secret: (purpose) => keys.derive(`drivers/${purpose}`),
+      workerProgram: (name) => workerPrograms.text(name),
     })) as OpenedDriver
     cleanups.add(() => instance.close?.())
     // A plugin of the same name owns the decorator: `ai` is the plugin's, `aiDriver` the driver's.

@@ -37,10 +37,10 @@ export async function installRules(app: FastifyInstance, telemetry: Telemetry | 
 }
 
 /** Registers the kernel's own routes. */
-export function registerKernelRoutes(app: FastifyInstance, requests: RequestMetrics): void {
+export function registerKernelRoutes(app: FastifyInstance, requests: RequestMetrics, node: string): void {
   const { browserFiles, config, health, origins } = app
   registerHealth(app, health)
-  registerMetrics(app, requests, config.metrics.token)
+  registerMetrics(app, requests, { token: config.metrics.token, node })
   browserFileRoutes(app, { files: browserFiles, origins: origins.shared ? ['portal'] : ['portal', 'studio'] })
   registerReference(app)
   if (config.portal.designPage) registerDesign(app)

@@ -1,10 +1,10 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../clock.ts'
 import { StartupError } from '../errors.ts'
 import { openDataFolder } from './data-folder.ts'
+import { FileLock } from './sharing/file-lock.ts'
 
 /** The process that uses a data folder, as recorded in the file `lock`. */
 export interface LockHolder {
@@ -16,23 +16,19 @@ export interface LockHolder {
   address: string
 }
 
-/** SQLite's result code for a lock that another process holds. */
-const SQLITE_BUSY = 5
-
 /**
  * Guarantees that only one server uses a data folder.
  *
- * The lock is an operating system lock on the file `lock.db`. SQLite takes it, since Node has no call for file locks.
- * The lock ends with the process, however the process ends, so nothing has to be cleaned up after kill -9 or a power
- * cut. It works between containers with separate process ids, and a copy of the folder is not locked. The JSON file
- * `lock` beside it only names the holder.
+ * The lock is an operating system lock on the file `lock.db`. It ends with the process, however the process ends, so
+ * nothing has to be cleaned up after kill -9 or a power cut. A copy of the folder is not locked. The JSON file `lock`
+ * beside it only names the holder.
  */
 export class DataLock {
-  readonly #database: DatabaseSync | null
+  readonly #lock: FileLock | null
   readonly #file: string
 
-  private constructor(database: DatabaseSync | null, file: string) {
-    this.#database = database
+  private constructor(lock: FileLock | null, file: string) {
+    this.#lock = lock
     this.#file = file
   }
 
@@ -48,11 +44,15 @@ export class DataLock {
   ): Promise<DataLock> {
     await openDataFolder(dataDir)
     const file = join(dataDir, 'lock')
-    const database = await lockFile(join(dataDir, 'lock.db'), {
-      refuse: () => new StartupError(refusal(dataDir, readHolder(file))),
-      warn: (reason) =>
-        warn(`The data folder ${dataDir} can't be locked (${reason}); see that no second server uses it.`),
-    })
+    let lock: FileLock | null = null
+    try {
+      lock = await FileLock.take(join(dataDir, 'lock.db'))
+      if (!lock) throw new StartupError(refusal(dataDir, readHolder(file)))
+    } catch (error) {
+      if (error instanceof StartupError) throw error
+      const { message } = error as Error
+      warn(`The data folder ${dataDir} can't be locked (${message}); see that no second server uses it.`)
+    }
     const holder: LockHolder = {
       pid: process.pid,
       host: hostname(),
@@ -65,34 +65,14 @@ export class DataLock {
     } catch {
       // On a full disk the lock still holds, and a later step reports the full disk.
     }
-    return new DataLock(database, file)
+    return new DataLock(lock, file)
   }
 
   /** Releases the lock. */
   release(): void {
-    if (!this.#database?.isOpen) return
+    if (!this.#lock?.isHeld) return
     rmSync(this.#file, { force: true })
-    this.#database.close()
-  }
-}
-
-async function lockFile(
-  file: string,
-  { refuse, warn }: { refuse: () => StartupError; warn: (reason: string) => void },
-): Promise<DatabaseSync | null> {
-  const { DatabaseSync } = await import('node:sqlite')
-  let database: DatabaseSync | null = null
-  try {
-    database = new DatabaseSync(file, { timeout: 0 })
-    // The transaction never writes, so it needs no rollback journal on disk.
-    database.exec('pragma journal_mode = memory; begin exclusive')
-    return database
-  } catch (error) {
-    database?.close()
-    const { errcode, message } = error as Error & { errcode?: number }
-    if (errcode === SQLITE_BUSY) throw refuse()
-    warn(message)
-    return null
+    this.#lock.release()
   }
 }
 

@@ -5,10 +5,16 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ByteRange } from './byte-range.ts'
+import { isLeftBehind, OWN_PREFIX } from './sharing/process-files.ts'
 
 const CHUNK_BYTES = 256 * 1024
 /** Maximum distance of a reader ahead of an incomplete copy, before it reads from the storage itself. */
 const AHEAD_BYTES = 4 * 1024 * 1024
+/** The interval in which copies of other processes are noticed. */
+const LIST_MS = 60_000
+
+/** The name of a complete copy. */
+const COPY = /^[0-9a-f]{64}$/
 
 /** A blob identified by its digest. A storage may need further fields to find it. */
 export interface Digested {
@@ -20,7 +26,7 @@ export interface Digested {
 export interface Blobs<Blob extends Digested = Digested> {
   /** Opens the blob as a file, which the caller closes; null when it is not on this machine. */
   file(blob: Blob): Promise<FileHandle | null>
-  /** Streams the blob or a range of it. */
+  /** Streams the blob or a range of it. A caller that does not read the stream to its end destroys it. */
   open(blob: Blob, range?: ByteRange): Promise<Readable>
 }
 
@@ -32,7 +38,8 @@ interface Filling {
   /** Emits `progress` after every chunk and at the end. */
   steps: EventEmitter
   state: 'running' | 'done' | 'failed'
-  readers: number
+  /** The streams of the copy and, while it runs, the copying itself. The last one closes the file. */
+  users: number
 }
 
 interface Parts<Blob extends Digested> {
@@ -50,7 +57,8 @@ interface Parts<Blob extends Digested> {
  * ranges. The least recently used files are removed first.
  *
  * Files are named by digest and verified as they are written, so they never become stale. Losing the folder loses no
- * data.
+ * data. Processes of one machine may share the folder. Each removes files by their last use, whoever made them; together
+ * they may exceed the size by what they copy within a minute.
  */
 export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> {
   readonly #parts: Parts<Blob>
@@ -58,26 +66,19 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
   readonly #copies = new Map<string, number>()
   readonly #filling = new Map<string, Promise<Filling>>()
   #bytes = 0
+  #listedAt = 0
 
   private constructor(parts: Parts<Blob>) {
     this.#parts = parts
   }
 
-  /** Lists the existing copies, and removes the incomplete copies of a process that died. */
+  /** Lists the existing copies, and removes the incomplete copies of processes that died. */
   static async open<Blob extends Digested>(parts: Parts<Blob>): Promise<DiskCache<Blob>> {
     const cache = new DiskCache<Blob>(parts)
-    await mkdir(parts.folder, { recursive: true })
-    const found: { name: string; size: number; usedAt: number }[] = []
-    for (const name of await readdir(parts.folder)) {
-      const path = join(parts.folder, name)
-      if (!/^[0-9a-f]{64}$/.test(name)) {
-        await rm(path, { force: true, recursive: true })
-        continue
-      }
-      const { size, mtimeMs } = await stat(path)
-      found.push({ name, size, usedAt: mtimeMs })
-    }
-    for (const { name, size } of found.sort((a, b) => a.usedAt - b.usedAt)) cache.#add(name, size)
+    const { folder } = parts
+    await mkdir(folder, { recursive: true })
+    for (const name of await readdir(folder))
+      if (!COPY.test(name) && isLeftBehind(name)) await rm(join(folder, name), { force: true, recursive: true })
     await cache.#makeRoom()
     return cache
   }
@@ -89,11 +90,16 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
 
   /** Opens an existing copy; null when there is none or it has been removed. */
   async file({ sha256, size }: Digested): Promise<FileHandle | null> {
-    if (this.#copies.get(sha256) !== size) return null
-    this.#add(sha256, size)
+    // What this process does not know may have been copied by another.
+    if ((this.#copies.get(sha256) ?? size) !== size) return null
     const path = join(this.#parts.folder, sha256)
     try {
       const file = await open(path)
+      if (!this.#copies.has(sha256) && (await file.stat()).size !== size) {
+        await file.close()
+        return null
+      }
+      this.#add(sha256, size)
       // Records the use for the order after the next start; an error loses no data.
       const now = new Date()
       utimes(path, now, now).catch(() => {})
@@ -112,9 +118,18 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
     if (size > this.#parts.maxBytes / 2) return this.#parts.source.open(blob, range)
     const filling = await this.#fill(blob)
     const { start, end } = range ?? { start: 0, end: size - 1 }
-    if (filling.state === 'failed' || start > filling.written + AHEAD_BYTES) return this.#parts.source.open(blob, range)
-    filling.readers++
-    return Readable.from(this.#follow(sha256, filling, start, end), { objectMode: false, highWaterMark: CHUNK_BYTES })
+    const isOver = filling.state === 'failed' || filling.users === 0
+    if (isOver || start > filling.written + AHEAD_BYTES) return this.#parts.source.open(blob, range)
+    filling.users++
+    const bytes = this.#follow(sha256, filling, start, end)
+    const stream = Readable.from(bytes, { objectMode: false, highWaterMark: CHUNK_BYTES })
+    // A `finally` of the generator would not run for a stream that is destroyed before its first read.
+    return stream.once('close', () => this.#leave(filling))
+  }
+
+  #leave(filling: Filling): void {
+    if (--filling.users > 0) return
+    filling.file.close().catch((error) => this.#parts.log.warn({ err: error }, 'a file of the cache was not closed'))
   }
 
   #fill(blob: Blob): Promise<Filling> {
@@ -130,11 +145,11 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
   /** @throws BlobNotFound and other errors of the storage, before the reader gets a stream */
   async #begin(blob: Blob): Promise<Filling> {
     const body = await this.#parts.source.open(blob)
-    const path = join(this.#parts.folder, `incoming-${randomUUID()}`)
+    const path = join(this.#parts.folder, `${OWN_PREFIX}${randomUUID()}`)
     try {
       const file = await open(path, 'wx+')
       const steps = new EventEmitter().setMaxListeners(0)
-      const filling: Filling = { path, file, written: 0, steps, state: 'running', readers: 0 }
+      const filling: Filling = { path, file, written: 0, steps, state: 'running', users: 1 }
       void this.#run(blob, body, filling)
       return filling
     } catch (error) {
@@ -166,33 +181,43 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
     } finally {
       this.#filling.delete(sha256)
       steps.emit('progress')
-      if (filling.readers === 0) await file.close()
+      this.#leave(filling)
     }
   }
 
   /** Streams the bytes of a copy in progress. */
   async *#follow(sha256: string, filling: Filling, start: number, end: number): AsyncGenerator<Buffer> {
-    try {
-      for (let at = start; at <= end; ) {
-        const ready = Math.min(filling.written, end + 1) - at
-        if (ready <= 0) {
-          if (filling.state !== 'running') throw new Error(`The copy of ${sha256} ended early.`)
-          await once(filling.steps, 'progress')
-          continue
-        }
-        const { bytesRead, buffer } = await filling.file.read(
-          Buffer.allocUnsafe(Math.min(ready, CHUNK_BYTES)),
-          0,
-          null,
-          at,
-        )
-        yield buffer.subarray(0, bytesRead)
-        at += bytesRead
+    for (let at = start; at <= end; ) {
+      const ready = Math.min(filling.written, end + 1) - at
+      if (ready <= 0) {
+        if (filling.state !== 'running') throw new Error(`The copy of ${sha256} ended early.`)
+        await once(filling.steps, 'progress')
+        continue
       }
-    } finally {
-      filling.readers--
-      if (filling.readers === 0 && filling.state !== 'running') await filling.file.close()
+      const { bytesRead, buffer } = await filling.file.read(
+        Buffer.allocUnsafe(Math.min(ready, CHUNK_BYTES)),
+        0,
+        null,
+        at,
+      )
+      yield buffer.subarray(0, bytesRead)
+      at += bytesRead
     }
+  }
+
+  /** Reads which copies there are, and when any process used them last. */
+  async #list(): Promise<void> {
+    this.#listedAt = performance.now()
+    const { folder } = this.#parts
+    const found: { name: string; size: number; usedAt: number }[] = []
+    for (const name of await readdir(folder)) {
+      if (!COPY.test(name)) continue
+      const status = await stat(join(folder, name)).catch(() => null)
+      if (status) found.push({ name, size: status.size, usedAt: status.mtimeMs })
+    }
+    this.#copies.clear()
+    this.#bytes = 0
+    for (const { name, size } of found.sort((a, b) => a.usedAt - b.usedAt)) this.#add(name, size)
   }
 
   #add(sha256: string, size: number): void {
@@ -207,6 +232,7 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
   }
 
   async #makeRoom(): Promise<void> {
+    if (performance.now() - this.#listedAt > LIST_MS || this.#listedAt === 0) await this.#list()
     for (const [sha256] of this.#copies) {
       if (this.#bytes <= this.#parts.maxBytes) return
       this.#forget(sha256)

@@ -2,6 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { StartupError } from '../errors.ts'
+import { syncFolder } from './durability/fsync.ts'
 
 /** Derives the secrets of every purpose from one secret, so that nodes store and share nothing else. */
 export class Keys {
@@ -79,7 +80,6 @@ export async function readOrCreate(file: string, make: () => Promise<Buffer> | B
     if (error.code !== 'EEXIST') throw error
   })
   await rm(fresh)
-  const directory = await open(folder, 'r')
-  await directory.sync().finally(() => directory.close())
+  await syncFolder(folder)
   return readFile(file)
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { defineError, StorageFull } from '../errors.ts'
+import { isLeftBehind, OWN_PREFIX } from './sharing/process-files.ts'
 
 export const UploadCut = defineError('invalid_request', 400, 'The upload was cut off.')
 
@@ -20,15 +21,15 @@ export class Spool {
     this.#folder = folder
   }
 
-  /** Creates the folder, and removes the remains of a process that died. */
+  /** Creates the folder, and removes the remains of processes that died. */
   async prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-    for (const name of await readdir(this.#folder)) await this.remove(join(this.#folder, name))
+    for (const name of await readdir(this.#folder)) if (isLeftBehind(name)) await this.remove(join(this.#folder, name))
   }
 
   /** Returns the path of a new file, which the caller writes, and later passes to `remove` in any case. */
   reserve(): string {
-    return join(this.#folder, randomUUID())
+    return join(this.#folder, OWN_PREFIX + randomUUID())
   }
 
   /**

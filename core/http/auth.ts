@@ -1,10 +1,21 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  preHandlerHookHandler,
+  RouteOptions,
+} from 'fastify'
 import type { Actor } from '../data/audit.ts'
 import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
+import { type Author, runAs } from '../observe/author.ts'
 import type { Origins } from '../origins/origins.ts'
 
-/** The kinds of credential. A token of one kind is never accepted as another. */
-export type PrincipalKind = 'session' | 'api-token' | 'cli-token' | 'oauth-token'
+/**
+ * The kinds of credential. A token of one kind is never accepted as another. `resource-token` is an OAuth access token
+ * for one protected resource (RFC 8707), which is valid there only; `oauth-token` is one for the API of games.
+ */
+export type PrincipalKind = 'session' | 'api-token' | 'cli-token' | 'oauth-token' | 'resource-token'
 
 /** The role of a player on this server. A moderator has fewer rights than an administrator. */
 export type Role = 'player' | 'moderator' | 'admin'
@@ -28,8 +39,12 @@ export interface Principal {
   scopes: ReadonlySet<string> | 'all'
   /** The id of the session or token, for rate limits and the log. */
   credentialId: string
+  /** For tokens: the label of the token, or the name of the application that holds it. */
+  credentialName?: string
   /** For OAuth access tokens: the application that holds the token. */
   clientId?: string
+  /** For tokens of a protected resource: the only place where they are valid. */
+  resource?: string
   /** For browser sessions: the data of the player that pages show. */
   viewer?: Viewer
 }
@@ -111,7 +126,7 @@ export function authRequirementOf(rule: AuthRule): AuthRequirement {
 }
 
 const WORDS: readonly unknown[] = ['none', 'optional', 'session', 'any-token']
-const KINDS: readonly PrincipalKind[] = ['session', ...TOKENS, 'oauth-token']
+const KINDS: readonly PrincipalKind[] = ['session', ...TOKENS, 'oauth-token', 'resource-token']
 
 /**
  * Validates a rule at run time, since plugins may be written in JavaScript and a malformed rule must not open a route.
@@ -191,6 +206,8 @@ export class Auth {
     if (role) guards.push(asHook((request) => mustHaveRole(request, role)))
     if (route.config?.sameOrigin) guards.push(asHook((request) => this.#mustBeSameOrigin(request)))
     if (guards.length) route.onRequest = [...guards, ...[route.onRequest ?? []].flat()]
+    const changes = [route.method].flat().some((method) => !SAFE.has(method as string))
+    if (demand.kinds.length && changes) route.preHandler = [...[route.preHandler ?? []].flat(), nameAuthor]
   }
 
   #identify(request: FastifyRequest, demand: AuthRequirement): Promise<void> | void {
@@ -275,6 +292,18 @@ function mustHaveRole(request: FastifyRequest, role: StaffRole): void {
   const has = callerOf(request).viewer?.role
   if (has === 'admin' || (has === 'moderator' && role === 'moderator')) return
   throw new Forbidden(`This is for ${role === 'admin' ? '' : 'moderators and '}administrators.`)
+}
+
+/** Names the author of the changes of a request, after its body was read: events of the socket have another context. */
+const nameAuthor: preHandlerHookHandler = ({ principal }, _reply, done) => {
+  if (principal) runAs(authorOf(principal), done)
+  else done()
+}
+
+/** Returns a caller as the author of changes. */
+export function authorOf({ kind, playerId, credentialName }: Principal): Author {
+  const by = kind === 'session' ? 'person' : kind === 'resource-token' ? 'assistant' : 'token'
+  return { kind: by, playerId, name: (by !== 'person' && credentialName) || null, tool: null }
 }
 
 /** Wraps a check as a hook that continues synchronously when the check does, as most do. */

@@ -17,11 +17,12 @@ export interface CorsOptions {
 export function allowAnyOrigin(app: FastifyInstance, { paths, headers = [], expose = [] }: CorsOptions): void {
   const exposed = ['www-authenticate', 'retry-after', ...expose].join(', ')
   const allowed = ['authorization', 'content-type', ...headers].join(', ')
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', (_request, reply, done) => {
     reply
       .header('access-control-allow-origin', '*')
       .header('access-control-expose-headers', exposed)
       .header('cross-origin-resource-policy', 'cross-origin')
+    done()
   })
   for (const [url, methods] of Object.entries(paths)) {
     app.options(

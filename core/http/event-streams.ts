@@ -74,6 +74,32 @@ interface View {
   said: Promise<{ text: string; over: boolean }>
 }
 
+/** Limits the open streams of each caller in this process. */
+export class StreamLimit {
+  readonly #most: number
+  readonly #open = new Map<string, number>()
+
+  /** @param most the streams of one caller at once */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Counts a stream. @returns a function that ends it, once @throws TooManyStreams */
+  admit(caller: string): () => void {
+    const open = this.#open.get(caller) ?? 0
+    if (open >= this.#most) throw new TooManyStreams(this.#most)
+    this.#open.set(caller, open + 1)
+    let ended = false
+    return () => {
+      if (ended) return
+      ended = true
+      const left = (this.#open.get(caller) ?? 1) - 1
+      if (left > 0) this.#open.set(caller, left)
+      else this.#open.delete(caller)
+    }
+  }
+}
+
 /**
  * Server-sent events: the current state, then each change, until the content is complete, the last client has gone or
  * the server stops. A change may `wake` the streams that show it. Changes on another node, or without a `wake`, are
@@ -82,14 +108,14 @@ interface View {
 export class EventStreams {
   readonly #topics = new Map<string, Topic>()
   /** Number of open streams of each caller. */
-  readonly #open = new Map<string, number>()
+  readonly #limit = new StreamLimit(MOST_PER_CALLER)
   #closed = false
 
   /** Responds with a stream. The handler must **return** the result. @throws TooManyStreams */
   send(reply: StreamReply, stream: Stream): FastifyReply {
     const { raw } = reply
     const gone = new AbortController()
-    const release = this.#admit(callerKey(reply.request))
+    const release = this.#limit.admit(callerKey(reply.request))
     const text = Readable.from(this.follow(stream, gone.signal))
     const end = () => {
       gone.abort()
@@ -150,21 +176,6 @@ export class EventStreams {
   close(): void {
     this.#closed = true
     for (const key of this.#topics.keys()) this.wake(key)
-  }
-
-  /** @returns a function that releases the slot, once */
-  #admit(caller: string): () => void {
-    const open = this.#open.get(caller) ?? 0
-    if (open >= MOST_PER_CALLER) throw new TooManyStreams(MOST_PER_CALLER)
-    this.#open.set(caller, open + 1)
-    let given = false
-    return () => {
-      if (given) return
-      given = true
-      const left = (this.#open.get(caller) ?? 1) - 1
-      if (left > 0) this.#open.set(caller, left)
-      else this.#open.delete(caller)
-    }
   }
 
   /**

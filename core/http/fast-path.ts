@@ -36,6 +36,7 @@ export class FastPath {
   readonly #tls: { certificate: ServerCertificate; plain: PlainHttp } | null
   readonly #secured = new Set<TlsServer>()
   #ended = false
+  #ending = false
 
   /** @param tls certificate for https; null for plain http */
   constructor(
@@ -64,11 +65,17 @@ export class FastPath {
     this.#ended = true
   }
 
+  /** Lets each connection end with its next response. */
+  endConnections(): void {
+    this.#ending = true
+  }
+
   /** Creates the HTTP server. Passes requests that no handler answers to `next`. */
   createServer(next: RequestListener): Server {
     const options = { ...PARSER_OPTIONS.http, keepAliveTimeout: PARSER_OPTIONS.keepAliveTimeout }
     const connections = this.#connections
     const answer: RequestListener = (request, response) => {
+      if (this.#ending) response.shouldKeepAlive = false
       if (!this.#answer(request, response)) next(request, response)
     }
     const secure: RequestListener = (request, response) => {

@@ -18,10 +18,10 @@ const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{1,256})$/
 export class HttpsRedirects {
   /** The servers that listen. */
   readonly servers: Server[] = []
-  readonly #app: Pick<FastifyInstance, 'config' | 'log' | 'connections'>
+  readonly #app: Pick<FastifyInstance, 'config' | 'log' | 'connections' | 'ports'>
   readonly #plain: PlainHttp
 
-  constructor(app: Pick<FastifyInstance, 'config' | 'log' | 'connections'>, plain: PlainHttp) {
+  constructor(app: Pick<FastifyInstance, 'config' | 'log' | 'connections' | 'ports'>, plain: PlainHttp) {
     this.#app = app
     this.#plain = plain
   }
@@ -37,10 +37,7 @@ export class HttpsRedirects {
       void this.#answer(request, response)
     })
     server.on('clientError', (error, socket) => this.#app.connections.answerClientError(error, socket))
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(tls.redirectPort, host, resolve)
-    }).catch((error: NodeJS.ErrnoException) => {
+    await this.#app.ports.listen(server, { port: tls.redirectPort, host }).catch((error: NodeJS.ErrnoException) => {
       throw new StartupError(
         `Port ${tls.redirectPort} (listen.tls.redirectPort) can't be opened (${error.code}); free it, or set another.`,
       )

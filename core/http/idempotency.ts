@@ -64,10 +64,26 @@ declare module 'fastify' {
      *
      * @param statements the transaction that does the work
      * @param payload returns the serialised body, when there is a key to store it for; its status is 200
+     * @throws Conflict when another process has taken the key over; the transaction must not commit then
      */
     rememberAnswer(request: FastifyRequest, statements: Statements, payload: () => string): Promise<void>
+    /**
+     * Does the same for callers that are not an HTTP route: runs the work once for a key, and answers a repeated call
+     * with the first answer for 24 hours. A failure frees the key.
+     *
+     * @param use names the work, such as `POST /api/games`
+     * @param work receives what stores the answer in the transaction of the work, as `rememberAnswer` does
+     * @returns the answer as text
+     * @throws InvalidRequest for a malformed key; Conflict for another body, or while the first call is under way
+     */
+    answerOnce(
+      call: { playerId: string; use: string; key: string; body: unknown },
+      work: (remember: RememberOnce) => Promise<string>,
+    ): Promise<string>
   }
 }
+
+export type RememberOnce = (statements: Statements, payload: () => string) => Promise<void>
 
 /** Sends a stored response again to a request with the same body. Default: as JSON. */
 export type Replay = (answer: string, request: FastifyRequest) => { type: string; payload: string }
@@ -90,15 +106,17 @@ export function installIdempotency(app: FastifyInstance): void {
   const key = app.keys.derive('idempotency')
   const underWay = new UnderWay(app)
   app.decorateRequest('idempotentAnswer', null)
-  app.decorate('rememberAnswer', async ({ idempotentAnswer: claimed }, statements, payload) => {
-    if (!claimed) return
-    const { id, createdAt } = claimed
-    await statements.execute('update idempotent_answers set status = 200, answer = ? where id = ? and created_at = ?', [
-      encrypt(key, payload()),
-      id,
-      createdAt,
-    ])
+  const store = async ({ id, createdAt }: Claim, statements: Pick<Statements, 'execute'>, payload: string) => {
+    const sql = 'update idempotent_answers set status = 200, answer = ? where id = ? and created_at = ?'
+    return (await statements.execute(sql, [encrypt(key, payload), id, createdAt])) === 1
+  }
+  const remember = async (claimed: Claim, statements: Statements, payload: () => string) => {
+    // The error rolls back the work of a process that was paused for so long that another one took its key over.
+    if (!(await store(claimed, statements, payload()))) throw underWayElsewhere()
     claimed.remembered = true
+  }
+  app.decorate('rememberAnswer', async ({ idempotentAnswer: claimed }, statements, payload) => {
+    if (claimed) await remember(claimed, statements, payload)
   })
 
   const claim = async (
@@ -128,12 +146,29 @@ export function installIdempotency(app: FastifyInstance): void {
       throw new Conflict('This Idempotency-Key was used with another request body.')
     }
     if (!first?.answer || first.status == null) {
-      throw new Conflict('The first request with this Idempotency-Key is still under way.').with({
-        headers: { 'retry-after': '1' },
-      })
+      throw underWayElsewhere()
     }
     return { status: first.status, answer: Buffer.from(first.answer) }
   }
+
+  app.decorate('answerOnce', async ({ playerId, use, key: given, body }, work) => {
+    if (!KEY.test(given)) throw malformed()
+    const claimed: Claim = { id: digestOf([playerId, use, given]), createdAt: clock.now() }
+    const first = await claim(claimed.id, digestOf(body), claimed.createdAt)
+    if (first) return decrypt(key, first.answer)
+    underWay.add(claimed)
+    try {
+      const answer = await work((statements, payload) => remember(claimed, statements, payload))
+      if (!claimed.remembered) await store(claimed, db, answer)
+      return answer
+    } catch (error) {
+      const { id, createdAt } = claimed
+      await db.em().nativeDelete(IdempotentAnswer, { id, createdAt, status: null })
+      throw error
+    } finally {
+      underWay.remove(claimed)
+    }
+  })
 
   app.addHook('onRoute', (route) => {
     const wanted = route.config?.idempotent
@@ -238,12 +273,17 @@ class UnderWay {
   }
 }
 
+const KEY = /^[\x21-\x7e]{1,200}$/
+const underWayElsewhere = () =>
+  new Conflict('The first request with this Idempotency-Key is still under way.').with({
+    headers: { 'retry-after': '1' },
+  })
+const malformed = () => new InvalidRequest('Idempotency-Key must be 1 to 200 printable characters without spaces.')
+
 function idOf(request: FastifyRequest): string | null {
   const header = request.headers['idempotency-key']
   if (header === undefined) return null
-  if (typeof header !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(header)) {
-    throw new InvalidRequest('Idempotency-Key must be 1 to 200 printable characters without spaces.')
-  }
+  if (typeof header !== 'string' || !KEY.test(header)) throw malformed()
   const { playerId } = callerOf(request)
   return digestOf([playerId, request.method, request.url, header])
 }

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { StartupError } from '../errors.ts'
 import type { Origin } from '../origins/origins.ts'
@@ -22,6 +22,11 @@ export interface RouteEntry {
   role: StaffRole | null
   /** The rule of a long body; null for a short body, which core/http/request-rules.ts limits. */
   upload: UploadRule | null
+  /** Whether it honours `Idempotency-Key`. */
+  idempotent: boolean
+  /** The limit of its own beside the general one, in requests a minute of one player; null for none. */
+  perMinute: number | null
+  schema: FastifySchema
 }
 
 declare module 'fastify' {
@@ -73,8 +78,19 @@ export class RouteTable {
       this.#routers = null
       const { kinds } = authRequirementOf(auth)
       const { page = false, upload = null, role = null } = route.config ?? {}
-      this.entries.push({ method, url: route.url, origin, auth, accepts: kinds, page, role, upload })
+      const { idempotent, rateLimit } = route.config ?? {}
+      this.entries.push({
+        ...{ method, url: route.url, origin, auth, accepts: kinds, page, role, upload },
+        idempotent: Boolean(idempotent),
+        perMinute: (rateLimit && (rateLimit as { max?: number }).max) || null,
+        schema: route.schema ?? {},
+      })
     }
+  }
+
+  /** Finds a route by its declaration, such as `GET /api/games/:id`; undefined when its plugin is off. */
+  find(declaration: string): RouteEntry | undefined {
+    return this.entries.find(({ method, url }) => `${method} ${url}` === declaration)
   }
 
   /** Lists the methods of a path at an origin; empty when the path does not exist. */
@@ -114,11 +130,16 @@ function routersOf(declared: DeclaredPath[]): Map<Origin, Router> {
 
 const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
+/** The schemas without unknown fields, by the declared ones. Ajv compiles each schema object once a process. */
+const closedSchemas = new WeakMap<object, object>()
+
 /** Makes the body schema refuse unknown fields, unless it says otherwise (contracts, section 1). */
 export function refuseUnknownFields(route: RouteOptions): void {
   const body = route.schema?.body as { type?: string; additionalProperties?: unknown } | undefined
   if (body?.type === 'object' && body.additionalProperties === undefined) {
-    route.schema = { ...route.schema, body: { ...body, additionalProperties: false } }
+    const closed = closedSchemas.get(body) ?? { ...body, additionalProperties: false }
+    closedSchemas.set(body, closed)
+    route.schema = { ...route.schema, body: closed }
   }
 }
 

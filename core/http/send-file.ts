@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ByteRange } from '../data/byte-range.ts'
 import { ifRangeHolds, matchesEtag, parseRange } from './headers.ts'
 
@@ -78,6 +80,28 @@ const unsatisfiable = (size: number) => [
   'content-length',
   '0',
 ]
+
+/**
+ * Answers a route with a file, or with the part of it that is wanted. The file is opened before anything is sent, so that
+ * a missing file gives an error response.
+ *
+ * @param open opens the file, or a part of it
+ */
+export async function replyWithFile(
+  { raw }: Pick<FastifyRequest, 'raw'>,
+  reply: Pick<FastifyReply, 'code' | 'header' | 'send'>,
+  head: FileHead,
+  open: (range?: ByteRange) => Promise<Readable>,
+): Promise<FastifyReply> {
+  const { status, headers, bytes } = planResponse(raw, head)
+  const body = bytes === null ? nothing(raw, status) : await open(bytes === 'all' ? undefined : bytes)
+  for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
+  return reply.code(status).send(body)
+}
+
+/** Fastify sends `content-length: 0` for a HEAD without a stream. */
+const nothing = ({ method }: IncomingMessage, status: number): Readable | undefined =>
+  method === 'HEAD' && status === 200 ? Readable.from([]) : undefined
 
 /** A file in memory with its headers. */
 export interface BufferedFile extends FileHead {

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Health } from '../observe/health.ts'
 
@@ -20,8 +20,9 @@ export function installShutdown(app: FastifyInstance, health: Health, seconds: n
   app.addHook('preClose', (done) => {
     health.draining = true
     app.fastPath.end()
-    const others = [...app.gamePorts.servers, ...app.httpsRedirects.servers]
-    const servers: Server[] = [app.server, ...others]
+    const servers = serversOf(app)
+    // Fastify closes the app's own server, if it has opened it.
+    const others = app.ports.shared ? servers : servers.slice(1)
     idle = setInterval(() => {
       for (const server of servers) server.closeIdleConnections()
     }, 100)
@@ -29,8 +30,7 @@ export function installShutdown(app: FastifyInstance, health: Health, seconds: n
       app.log.warn('closing connections of requests that did not finish in time')
       for (const server of servers) server.closeAllConnections()
     }, seconds * 800)
-    ended = Promise.all(others.map((server) => once(server, 'close')))
-    for (const server of others) server.close()
+    ended = Promise.all(others.map((server) => app.ports.close(server)))
     done()
   })
   // Fastify has closed its own server before this hook.
@@ -40,3 +40,26 @@ export function installShutdown(app: FastifyInstance, health: Health, seconds: n
     clearTimeout(cut)
   })
 }
+
+/** The interval of looking whether all connections have ended. */
+const LOOK_MS = 50
+
+/**
+ * Lets a process leave whose place another has taken, without a failed request: it takes no new connections, and each
+ * connection ends with its next response. A client that sends nothing meanwhile loses its connection afterwards, as at
+ * the end of any idle time.
+ *
+ * @param seconds maximum time; `app.close()` comes after it
+ */
+export async function leaveConnections(app: FastifyInstance, seconds: number): Promise<void> {
+  app.ports.stopAccepting()
+  app.fastPath.endConnections()
+  const until = performance.now() + seconds * 1000
+  while (performance.now() < until && app.ports.connections > 0) await sleep(LOOK_MS)
+}
+
+const serversOf = (app: FastifyInstance): Server[] => [
+  app.server,
+  ...app.gamePorts.servers,
+  ...app.httpsRedirects.servers,
+]

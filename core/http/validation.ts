@@ -37,13 +37,22 @@ export const validatorCompiler: FastifySchemaCompiler<AnySchema> = ({ schema, ht
   return validate as ReturnType<FastifySchemaCompiler<AnySchema>>
 }
 
+/** The serializers of this process. They outlive an app, because tests start hundreds with the same schemas. */
+const serializers = new WeakMap<object, (data: unknown) => string>()
+
 /** Compiles the schema of a response at the first such response. Omits fields that the schema does not define. */
 export const serializerCompiler: FastifySerializerCompiler<AnySchema> = ({ schema }) => {
   let serialize: ((data: unknown) => string) | undefined
   return (data) => {
-    serialize ??= fastJsonStringify(schema as never)
+    serialize ??= serializers.get(schema as object) ?? compileSerializer(schema as object)
     return serialize(data)
   }
+}
+
+function compileSerializer(schema: object): (data: unknown) => string {
+  const serialize = fastJsonStringify(schema as never) as (data: unknown) => string
+  serializers.set(schema, serialize)
+  return serialize
 }
 
 /** Maximum number of reported errors; a list of 20,000 items can have as many. */

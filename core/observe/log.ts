@@ -14,16 +14,18 @@ export type LogMixin = (fields: object, level: number, logger: Logger) => object
  * at exit. Writes are synchronous: one that a thread has under way at exit would come after the last lines, or never.
  *
  * @param tail keeps the last lines
+ * @param base fields of every line
  */
 export function createLog(
   level: string,
   destination?: DestinationStream,
   tail?: LogTail,
   mixin?: LogMixin | undefined,
+  base?: object | undefined,
 ): Logger {
   const options: LoggerOptions = {
     level,
-    base: null,
+    base: base ?? null,
     ...(mixin ? { mixin: mixin as NonNullable<LoggerOptions['mixin']> } : {}),
     timestamp: isoTime(),
     formatters: {

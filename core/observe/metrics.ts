@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { collectDefaultMetrics, type Metric, type Registry } from 'prom-client'
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
 import { Forbidden } from '../errors.ts'
+import { ProcessMetrics } from './process-metrics.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -95,15 +96,36 @@ function within<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value)
   return value
 }
 
+let ofProcess: Registry | undefined
+
+/**
+ * Returns the metrics of this process: memory, CPU time, garbage collection, event loop. They belong to a registry of
+ * their own, because their observers can't be removed and would retain every app that has closed.
+ */
+function metricsOfProcess(): Metric[] {
+  if (!ofProcess) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess, prefix: 'gameyard_' })
+  }
+  return ofProcess.getMetricsAsArray() as unknown as Metric[]
+}
+
 /** Counts and times every request. Serves `/metrics` to this machine, or to the configured bearer token. */
-export function registerMetrics(app: FastifyInstance, requests: RequestMetrics, token: string | undefined): void {
-  collectDefaultMetrics({ register: app.metrics, prefix: 'gameyard_' })
+export function registerMetrics(
+  app: FastifyInstance,
+  requests: RequestMetrics,
+  { token, node }: { token: string | undefined; node: string },
+): void {
+  for (const metric of metricsOfProcess()) app.metrics.registerMetric(metric)
   requests.register(app.metrics)
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? '(none)'
     requests.observe(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
     done()
   })
+
+  const ofProcesses = app.siblings.count > 1 ? new ProcessMetrics(app, node) : null
+  if (ofProcesses) app.addHook('onReady', () => ofProcesses.start())
 
   app.get(
     '/metrics',
@@ -113,7 +135,7 @@ export function registerMetrics(app: FastifyInstance, requests: RequestMetrics, 
         throw new Forbidden('Metrics are for this machine, or for the bearer token in `metrics.token`.')
       }
       reply.type(app.metrics.contentType)
-      return app.metrics.metrics()
+      return ofProcesses ? ofProcesses.collect() : app.metrics.metrics()
     },
   )
 }

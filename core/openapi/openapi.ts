@@ -12,6 +12,7 @@ const SCHEMES: Record<PrincipalKind, string> = {
   'api-token': 'apiToken',
   'cli-token': 'apiToken',
   'oauth-token': 'oauthToken',
+  'resource-token': 'oauthToken',
 }
 
 /** Collects the OpenAPI document from the routes, so it must be registered before any route. */

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import { StartupError } from '../errors.ts'
@@ -62,7 +63,8 @@ export class CertificateFiles {
       if (await this.#look()) changed(this.#current)
       this.#note(health)
     }
-    this.#timer = setInterval(() => void look(), LOOK_MS).unref()
+    const failed = (error: unknown) => this.#parts.log.error({ err: error }, 'a renewed certificate could not be used')
+    this.#timer = setInterval(() => void look().catch(failed), LOOK_MS).unref()
   }
 
   close(): void {
@@ -108,7 +110,7 @@ export async function readPair({ cert, key }: CertificatePaths): Promise<ServerC
   return { cert: await read('cert', cert), key: await read('key', key) }
 }
 
-/** @throws StartupError when the two are not a certificate and its key, in PEM */
+/** @throws StartupError when the two are not a certificate and its key, in PEM, or TLS refuses them */
 export function checkPair(pair: ServerCertificate, paths: CertificatePaths): X509Certificate {
   let certificate: X509Certificate
   try {
@@ -123,6 +125,12 @@ export function checkPair(pair: ServerCertificate, paths: CertificatePaths): X50
     throw new StartupError(`listen.tls.key: ${paths.key} holds no private key in PEM, or one with a pass phrase.`)
   }
   if (!fits) throw new StartupError(`listen.tls.key: ${paths.key} is not the key of the certificate in ${paths.cert}.`)
+  // The server also reads the certificates after the first, and refuses keys that are too short.
+  try {
+    createSecureContext(pair)
+  } catch (error) {
+    throw new StartupError(`listen.tls.cert: ${paths.cert} can't be used for TLS (${(error as Error).message}).`)
+  }
   return certificate
 }
 

@@ -53,10 +53,7 @@ export class GamePorts {
     if (this.#app.server.listenerCount('upgrade') > 0) {
       server.on('upgrade', (...upgrade) => this.#app.server.emit('upgrade', ...upgrade))
     }
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, host, resolve)
-    }).catch((error: NodeJS.ErrnoException) => {
+    await this.#app.ports.listen(server, { port, host }).catch((error: NodeJS.ErrnoException) => {
       throw gamePortProblem(port, error)
     })
     this.#servers.set(port, server)

@@ -22,6 +22,8 @@ export interface NavigationEntry {
   role?: StaffRole
   /** The key that opens the page after `g`; must be unique. */
   key?: string
+  /** The page takes `?returnTo=PATH`, so that a visitor comes back to the public page that they left. */
+  returns?: boolean
 }
 
 /** Parts of the site with a second line of navigation: their label and position in the bar. */
@@ -47,10 +49,12 @@ interface NavigationProps {
   user: { name: string; imageUrl: string | null; role: Role } | null | undefined
   /** Converts a path to an address that also works from another origin. */
   address: (href: string) => string
+  /** The path that pages with `returns` go on to; default the start page. */
+  returnTo?: string | undefined
 }
 
 /** The header of every page: the bar, and on the pages of an area its entries. It is the same on desktop and phone. */
-export function Navigation({ siteName, entries, current, user, address }: NavigationProps): View {
+export function Navigation({ siteName, entries, current, user, address, returnTo = '/' }: NavigationProps): View {
   const at = (place: NavigationEntry['place']) =>
     entries.filter((entry) => entry.place === place).sort((a, b) => a.order - b.order)
   const moderates = user?.role === 'moderator'
@@ -74,7 +78,8 @@ export function Navigation({ siteName, entries, current, user, address }: Naviga
     entry.method === 'post'
       ? html`<form action=${address(entry.href)} method="post"><button class=${className}>${entry.label}</button></form>`
       : html`<a class=${className} href=${address(entry.href)} data-go=${entry.key} aria-current=${entry.href === current ? 'page' : undefined}>${entry.label}</a>`
-  const guests = at('guest')
+  const query = returnTo === '/' ? '' : `?returnTo=${encodeURIComponent(returnTo)}`
+  const guests = at('guest').map((entry) => (entry.returns ? { ...entry, href: entry.href + query } : entry))
   return html`
     <header class="bar">
       <div class="bar-inner">

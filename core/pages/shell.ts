@@ -81,6 +81,11 @@ export interface PageOptions {
   head?: Content
   /** Names of built scripts in addition to the shell's own: `['play.js']`. */
   scripts?: string[]
+  /**
+   * Whether the first paint waits for the fonts, as it does by default. A page whose first use must not wait uses the
+   * system's fonts on the first visit, and these ones once they are in the browser's cache.
+   */
+  preloadFonts?: boolean
   /** Default 200. */
   status?: number
   /** Removes the width limit, for a game that fills the page. */
@@ -117,9 +122,14 @@ export function shell(
     ? `<meta name="description" content="${escapeHtml(options.description)}"><meta property="og:description" content="${escapeHtml(options.description)}">`
     : ''
   const base = new URL(site.portalUrl).host === headers.host ? '' : site.portalUrl
-  const around = aroundFor(site, prepared, base, options.user, options.current ?? entryFor(site.navigation, url))
+  const around = aroundFor(site, prepared, {
+    base,
+    user: options.user,
+    current: options.current ?? entryFor(site.navigation, url),
+    returnTo: options.user ? undefined : options.share?.path,
+  })
   return {
-    start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${options.share ? shareTags(site, options.share) : ''}${scripts.join('')}`,
+    start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${options.preloadFonts === false ? prepared.headWithoutFonts : prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${options.share ? shareTags(site, options.share) : ''}${scripts.join('')}`,
     middle: `</head><body>${around.header}`,
     body: main(options),
     end: `${around.footer}<i id="page-end" hidden></i></body></html>`,
@@ -131,6 +141,7 @@ interface Prepared {
   browserFiles: BrowserFiles
   name: string
   head: string
+  headWithoutFonts: string
   around: Map<string, Around>
 }
 
@@ -140,23 +151,32 @@ interface Around {
 }
 
 const kept = new WeakMap<Site, Prepared>()
-/** Maximum number of cached headers: one for each viewer and area, a few kilobytes each. */
+/**
+ * Maximum number of cached headers, of a few kilobytes each: one for each viewer and area, and one for each public page
+ * that is seen by a visitor who is not signed in.
+ */
 const MOST_AROUND = 500
 
-function aroundFor(
-  site: Site,
-  { around }: Prepared,
-  base: string,
-  user: Viewer | null | undefined,
-  current: string | undefined,
-): Around {
+/** What a header depends on. */
+interface Visit {
+  /** The portal's origin for a page on another one, or nothing. */
+  base: string
+  user: Viewer | null | undefined
+  /** `href` of the page's navigation entry. */
+  current: string | undefined
+  /** Path of the public page that a visitor comes back to after signing in. */
+  returnTo: string | undefined
+}
+
+function aroundFor(site: Site, { around }: Prepared, visit: Visit): Around {
+  const { base, user, current, returnTo } = visit
   const who = user && [user.name, user.imageUrl, user.role]
-  const key = JSON.stringify([base, current, site.navigation.length, who])
+  const key = JSON.stringify([base, current, site.navigation.length, who, returnTo])
   const known = around.get(key)
   if (known) return known
   const address = (href: string) => (href.startsWith('/') ? base + href : href)
   const made = {
-    header: renderToString(header(site, address, user, current) as VNode),
+    header: renderToString(header(site, address, visit) as VNode),
     footer: renderToString(footer(site, address) as VNode),
   }
   if (around.size >= MOST_AROUND) around.clear()
@@ -169,34 +189,35 @@ function preparedFor(site: Site, browserFiles: BrowserFiles): Prepared {
   if (known?.browserFiles === browserFiles) return known
   const name = escapeHtml(site.name)
   const fonts = ['bricolage-grotesque-latin-wght-normal.woff2', 'instrument-sans-latin-wght-normal.woff2']
-  const head = [
-    '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
-    ...fonts.map(
-      (font) => `<link rel="preload" href="${browserFiles.url(font)}" as="font" type="font/woff2" crossorigin>`,
-    ),
-    `<link rel="stylesheet" href="${browserFiles.url('styles.css')}">`,
-    // The page is rendered only when it is complete, since half a table would move when its widest row arrives. The
-    // expected element comes last, because browsers wait for its beginning, not for its end.
-    '<link rel="expect" href="#page-end" blocking="render">',
-    `<script type="module" src="${browserFiles.url('page.js')}"></script>`,
-    '<meta name="color-scheme" content="light dark">',
-    '<meta name="theme-color" content="#faf7f1" media="(prefers-color-scheme: light)">',
-    '<meta name="theme-color" content="#14161b" media="(prefers-color-scheme: dark)">',
-    `<link rel="icon" sizes="32x32" href="/favicon.ico"><link rel="icon" type="image/svg+xml" href="${browserFiles.url('favicon.svg')}">`,
-    `<link rel="apple-touch-icon" href="${browserFiles.url('icon-180.png')}"><link rel="manifest" href="/manifest.webmanifest">`,
-    ...site.links.map(linkTag(site)),
-    `<meta property="og:site_name" content="${name}">`,
-  ].join('')
-  const prepared = { browserFiles, name, head, around: new Map() }
+    .map((font) => `<link rel="preload" href="${browserFiles.url(font)}" as="font" type="font/woff2" crossorigin>`)
+    .join('')
+  const headWith = (preloads: string) =>
+    [
+      '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
+      preloads,
+      `<link rel="stylesheet" href="${browserFiles.url('styles.css')}">`,
+      // The page is rendered only when it is complete, since half a table would move when its widest row arrives. The
+      // expected element comes last, because browsers wait for its beginning, not for its end.
+      '<link rel="expect" href="#page-end" blocking="render">',
+      `<script type="module" src="${browserFiles.url('page.js')}"></script>`,
+      '<meta name="color-scheme" content="light dark">',
+      '<meta name="theme-color" content="#faf7f1" media="(prefers-color-scheme: light)">',
+      '<meta name="theme-color" content="#14161b" media="(prefers-color-scheme: dark)">',
+      `<link rel="icon" sizes="32x32" href="/favicon.ico"><link rel="icon" type="image/svg+xml" href="${browserFiles.url('favicon.svg')}">`,
+      `<link rel="apple-touch-icon" href="${browserFiles.url('icon-180.png')}"><link rel="manifest" href="/manifest.webmanifest">`,
+      ...site.links.map(linkTag(site)),
+      `<meta property="og:site_name" content="${name}">`,
+    ].join('')
+  const prepared = { browserFiles, name, head: headWith(fonts), headWithoutFonts: headWith(''), around: new Map() }
   kept.set(site, prepared)
   return prepared
 }
 
 type Address = (href: string) => string
 
-const header = (site: Site, address: Address, user: Viewer | null | undefined, current: string | undefined): View =>
+const header = (site: Site, address: Address, { user, current, returnTo }: Visit): View =>
   html`<a class="skip" href="#main">Skip to the content</a>
-    <${Navigation} siteName=${site.name} entries=${site.navigation} current=${current} user=${user} address=${address} />` as unknown as View
+    <${Navigation} siteName=${site.name} entries=${site.navigation} current=${current} user=${user} address=${address} returnTo=${returnTo} />` as unknown as View
 
 const main = ({ flash, body, wide, narrow }: PageOptions): View => html`
   <main id="main" class=${classes('main', wide && 'wide', narrow && 'narrow')} tabindex="-1">
@@ -207,7 +228,7 @@ const main = ({ flash, body, wide, narrow }: PageOptions): View => html`
 const footer = (site: Site, address: Address): View => html`
   <footer class="foot">
     <div class="foot-inner">
-      <p>${site.name}<span class="foot-note"> · ${site.legal.operator ? `run by ${site.legal.operator}, with Gameyard` : 'a yard of its own, run with Gameyard'}</span></p>
+      <p>${site.name}<span class="foot-note"> · ${site.legal.operator ? `run by ${site.legal.operator}, with Gameyard` : 'a self-hosted game platform'}</span></p>
       <nav aria-label="About this site"><ul>${legalLinks(site, address)}<li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
       <button class="keys" type="button" hidden data-keys>Keyboard <kbd>?</kbd></button>
       <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">

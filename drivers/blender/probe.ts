@@ -10,16 +10,20 @@ export class Probe {
 
   /** @returns null when the output names no version of Blender */
   async check(ask: AskBlender): Promise<Extract<Availability, { available: true }> | null> {
-    const blenderVersion = versionIn(await ask('--version'))
+    // The whole test takes a second, so a version that proved complete is only asked for its name.
+    if (this.#complete && versionIn(await ask('--version')) === this.#complete)
+      return { available: true, blenderVersion: this.#complete, missing: null }
+    this.#complete = null
+    const text = await ask(...IMPORT_NUMPY)
+    const blenderVersion = versionIn(text)
     if (!blenderVersion) return null
-    // The second question takes a second, so a version that proved complete is not tested again.
-    const missing = blenderVersion === this.#complete ? null : missingIn(await ask(...IMPORT_NUMPY))
-    this.#complete = missing === null ? blenderVersion : null
+    const missing = missingIn(text)
+    if (missing === null) this.#complete = blenderVersion
     return { available: true, blenderVersion, missing }
   }
 }
 
-/** Arguments that make Blender report whether it can read and write glTF; see `missingIn`. */
+/** Arguments that make Blender report its version, and whether it can read and write glTF; see `missingIn`. */
 const IMPORT_NUMPY: readonly string[] = [
   ...['--background', '--factory-startup', '-noaudio', '--python-expr'],
   // Python can also import an empty folder of that name, so the script uses an attribute.
@@ -35,5 +39,5 @@ const missingIn = (text: string): string | null => (/^gameyard: no numpy/m.test(
 const NO_NUMPY =
   'Blender’s Python has no numpy, without which it can neither read nor write glTF; install the package python3-numpy (apt install python3-numpy), in the image if Blender runs in one.'
 
-/** Parses the version in the first line of `blender --version`. */
+/** Parses the version in the first line that Blender writes, also without `--version`. */
 const versionIn = (text: string): string | null => /\bBlender (\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1] ?? null

@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { Counters } from '../../core/data/counters.ts'
 import { defineDriver } from '../../core/driver.ts'
-import { type Bus, BusUnavailable, type Lease } from './interface.ts'
+import { type Bus, BusUnavailable } from './interface.ts'
+import { BusState } from './state.ts'
 
 /** A bus for one process. Messages never leave it, and two of these buses share nothing. */
 export default defineDriver({
@@ -11,19 +11,7 @@ export default defineDriver({
 
   async create(_config, { clock, log }): Promise<Bus> {
     const channels = new Map<string, Set<(message: string) => void>>()
-    const counters = new Counters(clock)
-    const leases = new Map<string, Lease>()
-    /** Expiry of each holder, in ms since 1970. */
-    const holders = new Map<string, number>()
-    const records = new Map<string, { fence: number; texts: string[]; until: number }>()
-    let fence = 0
-    const now = () => clock.now().getTime()
-    const lives = (holder: string) => (holders.get(holder) ?? 0) > now()
-    const recordOf = (key: string) => {
-      const record = records.get(key)
-      if (record && record.until <= now()) records.delete(key)
-      return records.get(key)
-    }
+    const state = new BusState(clock)
     let closed = false
     const mustBeOpen = () => {
       if (closed) throw new BusUnavailable()
@@ -56,46 +44,31 @@ export default defineDriver({
       },
       async increment(key, windowMs) {
         mustBeOpen()
-        return counters.increment(key, windowMs)
+        return state.increment(key, windowMs)
       },
       async keepAlive(holder, ttlMs) {
         mustBeOpen()
-        const before = lives(holder)
-        holders.set(holder, now() + ttlMs)
-        return before
+        return state.keepAlive(holder, ttlMs)
       },
       async acquire(key, holder) {
         mustBeOpen()
-        const held = leases.get(key)
-        if (held && (held.holder === holder || lives(held.holder))) return held
-        const lease = { holder, fence: ++fence }
-        leases.set(key, lease)
-        return lease
+        return state.acquire(key, holder)
       },
       async release(key, holder) {
         mustBeOpen()
-        if (leases.get(key)?.holder !== holder) return
-        leases.delete(key)
-        records.delete(key)
+        state.release(key, holder)
       },
       async save(key, fence, text, ttlMs) {
         mustBeOpen()
-        if ((recordOf(key)?.fence ?? 0) > fence) return false
-        records.set(key, { fence, texts: [text], until: now() + ttlMs })
-        return true
+        return state.save(key, fence, text, ttlMs)
       },
       async append(key, fence, texts, ttlMs) {
         mustBeOpen()
-        const record = recordOf(key)
-        if (record?.fence !== fence) return false
-        record.texts.push(...texts)
-        record.until = now() + ttlMs
-        return true
+        return state.append(key, fence, texts, ttlMs)
       },
       async load(key) {
         mustBeOpen()
-        const record = recordOf(key)
-        return record ? { fence: record.fence, texts: [...record.texts] } : null
+        return state.load(key)
       },
       async ping() {
         mustBeOpen()

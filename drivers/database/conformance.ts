@@ -15,6 +15,7 @@ import { Database } from '../../core/data/database.ts'
 import type { Migration } from '../../core/data/migrations.ts'
 import { createLog } from '../../core/observe/log.ts'
 import { Account, entities, Item, migrations } from './conformance-entities.ts'
+import { testGroupQuery } from './conformance-group-query.ts'
 import { testReadOnly } from './conformance-read-only.ts'
 import type { DatabaseDriver } from './interface.ts'
 
@@ -62,6 +63,7 @@ export function testDatabaseDriver({ name, create, destroy, supports }: Database
     })
 
     await testReadOnly(t, fresh)
+    await testGroupQuery(t, fresh)
 
     await t.test('rows come back as they were stored: JSON, milliseconds, booleans, nulls, any text', async (t) => {
       const db = await fresh(t)

@@ -95,6 +95,11 @@ class PostgresDatabase implements DatabaseDriver {
     return (await this.#statements.run(sql, parameters)).rows
   }
 
+  /** Does the same as `query`: the server runs statements of several connections at once. */
+  groupQuery(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
+    return this.query(sql, parameters)
+  }
+
   async execute(sql: string, parameters: readonly Parameter[]): Promise<number> {
     return (await this.#statements.run(sql, parameters)).rowCount ?? 0
   }

@@ -1,10 +1,12 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
+import type { DriverContext } from '../../core/driver.ts'
 import { isPlatformError, StorageFull, WritesStopped } from '../../core/errors.ts'
 import { DatabaseBusy, DatabaseUnavailable, type Parameter, type Statements } from './interface.ts'
+import { Checkpoints } from './sqlite-checkpoints.ts'
+import { KeptStatements, type Statement } from './sqlite-kept-statements.ts'
 import { nativeBinding } from './sqlite-native.ts'
-
-type Statement = Sqlite.Statement<unknown[], object>
+import { ReadGroup } from './sqlite-read-group.ts'
 
 /** A call that shares its commit with others. */
 interface Unit {
@@ -23,13 +25,17 @@ export interface StatementResult {
  * Maximum time in ms that one attempt may block the process while another process writes; a timer then repeats the
  * attempt.
  */
-const ATTEMPT_MS = 10
+const ATTEMPT_MS = 1
+/** Maximum pause between two attempts. It is shorter than the pause of a process that gives way. */
+const RETRY_MS = 2
+/** While other processes write too, a process writes for so long, and then pauses so that one of them has its turn. */
+const TURN_MS = 25
+const GIVE_WAY_MS = 3
+/** The time for which a process that has written counts as writing. */
+const WRITING_MS = 250
 
-/**
- * At least this many of the most recently used statements stay prepared, and fewer than twice as many in total. The
- * statements of entity managers contain their values in the text, so few of them recur.
- */
-const KEPT_STATEMENTS = 100
+/** The pages that a lean connection keeps: 2 MiB, in SQLite's notation. The default is 16 MiB. */
+const LEAN_CACHE = -2048
 
 /** A statement that may be a query; whether it is one, only its preparation tells. */
 const IS_QUERY = /^\s*(select|with)\b/i
@@ -41,23 +47,38 @@ const IS_QUERY = /^\s*(select|with)\b/i
 export class SqliteConnections {
   readonly writer: Sqlite.Database
   readonly #reader: Sqlite.Database | null
+  readonly #checkpoints: Checkpoints | null
   readonly #waitMs: number
   readonly #queue: Array<() => void> = []
   #taken = false
   readonly #written: KeptStatements
   readonly #read: KeptStatements | null
+  readonly #readGroup: ReadGroup | null
   readonly #fast = new Map<string, Statement>()
   readonly #units: Unit[] = []
   #committing = false
   #readOnly = false
+  /** Changes when another connection has written; see SQLite's `pragma data_version`. */
+  readonly #dataVersion: Statement
+  #version: unknown
+  #othersWroteAt = Number.NEGATIVE_INFINITY
+  #releasedAt = Number.NEGATIVE_INFINITY
+  #turnSince = Number.NEGATIVE_INFINITY
 
   /**
    * @param waitMs maximum wait for the writing connection, and for another process
    * @param image initial content of a database in memory: the bytes of a database file
+   * @param lean whether each connection keeps few pages in memory
    */
   static async open(
     file: string,
-    { waitMs, synchronous, image }: { waitMs: number; synchronous: 'full' | 'normal'; image?: Buffer | undefined },
+    {
+      waitMs,
+      synchronous,
+      image,
+      lean = false,
+    }: { waitMs: number; synchronous: 'full' | 'normal'; image?: Buffer | undefined; lean?: boolean },
+    context: Pick<DriverContext, 'log' | 'workerProgram'>,
   ) {
     const writer = new Sqlite(image ?? file, { timeout: ATTEMPT_MS, ...nativeBinding(file) })
     try {
@@ -68,36 +89,70 @@ export class SqliteConnections {
         writer.prepare('select count(*) from sqlite_master').get()
       })
       const reader = file === ':memory:' ? null : openReader(file)
-      return new SqliteConnections(writer, reader, waitMs)
+      if (lean) for (const connection of [writer, reader]) connection?.pragma(`cache_size = ${LEAN_CACHE}`)
+      const checkpoints = reader && new Checkpoints(writer, { file, synchronous }, context)
+      return new SqliteConnections({ writer, reader, checkpoints }, waitMs)
     } catch (error) {
       writer.close()
       throw error
     }
   }
 
-  private constructor(writer: Sqlite.Database, reader: Sqlite.Database | null, waitMs: number) {
+  private constructor(
+    {
+      writer,
+      reader,
+      checkpoints,
+    }: { writer: Sqlite.Database; reader: Sqlite.Database | null; checkpoints: Checkpoints | null },
+    waitMs: number,
+  ) {
     this.writer = writer
     this.#reader = reader
+    this.#checkpoints = checkpoints
     this.#waitMs = waitMs
     this.#written = new KeptStatements(writer)
     this.#read = reader && new KeptStatements(reader)
+    this.#readGroup = reader && new ReadGroup(reader)
+    this.#dataVersion = writer.prepare('pragma data_version').pluck() as Statement
+    this.#version = this.#dataVersion.get()
   }
 
   /** Runs a SELECT of the hot path. Its statement is prepared once and kept, and never waits for a transaction. */
   async query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
     if (!this.#reader) return (await this.write(sql, parameters.map(bind))).rows
-    let statement = this.#fast.get(sql)
-    if (!statement) {
-      statement = this.#reader.prepare(sql) as Statement
-      this.#fast.set(sql, statement)
-    }
+    const statement = this.#prepareFast(this.#reader, sql)
     const values = parameters.length === 0 ? [] : parameters.map(bind)
     try {
       return statement.all(values)
     } catch (error) {
-      if (!isBusy(error)) throw translated(error)
-      return whileBusy(this.#waitMs, () => statement.all(values))
+      return this.#readAgain(error, statement, values)
     }
+  }
+
+  /** Does the same as `query`, in one read transaction with the other calls of this turn of the event loop. */
+  async groupQuery(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
+    if (!this.#reader || !this.#readGroup) return this.query(sql, parameters)
+    const statement = this.#prepareFast(this.#reader, sql)
+    const values = parameters.map(bind)
+    try {
+      return await this.#readGroup.query(statement, values)
+    } catch (error) {
+      return this.#readAgain(error, statement, values)
+    }
+  }
+
+  #prepareFast(reader: Sqlite.Database, sql: string): Statement {
+    let statement = this.#fast.get(sql)
+    if (!statement) {
+      statement = reader.prepare(sql) as Statement
+      this.#fast.set(sql, statement)
+    }
+    return statement
+  }
+
+  async #readAgain(error: unknown, statement: Statement, values: unknown[]): Promise<object[]> {
+    if (!isBusy(error)) throw translated(error)
+    return whileBusy(this.#waitMs, () => statement.all(values))
   }
 
   /** Runs a writing statement in its own transaction. @returns the number of affected rows */
@@ -117,6 +172,7 @@ export class SqliteConnections {
   async write(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     await this.take(IS_QUERY.test(sql))
     try {
+      await this.#giveWay()
       return await whileBusy(this.#waitMs, () => execute(this.#written.prepare(sql), parameters))
     } finally {
       this.release()
@@ -141,7 +197,9 @@ export class SqliteConnections {
   async begin(): Promise<void> {
     await this.take()
     try {
+      await this.#giveWay()
       await whileBusy(this.#waitMs, () => execute(this.#written.prepare('begin immediate'), []))
+      this.#noteOthers()
     } catch (error) {
       this.release()
       throw error
@@ -248,41 +306,36 @@ export class SqliteConnections {
     })
   }
 
+  /**
+   * Lets another process write first, if this one has had its turn. SQLite has no queue: a process that begins again
+   * at once would keep the others out, which look every few milliseconds.
+   */
+  async #giveWay(): Promise<void> {
+    const now = performance.now()
+    const hasPaused = now - this.#releasedAt >= GIVE_WAY_MS
+    if (!hasPaused && now - this.#turnSince < TURN_MS) return
+    if (!hasPaused && now - this.#othersWroteAt < WRITING_MS) await sleep(GIVE_WAY_MS)
+    this.#turnSince = performance.now()
+  }
+
+  #noteOthers(): void {
+    const version = this.#dataVersion.get()
+    if (version !== this.#version) this.#othersWroteAt = performance.now()
+    this.#version = version
+  }
+
   release(): void {
+    this.#releasedAt = performance.now()
+    this.#checkpoints?.noteWrite()
     const next = this.#queue.shift()
     if (next) next()
     else this.#taken = false
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await this.#checkpoints?.close()
     this.#reader?.close()
     this.writer.close()
-  }
-}
-
-/**
- * Caches the prepared statements of one connection in two generations: the older one is dropped when the newer is full.
- * A look-up of a statement in use then costs nothing, whereas exact LRU order would be updated at each use.
- */
-class KeptStatements {
-  readonly #database: Sqlite.Database
-  #newer = new Map<string, Statement>()
-  #older = new Map<string, Statement>()
-
-  constructor(database: Sqlite.Database) {
-    this.#database = database
-  }
-
-  prepare(sql: string): Statement {
-    const known = this.#newer.get(sql)
-    if (known) return known
-    const statement = this.#older.get(sql) ?? (this.#database.prepare(sql) as Statement)
-    this.#newer.set(sql, statement)
-    if (this.#newer.size >= KEPT_STATEMENTS) {
-      this.#older = this.#newer
-      this.#newer = new Map()
-    }
-    return statement
   }
 }
 
@@ -315,7 +368,7 @@ async function whileBusy<T>(waitMs: number, work: () => T): Promise<T> {
     } catch (error) {
       if (!isBusy(error) || performance.now() > end) throw translated(error)
     }
-    await sleep(1 + Math.random() * ATTEMPT_MS)
+    await sleep(1 + Math.random() * (RETRY_MS - 1))
   }
 }
 

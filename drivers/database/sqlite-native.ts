@@ -1,10 +1,17 @@
+import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 
+/** The addon, and the path from which a thread of this process can load it again; null where it can not. */
+export interface Addon {
+  exports: object
+  path: string | null
+}
+
 /** @param folder folder of the database; null for an in-memory database */
-type Load = (folder: string | null) => object
+type Load = (folder: string | null) => Addon
 
 let load: Load | undefined
-let loaded: object | undefined
+let loaded: Addon | undefined
 
 /**
  * Sets the loader of better-sqlite3's native addon, for a program that embeds the addon. It must be set before a
@@ -22,5 +29,12 @@ export function setNativeBinding(addon: Load): void {
  */
 export function nativeBinding(file: string): { nativeBinding?: string } {
   loaded ??= load?.(file === ':memory:' ? null : dirname(file))
-  return loaded ? { nativeBinding: loaded as never } : {}
+  return loaded ? { nativeBinding: loaded.exports as never } : {}
+}
+
+/** Returns the path of the addon that is in use, for a thread that loads it too; null where a thread can not load it. */
+export function addonPath(): string | null {
+  if (load) return loaded?.path ?? null
+  const modules = Object.keys(createRequire(import.meta.url).cache)
+  return modules.find((path) => /better-sqlite3.*\.node$/.test(path)) ?? null
 }

@@ -64,6 +64,7 @@ class SqliteDatabase implements DatabaseDriver {
   readonly #config: Static<typeof SqliteConfig>
   readonly #file: string
   readonly #image: Buffer | undefined
+  readonly #context: DriverContext
   #connections!: SqliteConnections
   #orm!: MikroORM
 
@@ -71,11 +72,12 @@ class SqliteDatabase implements DatabaseDriver {
   constructor(config: Static<typeof SqliteConfig>, context: DriverContext, image?: Buffer) {
     this.#config = config
     this.#image = image
+    this.#context = context
     this.#file = config.file === ':memory:' ? config.file : resolve(context.dataDir, config.file)
   }
 
-  async open(entities: Entity[]): Promise<MikroORM> {
-    this.#connections = await this.#connect()
+  async open(entities: Entity[], { lean = false } = {}): Promise<MikroORM> {
+    this.#connections = await this.#connect(lean)
     this.#orm = await MikroORM.init<AbstractSqlDriver>({
       driver: SqliteOrmDriver,
       driverOptions: new GuardedSqliteDialect(this.#connections),
@@ -109,6 +111,10 @@ class SqliteDatabase implements DatabaseDriver {
 
   query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
     return this.#connections.query(sql, parameters)
+  }
+
+  groupQuery(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
+    return this.#connections.groupQuery(sql, parameters)
   }
 
   execute(sql: string, parameters: readonly Parameter[]): Promise<number> {
@@ -158,21 +164,23 @@ class SqliteDatabase implements DatabaseDriver {
   async close(): Promise<void> {
     // Kysely closes only connections that it has used, so all are closed here.
     await this.#orm?.close(true)
-    this.#connections?.close()
+    await this.#connections?.close()
   }
 
-  async #connect(): Promise<SqliteConnections> {
+  async #connect(lean: boolean): Promise<SqliteConnections> {
     const fresh = this.#file === ':memory:' || (await isAbsent(this.#file))
     try {
       if (this.#file !== ':memory:') await mkdir(dirname(this.#file), { recursive: true })
       if (!fresh) await access(this.#file, constants.R_OK | constants.W_OK)
-      const connections = await SqliteConnections.open(this.#file, {
+      const options = {
         waitMs: this.#config.busyTimeout,
         synchronous: this.#config.durability,
         image: this.#file === ':memory:' ? this.#image : undefined,
-      })
-      refuseOldSqlite(connections)
-      if (!fresh && (await stat(this.#file)).size <= CHECKED_BYTES) refuseDamage(connections)
+        lean,
+      }
+      const connections = await SqliteConnections.open(this.#file, options, this.#context)
+      await refuseOldSqlite(connections)
+      if (!fresh && (await stat(this.#file)).size <= CHECKED_BYTES) await refuseDamage(connections)
       return connections
     } catch (error) {
       if (error instanceof StartupError || error instanceof DatabaseBusy) throw error
@@ -212,24 +220,24 @@ class SqliteOrmDriver extends SqliteDriver {
   }
 }
 
-function refuseOldSqlite(connections: SqliteConnections): void {
+async function refuseOldSqlite(connections: SqliteConnections): Promise<void> {
   const { version } = connections.writer.prepare('select sqlite_version() as version').get() as { version: string }
   const parts = version.split('.').map(Number)
   const index = OLDEST_SQLITE.findIndex((least, at) => parts[at] !== least)
   if (index === -1 || (parts[index] ?? 0) > (OLDEST_SQLITE[index] ?? 0)) return
-  connections.close()
+  await connections.close()
   throw new StartupError(
     `SQLite ${version} can damage a database; Gameyard needs ${OLDEST_SQLITE.join('.')}: update better-sqlite3.`,
   )
 }
 
-function refuseDamage(connections: SqliteConnections): void {
+async function refuseDamage(connections: SqliteConnections): Promise<void> {
   try {
     const [found] = connections.writer.pragma('quick_check(1)') as { quick_check: string }[]
     if (found?.quick_check === 'ok') return
     throw Object.assign(new Error(found?.quick_check.replaceAll('\n', ' ')), { code: 'SQLITE_CORRUPT' })
   } catch (error) {
-    connections.close()
+    await connections.close()
     throw error
   }
 }

@@ -16,6 +16,13 @@ export interface Expected {
   size: number
 }
 
+/** A small blob whose bytes have the digest. */
+export interface VerifiedBlob {
+  key: string
+  bytes: Buffer
+  sha256: string
+}
+
 /** Bytes `start` to `end`, both inclusive, with `start` at most `end`, as in RFC 9110 section 14. */
 export interface Range {
   start: number
@@ -59,6 +66,16 @@ export interface Storage {
    * @throws StorageFull (core/errors.ts) when there is no room: nothing is kept
    */
   put(key: string, body: Readable, expected: Expected): Promise<void>
+  /**
+   * Stores many small blobs with few waits for the disk. All are durable when it resolves; when it rejects, any of them
+   * may have been stored. Existing blobs are left unchanged. Drivers have it where it is faster than many calls of
+   * `put` at once.
+   *
+   * @param blobs at most a few MB together; the caller has verified their digests
+   * @throws DigestMismatch when a key holds a blob of another size
+   * @throws StorageFull
+   */
+  putAll?(blobs: readonly VerifiedBlob[]): Promise<void>
   /**
    * Streams a blob or a range of it. A `range.end` past the last byte is cut; a range that begins past it is empty. The
    * caller reads the stream to its end or destroys it.

@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import Type from 'typebox'
+import { syncFolder } from '../../core/data/durability/fsync.ts'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError, StorageFull } from '../../core/errors.ts'
 import {
@@ -31,8 +32,11 @@ import {
   relaySignatures,
   type Storage,
   StorageUnavailable,
+  type VerifiedBlob,
   verified,
 } from './interface.ts'
+import { LocalBatches } from './local-batches.ts'
+import { nullWhenAbsent, syncWhole, writeWhole } from './local-files.ts'
 
 /** Stores each blob as a file, whose path below the folder is its key. */
 export default defineDriver({
@@ -71,12 +75,15 @@ export default defineDriver({
 
 /** Keys never contain `~`, so uploads in progress can't collide with blobs. */
 const INCOMING = '~incoming'
+const JOURNALS = '~journals'
 /**
  * Uses a plain file descriptor: a `FileHandle` in a stream that is never read would end the process at garbage
  * collection.
  */
 const openDescriptor = promisify(openWithCallback)
 const MAX_DURABLE = 10_000
+/** The number of files of one folder whose sizes are read at once. */
+const LISTED_AT_ONCE = 64
 const ABANDONED_AFTER = 24 * 60 * 60 * 1000
 
 class LocalStorage implements Storage {
@@ -89,6 +96,8 @@ class LocalStorage implements Storage {
   readonly #signatures: ReturnType<typeof relaySignatures>
   /** Folders whose directory entries this process has synced, so that they need not be synced with each blob again. */
   readonly #durable = new Set<string>()
+  readonly #batches: LocalBatches
+  readonly #journals: string
   #closed = false
 
   /** @param root real path of the folder, which exists */
@@ -98,12 +107,21 @@ class LocalStorage implements Storage {
     this.#incoming = join(root, INCOMING)
     this.#clock = context.clock
     this.#signatures = relaySignatures(context.secret('storage/local/presign'), context.clock)
+    this.#journals = join(root, JOURNALS)
+    const folders = { journals: this.#journals, incoming: this.#incoming }
+    this.#batches = new LocalBatches(
+      { ...folders, pathOf: (key) => this.#path(key), makeFolders: (key) => this.#makeFolders(key) },
+      context.log,
+    )
   }
 
-  /** Creates the folder for uploads and removes the remains of a process that died. */
+  /** Creates the folders for uploads, and finishes or removes what a process that died has left. */
   async prepare(): Promise<void> {
     await mkdir(this.#incoming, { recursive: true })
+    await mkdir(this.#journals, { recursive: true })
+    await syncFolder(this.#root)
     await syncFolder(dirname(this.#root))
+    await this.#batches.recover()
     for (const name of await readdir(this.#incoming)) {
       const path = join(this.#incoming, name)
       const status = await lstat(path).catch(() => null)
@@ -121,7 +139,7 @@ class LocalStorage implements Storage {
       await this.#run(key, () => assertRoom(this))
       const file = await this.#run(key, () => open(temporary, 'wx'))
       try {
-        for await (const chunk of verified(key, body, expected)) await this.#run(key, () => writeWhole(file, chunk))
+        await writeVerified(verified(key, body, expected), (chunk) => this.#run(key, () => writeWhole(file, chunk)))
         await this.#run(key, () => syncWhole(file, expected.size))
       } finally {
         await file.close()
@@ -133,8 +151,23 @@ class LocalStorage implements Storage {
     }
   }
 
-  /** Renames a complete and synced file to its key, durably. */
-  async #publish(temporary: string, path: string, key: string, expected: Expected): Promise<void> {
+  async putAll(blobs: readonly VerifiedBlob[]): Promise<void> {
+    // The bytes are on the disk twice until they are settled.
+    const bytes = 2 * blobs.reduce((sum, blob) => sum + blob.bytes.length, 0)
+    this.#underWay += bytes
+    try {
+      for (const { key } of blobs) assertKey(key)
+      await this.#run('', async () => {
+        await assertRoom(this)
+        await this.#batches.store(blobs)
+      })
+    } finally {
+      this.#underWay -= bytes
+    }
+  }
+
+  /** Creates the folders of a key. @returns their paths up to the root, innermost first */
+  async #makeFolders(key: string): Promise<string[]> {
     const folders = [this.#root]
     for (const segment of key.split('/').slice(0, -1)) {
       const folder = join(folders[0] as string, segment)
@@ -145,6 +178,12 @@ class LocalStorage implements Storage {
       if (!(await lstat(folder)).isDirectory()) throw new InvalidKey(key)
       folders.unshift(folder)
     }
+    return folders
+  }
+
+  /** Renames a complete and synced file to its key, durably. */
+  async #publish(temporary: string, path: string, key: string, expected: Expected): Promise<void> {
+    const folders = await this.#makeFolders(key)
     const size = await this.#size(key)
     if (size === null) await rename(temporary, path)
     else if (size !== expected.size) throw new DigestMismatch(key)
@@ -231,13 +270,16 @@ class LocalStorage implements Storage {
       .map((entry) => base + entry.name + (entry.isDirectory() ? '/' : ''))
       .filter((name) => name.startsWith(prefix))
       .sort((a, b) => (a < b ? -1 : 1))
-    for (const name of names) {
-      if (name.endsWith('/')) {
-        yield* this.#walk(name, prefix)
-        continue
+    const statusOf = (name: string) =>
+      name.endsWith('/') ? null : this.#run(name, () => lstat(join(this.#root, name)).catch(nullWhenAbsent))
+    for (let start = 0; start < names.length; start += LISTED_AT_ONCE) {
+      const part = names.slice(start, start + LISTED_AT_ONCE)
+      const found = await Promise.all(part.map(statusOf))
+      for (const [index, name] of part.entries()) {
+        if (name.endsWith('/')) yield* this.#walk(name, prefix)
+        const status = found[index]
+        if (status) yield { key: name, size: status.size, modifiedAt: status.mtime }
       }
-      const status = await this.#run(name, () => lstat(join(this.#root, name)).catch(nullWhenAbsent))
-      if (status) yield { key: name, size: status.size, modifiedAt: status.mtime }
     }
   }
 
@@ -275,6 +317,7 @@ class LocalStorage implements Storage {
 
   async close(): Promise<void> {
     this.#closed = true
+    await this.#batches.close()
   }
 
   #path(key: string): string {
@@ -297,34 +340,20 @@ class LocalStorage implements Storage {
   }
 }
 
-/** Writes a whole chunk. The system may write only a part of it without an error, as with a full disk. */
-async function writeWhole(file: FileHandle, chunk: Buffer): Promise<void> {
-  for (let written = 0; written < chunk.length; ) {
-    const { bytesWritten } = await file.write(chunk, written)
-    if (bytesWritten === 0) throw new StorageFull()
-    written += bytesWritten
-  }
-}
-
-async function syncWhole(file: FileHandle, size: number): Promise<void> {
-  await file.sync()
-  if ((await file.stat()).size !== size) throw new StorageFull()
-}
-
-/** Makes the directory entries of a folder durable. Windows has no such operation, and does not open folders. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const folder = await open(path, constants.O_RDONLY)
+/** Writes chunks one after another. While one is written, the next is received and hashed. */
+async function writeVerified(chunks: AsyncIterable<Buffer>, write: (chunk: Buffer) => Promise<void>): Promise<void> {
+  let writing = Promise.resolve()
   try {
-    await folder.sync()
+    for await (const chunk of chunks) {
+      await writing
+      writing = write(chunk)
+      // The error is thrown where the write is awaited.
+      writing.catch(() => {})
+    }
   } finally {
-    await folder.close()
+    // The file is closed next, so no write may be under way.
+    await writing
   }
-}
-
-function nullWhenAbsent(error: NodeJS.ErrnoException): null {
-  if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code ?? '')) return null
-  throw error
 }
 
 function translate(error: unknown, key: string): unknown {

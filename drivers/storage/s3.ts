@@ -383,7 +383,8 @@ function readable(key: string, body: Readable, skip = 0, length = Infinity): Rea
       throw translate(error, key)
     }
   }
-  return Readable.from(chunks(), { objectMode: false })
+  // The generator destroys the body only once it has begun. An unread body would hold one of the few connections.
+  return Readable.from(chunks(), { objectMode: false }).once('close', () => body.destroy())
 }
 
 const base64 = ({ sha256 }: Expected) => Buffer.from(sha256, 'hex').toString('base64')

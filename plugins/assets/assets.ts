@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import { UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import { Conflict, NotFound } from '../../core/errors.ts'
+import type { Static } from 'typebox'
+import { Conflict, InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { assertRoom } from '../../drivers/storage/interface.ts'
 import { AssetStore, type AssetsParts } from './asset-store.ts'
 import { Changes } from './changes.ts'
 import { Clips } from './clips.ts'
 import { AssetRow } from './entities.ts'
 import { AssetRefused } from './errors.ts'
 import { Library } from './library.ts'
+import { clipUrl } from './manifest.ts'
 import { PREPARE, Preparation } from './preparation.ts'
 import { blobKey } from './record.ts'
-import type { Asset, AssetSource, NewAsset } from './schemas.ts'
+import type { Asset, AssetSource, Clip, NewAsset, NewClip } from './schemas.ts'
 import { indexAsset } from './search-index.ts'
 import { Delivery } from './serving/delivery.ts'
 import { freeSlug, slugFrom } from './slugs.ts'
@@ -89,6 +93,45 @@ export class Assets extends AssetStore {
   }
 
   /**
+   * Adds a file that arrives as a stream.
+   *
+   * @param name of the file, from its sender
+   * @throws as `create`; UploadCut when the stream breaks off
+   */
+  async createFrom(
+    ownerId: string,
+    fields: NewAsset,
+    { name, body }: { name: string; body: Readable },
+  ): Promise<Asset> {
+    const { spool, storage } = this.#parts
+    await assertRoom(storage)
+    const path = await spool.take(body)
+    try {
+      return await this.create(ownerId, fields, { path, name })
+    } finally {
+      await spool.remove(path)
+    }
+  }
+
+  /**
+   * Gives a rigged model of the player a clip: a preset, or a clip of another asset that the player may see.
+   *
+   * @throws InvalidRequest unless `wanted` names one or the other; NotFound of the model or the other asset
+   */
+  async animate(ownerId: string, id: string, wanted: NewClip): Promise<Static<typeof Clip>> {
+    const asset = await this.mustOwn(ownerId, id)
+    const clip = clipOf(wanted)
+    if ('preset' in clip) {
+      const { size } = await this.clips.get(asset, clip.preset)
+      return { ...clip, size, url: clipUrl(asset, clip.preset) }
+    }
+    const source = await this.find(clip.from, ownerId)
+    if (!source) throw new NotFound('asset').with({ details: [{ path: 'from', message: 'is no asset' }] })
+    const made = await this.clips.apply(asset, source, clip.clip)
+    return { ...made, url: clipUrl(asset, made.clip, made.from) }
+  }
+
+  /**
    * Replaces an asset's thumbnail by a rendered picture.
    *
    * @param png complete; a square of about 512 pixels
@@ -155,4 +198,11 @@ export class Assets extends AssetStore {
       }
     }
   }
+}
+
+/** Returns the requested clip. @throws InvalidRequest */
+function clipOf({ preset, from, clip }: NewClip): { preset: string } | { from: string; clip: string } {
+  if (preset !== undefined && from === undefined && clip === undefined) return { preset }
+  if (preset === undefined && from !== undefined && clip !== undefined) return { from, clip }
+  throw new InvalidRequest('Send `preset`, or `from` and `clip`: an asset with clips, and the name of one of them.')
 }

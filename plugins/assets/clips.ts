@@ -105,7 +105,11 @@ export class Clips {
     // The call throws if the clip's asset is suspended; the lookup is cached. The clip of a deleted or private asset
     // stays applied.
     await this.#assets.find(from, null)
-    const row = await this.#parts.db.em().findOne(AppliedClip, await this.#keyOf(asset, from, clip))
+    // Whether there is a private asset of that name is nobody's business.
+    const key = await this.#keyOf(asset, from, clip).catch((error: unknown) => {
+      throw error instanceof NotFound ? new NotFound('animation') : error
+    })
+    const row = await this.#parts.db.em().findOne(AppliedClip, key)
     if (!row) throw new NotFound('animation')
     return pieceOf(asset, clip, row)
   }
@@ -121,7 +125,13 @@ export class Clips {
       return row
     })
     if (!row) throw new NotFound('animation')
-    await storage.delete(blobKey(asset.id, row.sha256))
+    // The same clip may have been applied from two assets.
+    const { sha256 } = row
+    const em = db.em()
+    const others =
+      (await em.count(AppliedClip, { assetId: asset.id, sha256 })) +
+      (await em.count(AssetClip, { assetId: asset.id, sha256 }))
+    if (others === 0) await storage.delete(blobKey(asset.id, sha256))
   }
 
   /** Lists the clips of other assets that a model has, by name. */

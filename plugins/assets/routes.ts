@@ -2,13 +2,13 @@ import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Spool } from '../../core/data/spool.ts'
-import { InvalidRequest, MissingScope, NotFound, Unauthorized } from '../../core/errors.ts'
+import { MissingScope, NotFound, Unauthorized } from '../../core/errors.ts'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import { drainBody } from '../../core/http/drain-body.ts'
 import { cacheControl } from '../../core/http/headers.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import type { Limits } from './limits.ts'
-import { clipUrl, manifestOf } from './manifest.ts'
+import { manifestOf } from './manifest.ts'
 import {
   Asset,
   AssetChanges,
@@ -214,18 +214,8 @@ export const routes =
         },
       },
       async (request, reply) => {
-        const { playerId } = callerOf(request)
-        const asset = await app.assets.mustOwn(playerId, request.params.id)
-        const wanted = clipOf(request.body)
         reply.code(201)
-        if ('preset' in wanted) {
-          const { size } = await app.assets.clips.get(asset, wanted.preset)
-          return { ...wanted, size, url: clipUrl(asset, wanted.preset) }
-        }
-        const source = await app.assets.find(wanted.from, playerId)
-        if (!source) throw new NotFound('asset').with({ details: [{ path: 'from', message: 'is no asset' }] })
-        const made = await app.assets.clips.apply(asset, source, wanted.clip)
-        return { ...made, url: clipUrl(asset, made.clip, made.from) }
+        return app.assets.animate(callerOf(request).playerId, request.params.id, request.body)
       },
     )
 
@@ -270,10 +260,3 @@ export const routes =
       },
     )
   }
-
-/** Returns the requested clip. @throws InvalidRequest */
-function clipOf({ preset, from, clip }: NewClip): { preset: string } | { from: string; clip: string } {
-  if (preset !== undefined && from === undefined && clip === undefined) return { preset }
-  if (preset === undefined && from !== undefined && clip !== undefined) return { from, clip }
-  throw new InvalidRequest('Send `preset`, or `from` and `clip`: an asset with clips, and the name of one of them.')
-}

@@ -54,11 +54,13 @@ export class Holders {
     if (await this.#look()) this.#looking = setTimeout(() => void this.#lookAgain(), SILENT_MS + BEAT_MS).unref()
   }
 
-  /** Releases the remaining holds of this process. */
+  /** Releases the remaining holds of this process. Without a database the next process does it, by the file that stays. */
   async stop(): Promise<void> {
     clearInterval(this.#beating)
     clearTimeout(this.#looking)
-    await this.#end(this.id)
+    await this.#end(this.id).catch((error) =>
+      this.#parts.log.warn({ err: error }, 'the reserved credits stay reserved until another process starts'),
+    )
   }
 
   /** @returns whether the state of some process is unknown */

@@ -76,7 +76,14 @@ export class Purchases {
   /** Takes back credits that refunds could not take yet. It is called every minute. */
   async collect(): Promise<void> {
     const { db } = this.#parts
-    const owing = await db.query<{ id: string }>('select id from credit_payments where owed > 0 limit ?', [COLLECTED])
+    // Players without credits are left out, since a batch of them would keep the others from being collected.
+    const owing = await db.query<{ id: string }>(
+      `select p.id from credit_payments p
+       join credit_purchases b on b.id = p.purchase_id
+       join credit_accounts a on a.player_id = b.player_id
+       where p.owed > 0 and a.balance > a.held limit ?`,
+      [COLLECTED],
+    )
     for (const { id } of owing)
       await db.groupCommit(async (statements) => {
         await this.#takeBack(statements, await lockPayment(statements, id))

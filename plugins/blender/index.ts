@@ -6,7 +6,7 @@ import type {} from '../assets/index.ts'
 import { Library } from './catalog/starters.ts'
 import { Templates } from './catalog/templates.ts'
 import { GenerationRow, JobRow, JobText, Turn, WorkerRow } from './entities.ts'
-import { ADVANCE, GeneratedAssets } from './generations/generations.ts'
+import { ADVANCE, ATTEMPTS, GeneratedAssets } from './generations/generations.ts'
 import { BlenderJobs } from './jobs/jobs.ts'
 import { Queue } from './jobs/queue.ts'
 import { REMOVE_FILES, Retention, SWEEP } from './jobs/retention.ts'
@@ -69,10 +69,13 @@ export default definePlugin(
       jobs: app.jobs,
       assets: app.assets,
       ai: app.ai,
+      answerOnce: app.answerOnce,
     })
     app.decorate('generatedAssets', generated)
     queue.onEnd = (em, job) => generated.ended(em, job)
-    app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, signal }) => generated.advance(payload.id, signal))
+    app.jobs.handle<{ id: string }>(ADVANCE, ({ payload, ...context }) => generated.advance(payload.id, context), {
+      maxAttempts: ATTEMPTS,
+    })
     new Thumbnails(app, { executor, worker, folder }).start()
     app.jobs.every(LEASES, 10, () => worker.recover())
     const retention = new Retention(app, limits.blenderKeepDays)

@@ -5,13 +5,23 @@ import { isId, newId } from '../../core/ids.ts'
 import { assertRoom, type Storage } from '../../drivers/storage/interface.ts'
 import type { Game } from '../games/index.ts'
 import { blobKey, ownedOfReserved, reserve } from './blobs/blobs.ts'
+import { examineDeploy } from './builds/examine-deploy.ts'
+import { isolationOf } from './builds/isolation.ts'
+import { BundleAddresses } from './bundle/bundle-address.ts'
+import { copyDeploy, type DeployCopy } from './copy-deploy.ts'
+import { DraftBuilds, isDraftId } from './drafts/draft-builds.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
-import { DeployIsLive, DeployIsPinned, NoPreviews, NotPinnable, NotRestorable } from './errors.ts'
+import { DeployIsLive, DeployIsPinned, NoPreviews, NothingToRestart, NotPinnable, NotRestorable } from './errors.ts'
 import { finalizePreview, goLive } from './go-live.ts'
 import { checkFiles } from './manifest/check-files.ts'
 import { type Contents, type Manifest, Manifests, serialize } from './manifest/manifests.ts'
-import { previewId, previewUrl } from './previews.ts'
-import { removeDeploy } from './retention.ts'
+import { previewUrl } from './previews.ts'
+import { type NewBuild, publishFiles } from './publish-files.ts'
+import { toDeploy, toFinalized } from './record.ts'
+import { pinDeploy, removeDeploy } from './retention.ts'
+import { RoomScriptCheck } from './room-script/check.ts'
+import { RoomScripts } from './room-script/room-scripts.ts'
+import { verifyRoomScript } from './room-script/verify.ts'
 import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, NewFile, StartedDeploy } from './schemas.ts'
 import { releaseStorage, STORED_KIND } from './stored-bytes.ts'
 import { isFinalized, Uploads } from './uploads/uploads.ts'
@@ -22,13 +32,30 @@ declare module '../../core/events.ts' {
     'deploy.live': { gameId: string; deployId: string; slug: string }
     /** A deploy that was not live was removed. */
     'deploy.removed': { gameId: string; deployId: string; slug: string }
+    /** The maker asked to end the rooms of the live game, so that new ones begin with the live deploy's script. */
+    'rooms.restart': { gameId: string }
   }
 }
 
 /** The time for which a deploy accepts uploads. */
 const UPLOADS_END_MS = 24 * 60 * 60 * 1000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' | 'origins' | 'quotas'> & {
+interface FinalizeOptions {
+  preview?: boolean
+  restartRooms?: boolean
+  expectedLive?: string | null
+}
+
+/** A deploy of a player's game. */
+interface Found {
+  deploy: DeployRow
+  game: Game
+}
+
+type Parts = Pick<
+  FastifyInstance,
+  'db' | 'clock' | 'events' | 'games' | 'jobs' | 'keys' | 'origins' | 'quotas' | 'workerPrograms'
+> & {
   storage: Storage
 }
 
@@ -38,16 +65,30 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'jobs' 
  */
 export class Deploys {
   readonly manifests: Manifests
+  /** Builds in editing, which have a preview and no deploy yet. */
+  readonly drafts: DraftBuilds
   /** The uploads of open deploys. */
   readonly uploads: Uploads
+  /** The addresses at which clients upload many files at once. */
+  readonly bundles: BundleAddresses
+  readonly roomScripts: RoomScripts
+  readonly #scriptCheck: RoomScriptCheck
   readonly #parts: Parts
   readonly #limits: DeployLimits
 
   constructor(parts: Parts, limits: DeployLimits) {
     this.#parts = parts
     this.#limits = limits
-    this.manifests = new Manifests(parts.db)
+    this.drafts = new DraftBuilds(parts)
+    this.manifests = new Manifests(parts.db, this.drafts)
     this.uploads = new Uploads(parts)
+    this.bundles = new BundleAddresses(parts)
+    this.roomScripts = new RoomScripts({
+      games: parts.games,
+      storage: parts.storage,
+      manifests: this.manifests,
+    })
+    this.#scriptCheck = new RoomScriptCheck(parts.workerPrograms)
     parts.events.on('deploy.compressed', ({ deployId }) => this.manifests.forget(deployId))
     parts.events.on('deploy.removed', ({ deployId }) => this.manifests.forget(deployId))
   }
@@ -64,17 +105,19 @@ export class Deploys {
   async start(ownerId: string, deploy: NewDeploy): Promise<StartedDeploy> {
     const { deployId, wanted, expiresAt, unchanged } = await this.begin(ownerId, deploy)
     const uploads = await Promise.all(wanted.map((file) => this.uploads.presign(deployId, file, expiresAt)))
-    return { deployId, uploads, expiresAt: expiresAt.toISOString(), unchanged }
+    const contents = new Map(deploy.files.map((file) => [file.sha256, file]))
+    const bundle = wanted.length > 0 ? { bundle: this.bundles.presign(deployId, contents.values(), expiresAt) } : {}
+    return { deployId, uploads, ...bundle, expiresAt: expiresAt.toISOString(), unchanged }
   }
 
   /** Does the same as `start`, for callers that provide the bytes themselves by `uploads.store`. */
   async begin(
     ownerId: string,
-    { gameId, files, message }: NewDeploy,
+    { gameId, files, message, room }: NewDeploy,
   ): Promise<{ deployId: string; wanted: NewFile[]; expiresAt: Date; unchanged: number }> {
     const { db, clock, games, quotas } = this.#parts
     const game = await games.mustOwn(ownerId, gameId)
-    checkFiles(files, this.#limits)
+    checkFiles(files, this.#limits, room)
     await assertRoom(this.#parts.storage)
     const createdAt = clock.now()
     const expiresAt = new Date(createdAt.getTime() + UPLOADS_END_MS)
@@ -103,6 +146,8 @@ export class Deploys {
         expiresAt,
         liveAt: null,
         pinned: false,
+        roomPath: room ?? null,
+        build: null,
       })
       return { owned, unchanged }
     })
@@ -115,34 +160,82 @@ export class Deploys {
   }
 
   /**
+   * Deploys files whose bytes are at hand: as a whole build, or as changes of the live one. The other files of the live
+   * build stay, and are neither read nor copied.
+   *
+   * @throws as `begin` and `finalize`; NotBasedOnLive when the live deploy has changed; InvalidRequest for a path to remove
+   *   that is not there
+   */
+  publish(playerId: string, build: NewBuild): Promise<FinalizedDeploy & { deployId: string }> {
+    return publishFiles(this.#parts.games, this, playerId, build)
+  }
+
+  /**
+   * Puts the files of another deploy live in a game of the player. Nothing is uploaded: both deploys share the stored
+   * bytes. The caller has decided that the player may have them, the room script included.
+   *
+   * @throws as `copyDeploy` and `finalize`; then the deploy has failed
+   */
+  async copy(copy: DeployCopy): Promise<FinalizedDeploy & { deployId: string }> {
+    await this.#parts.games.mustOwn(copy.ownerId, copy.gameId)
+    const deployId = await copyDeploy(this.#parts, copy)
+    try {
+      return { deployId, ...(await this.finalize(copy.ownerId, deployId)) }
+    } catch (error) {
+      // Nobody else can continue the deploy.
+      await this.fail(deployId, isPlatformError(error) ? error.message : 'The server made a mistake.').catch(() => {})
+      throw error
+    }
+  }
+
+  /**
    * Verifies that every file has arrived and puts the build live. Later requests to the game's origin get the new
    * build, and no request gets a mixture. Repeating the call returns the same result and changes nothing.
    *
-   * @param options `preview`: leave the live build, and only open the preview; `rollback` puts it live later
+   * @param options `preview`: leave the live build, and only open the preview; `rollback` puts it live later.
+   *   `restartRooms`: end the rooms that run another deploy's script. `expectedLive`: the deploy, or null, that must be
+   *   live still
    * @throws NotFound when the deploy is not the player's
+   * @throws NotBasedOnLive when another deploy is live than expected
    * @throws NoPreviews where games have ports instead of names
    * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not those announced
+   * @throws InvalidRoomScript: then the deploy has failed, since its files can't change
    * @throws DeployExpired
    */
   async finalize(
     playerId: string,
     deployId: string,
-    { preview = false }: { preview?: boolean } = {},
+    { preview = false, restartRooms = false, expectedLive }: FinalizeOptions = {},
   ): Promise<FinalizedDeploy> {
+    if (preview && restartRooms) throw new NothingToRestart()
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
     const previewAt = preview ? previewUrl(this.#parts.origins, game.slug, deployId) : undefined
     if (previewAt === null) throw new NoPreviews()
-    const answer = (game: Game) => ({ ...this.#answer(game), ...(previewAt ? { previewUrl: previewAt } : {}) })
-    if (isFinalized(deploy)) return answer(game)
+    const answer = (found: Found) => ({
+      ...toFinalized(found.deploy, found.game, this.#parts.origins),
+      ...(previewAt ? { previewUrl: previewAt } : {}),
+    })
+    if (isFinalized(deploy)) return answer({ deploy, game })
     this.uploads.mustBeOpen(deploy)
     const { db, clock } = this.#parts
     await db.em().nativeUpdate(DeployRow, { id: deployId, state: 'uploading' }, { state: 'finalizing' })
     try {
       await this.uploads.verify(deploy, (await this.manifests.contentsOf(deployId)) as Contents)
+      await verifyRoomScript(this, { ...this.#parts, check: this.#scriptCheck }, deploy.id)
+      await this.#examine(deploy)
       const from = ['uploading', 'finalizing'] as const
-      if (preview) await finalizePreview(this.#parts, { deployId, from })
-      else if (await goLive(this.#parts, { deployId, gameId: game.id, from, now: clock.now() }))
-        await this.#announce(deploy, game)
+      if (preview) await finalizePreview(this.#parts, { deployId, gameId: game.id, from })
+      else {
+        const activation = {
+          deployId,
+          gameId: game.id,
+          from,
+          action: 'deploy.live',
+          expectedLive,
+          now: clock.now(),
+        } as const
+        if (await goLive(this.#parts, activation)) await this.#announce(deploy, game, { restartRooms })
+      }
     } catch (error) {
       // The deploy reopens: more files may arrive, and the next attempt starts again. If this update fails too, the
       // state `finalizing` is treated like the open one everywhere.
@@ -153,23 +246,32 @@ export class Deploys {
     // A concurrent call may have been first, and another deploy may have gone live since. The result is the same.
     const after = await this.#mustOwn(playerId, deployId)
     if (!isFinalized(after.deploy)) this.uploads.mustBeOpen(after.deploy)
-    return answer(after.game)
+    return answer(after)
   }
 
   /**
    * Puts an earlier live deploy live again. Repeating the call changes nothing.
    *
+   * @param options `restartRooms`: end the rooms that run another deploy's script
    * @throws NotFound when the deploy is not the player's
    * @throws NotRestorable when it never was live
    */
-  async rollback(playerId: string, deployId: string): Promise<FinalizedDeploy> {
+  async rollback(
+    playerId: string,
+    deployId: string,
+    { restartRooms = false }: { restartRooms?: boolean } = {},
+  ): Promise<FinalizedDeploy> {
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
     if (!isFinalized(deploy)) throw new NotRestorable()
+    await this.#examine(deploy)
     const now = this.#parts.clock.now()
-    if (await goLive(this.#parts, { deployId, gameId: game.id, from: ['superseded'], now })) {
-      await this.#announce(deploy, game)
+    const activation = { deployId, gameId: game.id, from: ['superseded'], action: 'deploy.rollback', now } as const
+    if (await goLive(this.#parts, activation)) {
+      await this.#announce(deploy, game, { restartRooms })
     }
-    return this.#answer(game)
+    // The switch of the live deploy decides whether the game is isolated.
+    const after = await this.#mustOwn(playerId, deployId)
+    return toFinalized(after.deploy, after.game, this.#parts.origins)
   }
 
   /**
@@ -181,9 +283,10 @@ export class Deploys {
   async remove(playerId: string, deployId: string): Promise<void> {
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
     if (deploy.pinned) throw new DeployIsPinned()
-    if (await removeDeploy(this.#parts, game.id, deployId)) return
-    if (await this.#parts.db.em().findOne(DeployRow, { id: deployId })) throw new DeployIsLive()
-    throw new NotFound('deploy')
+    if (await removeDeploy(this.#parts, game.id, deployId, { listed: true })) return
+    const left = await this.#parts.db.em().findOne(DeployRow, { id: deployId })
+    if (!left) throw new NotFound('deploy')
+    throw left.pinned ? new DeployIsPinned() : new DeployIsLive()
   }
 
   /**
@@ -195,9 +298,8 @@ export class Deploys {
   async pin(playerId: string, deployId: string, pinned: boolean): Promise<Deploy> {
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
     if (pinned && !isFinalized(deploy)) throw new NotPinnable()
-    const rows = await this.#parts.db.em().nativeUpdate(DeployRow, { id: deployId }, { pinned })
-    if (rows === 0) throw new NotFound('deploy')
-    return this.#toDeploy(Object.assign(deploy, { pinned }), game)
+    if (!(await pinDeploy(this.#parts, deploy, pinned))) throw new NotFound('deploy')
+    return toDeploy(Object.assign(deploy, { pinned }), game, this.#parts.origins)
   }
 
   /** Ends a deploy that can't be continued, and records the reason. A deploy that has ended already stays unchanged. */
@@ -214,15 +316,15 @@ export class Deploys {
     })
   }
 
-  /** Returns the deploy at `<slug>--<short>.<domain>`; null when there is none, or it was never finalized. */
-  async byPreview(gameId: string, short: string): Promise<string | null> {
-    return previewId(this.#parts.db, gameId, short)
+  /** @see Manifests.byPreview */
+  byPreview(gameId: string, short: string): Promise<string | null> {
+    return this.manifests.byPreview(gameId, short)
   }
 
   /** @throws NotFound when the deploy is not the player's */
   async get(playerId: string, deployId: string): Promise<Deploy> {
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
-    return this.#toDeploy(deploy, game)
+    return toDeploy(deploy, game, this.#parts.origins)
   }
 
   /** Lists the deploys of a player's own game, newest first. @throws NotFound */
@@ -240,12 +342,25 @@ export class Deploys {
         { orderBy: { id: 'desc' }, limit: limit + 1 },
       )
     const { page, nextCursor } = cutPage(rows, limit)
-    return { deploys: page.map((row) => this.#toDeploy(row, game)), nextCursor }
+    return { deploys: page.map((row) => toDeploy(row, game, this.#parts.origins)), nextCursor }
   }
 
   /** Returns the files of a deploy by path, cached if possible; null when there is no such deploy. */
   manifest(deployId: string): Promise<Manifest | null> {
     return this.manifests.of(deployId)
+  }
+
+  /** Ends the threads of this service. */
+  close(): Promise<void> {
+    return this.#scriptCheck.close()
+  }
+
+  /** Whether a finalized deploy of a game is served cross-origin isolated. @throws NotFound */
+  async isIsolated({ settings }: Game, deployId: string): Promise<boolean> {
+    // A draft is examined when it is published.
+    const examined = isDraftId(deployId) ? await this.drafts.baseOf(deployId) : deployId
+    const build = examined === null ? null : (await this.row(examined)).build
+    return isolationOf(settings.crossOriginIsolated, build ?? null).on
   }
 
   /** Returns the storage key of a file's bytes. */
@@ -260,7 +375,7 @@ export class Deploys {
     return row
   }
 
-  async #mustOwn(playerId: string, deployId: string): Promise<{ deploy: DeployRow; game: Game }> {
+  async #mustOwn(playerId: string, deployId: string): Promise<Found> {
     const deploy = await this.row(deployId)
     // The game decides, since it may have been deleted or transferred.
     const game = await this.#parts.games.mustOwn(playerId, deploy.gameId).catch((error) => {
@@ -269,47 +384,15 @@ export class Deploys {
     return { deploy, game }
   }
 
-  async #announce(deploy: DeployRow, game: Game): Promise<void> {
+  #examine(deploy: DeployRow): Promise<void> {
+    const { db, storage } = this.#parts
+    return examineDeploy({ db, storage, manifests: this.manifests }, deploy)
+  }
+
+  async #announce(deploy: DeployRow, game: Game, { restartRooms }: { restartRooms: boolean }): Promise<void> {
     const { games, events } = this.#parts
     await games.announce(game)
     await events.emit('deploy.live', { gameId: game.id, deployId: deploy.id, slug: game.slug })
-  }
-
-  #toDeploy(row: DeployRow, game: Game): Deploy {
-    return {
-      id: row.id,
-      gameId: row.gameId,
-      state: row.state,
-      message: row.message ?? null,
-      failure: row.failure ?? null,
-      files: row.fileCount,
-      unchanged: row.unchangedCount,
-      bytes: row.totalBytes,
-      createdAt: row.createdAt.toISOString(),
-      expiresAt: row.expiresAt.toISOString(),
-      liveAt: row.liveAt?.toISOString() ?? null,
-      pinned: row.pinned,
-      previewUrl: isFinalized(row) ? previewUrl(this.#parts.origins, game.slug, row.id) : null,
-    }
-  }
-
-  #answer(game: Game): FinalizedDeploy {
-    const origin = this.#parts.origins.game(game.slug)
-    return {
-      url: origin,
-      playUrl: game.playUrl,
-      manageUrl: game.manageUrl,
-      auth: {
-        enabled: true,
-        clientId: game.clientId,
-        startUrl: `${origin}/auth/service/start`,
-        sessionUrl: `${origin}/auth/service/session`,
-      },
-      multiplayer: {
-        enabled: game.settings.multiplayer.enabled,
-        url: `${origin.replace(/^http/, 'ws')}/mp/rooms/{roomId}`,
-        client: `${origin}/__service/multiplayer.js`,
-      },
-    }
+    if (restartRooms) await events.emit('rooms.restart', { gameId: game.id })
   }
 }

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
+import type { Build } from './builds/examine.ts'
 import type { DeployState } from './schemas.ts'
 
 const DeployRowSchema = defineEntity({
@@ -23,6 +24,10 @@ const DeployRowSchema = defineEntity({
     liveAt: p.datetime(3).nullable(),
     /** A pinned deploy is kept until its owner unpins it. */
     pinned: p.boolean().default(false),
+    /** The path of the room script; null in a build without one. */
+    roomPath: p.string().length(512).nullable(),
+    /** What the platform found in its build; null until it is examined, at the latest when it goes live. */
+    build: p.json().$type<Build>().nullable(),
   },
   indexes: [
     { properties: ['gameId', 'id'] },

@@ -14,8 +14,19 @@ export const UploadRefused = defineError(
   403,
   'This upload URL is not valid: it was changed, has expired, or belongs to another deploy.',
 )
+export const InvalidRoomScript = defineError('invalid_room_script', 400, '%s can not be a room script: %s.')
+export const NothingToRestart = defineError(
+  'invalid_request',
+  400,
+  'restartRooms is for the live rooms, and a new preview has none.',
+)
 export const LengthRequired = defineError('invalid_request', 411, 'Send the size of the file as Content-Length.')
 export const SizeMismatch = defineError('digest_mismatch', 422, 'The file %s was announced with %s bytes, not %s.')
+export const InvalidBundle = defineError(
+  'invalid_request',
+  400,
+  'The bundle is not a tar archive of files of this deploy: %s.',
+)
 export const BlobBusy = defineError(
   'blob_busy',
   503,

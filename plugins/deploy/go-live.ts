@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { recordActivity } from '../games/index.ts'
 import { DeployRow, DeployUpload } from './entities.ts'
 import type { DeployState } from './schemas.ts'
 
@@ -11,6 +12,9 @@ export interface Activation {
   gameId: string
   /** The states from which the deploy can go live. */
   from: readonly DeployState[]
+  action: 'deploy.live' | 'deploy.rollback'
+  /** The deploy, or null, that must be live still; default: any. */
+  expectedLive?: string | null | undefined
   now: Date
 }
 
@@ -19,10 +23,11 @@ export interface Activation {
  * superseded, and the uploads become the owner's. A crash at any moment leaves all of these changes or none.
  *
  * @returns false when the deploy was in none of the states `from`: then nothing has changed
+ * @throws NotBasedOnLive when another deploy is live than expected
  */
 export async function goLive(
-  { db, games, jobs }: Pick<FastifyInstance, 'db' | 'games' | 'jobs'>,
-  { deployId, gameId, from, now }: Activation,
+  { db, clock, games, jobs }: Pick<FastifyInstance, 'db' | 'clock' | 'games' | 'jobs'>,
+  { deployId, gameId, from, action, expectedLive, now }: Activation,
 ): Promise<boolean> {
   return db
     .transaction(async (em) => {
@@ -30,7 +35,8 @@ export async function goLive(
       const deploy = await em.findOne(DeployRow, { id: deployId, state: { $in: [...from] } })
       if (!deploy) return false
       // The game's row comes first, because it is the lock between two deploys of one game.
-      await games.setLive(em, gameId, deployId)
+      const sharedMemory = Boolean(deploy.build?.sharedMemory)
+      await games.setLive(em, gameId, { deployId, sharedMemory, expectedLive })
       const flipped = await em.nativeUpdate(
         DeployRow,
         { id: deployId, state: { $in: [...from] } },
@@ -39,6 +45,7 @@ export async function goLive(
       if (flipped === 0) throw new LostRace()
       await em.nativeUpdate(DeployRow, { gameId, state: 'live', id: { $ne: deployId } }, { state: 'superseded' })
       await takeOver(em, deployId)
+      await recordActivity(em, clock, { gameId, action, target: deployId, detail: deploy.message ?? null })
       await jobs.enqueue(em, { name: COMPRESS, key: gameId, payload: { gameId } })
       return true
     })
@@ -55,8 +62,8 @@ export async function goLive(
  * @returns false when the deploy was in none of the states `from`: then nothing has changed
  */
 export async function finalizePreview(
-  { db }: Pick<FastifyInstance, 'db'>,
-  { deployId, from }: Pick<Activation, 'deployId' | 'from'>,
+  { db, clock }: Pick<FastifyInstance, 'db' | 'clock'>,
+  { deployId, gameId, from }: Pick<Activation, 'deployId' | 'gameId' | 'from'>,
 ): Promise<boolean> {
   return db.transaction(async (em) => {
     const kept = await em.nativeUpdate(
@@ -64,8 +71,10 @@ export async function finalizePreview(
       { id: deployId, state: { $in: [...from] } },
       { state: 'superseded', liveAt: null },
     )
-    if (kept > 0) await takeOver(em, deployId)
-    return kept > 0
+    if (kept === 0) return false
+    await takeOver(em, deployId)
+    await recordActivity(em, clock, { gameId, action: 'deploy.preview', target: deployId })
+    return true
   })
 }
 

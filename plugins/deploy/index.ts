@@ -9,8 +9,9 @@ import { BlobRow, BlobVariant, DeployRow, DeployUpload, ManifestRow, OwnerBlob }
 import { COMPRESS } from './go-live.ts'
 import { migration } from './migrations/2026_11_21_deploys.ts'
 import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
-
+import { migration as examinedBuildsMigration } from './migrations/2026_11_23_examined_builds.ts'
 import { migration as pinnedMigration } from './migrations/2026_11_23_pinned_deploys.ts'
+import { migration as roomScriptsMigration } from './migrations/2026_11_23_room_scripts.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
 import { Retention } from './retention.ts'
@@ -19,8 +20,14 @@ import { ArchiveLimits, DeployLimits, HistoryLimits } from './schemas.ts'
 import { STORED_KIND, storedDeploys } from './stored-bytes.ts'
 import { zipRoutes } from './zip/routes.ts'
 
+export { type DraftBuild, type DraftSource, isDraftId } from './drafts/draft-builds.ts'
+export { InvalidRoomScript } from './errors.ts'
 export type { FileEncoding, Manifest, ManifestFile } from './manifest/manifests.ts'
 export { mediaTypeOf } from './manifest/media-type.ts'
+export { problemOf } from './manifest/paths.ts'
+export { uploadedEncoding } from './manifest/uploaded-encoding.ts'
+export type { DeployedRoomScript } from './room-script/room-scripts.ts'
+export { FinalizedDeploy, type NewFile } from './schemas.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -35,7 +42,7 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'quotas', 'games'],
     limits: { ...DeployLimits, ...HistoryLimits, ...ArchiveLimits },
     entities: [DeployRow, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
-    migrations: [migration, variantsMigration, pinnedMigration],
+    migrations: [migration, variantsMigration, pinnedMigration, roomScriptsMigration, examinedBuildsMigration],
   },
   async (app, _config, limits) => {
     app.decorate('deploys', new Deploys(app, limits))
@@ -47,6 +54,7 @@ export default definePlugin(
     const compression = new Compression(app)
     app.jobs.handle<{ gameId: string }>(COMPRESS, ({ payload, signal }) => compression.run(payload.gameId, signal))
     app.addHook('onClose', () => compression.close())
+    app.addHook('onClose', () => app.deploys.close())
     app.games.deletion.cleanups.push((em, gameId) => deleteGameData(em, app.quotas, gameId))
     app.quotas.kinds.set(STORED_KIND, storedDeploys(app))
     app.identity.deletion.cleanups.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))

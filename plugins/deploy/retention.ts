@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { firstId } from '../../core/ids.ts'
+import { recordActivity } from '../games/index.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
 import type { DeployState } from './schemas.ts'
 import { COUNTED, OVER, releaseStorage } from './stored-bytes.ts'
@@ -66,27 +67,48 @@ export class Retention {
   }
 }
 
-/** Removes a deploy from the history, and notifies the serving nodes. @returns whether it existed and was not live */
+/**
+ * Removes a deploy from the history, and notifies the serving nodes.
+ *
+ * @param options `listed`: the removal is part of the game's activity
+ * @returns whether it existed, and was neither live nor pinned
+ */
 export async function removeDeploy(
-  { db, events, games, quotas }: Omit<Parts, 'clock'>,
+  { db, clock, events, games, quotas }: Parts,
   gameId: string,
   deployId: string,
+  { listed = false }: { listed?: boolean } = {},
 ): Promise<boolean> {
   const removed = await db.transaction(async (em) => {
     // Only the call that ends the deploy releases its quota.
     const ended = await em.nativeUpdate(
       DeployRow,
-      { id: deployId, gameId, state: { $in: COUNTED.filter((state) => state !== 'live') } },
+      { id: deployId, gameId, pinned: false, state: { $in: COUNTED.filter((state) => state !== 'live') } },
       { state: 'failed' },
     )
     if (ended > 0) await releaseStorage(em, quotas, [deployId])
-    const rows = await em.nativeDelete(DeployRow, { id: deployId, gameId, state: { $in: [...OVER] } })
+    const rows = await em.nativeDelete(DeployRow, { id: deployId, gameId, pinned: false, state: { $in: [...OVER] } })
     if (rows === 0) return false
     await em.nativeDelete(ManifestRow, { deployId })
     await em.nativeDelete(DeployUpload, { deployId })
+    if (listed) await recordActivity(em, clock, { gameId, action: 'deploy.remove', target: deployId })
     return true
   })
   const game = removed ? await games.byId(gameId) : null
   if (game) await events.emit('deploy.removed', { gameId, deployId, slug: game.slug })
   return removed
+}
+
+/** Protects a deploy from automatic deletion, or removes the protection. @returns false when it does not exist */
+export async function pinDeploy(
+  { db, clock }: Pick<Parts, 'db' | 'clock'>,
+  { id, gameId, pinned: before }: Pick<DeployRow, 'id' | 'gameId' | 'pinned'>,
+  pinned: boolean,
+): Promise<boolean> {
+  return db.transaction(async (em) => {
+    const rows = await em.nativeUpdate(DeployRow, { id }, { pinned })
+    const action = pinned ? 'deploy.pin' : 'deploy.unpin'
+    if (rows > 0 && before !== pinned) await recordActivity(em, clock, { gameId, action, target: id })
+    return rows > 0
+  })
 }

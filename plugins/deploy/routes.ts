@@ -4,6 +4,8 @@ import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import { PageQuery } from '../../core/http/pagination.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import type { UploadRule } from '../../core/http/uploads.ts'
+import { missingFiles, receiveBundle } from './bundle/receive-bundle.ts'
+import { BLOCK_BYTES, RECORD_BYTES } from './bundle/tar.ts'
 import {
   Deploy,
   DeployChanges,
@@ -13,7 +15,9 @@ import {
   FinalizedDeploy,
   FinalizeQuery,
   GameParams,
+  MissingFiles,
   NewDeploy,
+  RollbackQuery,
   StartedDeploy,
   UploadParams,
 } from './schemas.ts'
@@ -32,6 +36,8 @@ const BYTES_PER_FILE = 800
 const SHORT_ANNOUNCEMENT = 1024 ** 2
 /** The maximum number of concurrent uploads of one deploy. The CLI sends eight. */
 const UPLOADS_AT_ONCE = 32
+/** The maximum number of concurrent bundles of one deploy. Each has up to 8 MiB in memory. */
+const BUNDLES_AT_ONCE = 2
 
 export const routes =
   (limits: DeployLimits): Routes =>
@@ -76,7 +82,10 @@ export const routes =
           response: { 200: FinalizedDeploy },
         },
       },
-      async (request) => app.deploys.finalize(callerOf(request).playerId, request.params.deployId, request.query),
+      async (request) => {
+        const { preview = false, restartRooms = false } = request.query
+        return app.deploys.finalize(callerOf(request).playerId, request.params.deployId, { preview, restartRooms })
+      },
     )
 
     app.post(
@@ -89,10 +98,11 @@ export const routes =
           summary: 'Put an earlier deploy or a preview live',
           tags: ['deploys'],
           params: DeployParams,
+          querystring: RollbackQuery,
           response: { 200: FinalizedDeploy },
         },
       },
-      async (request) => app.deploys.rollback(callerOf(request).playerId, request.params.deployId),
+      async (request) => app.deploys.rollback(callerOf(request).playerId, request.params.deployId, request.query),
     )
 
     app.get(
@@ -157,6 +167,23 @@ export const routes =
       async (request) => app.deploys.list(callerOf(request).playerId, request.params.id, request.query),
     )
 
+    app.get(
+      '/api/deploy/:deployId/bundle',
+      {
+        config: { auth: 'none' },
+        constraints,
+        schema: {
+          summary: 'List the files that a deploy still waits for, at the signed URL of its bundle',
+          tags: ['deploys'],
+          params: DeployParams,
+          response: { 200: MissingFiles },
+        },
+      },
+      async (request) => ({
+        missing: await missingFiles(app.deploys, request.params.deployId, request.raw.url ?? ''),
+      }),
+    )
+
     await app.register(relay(limits))
   }
 
@@ -191,6 +218,31 @@ const relay =
           { deploys: app.deploys, storage: app.storage, limits },
           { deployId, sha256, url: request.raw.url ?? '', body: request.raw },
         )
+        return reply.code(204).send(null)
+      },
+    )
+
+    const bundle: UploadRule = {
+      maxBytes: limits.deployBytes + 2 * BLOCK_BYTES * limits.filesPerDeploy + RECORD_BYTES,
+      atOnce: BUNDLES_AT_ONCE,
+      countedBy: ({ params }) => `bundle/${(params as { deployId: string }).deployId}`,
+    }
+
+    app.put(
+      '/api/deploy/:deployId/bundle',
+      {
+        config: { auth: 'none', rateLimit: false, quiet: true, upload: bundle },
+        constraints,
+        schema: {
+          summary: 'Upload many files in a tar archive to the signed URL of a deploy; each is named by its SHA-256',
+          tags: ['deploys'],
+          params: DeployParams,
+          response: { 204: Type.Null() },
+        },
+      },
+      async (request, reply) => {
+        const { deployId } = request.params
+        await receiveBundle(app.deploys, { deployId, url: request.raw.url ?? '', body: request.raw })
         return reply.code(204).send(null)
       },
     )

@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { pageOf } from '../../core/http/pagination.ts'
+import { Isolation } from './builds/isolation.ts'
+import { Note } from './builds/notes.ts'
 
 /** The plugin's values in `limits`. */
 export const DeployLimits = {
@@ -56,6 +58,13 @@ export const NewDeploy = Type.Object({
     { minItems: 1 },
   ),
   message: Type.Optional(Type.String({ maxLength: 500, description: 'A note for the history.' })),
+  room: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description: 'The path of the room script among the files: an ES module without imports, which is never served.',
+    }),
+  ),
 })
 export type NewDeploy = Static<typeof NewDeploy>
 export type NewFile = NewDeploy['files'][number]
@@ -71,10 +80,46 @@ export const StartedDeploy = Type.Object({
     }),
     { description: 'The required uploads; each content once.' },
   ),
+  bundle: Type.Optional(
+    Type.Object(
+      {
+        url: Type.String(),
+        method: Type.Literal('PUT'),
+        headers: Type.Record(Type.String(), Type.String()),
+        maxBytes: Type.Integer({ description: 'Of one request.' }),
+      },
+      {
+        description:
+          'Another way to upload, which is faster for many small files: a tar archive of any of the required files, each named by its SHA-256. GET lists what is missing. Absent when no file is required.',
+      },
+    ),
+  ),
   expiresAt: Type.String({ format: 'date-time' }),
   unchanged: Type.Integer({ description: 'Files of earlier deploys, which need no upload.' }),
 })
 export type StartedDeploy = Static<typeof StartedDeploy>
+
+/** What the platform found in a build. */
+export const ExaminedBuild = Type.Object({
+  engine: Type.Union(
+    [
+      Type.Object({
+        name: Type.String({ description: 'Such as `Godot`.' }),
+        version: Type.Union([Type.String(), Type.Null()], { description: 'null when the build does not tell it.' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'What it was made with, by its files; null for none that the platform knows.' },
+  ),
+  notes: Type.Array(Note, {
+    description: 'What the platform does for the build, and what will not work. None of it refuses a deploy.',
+  }),
+})
+export type ExaminedBuild = Static<typeof ExaminedBuild>
+
+const examinedBuild = Type.Union([ExaminedBuild, Type.Null()], {
+  description: 'What the platform found in its files; null before it is whole.',
+})
 
 export const FinalizedDeploy = Type.Object({
   url: Type.String(),
@@ -87,6 +132,8 @@ export const FinalizedDeploy = Type.Object({
     sessionUrl: Type.String(),
   }),
   multiplayer: Type.Object({ enabled: Type.Boolean(), url: Type.String(), client: Type.String() }),
+  isolation: Isolation,
+  build: examinedBuild,
   previewUrl: Type.Optional(Type.String({ description: 'Where a preview is played; only when one was asked for.' })),
 })
 export type FinalizedDeploy = Static<typeof FinalizedDeploy>
@@ -104,6 +151,9 @@ export const Deploy = Type.Object({
   expiresAt: Type.String({ format: 'date-time', description: 'When uploads end.' }),
   liveAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   pinned: Type.Boolean({ description: 'Kept however many deploys come after it.' }),
+  room: Type.Union([Type.String(), Type.Null()], { description: 'The path of its room script.' }),
+  isolation: Type.Union([Isolation, Type.Null()], { description: 'null before it is whole.' }),
+  build: examinedBuild,
   previewUrl: Type.Union([Type.String(), Type.Null()], {
     description:
       'Where it is played whether it is live or not; null before it is whole, and where games have no names.',
@@ -117,11 +167,21 @@ export const DeployChanges = Type.Object(
 )
 export const DeployParams = Type.Object({ deployId: Type.String({ maxLength: 30 }) })
 export const UploadParams = Type.Object({ deployId: Type.String({ maxLength: 30 }), sha256: Sha256 })
+export const MissingFiles = Type.Object({
+  missing: Type.Array(Sha256, { description: 'The files that have not arrived, without direct uploads to a bucket.' }),
+})
+const restartRooms = Type.Boolean({
+  default: false,
+  description:
+    'End the rooms of the live game, so that players come back to rooms with the new script. Otherwise a room keeps its script until it is empty.',
+})
 export const FinalizeQuery = Type.Object({
+  restartRooms,
   preview: Type.Boolean({
     default: false,
     description: 'Publish at a preview address only. The live version stays; `rollback` puts the preview live.',
   }),
 })
+export const RollbackQuery = Type.Object({ restartRooms })
 export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })
 export const DeployList = pageOf('deploys', Deploy)

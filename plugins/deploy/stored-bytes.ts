@@ -99,8 +99,8 @@ async function* keptOf(app: FastifyInstance, ownerId: string): AsyncGenerator<Ke
   }
 }
 
-/** Returns the distinct contents of a manifest. */
-function blobsIn(files: string): Blob[] {
+/** Returns the distinct contents of a stored manifest. */
+export function blobsIn(files: string): Blob[] {
   const lines = JSON.parse(files) as [path: string, sha256: string, size: number][]
   return Array.from(new Map(lines.map(([, sha256, bytes]) => [sha256, bytes])), ([sha256, bytes]) => ({
     sha256,

@@ -1,8 +1,11 @@
 /** The reading order for newcomers. A file of `docs/` that is missing here comes last. */
 export const ORDER: { title: string; names: string[] }[] = [
-  { title: 'Begin', names: ['quick-start', 'deploys', 'sign-in', 'saves', 'rooms', 'scores'] },
-  { title: 'Make', names: ['ai', 'assets', 'blender'] },
-  { title: 'Tools', names: ['cli', 'sdk', 'adapter'] },
+  {
+    title: 'Begin',
+    names: ['quick-start', 'starters', 'editor', 'deploys', 'sign-in', 'saves', 'rooms', 'room-scripts', 'scores'],
+  },
+  { title: 'Make', names: ['engines', 'ai', 'assets', 'blender'] },
+  { title: 'Tools', names: ['assistants', 'cli', 'sdk', 'adapter'] },
   { title: 'Host', names: ['self-hosting', 'lan-jam', 'scaling', 'moderation', 'security-model'] },
   { title: 'Extend', names: ['writing-a-plugin', 'writing-a-driver'] },
 ]

@@ -1,6 +1,6 @@
 import { groupGuides } from './guide-order.ts'
 import type { RenderedGuide } from './render.ts'
-import { type Found, SearchIndex } from './search.ts'
+import { type Found, type Passage, SearchIndex } from './search.ts'
 import type { GuideSource } from './source.ts'
 
 export interface Guide extends RenderedGuide {
@@ -43,6 +43,20 @@ export class Guides {
    */
   async search(query: string, limit = 12): Promise<Found[]> {
     return (await this.#open()).index.find(query, limit)
+  }
+
+  /**
+   * Finds whole sections, best match first: those that contain every word of a query, or else any of them.
+   *
+   * @param limit the largest number of results
+   */
+  async passages(query: string, limit = 4): Promise<Passage[]> {
+    return (await this.#open()).index.passages(query, limit)
+  }
+
+  /** Returns a guide as it is written, in Markdown; null when there is none of this name. */
+  async markdown(name: string): Promise<string | null> {
+    return (await this.find(name)) && this.#source.text(name)
   }
 
   #open(): Promise<Shelf> {

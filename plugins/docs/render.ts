@@ -21,7 +21,14 @@ export interface RenderedGuide {
   /**
    * The sections that search reads: the text and the code blocks under each heading, the first under the title itself.
    */
-  sections: { id: string; heading: string; text: string; code: string }[]
+  sections: {
+    id: string
+    heading: string
+    text: string
+    code: string
+    /** The section as it is written, without its heading. */
+    markdown: string
+  }[]
 }
 
 /**
@@ -50,16 +57,18 @@ function render(markdown: string, renderer: Partial<Renderer>): RenderedGuide {
   const title = textOf(first)
   const ids = new Set<string>()
   const headings: Heading[] = []
-  const sections: RenderedGuide['sections'] = [{ id: '', heading: title, text: '', code: '' }]
+  const sections: RenderedGuide['sections'] = [{ id: '', heading: title, text: '', code: '', markdown: '' }]
   for (const token of rest) {
     if (token.type === 'heading') {
       const heading = token as Anchored
       heading.id = idFor(textOf(heading), ids)
       headings.push({ id: heading.id, text: textOf(heading), level: heading.depth })
-      sections.push({ id: heading.id, heading: textOf(heading), text: '', code: '' })
+      sections.push({ id: heading.id, heading: textOf(heading), text: '', code: '', markdown: '' })
     } else {
       const section = sections.at(-1)
-      if (section) section[token.type === 'code' ? 'code' : 'text'] += `${textOf(token)} `
+      if (!section) continue
+      section[token.type === 'code' ? 'code' : 'text'] += `${textOf(token)} `
+      section.markdown += token.raw
     }
   }
   const begin = rest.findIndex(({ type }) => type !== 'space')

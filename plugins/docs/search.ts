@@ -12,6 +12,12 @@ export interface Found {
   excerpt: string[]
 }
 
+/** A search result with the whole section, for programs. */
+export interface Passage extends Pick<Found, 'href' | 'guide' | 'heading'> {
+  /** The section in Markdown. */
+  text: string
+}
+
 interface Section {
   href: string
   guide: string
@@ -19,6 +25,7 @@ interface Section {
   text: string
   /** Code is searched, but appears in the excerpt only if nothing else matches. */
   code: string
+  markdown: string
 }
 
 /** A match in a heading counts more than one in the text. */
@@ -34,12 +41,13 @@ export class SearchIndex {
 
   constructor(guides: readonly (RenderedGuide & { name: string })[]) {
     this.#sections = guides.flatMap(({ name, title, sections }) =>
-      sections.map(({ id, heading, text, code }) => ({
+      sections.map(({ id, heading, text, code, markdown }) => ({
         href: `/docs/${name}${id && `#${id}`}`,
         guide: title,
         heading,
         text: text.replace(/\s+/g, ' ').trim(),
         code: code.replace(/\s+/g, ' ').trim(),
+        markdown: markdown.trim(),
       })),
     )
     this.#sections.forEach((section, index) => {
@@ -52,13 +60,22 @@ export class SearchIndex {
 
   /** @see Guides.search */
   find(query: string, limit: number): Found[] {
-    const asked = [...new Set(wordsOf(query))].slice(0, 8)
+    const asked = askedIn(query)
     if (asked.length === 0) return []
     const scores = asked.map((word) => this.#scoresOf(word)).reduce(both)
-    return [...scores]
-      .sort(([a, first], [b, second]) => second - first || a - b)
-      .slice(0, limit)
-      .map(([at]) => this.#foundAt(at, asked))
+    return best(scores, limit).map((at) => this.#foundAt(at, asked))
+  }
+
+  /** @see Guides.passages */
+  passages(query: string, limit: number): Passage[] {
+    const asked = askedIn(query)
+    if (asked.length === 0) return []
+    const scores = asked.map((word) => this.#scoresOf(word))
+    const all = scores.reduce(both)
+    return best(all.size > 0 ? all : scores.reduce(either), limit).map((at) => {
+      const { href, guide, heading, markdown } = this.#sections[at] as Section
+      return { href, guide, heading, text: markdown }
+    })
   }
 
   #add(word: string, section: number, weight: number): void {
@@ -94,6 +111,19 @@ export class SearchIndex {
     return { href, guide, heading, excerpt: `${from > 0 ? '… ' : ''}${ended}`.split(pattern) }
   }
 }
+
+const askedIn = (query: string): string[] => [...new Set(wordsOf(query))].slice(0, 8)
+
+/** Returns the sections with the highest scores. */
+const best = (scores: Map<number, number>, limit: number): number[] =>
+  [...scores]
+    .sort(([a, first], [b, second]) => second - first || a - b)
+    .slice(0, limit)
+    .map(([at]) => at)
+
+/** Returns the results in either map, with the sum of their scores. */
+const either = (first: Map<number, number>, second: Map<number, number>): Map<number, number> =>
+  new Map([...first, ...[...second].map(([at, score]) => [at, score + (first.get(at) ?? 0)] as const)])
 
 /** Returns the results in both maps, with the sum of their scores. */
 const both = (first: Map<number, number>, second: Map<number, number>): Map<number, number> =>

@@ -1,7 +1,7 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import type { Game } from '../games/index.ts'
+import { type Game, recordActivity } from '../games/index.ts'
 import { type AddressFound, DomainDns } from './dns.ts'
 import { GameDomain } from './entities.ts'
 import { failingNotice, type Notice, offNotice, verifiedNotice } from './notices.ts'
@@ -136,6 +136,7 @@ export class DnsChecks {
           { ...proved, checkedAt: now, nextCheckAt: this.#in(DAY_MS), updatedAt: now },
         )
         if (rows === 0) return false // a concurrent check was faster
+        await recordActivity(em, clock, { gameId: game.id, action: 'domain.verify', target: row.name })
         const notice = unasked && verifiedNotice(this.#about(row, game))
         if (notice) await identity.writeTo(em, game.ownerId, notice.subject, notice.text)
         return true

@@ -3,7 +3,8 @@ import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId, randomText } from '../../core/ids.ts'
-import type { Game } from '../games/index.ts'
+import { STAFF } from '../../core/observe/author.ts'
+import { type Game, recordActivity } from '../games/index.ts'
 import { DnsChecks, type DomainsParts } from './dns-checks.ts'
 import { type DomainName, plainName, readDomainName } from './domain-name.ts'
 import { GameDomain } from './entities.ts'
@@ -64,7 +65,7 @@ export class Domains {
    * @throws DomainThere, TooManyDomains, GameElsewhere, DomainsNotConfigured, NotFound
    */
   async add(playerId: string, gameId: string, typed: string): Promise<Domain> {
-    const { db, config, games, origins } = this.#parts
+    const { db, clock, config, games, origins } = this.#parts
     if (!this.possible) throw new DomainsNotConfigured()
     const game = await games.mustOwn(playerId, gameId)
     if (!game.hosted) throw new GameElsewhere()
@@ -76,6 +77,7 @@ export class Domains {
         await em.find(GameDomain, { gameId: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
         await em.insert(GameDomain, row)
         if ((await em.count(GameDomain, { gameId: game.id })) > this.#perGame) throw new TooManyDomains(this.#perGame)
+        await recordActivity(em, clock, { gameId: game.id, action: 'domain.add', target: domain.name })
       })
     } catch (error) {
       if (error instanceof UniqueConstraintViolationException) throw new DomainThere(domain.name)
@@ -117,6 +119,8 @@ export class Domains {
       if (primary && proved === 0) throw new DomainNotVerified(name)
       if (primary) await em.nativeUpdate(GameDomain, { gameId: game.id, isPrimary: true }, { isPrimary: false })
       await em.nativeUpdate(GameDomain, { id }, { isPrimary: primary })
+      const detail = primary ? null : 'no longer the main one'
+      await recordActivity(em, clock, { gameId: game.id, action: 'domain.primary', target: name, detail })
     })
     await this.checks.announce(game.id)
     return this.#toDomain(await this.#mustFind(game, name), game)
@@ -126,7 +130,9 @@ export class Domains {
   async remove(playerId: string, gameId: string, typed: string): Promise<void> {
     const game = await this.#parts.games.mustOwn(playerId, gameId)
     const row = await this.#mustFind(game, typed)
-    await this.checks.remove(row)
+    await this.checks.remove(row, (em) =>
+      recordActivity(em, this.#parts.clock, { gameId: game.id, action: 'domain.remove', target: row.name }),
+    )
   }
 
   /** Lists all domains for administrators, the newest first. */
@@ -151,6 +157,8 @@ export class Domains {
     await this.checks.remove(row, async (em) => {
       const before = { name: row.name, game: row.gameId }
       await recordAction(em, this.#parts.clock, { by, action: 'domain.remove', target: { kind: 'domain', id }, before })
+      const change = { gameId: row.gameId, action: 'domain.remove', target: row.name } as const
+      await recordActivity(em, this.#parts.clock, change, STAFF)
     })
     return row.name
   }

@@ -3,11 +3,12 @@ import type { FastifyReply } from 'fastify'
 
 /**
  * The platform's own pages on a game's origin. Their style is inline, because on this origin every path except the
- * reserved ones belongs to the game.
+ * reserved ones belongs to the game. The text has a fixed top and width: centred by its own size, it would move while a
+ * slow browser still reads it.
  */
 const STYLE = `:root{color-scheme:light dark;--paper:light-dark(#faf7f1,#14161b);--ink:light-dark(#1d1b16,#f1eee7);--soft:light-dark(#5e584c,#a9a79f);--act:light-dark(#c2410c,#ff8a4c);--on-act:light-dark(#fff,#1b0d04)}
-body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--paper);color:var(--ink);font:1rem/1.55 "Instrument Sans Variable",ui-sans-serif,system-ui,sans-serif}
-main{max-width:34rem;padding:2rem 1.5rem}h1{font-size:clamp(1.7rem,1.2rem + 2.4vw,2.6rem);line-height:1.12;letter-spacing:-.02em;margin:0 0 .75rem;text-wrap:balance}
+body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.55 "Instrument Sans Variable",ui-sans-serif,system-ui,sans-serif}
+main{box-sizing:border-box;max-width:34rem;margin:max(0px,50vh - 9rem) auto 0;padding:2rem 1.5rem}h1{font-size:clamp(1.7rem,1.2rem + 2.4vw,2.6rem);line-height:1.12;letter-spacing:-.02em;margin:0 0 .75rem;text-wrap:balance}
 p{margin:0 0 1rem;color:var(--soft)}a{color:var(--act);text-underline-offset:.2em}
 a.act{display:inline-block;margin-top:.5rem;padding:.7em 1.3em;border-radius:999px;background:var(--act);color:var(--on-act);font-weight:600;line-height:1.2;text-decoration:none}`
 

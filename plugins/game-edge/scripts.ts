@@ -21,10 +21,11 @@ const PUBLIC = {
   'saves.js': null,
   'scores.js': null,
   'auth-widget.js': null,
+  'engine.js': null,
 }
 
 /** Scripts that only the platform's own tags load. */
-const INTERNAL = new Set(['frame-session.js', 'frame-page.js'])
+const INTERNAL = new Set(['frame-session.js', 'frame-page.js', 'draft-console.js'])
 
 /** The scripts in the form for pages that load them from another origin. */
 const Scripts = Type.Object({
@@ -78,7 +79,7 @@ export const scriptRoutes: Routes = async (app) => {
   } as const
   const onPortal = { config: { auth: 'none' }, constraints: { origin: 'portal' } } as const
 
-  for (const name of ['auth-widget.js', 'mount.js']) {
+  for (const name of ['auth-widget.js', 'mount.js', 'engine.js']) {
     app.get(`/__service/${name}`, onGame, async (request, reply) => {
       reply.header('cross-origin-resource-policy', 'same-origin')
       reply.header('x-content-type-options', 'nosniff')

@@ -3,8 +3,10 @@ import type { Clock } from '../../core/clock.ts'
 import { type Actor, PROGRAM, recordAction } from '../../core/data/audit.ts'
 import type { Database } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
+import { STAFF } from '../../core/observe/author.ts'
 import type { Origins } from '../../core/origins/origins.ts'
 import type { Players } from '../oauth-idp/index.ts'
+import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
 import { NotWaiting } from './errors.ts'
 import { readGames } from './read-games.ts'
@@ -129,6 +131,8 @@ export class Approvals {
         ...{ by, action: 'game.refuse', target: { kind: 'game', id }, reason: approvalReason },
         ...{ before: stateOf(game), after: { approval: 'refused' } },
       })
+      const refused = { gameId: id, action: 'game.refuse', detail: approvalReason } as const
+      await recordActivity(em, this.#parts.clock, refused, STAFF)
       await this.#parts.tell?.(
         em,
         game.ownerId,
@@ -166,6 +170,7 @@ export class Approvals {
       ...{ by, action: 'game.approve', target: { kind: 'game', id } },
       ...{ before: stateOf(game), after: { approval: null, visibility } },
     })
+    await recordActivity(em, this.#parts.clock, { gameId: id, action: 'game.approve' }, STAFF)
   }
 
   /** Finds a held game, whose row the transaction then holds. */

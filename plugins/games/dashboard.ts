@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Content } from '../../core/pages/index.ts'
+import type { Content, View } from '../../core/pages/index.ts'
 import type { Game } from './schemas.ts'
 
 /** A page of a game's dashboard. Plugins add theirs. */
@@ -52,13 +52,32 @@ export interface OwnerStat {
   value(ownerId: string): Promise<number>
 }
 
+/** A number about one game on its page of statistics. Plugins add theirs. */
+export interface GameStat {
+  label: string
+  order: number
+  /** @param from the first day of the shown span (UTC), such as `2026-11-21` */
+  value(game: Game, from: string): Promise<number>
+}
+
+/** Another way to make a game, which the page of a new game offers. Plugins add theirs. */
+export interface NewGameLink {
+  label: string
+  /** The path on the portal. */
+  href: string
+}
+
 /** The additions of other plugins to the owner's pages. */
 export class Dashboard {
+  /** Sections of the tab *Integrate*. */
+  readonly integrateSections: ((game: Game) => View)[] = []
   /** The tabs on every page of the game. */
   readonly tabs: GameTab[] = []
   readonly settings: SettingsPage[] = []
+  readonly newGame: NewGameLink[] = []
   readonly columns: GameColumn[] = []
   readonly stats: OwnerStat[] = []
+  readonly gameStats: GameStat[] = []
 
   /**
    * Loads the columns in their order, each with its cells for these games: one query a column.
@@ -70,6 +89,13 @@ export class Dashboard {
     return Promise.all(
       sorted.map(async (column) => ({ ...column, cells: games.length > 0 ? await column.load(games) : new Map() })),
     )
+  }
+
+  /** Loads the stats of a game in their order, without those that are 0. @param from see `GameStat` */
+  async loadGameStats(game: Game, from: string): Promise<{ label: string; value: number }[]> {
+    const sorted = this.gameStats.toSorted((a, b) => a.order - b.order)
+    const stats = await Promise.all(sorted.map(async ({ label, value }) => ({ label, value: await value(game, from) })))
+    return stats.filter(({ value }) => value > 0)
   }
 
   /** Loads the stats of an owner in their order. @param live only those that show the current moment */

@@ -1,5 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { NotFound } from '../../core/errors.ts'
+import { GameActivityRow } from './activity/entities.ts'
+import { recordActivity } from './activity/record.ts'
 import { openPort, reopenPort } from './addresses/ports.ts'
 import { reclaimSlug } from './addresses/slugs.ts'
 import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
@@ -43,6 +45,7 @@ export class GameDeletion {
       const rows = await em.nativeUpdate(GameRow, { id: game.id, deletedAt: null }, { deletedAt, updatedAt: deletedAt })
       if (rows === 0) throw new NotFound('game')
       await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt })
+      await recordActivity(em, this.#parts.clock, { gameId: game.id, action: 'game.delete' })
     })
     await this.#games.announce(game)
     return game
@@ -91,6 +94,7 @@ export class GameDeletion {
       if (row.port != null) await reopenPort(row.slug, row.port, this.#parts)
       else row.port = await openPort(em, row.slug, this.#parts)
       await em.flush()
+      await recordActivity(em, this.#parts.clock, { gameId, action: 'game.restore' })
       return row.slug
     })
     const game = await this.#games.get(gameId)
@@ -112,6 +116,7 @@ export class GameDeletion {
         await em.nativeDelete(GameDay, { gameId: id })
         await em.nativeDelete(GameVisitor, { gameId: id })
         await em.nativeDelete(GamePresence, { gameId: id })
+        await em.nativeDelete(GameActivityRow, { gameId: id })
         for (const clear of this.cleanups) await clear(em, id)
         await releaseMedia(em, quotas, id)
         await em.nativeDelete(GameRow, { id, deletedAt: { $lte: before } })

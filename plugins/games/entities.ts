@@ -26,6 +26,8 @@ const GameRowSchema = defineEntity({
     externalUrl: p.string().length(2000).nullable(),
     clientId: p.string().length(64),
     liveDeployId: p.string().length(30).nullable(),
+    /** Whether a `.wasm` of the live deploy imports or defines shared memory. */
+    liveSharedMemory: p.boolean().default(false),
     /** Its own port, if games have ports instead of names (`games.origins: port`). */
     port: p.integer().nullable().unique(),
     settings: p.json().$type<GameSettings>(),

@@ -27,3 +27,8 @@ export const MediaRefused = defineError('media_refused', 415, '%s')
 export const TooManyMedia = defineError('too_many_media', 409, 'A game has at most %s pictures and videos; remove one.')
 export const UploadCut = defineError('upload_cut', 400, 'The upload ended before it was complete.')
 export const MediaTooLarge = defineError('payload_too_large', 413, '%s')
+export const NotBasedOnLive = defineError(
+  'conflict',
+  409,
+  'Another deploy is live by now: %s. Read its files, and try again.',
+)

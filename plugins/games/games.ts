@@ -2,6 +2,8 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { redirectUriOf } from '../oauth-idp/index.ts'
+import { Activity } from './activity/activity.ts'
+import { changedFields, fieldsOf, recordActivity } from './activity/record.ts'
 import { isHome } from './addresses/own-addresses.ts'
 import { openPort, reopenPorts } from './addresses/ports.ts'
 import { claimSlug, moveSlug, slugFrom } from './addresses/slugs.ts'
@@ -16,6 +18,7 @@ import { indexGame } from './catalog/search-index.ts'
 import { Dashboard, type PageSection } from './dashboard.ts'
 import { GameDeletion } from './deletion.ts'
 import { GameRow } from './entities.ts'
+import { NotBasedOnLive } from './errors.ts'
 import { GameLookup, type GamesParts } from './game-lookup.ts'
 import { Invitations } from './invitations.ts'
 import { Media } from './media/media.ts'
@@ -42,6 +45,8 @@ export class Games extends GameLookup {
   readonly pageSections: PageSection[] = []
   /** Counts plays and sign-ins; see `Counts`. */
   readonly count: Counts
+  /** Who changed games, and when. */
+  readonly activity: Activity
   readonly media: Media
   /** The preview images of shared links. */
   readonly cards: Cards
@@ -59,6 +64,7 @@ export class Games extends GameLookup {
     super(parts)
     this.#parts = parts
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
+    this.activity = new Activity(parts)
     this.media = new Media({ db, clock, config, quotas, storage, games: this })
     this.cards = new Cards({
       config,
@@ -131,6 +137,7 @@ export class Games extends GameLookup {
         externalUrl,
         clientId,
         liveDeployId: null,
+        liveSharedMemory: false,
         port,
         settings: settingsWith(DEFAULT_SETTINGS, fields.settings),
         media: [],
@@ -150,6 +157,7 @@ export class Games extends GameLookup {
         requestedVisibility: held ? requested : null,
       })
       await indexGame(em, { id, title, tags })
+      await recordActivity(em, clock, { gameId: id, action: 'game.create', detail: title })
       return { clientId, clientSecret, redirectUri }
     })
     const game = await this.get(id)
@@ -177,6 +185,7 @@ export class Games extends GameLookup {
       await em.nativeUpdate(GameRow, { id }, { updatedAt: now })
       const row = await em.findOne(GameRow, { id, ownerId: playerId, deletedAt: null })
       if (!row) throw new NotFound('game')
+      const fields = fieldsOf(row)
       const from = row.externalUrl ?? null
       Object.assign(row, plain)
       if (title !== undefined) row.title = title.trim()
@@ -201,6 +210,8 @@ export class Games extends GameLookup {
         await identity.apps.moveApp(em, row.clientId, { from, to, origins: [home, ...domains] })
       }
       if (title !== undefined || plain.tags) await indexGame(em, row)
+      const detail = changedFields(fields, fieldsOf(row))
+      if (detail) await recordActivity(em, clock, { gameId: id, action: 'game.change', detail })
       await em.flush()
       return moves ? (row.port ?? null) : null
     })
@@ -260,16 +271,30 @@ export class Games extends GameLookup {
    * Sets the deploy that a game is served from, inside the caller's transaction, which holds the game's row until it
    * commits. The caller announces the change after the commit.
    *
-   * @throws NotFound when the game was deleted meanwhile
+   * @param live `sharedMemory`: whether a `.wasm` of the deploy imports or defines shared memory. `expectedLive`: the
+   *   deploy, or null, that must be live still; default: any
+   * @throws NotFound when the game was deleted meanwhile; NotBasedOnLive when another deploy is live than expected
    */
-  async setLive(em: SqlEntityManager, gameId: string, deployId: string): Promise<void> {
+  async setLive(
+    em: SqlEntityManager,
+    gameId: string,
+    { deployId, sharedMemory, expectedLive }: LiveDeploy,
+  ): Promise<void> {
     const rows = await em.nativeUpdate(
       GameRow,
-      { id: gameId, deletedAt: null },
-      { liveDeployId: deployId, updatedAt: this.#parts.clock.now() },
+      { id: gameId, deletedAt: null, ...(expectedLive === undefined ? {} : { liveDeployId: expectedLive }) },
+      { liveDeployId: deployId, liveSharedMemory: sharedMemory, updatedAt: this.#parts.clock.now() },
     )
-    if (rows === 0) throw new NotFound('game')
+    if (rows > 0) return
+    const game = await em.findOne(GameRow, { id: gameId, deletedAt: null }, { fields: ['liveDeployId'] })
+    throw game ? new NotBasedOnLive(game.liveDeployId ?? 'none') : new NotFound('game')
   }
+}
+
+interface LiveDeploy {
+  deployId: string
+  sharedMemory: boolean
+  expectedLive?: string | null | undefined
 }
 
 /** A held game stays private. Its new visibility holds from the approval on. */

@@ -1,5 +1,10 @@
 import { definePlugin } from '../../core/plugin.ts'
+import { GameActivityRow } from './activity/entities.ts'
+import { activityPages } from './activity/page.ts'
+import { recordActivity } from './activity/record.ts'
+import { activityRoutes } from './activity/routes.ts'
 import { adoptAddresses, isOwnAddress, originsOf } from './addresses/own-addresses.ts'
+import { followPorts } from './addresses/ports.ts'
 import { cardRoutes } from './cards/routes.ts'
 import { feed } from './catalog/feed.ts'
 import { gamePages, listPages } from './catalog/sitemaps.ts'
@@ -11,8 +16,10 @@ import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
 import { approvalMigration } from './migrations/2026_11_23_approval.ts'
+import { liveSharedMemoryMigration } from './migrations/2026_11_23_live_shared_memory.ts'
 import { playableListsMigration } from './migrations/2026_11_23_playable_lists.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
+import { activityMigration } from './migrations/2026_11_24_activity.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -24,14 +31,15 @@ import { pathOf } from './record.ts'
 import { routes } from './routes.ts'
 import { registerScheduledTasks } from './scheduled-tasks.ts'
 
+export { recordActivity } from './activity/record.ts'
 export { portsOfGames } from './addresses/ports.ts'
 export { Approvals } from './approvals.ts'
 export type { GameColumn, GameTab, OwnerStat, PageSection, SettingsPage } from './dashboard.ts'
-export { Suspended } from './errors.ts'
+export { NotBasedOnLive, Suspended } from './errors.ts'
 export { GameLookup } from './game-lookup.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
-export type { Game } from './schemas.ts'
+export { Game } from './schemas.ts'
 export { REASON_LENGTH, Suspensions } from './suspension.ts'
 
 declare module 'fastify' {
@@ -48,12 +56,23 @@ export default definePlugin(
   {
     name: 'games',
     dependencies: ['oauth-idp', 'tokens', 'quotas'],
-    entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence],
-    migrations: [migration, listsMigration, suspensionMigration, playableListsMigration, approvalMigration],
+    entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence, GameActivityRow],
+    migrations: [
+      migration,
+      listsMigration,
+      suspensionMigration,
+      playableListsMigration,
+      approvalMigration,
+      liveSharedMemoryMigration,
+      activityMigration,
+    ],
   },
   async (app) => {
     app.decorate('games', new Games(app))
     app.identity.apps.checkGamesWith((playerId, gameId) => app.games.mustOwn(playerId, gameId))
+    app.identity.apps.noteRotationsWith((em, gameId) =>
+      recordActivity(em, app.clock, { gameId, action: 'game.secret' }),
+    )
     app.identity.apps.findGamesWith({
       serves: (clientId, address) => isOwnAddress(app, app.games, { clientId, address }),
       originsOf: (clientIds) => originsOf(app, clientIds),
@@ -61,6 +80,7 @@ export default definePlugin(
     app.quotas.counts.set('gamesPerPlayer', COUNT_GAMES)
     app.quotas.kinds.set(STORED_KIND, storedMedia(app))
     app.addHook('onReady', () => app.games.start())
+    followPorts(app)
     app.addHook('onReady', () => adoptAddresses(app))
     app.identity.apps.suspendClientsWith(async (clientId) => Boolean((await app.games.byClient(clientId))?.suspended))
     app.identity.administration.onDisabling((em, playerId, disabled) =>
@@ -69,12 +89,15 @@ export default definePlugin(
     app.identity.administration.onTrusting((em, playerId, by) => app.games.approvals.publishAllOf(em, playerId, by))
     const { deletion } = app.identity
     deletion.exporters.set('games', (playerId) => app.games.export(playerId))
+    deletion.exporters.set('activity', (playerId) => app.games.activity.export(playerId))
+    deletion.cleanups.push((em, playerId) => app.games.activity.removeAllOf(em, playerId))
     deletion.cleanups.push((em, playerId) => app.games.deletion.removeAllOf(em, playerId))
     app.events.on('player.deleted', ({ playerId }) => app.games.deletion.forget(playerId))
     app.games.dashboard.tabs.push(
       { label: 'Overview', order: 10, href: (game) => `${pathOf(game)}/overview` },
       { label: 'Sign-in', order: 30, href: (game) => `${pathOf(game)}/sign-in` },
       { label: 'Analytics', order: 70, href: (game) => `${pathOf(game)}/analytics` },
+      { label: 'Activity', order: 75, href: (game) => `${pathOf(game)}/activity` },
       { label: 'Settings', order: 80, href: (game) => `${pathOf(game)}/settings` },
       { label: 'Integrate', order: 90, href: (game) => `${pathOf(game)}/integrate` },
     )
@@ -93,12 +116,14 @@ export default definePlugin(
     app.sitemaps.push(listPages, gamePages(app.db))
     registerScheduledTasks(app)
     await app.register(routes)
+    await app.register(activityRoutes)
     await app.register(mediaRoutes)
     await app.register(cardRoutes)
     await app.register(feed)
     await app.register(publicPages)
     await app.register(ownerPages)
     await app.register(overviewPages)
+    await app.register(activityPages)
     await app.register(livePages)
     await app.register(playerPages)
     await app.register(hostPages)

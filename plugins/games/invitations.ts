@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
+import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
 import type { GameLookup, GamesParts } from './game-lookup.ts'
 import { pathOf } from './record.ts'
@@ -31,15 +32,21 @@ export class Invitations {
   /** Creates a new link, which invalidates the former one. Players who used that stay admitted. @throws NotFound */
   async renew(playerId: string, gameId: string): Promise<void> {
     const { id } = await this.#games.mustOwn(playerId, gameId)
-    await this.#parts.db.em().nativeUpdate(GameRow, { id, ownerId: playerId }, { inviteKey: randomText(16) })
+    const { db, clock } = this.#parts
+    await db.transaction(async (em) => {
+      await em.nativeUpdate(GameRow, { id, ownerId: playerId }, { inviteKey: randomText(16) })
+      await recordActivity(em, clock, { gameId: id, action: 'invitation.renew' })
+    })
   }
 
   /** Removes the link and everyone's access by it. @throws NotFound */
   async revoke(playerId: string, gameId: string): Promise<void> {
     const game = await this.#games.mustOwn(playerId, gameId)
-    await this.#parts.db
-      .em()
-      .nativeUpdate(GameRow, { id: game.id, ownerId: playerId }, { inviteKey: null, invited: [] })
+    const { db, clock } = this.#parts
+    await db.transaction(async (em) => {
+      await em.nativeUpdate(GameRow, { id: game.id, ownerId: playerId }, { inviteKey: null, invited: [] })
+      await recordActivity(em, clock, { gameId: game.id, action: 'invitation.revoke' })
+    })
     await this.#games.announce(game)
   }
 

@@ -4,7 +4,7 @@ import { DEFAULT_SETTINGS, type Game, type GameSettings } from './schemas.ts'
 
 /** The columns of a game, for `app.db.query`. */
 export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
-  g.external_url, g.client_id, g.live_deploy_id, g.settings, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
+  g.external_url, g.client_id, g.live_deploy_id, g.live_shared_memory, g.settings, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
   g.created_at, g.updated_at, g.suspended_at, g.suspension_reason, g.appeal, g.approval, g.approval_reason,
   g.requested_visibility`
 
@@ -21,6 +21,7 @@ export interface PlainGame {
   external_url: string | null
   client_id: string
   live_deploy_id: string | null
+  live_shared_memory: number
   settings: string
   media: string
   cover_id: string | null
@@ -46,6 +47,7 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     width: item.width,
     height: item.height,
   }))
+  const settings = { ...DEFAULT_SETTINGS, ...(JSON.parse(row.settings) as GameSettings) }
   const cover = media.find(({ id }) => id === row.cover_id) ?? media.find(({ kind }) => kind === 'image')
   return {
     id: row.id,
@@ -64,7 +66,8 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     playUrl: `${origins.portal}${pathOf(row)}`,
     manageUrl: `${origins.portal}${pathOf(row)}/settings`,
     hosted: row.external_url === null,
-    settings: { ...DEFAULT_SETTINGS, ...(JSON.parse(row.settings) as GameSettings) },
+    settings,
+    isolated: isIsolated(settings, Boolean(row.live_shared_memory)),
     suspended:
       row.suspended_at === null
         ? null
@@ -80,6 +83,10 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     updatedAt: new Date(row.updated_at).toISOString(),
   }
 }
+
+/** Whether a build is served cross-origin isolated. @param sharedMemory whether a `.wasm` of it uses shared memory */
+export const isIsolated = ({ crossOriginIsolated }: GameSettings, sharedMemory: boolean): boolean =>
+  crossOriginIsolated === 'auto' ? sharedMemory : crossOriginIsolated
 
 /** Returns the path of a game's page on the portal. */
 export const pathOf = (game: { slug: string }): string => `/games/${game.slug}`

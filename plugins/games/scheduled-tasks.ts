@@ -10,7 +10,7 @@ const LATE_MS = 10 * 60_000
 
 /** The scheduled tasks of games. */
 export function registerScheduledTasks(app: FastifyInstance): void {
-  const { cards, count, media, deletion } = app.games
+  const { activity, cards, count, media, deletion } = app.games
   const flush = setInterval(() => void count.flush(), FLUSH_MS).unref()
   app.addHook('onClose', async () => {
     clearInterval(flush)
@@ -23,6 +23,7 @@ export function registerScheduledTasks(app: FastifyInstance): void {
     await deleteInBatches(app.db, { table: 'game_visitors', key, where: 'date < ?', parameters: [today] }, signal)
     await app.db.execute('delete from game_presence where seen_at < ?', [new Date(Date.parse(today))])
   })
+  app.jobs.every('games/forget-activity', 24 * 3600, ({ signal }) => activity.sweep(signal))
   app.jobs.every('games/purge', 3600, ({ signal }) => deletion.purge(signal))
   app.jobs.every('games/sweep-media', 24 * 3600, ({ signal }) => media.sweep(signal))
   const eviction = setInterval(() => void cards.evict(), EVICT_MS).unref()

@@ -24,16 +24,26 @@ const Embedded = Type.Boolean({
   description:
     'For a game that lives elsewhere: whether its page here shows the game itself, in a frame. The game needs the server adapter, or its own /auth/service/start.',
 })
+const Remix = Type.Boolean({
+  description:
+    'Whether other players may make a game of their own from a public, hosted game: they get all files of its live deploy, the room script included.',
+})
 const Multiplayer = {
   enabled: Type.Boolean(),
   maxPlayersPerRoom: Type.Integer({ minimum: 1, maximum: 1000 }),
   guests: Type.Boolean({ description: 'Whether rooms take players who are not signed in.' }),
 }
 
+const CrossOriginIsolated = Type.Union([Type.Literal('auto'), Type.Boolean()], {
+  description:
+    'Whether to serve it with COOP and COEP, for SharedArrayBuffer and threads. `auto`: when a `.wasm` of the build imports or defines shared memory.',
+})
+
 export const GameSettings = Type.Object({
   authWidget: AuthWidget,
-  crossOriginIsolated: Type.Boolean({ description: 'Serve with COOP and COEP, for SharedArrayBuffer and threads.' }),
+  crossOriginIsolated: CrossOriginIsolated,
   embedded: Embedded,
+  remix: Remix,
   multiplayer: Type.Object(Multiplayer),
 })
 export type GameSettings = Static<typeof GameSettings>
@@ -41,16 +51,18 @@ export type GameSettings = Static<typeof GameSettings>
 /** The settings of a new game. */
 export const DEFAULT_SETTINGS: GameSettings = {
   authWidget: 'on',
-  crossOriginIsolated: false,
+  crossOriginIsolated: 'auto',
   embedded: false,
+  remix: false,
   multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false },
 }
 
 const SettingsChanges = Type.Object(
   {
     authWidget: Type.Optional(AuthWidget),
-    crossOriginIsolated: Type.Optional(Type.Boolean()),
+    crossOriginIsolated: Type.Optional(CrossOriginIsolated),
     embedded: Type.Optional(Embedded),
+    remix: Type.Optional(Remix),
     multiplayer: Type.Optional(Type.Partial(Type.Object(Multiplayer), { additionalProperties: false })),
   },
   { additionalProperties: false },
@@ -83,6 +95,9 @@ export const Game = Type.Object({
   playUrl: Type.String(),
   manageUrl: Type.String(),
   settings: GameSettings,
+  isolated: Type.Boolean({
+    description: 'Whether its live build is served cross-origin isolated, as `settings.crossOriginIsolated` decides.',
+  }),
   suspended: Type.Union(
     [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
     { description: 'Since when nobody can play it, by decision of this platform, and why. Its owner may answer once.' },

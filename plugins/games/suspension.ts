@@ -3,6 +3,8 @@ import type { Clock } from '../../core/clock.ts'
 import { type Actor, PROGRAM, recordAction } from '../../core/data/audit.ts'
 import type { Database } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
+import { STAFF } from '../../core/observe/author.ts'
+import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
 import { AppealedAlready, NotSuspended } from './errors.ts'
 import type { Game } from './schemas.ts'
@@ -93,8 +95,12 @@ export class Suspensions {
     if (!suspended) throw new NotSuspended()
     const appeal = text.trim().slice(0, APPEAL_LENGTH)
     const open = { id, ownerId: playerId, suspendedAt: { $ne: null }, appeal: null }
-    const rows = await this.#parts.db.em().nativeUpdate(GameRow, open, { appeal })
-    if (rows === 0) throw new AppealedAlready()
+    const { db, clock } = this.#parts
+    await db.transaction(async (em) => {
+      const rows = await em.nativeUpdate(GameRow, open, { appeal })
+      if (rows === 0) throw new AppealedAlready()
+      await recordActivity(em, clock, { gameId: id, action: 'game.appeal' })
+    })
     return this.#announced(id)
   }
 
@@ -127,6 +133,8 @@ export class Suspensions {
       before: { suspended: before.suspensionReason ?? null, appeal: before.appeal ?? null },
       after: { suspended: changes.suspensionReason ?? null },
     })
+    const action = changes.suspendedAt ? 'game.suspend' : 'game.lift'
+    await recordActivity(em, this.#parts.clock, { gameId: id, action, detail: changes.suspensionReason ?? null }, STAFF)
     return () => this.#games.announce({ id, slug: before.slug })
   }
 

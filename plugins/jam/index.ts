@@ -15,7 +15,7 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'jam',
-    dependencies: ['oauth-idp', 'games', 'multiplayer'],
+    dependencies: ['oauth-idp', 'games', 'multiplayer', 'scores'],
     entities: [JamRow, JamEntryRow, JamVoteRow],
     migrations: [migration],
   },

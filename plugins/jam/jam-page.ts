@@ -22,6 +22,8 @@ import type { Jam, Votes } from './schemas.ts'
 interface JamProps {
   jam: Jam
   entries: Entry[]
+  /** The leaderboards of the games; nothing when no game has one. */
+  boards: Content
   voters: number
   votes: Votes
   viewer: { id: string; isAdmin: boolean } | null
@@ -42,7 +44,7 @@ export const NoJamPage = ({ isAdmin }: { isAdmin: boolean }): View =>
 
 /** Renders the jam: the games, and the viewer's possible actions for each. */
 export const JamPage = (props: JamProps): View => {
-  const { jam, entries, viewer } = props
+  const { jam, entries, boards, viewer } = props
   return html`
     <${PageHeader} title=${jam.title} lede=${jam.theme && html`Theme: <strong>${jam.theme}</strong>`} chips=${chips(jam)} actions=${nextStep(props)} />
     <${Section} title="Games" id="games" description=${entries.length > 0 && counted(props)}>
@@ -54,6 +56,7 @@ export const JamPage = (props: JamProps): View => {
         }
       </div>
     <//>
+    ${boards && html`<${Section} title="Leaderboards" id="boards"><div data-live="boards">${boards}</div><//>`}
     ${jam.votingOpen && html`<${Voting} ...${props} />`}
     ${jam.submissionsOpen && html`<${Submitting} ...${props} />`}
     ${viewer?.isAdmin && html`<${Organising} ...${props} />`}`

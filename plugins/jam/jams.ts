@@ -251,9 +251,10 @@ export class Jams {
     return { jam, ranked: placesOf(jam.categories, tallies, shown) }
   }
 
-  /** Returns the public games among these, with their owners' names. */
+  /** Returns the public games among these that are not suspended, with their owners' names. */
   async #gamesOf(ids: readonly string[]): Promise<{ game: Game; shown: JamGame }[]> {
-    const games = (await this.#parts.games.byIds(ids)).filter(({ visibility }) => visibility === 'public')
+    const all = await this.#parts.games.byIds(ids)
+    const games = all.filter(({ visibility, suspended }) => visibility === 'public' && !suspended)
     const names = await this.#parts.identity.players.namesOf(games.map(({ ownerId }) => ownerId))
     return games.map((game) => {
       const { id: gameId, slug, title, coverUrl, playUrl, ownerId } = game

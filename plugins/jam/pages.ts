@@ -4,6 +4,7 @@ import { isPlatformError } from '../../core/errors.ts'
 import { actorOf, callerOf } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { renderPage } from '../../core/pages/index.ts'
+import { boardsOfGames } from '../scores/index.ts'
 import { JamPage, NoJamPage } from './jam-page.ts'
 import { ResultsPage } from './results-page.ts'
 
@@ -28,6 +29,9 @@ const DONE: Record<string, string> = {
   'voting-closed': 'Voting is closed. Reveal the results on the projector.',
 }
 
+/** The maximum number of games whose boards the page shows. */
+const BOARDS = 9
+
 /** The jam on the portal. Every action is a form; the script only updates the page. */
 export const pages: Routes = async (app) => {
   app.get('/jam', { ...open, schema: { querystring: Query } }, async (request, reply) => {
@@ -49,11 +53,21 @@ export const pages: Routes = async (app) => {
       viewer ? app.games.list(viewer.id, { limit: 100 }) : { games: [] },
     ])
     const ready = mine.games.filter((game) => app.games.isReady(game) && game.visibility === 'public')
+    const boards = await boardsOfGames(app, entries, { playerId: viewer?.id ?? null, most: BOARDS })
     return renderPage(reply, {
       ...shell,
       description: jam.theme || `The games of ${jam.title}.`,
       scripts: ['jam-live.js'],
-      body: JamPage({ jam, entries, voters, votes, viewer, mine: ready, guests: app.identity.signUp.takesGuests }),
+      body: JamPage({
+        jam,
+        entries,
+        boards,
+        voters,
+        votes,
+        viewer,
+        mine: ready,
+        guests: app.identity.signUp.takesGuests,
+      }),
     })
   })
 

@@ -1,11 +1,12 @@
 import type { Duplex } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
 import type { WebSocket } from 'ws'
 import type { Clock } from '../../core/clock.ts'
 import type { GameSession } from '../game-edge/index.ts'
 import type { FoundRoom } from './directory.ts'
 import type { DisconnectReason, Membership } from './membership.ts'
+import { CLOSE } from './room/limits.ts'
 import type { Account, Link } from './room/member.ts'
-import { CLOSE } from './room/room.ts'
 
 /** The result of admission: the player and the room. It is decided before the upgrade. */
 export interface Admission {
@@ -25,6 +26,9 @@ export interface Admission {
  * resume.
  */
 const ORDERLY_CLOSES = new Set([1000, 1001, 1005])
+
+/** The space for a reason in a close frame (RFC 6455, section 5.5). */
+const REASON_BYTES = 123
 
 /** One room socket. It writes what the room sends, and passes the client's messages to the membership. */
 export class Connection implements Link {
@@ -107,10 +111,11 @@ export class Connection implements Link {
     setImmediate(() => this.#leave('lost'))
   }
 
+  /** @param reason any text, for example a script's. What does not fit into the frame is cut off. */
   close(code: number, reason: string): void {
     if (this.#closed) return
     this.#closed = true
-    this.#socket.close(code, reason)
+    this.#socket.close(code, fittingReason(reason))
   }
 
   /** Pings the client. A client that did not answer the last ping is dropped. */
@@ -131,6 +136,9 @@ export class Connection implements Link {
     this.#membership = null
   }
 }
+
+/** The decoder leaves out a character of which only a part fits. */
+const fittingReason = (reason: string) => new StringDecoder('utf8').write(Buffer.from(reason).subarray(0, REASON_BYTES))
 
 const NONE: ReadonlySet<Connection> = new Set()
 

@@ -2,18 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import type { Bus } from '../../core/events.ts'
-import { type JoinRequest, joinRoom, refusalOf } from './admission/join.ts'
+import { type JoinRequest, joinRoom, refusalOf, type Verdict } from './admission/join.ts'
 import { RoomUnavailable } from './errors.ts'
-import type { RoomInfo, Rooms } from './hosting/rooms.ts'
+import type { HostedRoom } from './hosting/hosted-room.ts'
+import { type ListOptions, type RoomInfo, type Rooms, scopeOf } from './hosting/rooms.ts'
 import { LocalMembership, type Membership } from './membership.ts'
 import { Ownership } from './nodes/ownership.ts'
 import { SocketRelay } from './nodes/socket-relay.ts'
 import type { Link } from './room/member.ts'
-import type { Refusal } from './room/room.ts'
+import type { ScriptSource } from './scripts/interface.ts'
+import type { ScriptRuntime } from './scripts/script-runtime.ts'
 
 /** The requested room, and the player. */
 export interface RoomRequest extends JoinRequest {
   gameId: string
+  /** The name of the preview whose page asks; null for the live game. */
+  preview: string | null
   roomId: string
   /** The value of the game's settings. */
   maxPlayers: number
@@ -21,7 +25,7 @@ export interface RoomRequest extends JoinRequest {
 
 /** A room that was found on this node or another. */
 export interface FoundRoom {
-  refusal: Refusal | null
+  verdict: Verdict
   /** Joins the room. Returns null if the room has become full. */
   join(link: Link): Membership | null
 }
@@ -30,37 +34,66 @@ export interface FoundRoom {
 export interface RoomDirectory {
   find(wanted: RoomRequest): Promise<FoundRoom>
   /** Lists the occupied rooms of a game, by name. */
-  list(gameId: string): Promise<RoomInfo[]>
+  list(gameId: string, options?: ListOptions): Promise<RoomInfo[]>
   start(): Promise<void>
   /** Called every second. */
   maintain(): Promise<void>
   stop(): Promise<void>
 }
 
-const byName = (rooms: RoomInfo[]) => rooms.sort((a, b) => (a.id < b.id ? -1 : 1))
+/** Sorts rooms by name, and among those of one name the live game's first. */
+const byName = (rooms: RoomInfo[]) => {
+  const nameOf = ({ id, preview }: RoomInfo) => `${id} ${preview ?? ''}`
+  return rooms.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}
+
+/** The source of the script that a room of this request would begin with. */
+const servedNow = ({ preview }: RoomRequest): ScriptSource =>
+  preview === null ? { from: 'live' } : { from: 'preview', preview }
+
+/** The time for which an empty room is kept for the player who asked for it. */
+const RESERVED_MS = 5000
 
 /** The directory of a single node, which has all rooms. */
 export class SingleNodeDirectory implements RoomDirectory {
   readonly #rooms: Rooms
+  readonly #scripts: ScriptRuntime
+  readonly #clock: Clock
 
-  constructor(rooms: Rooms) {
+  constructor({ rooms, scripts, clock }: { rooms: Rooms; scripts: ScriptRuntime; clock: Clock }) {
     this.#rooms = rooms
+    this.#scripts = scripts
+    this.#clock = clock
   }
 
   async find(wanted: RoomRequest): Promise<FoundRoom> {
-    const hosted = this.#rooms.find(wanted.gameId, wanted.roomId)
+    const scope = scopeOf(wanted.gameId, wanted.preview)
+    const hosted = this.#rooms.find(scope, wanted.roomId) ?? (await this.#openScripted(scope, wanted))
+    if (hosted?.script) {
+      const verdict = await hosted.admit(wanted)
+      return { verdict, join: (link) => joinHosted(this.#rooms, hosted, wanted, verdict, link) }
+    }
     return {
-      refusal: hosted ? refusalOf(hosted.room, wanted) : null,
+      verdict: { refusal: hosted ? refusalOf(hosted.room, wanted) : null },
       join: (link) => {
-        const { room } = this.#rooms.open(wanted.gameId, wanted.roomId, wanted.maxPlayers)
+        const { room } = this.#rooms.open(scope, wanted.roomId, { maxPlayers: wanted.maxPlayers })
         const member = joinRoom(room, wanted, link)
         return member && new LocalMembership(room, member, link)
       },
     }
   }
 
-  async list(gameId: string): Promise<RoomInfo[]> {
-    return byName(this.#rooms.list(gameId))
+  /** Opens a room that has a script, since the script decides on admission. Other rooms open with the first socket. */
+  async #openScripted(scope: string, wanted: RoomRequest): Promise<HostedRoom | undefined> {
+    const script = await this.#scripts.scriptFor(wanted.gameId, servedNow(wanted))
+    if (!script) return this.#rooms.find(scope, wanted.roomId)
+    const hosted = this.#rooms.open(scope, wanted.roomId, { maxPlayers: wanted.maxPlayers, script })
+    hosted.reservedUntil = this.#clock.now().getTime() + RESERVED_MS
+    return hosted
+  }
+
+  async list(gameId: string, options: ListOptions = {}): Promise<RoomInfo[]> {
+    return byName(this.#rooms.list(gameId, options))
   }
 
   async start(): Promise<void> {}
@@ -72,53 +105,76 @@ export class SingleNodeDirectory implements RoomDirectory {
   async stop(): Promise<void> {}
 }
 
+/** Joins a room of this node. Null: it has ended or moved in the meantime, or became full. */
+function joinHosted(
+  rooms: Rooms,
+  hosted: HostedRoom,
+  wanted: RoomRequest,
+  { reservation }: Verdict,
+  link: Link,
+): Membership | null {
+  if (rooms.find(hosted.gameId, wanted.roomId) !== hosted) return null
+  const member = joinRoom(hosted.room, wanted, link, reservation)
+  return member && new LocalMembership(hosted.room, member, link)
+}
+
 /** The time for which a player waits until another node takes over the room of a failed node. */
 const PATIENCE_MS = 6000
 const RETRY_MS = 200
+
+/** The longest time for a last snapshot of the scripts when this node stops. A busy machine may need seconds. */
+const HAND_OVER_MS = 5000
+
+interface ClusterParts {
+  bus: Bus
+  rooms: Rooms
+  scripts: ScriptRuntime
+  log: FastifyBaseLogger
+  clock: Clock
+}
 
 /** The directory of one of several nodes on a shared bus. */
 export class ClusterDirectory implements RoomDirectory {
   readonly #rooms: Rooms
   readonly #relay: SocketRelay
   readonly #ownership: Ownership
+  readonly #scripts: ScriptRuntime
   readonly #log: FastifyBaseLogger
 
-  constructor({ bus, rooms, log, clock }: { bus: Bus; rooms: Rooms; log: FastifyBaseLogger; clock: Clock }) {
+  constructor({ bus, rooms, scripts, log, clock }: ClusterParts) {
     this.#rooms = rooms
+    this.#scripts = scripts
     this.#log = log
     this.#relay = new SocketRelay(bus, rooms, log)
     this.#ownership = new Ownership(bus, this.#relay.nodes, rooms, clock)
+    rooms.onEnded = (hosted) => void this.#ownership.release([hosted])
   }
 
   /** @throws RoomUnavailable, BusUnavailable */
   async find(wanted: RoomRequest): Promise<FoundRoom> {
-    const { gameId, roomId, account, resume } = wanted
-    const request = { gameId, roomId, account, resume }
+    const { gameId, roomId, account, resume, inquiry } = wanted
+    const scope = scopeOf(gameId, wanted.preview)
+    const request = { gameId: scope, roomId, account, resume, inquiry }
+    const script = (source: ScriptSource | null) => this.#scripts.scriptFor(gameId, source ?? servedNow(wanted))
     for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await sleep(RETRY_MS)) {
-      const found = await this.#ownership.find(gameId, roomId, wanted.maxPlayers)
+      const found = await this.#ownership.find({ scope, roomId, maxPlayers: wanted.maxPlayers, script })
       if (typeof found !== 'string') {
-        const { room } = found
-        return {
-          refusal: refusalOf(room, wanted),
-          join: (link) => {
-            // The room may have moved in the meantime.
-            if (this.#rooms.find(gameId, roomId) !== found) return null
-            const member = joinRoom(room, wanted, link)
-            return member && new LocalMembership(room, member, link)
-          },
-        }
+        const verdict = await found.admit(wanted)
+        return { verdict, join: (link) => joinHosted(this.#rooms, found, wanted, verdict, link) }
       }
       const answer = await this.#relay.nodes.ask<'verdict'>(found, { t: 'mayEnter', ...request })
       if (!answer || answer.verdict === 'elsewhere') continue
-      return { refusal: answer.verdict, join: (link) => this.#relay.join(found, request, link) }
+      const { verdict } = answer
+      return { verdict, join: (link) => this.#relay.join(found, request, link, verdict.reservation) }
     }
     throw new RoomUnavailable()
   }
 
-  async list(gameId: string): Promise<RoomInfo[]> {
+  async list(gameId: string, options: ListOptions = {}): Promise<RoomInfo[]> {
     const { nodes } = this.#relay
-    const answers = await Promise.all(nodes.ids.map((node) => nodes.ask<'rooms'>(node, { t: 'list', gameId })))
-    return byName([...this.#rooms.list(gameId), ...answers.flatMap((answer) => answer?.rooms ?? [])])
+    const question = { t: 'list', gameId, ...options } as const
+    const answers = await Promise.all(nodes.ids.map((node) => nodes.ask<'rooms'>(node, question)))
+    return byName([...this.#rooms.list(gameId, options), ...answers.flatMap((answer) => answer?.rooms ?? [])])
   }
 
   start(): Promise<void> {
@@ -136,6 +192,7 @@ export class ClusterDirectory implements RoomDirectory {
 
   /** Hands the rooms of this node over to the others. */
   async stop(): Promise<void> {
+    await Promise.all(Array.from(this.#rooms, (hosted) => hosted.handOver(HAND_OVER_MS)))
     for (const hosted of this.#rooms) hosted.end()
     await this.#relay.nodes.stop()
   }

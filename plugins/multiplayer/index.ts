@@ -6,17 +6,28 @@ import { Connections } from './connections.ts'
 import { ClusterDirectory, type RoomDirectory, SingleNodeDirectory } from './directory.ts'
 import { Rooms } from './hosting/rooms.ts'
 import { WriteCoalescer } from './hosting/write-coalescing.ts'
-import { pages } from './pages.ts'
-import { CLOSE } from './room/room.ts'
+import { migration as logLinesMigration } from './migrations/2026_11_23_room_log_lines.ts'
+import { pages } from './pages/routes.ts'
+import { CLOSE } from './room/limits.ts'
 import { routes } from './routes.ts'
 import { MultiplayerLimits } from './schemas.ts'
+import { RoomLogLine } from './script-logs/entities.ts'
+import { logRoutes } from './script-logs/routes.ts'
+import { StoredScriptLogs } from './script-logs/script-logs.ts'
+import { scriptBackends } from './scripts/backends.ts'
+import { ScriptRuntime } from './scripts/script-runtime.ts'
 
 export type { RoomInfo } from './hosting/rooms.ts'
+export type * from './scripts/interface.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The current players. */
-    rooms: Pick<RoomDirectory, 'list'>
+    rooms: Pick<RoomDirectory, 'list'> & {
+      /** The runtime of room scripts: where their logs go. */
+      readonly scripts: Pick<ScriptRuntime, 'logs' | 'threads'>
+      /** What room scripts have logged. */
+      readonly logs: Pick<StoredScriptLogs, 'list'>
+    }
   }
 }
 
@@ -30,22 +41,34 @@ const SOCKET_OPTIONS = { perMessageDeflate: false, maxFragments: 128, maxBuffere
 export default definePlugin(
   {
     name: 'multiplayer',
-    dependencies: ['oauth-idp', 'games', 'game-edge'],
+    dependencies: ['oauth-idp', 'games', 'deploy', 'game-edge', 'saves', 'scores'],
     limits: MultiplayerLimits,
+    entities: [RoomLogLine],
+    migrations: [logLinesMigration],
   },
   async (app, _config, limits) => {
     const coalescer = new WriteCoalescer()
     const { clock, log } = app
     const count = (gameId: string, players: number) => app.games.count.present(gameId, players)
-    const rooms = new Rooms({ clock, limits, coalescer, log, count })
+    const program = () => app.workerPrograms.text('script-sandbox')
+    const scripts = new ScriptRuntime({
+      ...{ clock, log, limits, program, backends: scriptBackends(app) },
+      load: (gameId, source) => app.deploys.roomScripts.load(gameId, source),
+    })
+    const rooms = new Rooms({ clock, limits, coalescer, log, scripts, count })
     const directory: RoomDirectory = app.bus.shared
-      ? new ClusterDirectory({ bus: app.bus, rooms, log: app.log, clock: app.clock })
-      : new SingleNodeDirectory(rooms)
+      ? new ClusterDirectory({ bus: app.bus, rooms, scripts, log, clock })
+      : new SingleNodeDirectory({ rooms, scripts, clock })
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
     const revalidation = new AdmissionRevalidation(app, connections)
 
-    app.decorate('rooms', { list: (gameId) => directory.list(gameId) })
+    const logs = new StoredScriptLogs(app)
+    scripts.logs = logs
+    app.games.deletion.cleanups.push((em, gameId) => logs.ofGame(em, gameId))
+    app.decorate('rooms', { list: (gameId, options) => directory.list(gameId, options), scripts, logs })
 
+    /** Settles when the rooms of this node are handed over. */
+    let stopped: Promise<void> | undefined
     await app.register(websocket, {
       options: { ...SOCKET_OPTIONS, maxPayload: limits.roomFrameBytes },
       // Each connection handles its own errors. ws has already sent the close code.
@@ -54,7 +77,9 @@ export default definePlugin(
         if (socket.readyState === socket.OPEN) socket.close(1011, 'internal error')
       },
       preClose(done) {
-        void directory.stop()
+        stopped = directory.stop()
+        // Its failure is thrown by `onClose`.
+        stopped.catch(() => {})
         const { clients } = this.websocketServer
         for (const client of clients) client.close(CLOSE.restart, 'restarting')
         this.websocketServer.close()
@@ -71,7 +96,8 @@ export default definePlugin(
       done()
     })
     await app.register(routes({ directory, connections, revalidation, limits }))
-    await app.register(pages(directory))
+    await app.register(logRoutes(logs))
+    await app.register(pages({ directory, logs, scriptBytes: limits.roomScriptBytes }))
     app.games.dashboard.tabs.push({ label: 'Rooms', order: 40, href: (game) => `/games/${game.slug}/rooms` })
 
     const endOfKeys = () =>
@@ -88,7 +114,13 @@ export default definePlugin(
     ]
     for (const timer of timers) timer.unref()
     app.addHook('onReady', () => directory.start())
-    app.addHook('onClose', async () => timers.forEach(clearInterval))
+    app.addHook('onClose', async () => {
+      timers.forEach(clearInterval)
+      // The scripts give their last snapshots meanwhile.
+      await stopped
+      await scripts.close()
+      await logs.flush()
+    })
 
     app.events.on('player.changed', async ({ playerId }) => {
       if (!connections.has(playerId)) return
@@ -102,6 +134,7 @@ export default definePlugin(
     app.events.on('consent.revoked', ({ consentId }) => connections.endOf(consentId))
     app.events.on('game.changed', ({ gameId }) => revalidation.gameChanged(gameId))
     app.events.on('game.purged', ({ gameId }) => revalidation.gameChanged(gameId))
+    app.events.on('rooms.restart', ({ gameId }) => rooms.restart(gameId))
     app.events.on('app.changed', ({ clientId }) => revalidation.appChanged(clientId))
     new Gauge({
       name: 'gameyard_room_sockets',

@@ -2,10 +2,10 @@ import type { WebSocket } from 'ws'
 import { type PageQuery as Page, PageQuery } from '../../core/http/pagination.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { refuseServiceWorker, SCRIPT_CACHE } from '../game-edge/index.ts'
-import { type AdmissionContext, admit } from './admission/admission.ts'
+import { type AdmissionContext, admit, roomGameOf } from './admission/admission.ts'
 import type { Admission } from './connections.ts'
 import { UpgradeRequired } from './errors.ts'
-import type { RoomInfo } from './hosting/rooms.ts'
+import { type RoomInfo, scopeOf } from './hosting/rooms.ts'
 import { Availability, RoomList, type RoomSummary } from './schemas.ts'
 
 declare module 'fastify' {
@@ -29,7 +29,7 @@ export const routes =
       '/mp',
       { ...shared, schema: { summary: 'Whether the game has rooms, and where', response: { 200: Availability } } },
       async (request, reply) => {
-        const game = await app.edge.gameOf(request)
+        const { game } = await roomGameOf(app, request)
         reply.header('cache-control', 'no-store')
         return {
           enabled: game.settings.multiplayer.enabled,
@@ -48,9 +48,9 @@ export const routes =
         schema: { summary: 'The rooms there are now', querystring: PageQuery, response: { 200: RoomList } },
       },
       async (request, reply) => {
-        const game = await app.edge.gameOf(request)
+        const { game, preview } = await roomGameOf(app, request)
         reply.header('cache-control', 'no-store')
-        return pageOfRooms(await context.directory.list(game.id), request.query)
+        return pageOfRooms(await context.directory.list(scopeOf(game.id, preview)), request.query)
       },
     )
 

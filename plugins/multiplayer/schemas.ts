@@ -21,6 +21,19 @@ export const MultiplayerLimits = {
   roomReplayFrames: Count(256, 'Messages repeated to a client that comes back.'),
   roomSocketsPerPlayer: Count(20, 'Room sockets that one player may have open at once, on one node.'),
   roomGuestSocketsPerAddress: Count(200, 'Room sockets of guests from one address, on one node.'),
+  roomScriptBytes: Type.Integer({
+    default: 16 * 1024 * 1024,
+    minimum: 1024 * 1024,
+    maximum: 1024 * 1024 * 1024,
+    description: 'Memory of the script of one room.',
+  }),
+  roomScriptMs: Count(20, 'Processor time of one call of a room’s script, in milliseconds.'),
+  roomScriptShare: Type.Number({
+    default: 0.2,
+    exclusiveMinimum: 0,
+    maximum: 1,
+    description: 'Part of a processor core that the script of one room may use over time.',
+  }),
   roomPingSeconds: Count(25, 'Time between pings; a connection that misses one is dropped.'),
 }
 export type MultiplayerLimits = { [Name in keyof typeof MultiplayerLimits]: number }

@@ -82,6 +82,11 @@ export const OAuthConfig = Section(
       description:
         'Hosted games get the name and picture of players who sign in without asking them first, at their own addresses.',
     }),
+    registration: Type.Union([Type.Literal('open'), Type.Literal('off')], {
+      default: 'open',
+      description:
+        'open: coding assistants register themselves, and ask a player before they do anything. off: they use API tokens.',
+    }),
   },
   { description: 'Sign-in to games.', default: {} },
 )
@@ -107,6 +112,11 @@ export const authLimits = {
     default: 60,
     minimum: 1,
     description: 'Requests a minute of one OAuth application to the token endpoint.',
+  }),
+  registrationsPerHour: Type.Integer({
+    default: 10,
+    minimum: 1,
+    description: 'OAuth clients an hour that register themselves from one address.',
   }),
   deviceCodeAttemptsPerMinute: Type.Integer({
     default: 10,

@@ -2,9 +2,12 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Database } from '../../core/data/database.ts'
 import { StartupError } from '../../core/errors.ts'
+import type { View } from '../../core/pages/index.ts'
 import { Administration } from './admin/administration.ts'
 import { Apps } from './apps/apps.ts'
+import type { OAuthClient } from './apps/client.ts'
 import { PageOrigins } from './apps/page-origins.ts'
+import { Registrations } from './apps/registrations.ts'
 import { SignIns } from './apps/sign-ins.ts'
 import type { AuthConfig, AuthLimits, OAuthConfig } from './config.ts'
 import { AccessTokens } from './oauth/access-tokens.ts'
@@ -16,6 +19,7 @@ import { DeviceCodes } from './oauth/device-codes.ts'
 import { Grants } from './oauth/grants.ts'
 import { IdTokens } from './oauth/id-tokens.ts'
 import { RefreshTokens } from './oauth/refresh-tokens.ts'
+import { ProtectedResources } from './oauth/resources.ts'
 import { SigningKeys } from './oauth/signing-keys.ts'
 import { Passkeys } from './passkeys/passkeys.ts'
 import { AccountDeletion } from './players/account-deletion.ts'
@@ -82,6 +86,14 @@ export class Identity {
   readonly idTokens: IdTokens
   readonly consents: Consents
   readonly consentRules: ConsentRules
+  /** Clients without an owner: those that register themselves. */
+  readonly registrations: Registrations
+  /** The protected resources beside the API of games. Other plugins add theirs. */
+  readonly resources = new ProtectedResources()
+  /** Sections of /settings/connected. Other plugins add theirs. */
+  readonly connectedSections: (() => View)[] = []
+  /** Store what plugins have noted of connections in memory, before the list of them is read. */
+  readonly connectionFlushes: (() => Promise<void>)[] = []
   /** The pages under /settings. Other plugins add theirs. */
   readonly settings: SettingsEntry[] = []
 
@@ -116,6 +128,7 @@ export class Identity {
     const wrappingKey = app.keys.derive('oauth-idp/signing-keys')
     this.signingKeys = new SigningKeys({ db, clock, wrappingKey, keyRings: app.keyRings })
     this.idTokens = new IdTokens({ clock, keys: this.signingKeys, issuer: origins.portal })
+    this.registrations = new Registrations({ db, clock })
     this.consents = new Consents({ db, clock, events })
     const { players, passwords, sessions, apps, consents } = this
     this.consentRules = new ConsentRules({ apps, consents, oauth })
@@ -134,11 +147,17 @@ export class Identity {
     this.recovery = new Recovery({ ...around, players, passwords, signInMethods, tokens, emails })
     this.addressChange = new AddressChange({ ...around, players, passwords, tokens, emails })
     this.avatars = new Avatars({ ...around, storage: app.storage })
-    this.passkeys = new Passkeys({ ...around, ...site, players, tokens })
+    this.passkeys = new Passkeys({ ...around, ...site, players, tokens, emails })
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
-    this.upstream = new Upstream({ ...around, players, tokens, providers })
+    this.upstream = new Upstream({ ...around, players, tokens, emails, providers })
     this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })
     this.administration = new Administration({ ...around, players, tokens, deletion: this.deletion })
+  }
+
+  /** Finds a client for the endpoints, or null. With `oauth.registration: off` none that registered earlier is known. */
+  async findClient(clientId: string): Promise<OAuthClient | null> {
+    const client = await this.apps.find(clientId)
+    return client !== null && client.registration !== null && this.oauth.registration === 'off' ? null : client
   }
 
   /** Returns the one-time link that creates the first administrator, or null once there is one. */
@@ -180,6 +199,7 @@ export class Identity {
       await this.deletion.remove(id, (em) => this.signUp.isLost(em, id))
     }
     await this.grants.sweep(signal)
+    await this.registrations.sweep(signal)
     await this.signIns.sweep(signal)
     await this.signingKeys.sweep()
   }

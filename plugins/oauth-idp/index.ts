@@ -10,7 +10,9 @@ import { Identity } from './identity.ts'
 import { migration as identityTables } from './migrations/2026_11_21_identity.ts'
 import { migration as addresses } from './migrations/2026_11_23_addresses.ts'
 import { migration as moderators } from './migrations/2026_11_23_moderators.ts'
+import { migration as protectedResources } from './migrations/2026_11_23_protected_resources.ts'
 import { migration as trusted } from './migrations/2026_11_23_trusted.ts'
+import { migration as consentUses } from './migrations/2026_11_24_consent_uses.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected-apps-routes.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
@@ -19,6 +21,7 @@ import { AccessToken, AuthorizationCode, Consent, DeviceCode, RefreshToken, Sign
 import { introspectRoutes } from './oauth/introspect.ts'
 import { logoutRoutes } from './oauth/logout.ts'
 import { metadataRoutes } from './oauth/metadata.ts'
+import { registerRoutes } from './oauth/register.ts'
 import { revokeRoutes } from './oauth/revoke.ts'
 import { tokenRoutes } from './oauth/token.ts'
 import { userinfoRoutes } from './oauth/userinfo.ts'
@@ -79,7 +82,7 @@ export default definePlugin(
       SigningKey,
       SignInCount,
     ],
-    migrations: [identityTables, addresses, moderators, trusted],
+    migrations: [identityTables, addresses, moderators, trusted, protectedResources, consentUses],
   },
   async (app, config, limits, { oauth }) => {
     const identity = new Identity(app, config, limits, oauth)
@@ -102,9 +105,9 @@ export default definePlugin(
 
     app.announcements.push({ label: 'Set-up', text: () => identity.setupUrl() })
     app.site.navigation.push(
-      { label: 'Sign in', href: '/sign-in', place: 'guest', order: 10 },
+      { label: 'Sign in', href: '/sign-in', place: 'guest', order: 10, returns: true },
       ...(identity.players.signUpIsOpen
-        ? [{ label: 'Sign up', href: '/sign-up', place: 'guest', order: 20 } as const]
+        ? [{ label: 'Sign up', href: '/sign-up', place: 'guest', order: 20, returns: true } as const]
         : []),
       { label: 'Profile and settings', href: '/settings', place: 'account', order: 10, key: 's' },
       { label: 'Players', href: '/admin/players', place: 'host', order: 10, role: 'moderator' },
@@ -120,10 +123,11 @@ export default definePlugin(
     for (const routes of [tokenRoutes, revokeRoutes, introspectRoutes, deviceAuthorizationRoutes]) {
       await app.register(routes)
     }
+    const registration = oauth.registration === 'open' ? { '/api/oauth/register': 'POST' } : {}
     // Pages of any origin may call these routes: the responses are public, or belong to the holder of the token.
     await app.register(async (scope) => {
-      allowAnyOrigin(scope, { paths: { '/api/oauth/userinfo': 'GET, POST' } })
-      for (const routes of [userinfoRoutes, metadataRoutes]) await scope.register(routes)
+      allowAnyOrigin(scope, { paths: { '/api/oauth/userinfo': 'GET, POST', ...registration } })
+      for (const routes of [userinfoRoutes, metadataRoutes, registerRoutes]) await scope.register(routes)
     })
   },
 )

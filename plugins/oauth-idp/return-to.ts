@@ -6,5 +6,6 @@ export function safeReturnTo(returnTo: unknown, portalUrl: string): string {
   if (typeof returnTo !== 'string' || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(returnTo)) return '/'
   if (!URL.canParse(returnTo, portalUrl)) return '/'
   const url = new URL(returnTo, portalUrl)
-  return url.origin === portalUrl ? `${url.pathname}${url.search}${url.hash}` : '/'
+  // Dot segments may have resolved to a path of two slashes, which is another host.
+  return url.origin === portalUrl && !url.pathname.startsWith('//') ? `${url.pathname}${url.search}${url.hash}` : '/'
 }

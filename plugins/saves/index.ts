@@ -1,9 +1,10 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { SaveBlob, SaveRow, SaveUsage, SaveVersion } from './entities.ts'
 import { migration } from './migrations/2026_11_23_saves.ts'
+import { migration as valuesByRow } from './migrations/2026_11_24_save_values_by_row.ts'
 import { OwnerQuota, STORED_KIND, storedSaves } from './owner-quota.ts'
 import { pages } from './pages/routes.ts'
-import { exportSaves } from './player-saves.ts'
+import { exportSaves, playersWithSaves } from './player-saves.ts'
 import { PURGE, Removal } from './removal.ts'
 import { Retention } from './retention.ts'
 import { apiRoutes } from './routes/api.ts'
@@ -25,7 +26,7 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'quotas', 'games', 'game-edge'],
     limits: SaveLimits,
     entities: [SaveUsage, SaveRow, SaveVersion, SaveBlob],
-    migrations: [migration],
+    migrations: [migration, valuesByRow],
   },
   async (app, _config, limits) => {
     const quota = new OwnerQuota(app)
@@ -37,8 +38,15 @@ export default definePlugin(
     app.jobs.every('saves/collect', 3600, ({ signal }) => new GarbageCollector(app).run(signal))
     app.jobs.handle<{ gameId: string }>(PURGE, ({ payload, signal }) => removal.purge(payload.gameId, signal))
     app.quotas.kinds.set(STORED_KIND, storedSaves(app))
+    app.games.dashboard.gameStats.push({
+      label: 'players with saves',
+      order: 10,
+      value: ({ id }) => playersWithSaves(app.db, id),
+    })
     app.games.deletion.cleanups.push((em, gameId) => removal.ofGame(em, gameId))
     app.identity.deletion.cleanups.push((em, playerId) => removal.ofPlayer(em, playerId))
+    // On PostgreSQL a change may have begun before the account was deleted, and have committed after it.
+    app.events.on('player.deleted', ({ playerId }) => app.db.transaction((em) => removal.ofPlayer(em, playerId)))
     app.identity.deletion.exporters.set('saves', (playerId) => exportSaves(app, playerId))
     await app.register(gameRoutes(limits))
     await app.register(apiRoutes(limits))

@@ -35,6 +35,15 @@ export async function gamesOf({ db, saves }: Pick<Parts, 'db' | 'saves'>, player
   return lists
 }
 
+/** Counts the players who have saved something in a game. */
+export async function playersWithSaves(db: Parts['db'], gameId: string): Promise<number> {
+  // Without a condition on other columns, the index alone answers it.
+  const [row] = await db.query<{ players: number }>('select count(*) as players from save_usage where game_id = ?', [
+    gameId,
+  ])
+  return Number(row?.players ?? 0)
+}
+
 /** Exports all saves of a player with their values. */
 export async function exportSaves(parts: Parts, playerId: string): Promise<unknown[]> {
   let left = MOST_BYTES

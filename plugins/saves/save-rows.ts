@@ -1,4 +1,5 @@
 import type { Statements } from '../../core/data/database.ts'
+import { Unauthorized } from '../../core/errors.ts'
 import { type HistoryEntry, historyDueAt, oldestKept } from './history.ts'
 import type { StoredValue } from './values/values.ts'
 
@@ -39,20 +40,26 @@ export class SaveRows {
     this.#owner = owner
   }
 
-  /** Holds the saves of the player in the game until the transaction ends. Changes run one after the other. */
+  /**
+   * Holds the saves of the player in the game until the transaction ends. Changes run one after the other.
+   *
+   * @throws Unauthorized when the account has been deleted meanwhile
+   */
   async hold(): Promise<UsageRow> {
     const { playerId, gameId } = this.#owner
     const [row] = await this.#statements.query<{ keys: number; bytes: number; kept: number; floor: number }>(
       `insert into save_usage (player_id, game_id, keys, bytes, kept_bytes, counted_bytes, counted, version_floor)
-       values (?, ?, 0, 0, 0, 0, ?, 0) on conflict (player_id, game_id) do update set counted = excluded.counted
+       select p.id, cast(? as varchar(30)), 0, 0, 0, 0, cast(? as boolean), 0 from players p where p.id = ?
+       on conflict (player_id, game_id) do update set counted = excluded.counted
        returning keys, bytes, kept_bytes as kept, version_floor as floor`,
-      [playerId, gameId, false],
+      [gameId, false, playerId],
     )
+    if (!row) throw new Unauthorized('There is no such player.')
     return {
-      keys: Number(row?.keys ?? 0),
-      bytes: Number(row?.bytes ?? 0),
-      keptBytes: Number(row?.kept ?? 0),
-      versionFloor: Number(row?.floor ?? 0),
+      keys: Number(row.keys),
+      bytes: Number(row.bytes),
+      keptBytes: Number(row.kept),
+      versionFloor: Number(row.floor),
     }
   }
 
@@ -172,6 +179,37 @@ export class SaveRows {
     if (kept.length < versions.length) await this.#removeBefore(key, kept.at(-1)?.version ?? Number.MAX_SAFE_INTEGER)
     const due = historyDueAt(kept, endedAt)
     return { kept, freed: sum(versions) - sum(kept), dueAt: due === null ? null : new Date(due) }
+  }
+
+  /**
+   * Removes earlier versions of keys that have a value, the oldest first, until at least this many bytes are free.
+   *
+   * @returns the freed bytes; fewer when no earlier version is left
+   */
+  async removeEarlier(bytes: number): Promise<number> {
+    const { gameId, playerId } = this.#owner
+    const earlier = await this.#statements.query<{ key: string; version: number; size: number }>(
+      `select v.key, v.version, v.size from saves s
+       join save_versions v on v.game_id = s.game_id and v.player_id = s.player_id and v.key = s.key
+         and v.version < s.version
+       where s.game_id = ? and s.player_id = ? and s.deleted_at is null order by v.created_at, v.key, v.version`,
+      [gameId, playerId],
+    )
+    const newest = new Map<string, number>()
+    let freed = 0
+    for (const { key, version, size } of earlier) {
+      if (freed >= bytes) break
+      // A clock that was set back puts a later version of a key first.
+      if (version <= (newest.get(key) ?? 0)) continue
+      newest.set(key, version)
+      freed += size
+    }
+    for (const [key, version] of newest) {
+      await this.#removeBefore(key, version + 1)
+      const due = historyDueAt(await this.versions(key), null)
+      await this.setHistoryDueAt(key, due === null ? null : new Date(due))
+    }
+    return sum(earlier.filter(({ key, version }) => version <= (newest.get(key) ?? 0)))
   }
 
   async #removeBefore(key: string, version: number): Promise<void> {

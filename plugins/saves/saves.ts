@@ -4,9 +4,11 @@ import { type Conditions, holds } from './conditions.ts'
 import { NoSuchSave, NoSuchVersion, SaveConflict, SavesFull, SaveTooLarge } from './errors.ts'
 import { KEPT_MS, KEPT_VERSIONS } from './history.ts'
 import type { OwnerQuota } from './owner-quota.ts'
+import { RoomSaves } from './room-saves.ts'
 import { type CurrentRow, type SaveOwner, SaveRows, type UsageRow } from './save-rows.ts'
 import type { KeptVersion, SaveInfo, SaveLimits, SaveList, WrittenSave } from './schemas.ts'
-import { type StoredValue, Values } from './values/values.ts'
+import { RecentValues } from './values/recent-values.ts'
+import { INLINE_BYTES, type StoredValue, Values } from './values/values.ts'
 
 /** The value of a save. */
 export interface Value {
@@ -15,8 +17,13 @@ export interface Value {
   contentType: string
 }
 
+/** A save without its value. */
+export interface FoundInfo extends Pick<SaveInfo, 'version' | 'size' | 'contentType'> {
+  updatedAt: Date
+}
+
 /** A save, and how to read its value. */
-export interface FoundSave extends SaveInfo {
+export interface FoundSave extends FoundInfo {
   /** @throws StorageUnavailable, NoSuchSave when it has been replaced meanwhile */
   read(): Promise<Buffer>
 }
@@ -25,8 +32,10 @@ export interface FoundSave extends SaveInfo {
 const HISTORY_FACTOR = KEPT_VERSIONS
 /** Repetitions of a read whose version was replaced, and its bytes collected, in between. */
 const READS = 3
+/** The memory for small values that were read last. */
+const RECENT_BYTES = 8 * 1024 * 1024
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'storage'>
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'storage' | 'rateLimiter'>
 
 /**
  * Saves: documents of one player in one game, by key (contracts, section 13).
@@ -36,15 +45,19 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'storage'>
  */
 export class Saves {
   readonly values: Values
+  /** The same saves for room scripts of the game, as JSON. */
+  readonly rooms: RoomSaves
   readonly #parts: Parts
   readonly #limits: SaveLimits
   readonly #quota: OwnerQuota
+  readonly #recent = new RecentValues(RECENT_BYTES)
 
   constructor(parts: Parts, limits: SaveLimits, quota: OwnerQuota) {
     this.#parts = parts
     this.#limits = limits
     this.#quota = quota
     this.values = new Values(parts)
+    this.rooms = new RoomSaves(this, limits, parts)
   }
 
   /** Lists the saves of a player in a game, by key. */
@@ -71,10 +84,26 @@ export class Saves {
     return rows.map(infoOf)
   }
 
+  /** Finds a save without reading its value. @throws NoSuchSave */
+  async info({ gameId, playerId }: SaveOwner, key: string): Promise<FoundInfo> {
+    const [row] = await this.#parts.db.groupQuery<CurrentRow>(
+      `select version, size, content_type as "contentType", updated_at as "updatedAt" from saves
+       where game_id = ? and player_id = ? and key = ? and deleted_at is null`,
+      [gameId, playerId, key],
+    )
+    if (!row) throw new NoSuchSave(key)
+    return foundInfo(row)
+  }
+
   /** @throws NoSuchSave */
   async find(owner: SaveOwner, key: string): Promise<FoundSave> {
+    const recent = this.#recent.get(owner, key)
+    if (recent) {
+      const info = await this.info(owner, key)
+      if (info.version === recent.version) return { ...info, read: async () => recent.bytes }
+    }
     const row = await this.#row(owner, key)
-    return { ...infoOf({ key, ...row }), read: () => this.#read(owner, key, row) }
+    return { ...foundInfo(row), read: () => this.#read(owner, key, row) }
   }
 
   /**
@@ -212,8 +241,8 @@ export class Saves {
   }
 
   /**
-   * Bounds what is kept of deleted keys, so that nobody fills the server by making and deleting saves. The earliest
-   * deletions are forgotten first.
+   * Bounds what is kept, so that nobody fills the server by making, shrinking and deleting saves. The earliest deletions
+   * are forgotten first, then the earliest versions that another value has replaced.
    */
   async #bounded(rows: SaveRows, usage: UsageRow): Promise<UsageRow> {
     const most = HISTORY_FACTOR * this.#limits.savesTotalBytes
@@ -228,11 +257,12 @@ export class Saves {
       bounded.keptBytes -= await rows.forget(key)
       bounded.versionFloor = Math.max(bounded.versionFloor, version)
     }
+    if (bounded.keptBytes > most) bounded.keptBytes -= await rows.removeEarlier(bounded.keptBytes - most)
     return bounded
   }
 
   async #row({ gameId, playerId }: SaveOwner, key: string): Promise<CurrentRow & StoredValue> {
-    const [row] = await this.#parts.db.query<CurrentRow & StoredValue>(
+    const [row] = await this.#parts.db.groupQuery<CurrentRow & StoredValue>(
       `select s.version, s.size, s.content_type as "contentType", s.updated_at as "updatedAt", v.sha256, v.value
        from saves s join save_versions v on v.game_id = s.game_id and v.player_id = s.player_id and v.key = s.key
          and v.version = s.version
@@ -245,6 +275,11 @@ export class Saves {
 
   /** The bytes of a version may be collected between the two reads, if the save has been replaced five times. */
   async #read(owner: SaveOwner, key: string, row: CurrentRow & StoredValue): Promise<Buffer> {
+    if (row.sha256 === null) {
+      const bytes = await this.values.read(row)
+      if (bytes.length <= INLINE_BYTES) this.#recent.keep(owner, key, { version: row.version, bytes })
+      return bytes
+    }
     for (let reads = 1; ; reads++) {
       try {
         return await this.values.read(row)
@@ -270,6 +305,11 @@ function mustHold(conditions: Conditions, current: CurrentRow | null): void {
     body: { version: live?.version ?? null, updatedAt: live ? new Date(live.updatedAt).toISOString() : null },
   })
 }
+
+const foundInfo = ({ version, size, contentType, updatedAt }: CurrentRow): FoundInfo => ({
+  ...{ version, size, contentType },
+  updatedAt: new Date(updatedAt),
+})
 
 const infoOf = ({ key, version, size, contentType, updatedAt }: { key: string } & CurrentRow): SaveInfo => ({
   key,

@@ -3,7 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Statements } from '../../core/data/database.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
-import { BoardHasScores, TooManyBoards } from './errors.ts'
+import { currentAuthor } from '../../core/observe/author.ts'
+import { recordActivity } from '../games/index.ts'
+import { BoardExists, BoardHasScores, TooManyBoards } from './errors.ts'
 import { COLUMNS, type PlainBoard, type StoredBoard, toStored } from './record.ts'
 import { BOARD_DEFAULTS, BOARDS_PER_GAME, type BoardFields, type BoardInput } from './schemas.ts'
 import { toUnits } from './units.ts'
@@ -39,20 +41,33 @@ export class Boards {
   /**
    * Makes a board, or changes it. Fields that are not given keep their value; a new board has the defaults.
    *
+   * @param create makes a board only, and changes none
    * @returns the board, and whether it is new
+   * @throws BoardExists by `create`
    * @throws InvalidRequest when no score would be accepted
    * @throws BoardHasScores for order, decimals, keep and reset of a board with scores
    * @throws TooManyBoards
    */
-  async put(gameId: string, id: string, input: BoardInput): Promise<{ board: StoredBoard; created: boolean }> {
-    const { db } = this.#parts
+  async put(
+    gameId: string,
+    id: string,
+    input: BoardInput,
+    { create = false } = {},
+  ): Promise<{ board: StoredBoard; created: boolean }> {
+    const { db, clock } = this.#parts
+    const author = currentAuthor()
     const created = await db.groupCommit(async (statements) => {
       const [row] = await statements.query<PlainBoard>(
         `update score_boards set revision = revision + 1 where game_id = ? and id = ? returning ${COLUMNS}`,
         [gameId, id],
       )
-      if (row) await this.#change(statements, toStored(row), input)
-      else await this.#create(statements, gameId, id, input)
+      if (row && create) throw new BoardExists(id)
+      const detail = row ? await this.#change(statements, toStored(row), input) : null
+      if (!row) await this.#create(statements, gameId, id, input)
+      // A deploy sends the boards of gameyard.json each time, mostly unchanged.
+      if (detail === '') return false
+      const action = row ? 'board.change' : 'board.create'
+      await recordActivity(statements, clock, { gameId, action, target: id, detail }, author)
       return !row
     })
     return { board: await this.get(gameId, id), created }
@@ -77,7 +92,8 @@ export class Boards {
     )
   }
 
-  async #change(statements: Statements, board: StoredBoard, input: BoardInput): Promise<void> {
+  /** @returns the names of the changed fields */
+  async #change(statements: Statements, board: StoredBoard, input: BoardInput): Promise<string> {
     const fields = { ...board.fields, ...input }
     const { min, max } = boundsOf(fields)
     const changed = FIXED.filter((name) => fields[name] !== board.fields[name])
@@ -93,6 +109,8 @@ export class Boards {
         ...[min, max, fields.writers, this.#parts.clock.now(), board.key],
       ],
     )
+    const names = Object.keys(fields) as (keyof BoardFields)[]
+    return names.filter((name) => fields[name] !== board.fields[name]).join(', ')
   }
 
   /** Whether a board has any score, which fixes some of its fields. */
@@ -103,13 +121,16 @@ export class Boards {
 
   /** Removes a board with its scores. @throws NotFound */
   async remove(gameId: string, id: string): Promise<void> {
-    await this.#parts.db.groupCommit(async (statements) => {
+    const author = currentAuthor()
+    const { db, clock } = this.#parts
+    await db.groupCommit(async (statements) => {
       const [row] = await statements.query<{ key: string }>(
         'delete from score_boards where game_id = ? and id = ? returning key',
         [gameId, id],
       )
       if (!row) throw new NotFound('board')
       await statements.execute('insert into score_deletions (board) values (?)', [row.key])
+      await recordActivity(statements, clock, { gameId, action: 'board.remove', target: id }, author)
     })
   }
 

@@ -13,6 +13,7 @@ export const DetailTooLarge = defineError(
   413,
   'The detail of a score is at most %s bytes of JSON.',
 )
+export const BoardExists = defineError('board_exists', 409, 'There is a board %s already.')
 export const TooManyBoards = defineError('too_many_boards', 409, 'A game has at most %s boards; remove one.')
 export const BoardHasScores = defineError(
   'board_has_scores',

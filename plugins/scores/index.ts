@@ -8,6 +8,8 @@ import { sweepScores } from './retention.ts'
 import { routes } from './routes.ts'
 import { Scores } from './scores.ts'
 
+export { boardsOfGames } from './pages/public.ts'
+
 declare module 'fastify' {
   interface FastifyInstance {
     scores: Scores
@@ -36,6 +38,11 @@ export default definePlugin(
     })
     app.games.pageSections.push((game, playerId) => boardsOnGamePage(app, game, playerId))
     app.games.dashboard.tabs.push({ label: 'Scores', order: 45, href: (game) => `/games/${game.slug}/scores` })
+    app.games.dashboard.gameStats.push({
+      label: 'scores submitted',
+      order: 20,
+      value: (game, from) => app.scores.submissionsSince(game.id, from),
+    })
     app.jobs.every('scores/sweep', 3600, ({ signal }) => sweepScores(app.db, app.clock.now(), signal))
     await app.register(routes)
     await app.register(gameRoutes)

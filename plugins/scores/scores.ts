@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { InvalidRequest } from '../../core/errors.ts'
 import { Boards } from './boards.ts'
 import { DetailTooLarge } from './errors.ts'
 import { ScoreLists } from './lists.ts'
@@ -23,6 +24,9 @@ export interface NewScore {
   /** `room`: a room script of the game, which may write to every board. */
   writer: BoardFields['writers']
 }
+
+/** A score for `Scores.submitFromRoom`. */
+export type RoomScore = Omit<NewScore, 'writer'>
 
 /** The boards of games, and the scores on them. */
 export class Scores {
@@ -57,6 +61,19 @@ export class Scores {
     return this.#submissions.submit(key, { playerId, score, detail: text, writer })
   }
 
+  /**
+   * Stores a score that a room script of the game gives to a player, on any board. Scores of a preview do not count: a
+   * room of a preview must not call this.
+   *
+   * @throws InvalidRequest when the score is no finite number, or the detail no JSON value; and as `submit`, except
+   * RateLimited and RoomWritesOnly
+   */
+  async submitFromRoom(score: RoomScore): Promise<SubmittedScore> {
+    if (!Number.isFinite(score.score)) throw new InvalidRequest('A score is a finite number.')
+    if (!isJson(score.detail)) throw new InvalidRequest('The detail of a score is a JSON value.')
+    return this.submit({ ...score, writer: 'room' })
+  }
+
   /** Returns the number of submissions by day (UTC), oldest first, including days without any. */
   async submissionsByDay(board: StoredBoard, length: number): Promise<{ date: string; submissions: number }[]> {
     const today = this.#parts.clock.now().getTime()
@@ -67,6 +84,25 @@ export class Scores {
     )
     const byDate = new Map(rows.map(({ date, submissions }) => [date, submissions]))
     return dates.map((date) => ({ date, submissions: byDate.get(date) ?? 0 }))
+  }
+
+  /** Returns the number of submissions to all boards of a game. @param from the first day (UTC), such as `2026-11-21` */
+  async submissionsSince(gameId: string, from: string): Promise<number> {
+    const [row] = await this.#parts.db.query<{ submissions: number | null }>(
+      `select sum(d.submissions) as submissions from score_boards b join score_days d on d.board = b.key
+       where b.game_id = ? and d.date >= ?`,
+      [gameId, from],
+    )
+    return Number(row?.submissions ?? 0)
+  }
+}
+
+/** Whether a value is absent or has a JSON text. */
+function isJson(value: unknown): boolean {
+  try {
+    return value === undefined || JSON.stringify(value) !== undefined
+  } catch {
+    return false // a cycle, or a bigint
   }
 }
 

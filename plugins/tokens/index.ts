@@ -8,7 +8,7 @@ import { routes } from './routes.ts'
 import { kindOf } from './token-format.ts'
 import { Tokens } from './tokens.ts'
 
-export { ALL_SCOPES, type Scope } from './scopes.ts'
+export { ALL_SCOPES, SCOPES, type Scope } from './scopes.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -46,6 +46,7 @@ interface LookUpRow {
   id: string
   player_id: string
   kind: TokenKind
+  label: string
   scopes: string
   expires_at: number | null
   last_used_at: number | null
@@ -200,7 +201,7 @@ export class Tokens {
 
   async #lookUp(tokenHash: string): Promise<Known | null> {
     const [row] = await this.#context.db.query<LookUpRow>(
-      'select id, player_id, kind, scopes, expires_at, last_used_at from api_tokens where token_hash = ?',
+      'select id, player_id, kind, label, scopes, expires_at, last_used_at from api_tokens where token_hash = ?',
       [tokenHash],
     )
     if (!row) return null
@@ -210,6 +211,7 @@ export class Tokens {
         playerId: row.player_id,
         scopes: row.kind === 'cli' ? 'all' : new Set(row.scopes.split(' ')),
         credentialId: row.id,
+        credentialName: row.label,
       },
       expiresAt: row.expires_at,
       lastUsedAt: row.last_used_at ?? 0,

@@ -2,6 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
+import { inFull } from '../kit/extent.ts'
+import { freePort } from '../kit/server.ts'
+import { deployPage, signUp, tokenOf } from '../system/cluster-players.ts'
 import { run, start, temporaryFolder } from './program.ts'
 
 t.test('a backup of a running platform is restored into a new folder, and runs', async (t) => {
@@ -49,4 +52,43 @@ t.test('what can not be backed up or restored is one sentence', async (t) => {
   t.match(await run(t, ['restore', 'no.tar'], { cwd }), { code: 1, stderr: /^[^\n]+\n$/ })
   t.notOk(existsSync(join(cwd, 'data')))
   t.equal((await run(t, ['backup'], { cwd })).code, 2)
+})
+
+inFull(t)?.test('a restored platform has the saves and the scores of its players', async (t) => {
+  const cwd = temporaryFolder(t)
+  // The port is part of the game's address, to which a player's session is bound.
+  const port = await freePort()
+  const portal = `http://localhost:${port}`
+  const game = `http://pong.localhost:${port}`
+  const server = start(t, ['serve', '--port', String(port)], { cwd })
+  await server.says('"ready"')
+  const player = await signUp(portal, 'Ada')
+  const token = await tokenOf(player, portal, ['games:read', 'games:write', 'deployments:write'])
+  const made = await deployPage(portal, token, 'Pong', '<!doctype html>')
+  await player.request('PUT', `${portal}/api/games/${made.game.id}/boards/laps`, { title: 'Laps' })
+  await player.follow(`${game}/auth/service/start`)
+  const saved = { small: { level: 1 }, large: { text: 'x'.repeat(40_000) } }
+  for (const [key, value] of Object.entries(saved)) {
+    for (const version of [1, 2]) {
+      const answer = await player.request('PUT', `${game}/__service/saves/${key}`, { ...value, version })
+      t.match(answer.body, { version })
+    }
+  }
+  t.match((await player.post(`${game}/__service/scores/laps`, { score: 7 })).body, { rank: 1 })
+  const read = async () => {
+    const paths = ['saves', 'saves/small', 'saves/large', 'saves/large/versions', 'scores/laps']
+    return Promise.all(paths.map(async (path) => (await player.get(`${game}/__service/${path}`)).body))
+  }
+  const before = await read()
+  t.match(before, [{ saves: { length: 2 } }, { version: 2, level: 1 }, { text: /^x{40000}$/ }, {}, { total: 1 }])
+  t.equal((await run(t, ['backup', 'copy.tar'], { cwd })).code, 0)
+  server.process.kill('SIGTERM')
+  await server.ended
+
+  t.equal((await run(t, ['restore', 'copy.tar', '--data', 'again'], { cwd })).code, 0)
+  const revived = start(t, ['serve', '--port', String(port), '--data', 'again'], { cwd })
+  await revived.says('"ready"')
+  t.same(await read(), before)
+  const next = await player.request('PUT', `${game}/__service/saves/large`, {})
+  t.match(next.body, { version: 3 }, 'and goes on')
 })

@@ -1,10 +1,15 @@
 import { chmodSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
+import { portal } from '../../bin/doctor/network.ts'
 import type { Check } from '../../clients/cli/doctor.ts'
+import type { Config } from '../../core/config.ts'
 import { blenderWithoutNumpy } from '../kit/blender.ts'
+import { inFull } from '../kit/extent.ts'
 import { startServer } from '../kit/server.ts'
 import { run } from './program.ts'
 
@@ -19,6 +24,22 @@ async function examine(t: Test, cwd: string, config: object) {
   for (const { name, hint } of wrong) t.ok(hint, `a fix stands beside ${name}`)
   return { healthy, found: Object.fromEntries(checks.map(({ name, ...check }) => [name, check])) }
 }
+
+t.test('a portal is known by what it answers, and its redirect to https is an answer', async (t) => {
+  const server = createServer((_request, response) => answer(response))
+  let answer = (response: ServerResponse) => void response.end('It works!')
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const look = () => portal({ portal: { url: 'https://localhost:8443' }, listen: { port } } as Config)
+  t.match(await look(), [{ status: 'failed', message: /not as Gameyard does/ }])
+  answer = (response) => void response.writeHead(301, { location: 'https://localhost:8443/readyz' }).end()
+  t.match(await look(), [{ status: 'ok', message: 'https://localhost:8443 answers' }])
+  answer = (response) => void response.writeHead(301, { location: 'https://elsewhere.invalid/readyz' }).end()
+  t.match(await look(), [{ status: 'failed', message: /answers with 301/ }])
+  answer = (response) => void response.end('{"checks":{"database":"ok"}}')
+  t.match(await look(), [{ status: 'ok', message: /is ready/ }])
+})
 
 t.test('doctor looks at a platform on its own machine, and changes nothing', async (t) => {
   const cwd = mkdtempSync(join(tmpdir(), 'gameyard-doctor-'))
@@ -44,8 +65,9 @@ t.test('doctor looks at a platform on its own machine, and changes nothing', asy
     Platform: { status: 'ok', message: /is ready/ },
     Proxy: { status: 'ok' },
   })
-  const text = await run(t, ['doctor'], { cwd })
-  t.match(text, { code: 0, stdout: /ok +Database +whole/ })
+  await inFull(t)?.test('the findings are printed for people too', async (t) => {
+    t.match(await run(t, ['doctor'], { cwd }), { code: 0, stdout: /ok +Database +whole/ })
+  })
 
   t.test('each thing that is wrong has its finding', async (t) => {
     chmodSync(join(cwd, 'data'), 0o755)
@@ -74,7 +96,7 @@ t.test('doctor looks at a platform on its own machine, and changes nothing', asy
     })
   })
 
-  t.test('a Blender without numpy is found, and the package that has it', async (t) => {
+  inFull(t)?.test('a Blender without numpy is found, and the package that has it', async (t) => {
     const command = blenderWithoutNumpy(t)
     if (!command) return
     const blender = { driver: 'subprocess', command, unsafe: true }

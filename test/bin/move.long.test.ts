@@ -1,17 +1,15 @@
 // `gameyard move` of a platform that serves, into PostgreSQL and a bucket, and back while it does not run.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-// @ts-expect-error It has no types.
-import S3rver from 's3rver'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { PASSWORD } from '../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../kit/postgres.ts'
 import { publishAt } from '../kit/remote-game.ts'
+import { startBucketServer } from '../kit/s3rver.ts'
 import { freePort, startServer } from '../kit/server.ts'
 import { run, temporaryFolder } from './program.ts'
 
@@ -68,16 +66,8 @@ function signUpLoop(portal: string) {
 }
 
 t.test('a platform that serves is moved, and no confirmed write is lost', needsPostgres, async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'gameyard-s3-'))
-  const s3 = new S3rver({
-    ...{ address: '127.0.0.1', port: 0, silent: true, directory },
-    configureBuckets: [{ name: 'moved', configs: [] }],
-  })
-  const bucketPort = (await s3.run()).port
-  t.teardown(async () => {
-    await s3.close()
-    rmSync(directory, { recursive: true })
-  })
+  const s3 = await startBucketServer(['moved'])
+  t.teardown(s3.close)
   const folder = temporaryFolder(t)
   const server = await startServer(t, { folder, config: COMMON })
   await publishAt(server.portal, { 'index.html': '<!doctype html><title>Pong</title>', 'big.bin': 'x'.repeat(100_000) })
@@ -89,10 +79,7 @@ t.test('a platform that serves is moved, and no confirmed write is lost', needsP
     listen: { port },
     dataDir: './cluster',
     database: { driver: 'postgres', url },
-    storage: {
-      ...{ driver: 's3', endpoint: `http://127.0.0.1:${bucketPort}`, bucket: 'moved', region: 'us-east-1' },
-      ...{ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', forcePathStyle: true },
-    },
+    storage: { driver: 's3', ...s3.access, bucket: 'moved' },
   }
   writeFileSync(
     join(folder, 'cluster.yaml'),

@@ -1,12 +1,15 @@
 import { mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-// @ts-expect-error It has no types.
-import S3rver from 's3rver'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
+import { scheduleBackups } from '../../bin/scheduled-backups.ts'
+import { loadConfig } from '../../config/load.ts'
+import { families } from '../../drivers/index.ts'
 import { inFull } from '../kit/extent.ts'
+import { startKernel } from '../kit/kernel.ts'
+import { startBucketServer } from '../kit/s3rver.ts'
 import { startServer } from '../kit/server.ts'
 import { ask, deployFolder, program } from '../kit/upload.ts'
 import { run, start } from './program.ts'
@@ -133,29 +136,60 @@ t.test('one that fails is told to the administrators and to the host, and keeps 
   t.notMatch(JSON.stringify(body), /taken/, 'strangers learn no folder')
 })
 
+/** Schedules backups in a kernel of this process, with a program that writes a file. */
+async function schedule(t: Test, folder: string, to: unknown) {
+  const app = await startKernel(t)
+  const loaded = await loadConfig({ cwd: folder, env: {}, families, plugins: [] })
+  Object.assign(loaded.config, { dataDir: join(folder, 'data') })
+  Object.assign(loaded.config.backup, { schedule: '0 4 * * *', to })
+  const program = `require('node:fs').writeFileSync(process.argv[1], ''); console.log('{"blobs":1,"bytes":1}')`
+  await scheduleBackups(app, loaded, (file) => [process.execPath, '-e', program, file])
+  return app
+}
+
+t.test('what interrupted backups left is removed before the next one', async (t) => {
+  const folder = folderOf(t)
+  const remains = ['gameyard-20200101T033000Z.tar.unverified', 'gameyard-20200101T033000Z.tar.unverified-a1B2c3/x']
+  const own = ['gameyard-20200101T033000Z.tar.gpg', 'gameyard-20200102T033000Z.tar', 'notes.txt']
+  for (const name of [...remains, '.gameyard-20200101T033000Z.tar-a1B2c3/data/x', ...own]) {
+    mkdirSync(dirname(join(folder, 'backups', name)), { recursive: true })
+    writeFileSync(join(folder, 'backups', name), '')
+  }
+  const app = await schedule(t, folder, './backups')
+  await until('The backup', () => app.health.notes.get('backup')?.state === 'ok')
+  const left = readdirSync(join(folder, 'backups')).sort()
+  t.same(
+    left.filter((name) => !finished(join(folder, 'backups')).slice(1).includes(name)),
+    own,
+  )
+  t.equal(left.length, own.length + 1)
+})
+
+t.test('a bucket that can not be reached does not keep the platform from starting', async (t) => {
+  const access = { endpoint: 'http://127.0.0.1:1', region: 'x', accessKeyId: 'x', secretAccessKey: 'x' }
+  const to = { driver: 's3', ...access, bucket: 'backups', prefix: '', forcePathStyle: true }
+  const app = await schedule(t, folderOf(t), to)
+  t.match(app.health.notes.get('backup'), { state: 'warning', message: /can’t be reached: .*ECONNREFUSED/ })
+})
+
 inFull(t)?.test('a bucket takes backups as well', async (t) => {
   const folder = folderOf(t)
-  const bucket = new S3rver({
-    ...{ address: '127.0.0.1', port: 0, silent: true, directory: join(folder, 's3') },
-    configureBuckets: [{ name: 'backups', configs: [] }],
-  })
-  const { port } = await bucket.run()
-  t.teardown(() => bucket.close())
-  const to = {
-    ...{ driver: 's3', endpoint: `http://127.0.0.1:${port}`, bucket: 'backups', forcePathStyle: true },
-    ...{ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', prefix: 'yard/' },
-  }
+  const bucket = await startBucketServer(['backups'])
+  t.teardown(bucket.close)
+  const to = { driver: 's3', ...bucket.access, bucket: 'backups', prefix: 'yard/' }
+  mkdirSync(join(folder, 'data/backup-under-way'), { recursive: true })
+  writeFileSync(join(folder, 'data/backup-under-way/gameyard-20200101T033000Z.tar'), 'of an interrupted upload')
   const server = await startServer(t, { folder, config: { backup: { schedule: '0 4 * * *', to } } })
   await until('The backup', () => server.output().includes('backup made and verified'))
   t.ok(
-    readdirSync(join(folder, 's3/backups'), { recursive: true }).some((name) =>
+    readdirSync(join(bucket.directory, 'backups'), { recursive: true }).some((name) =>
       /yard\/gameyard-.*\.tar/.test(String(name)),
     ),
   )
   t.same(readdirSync(join(folder, 'data/backup-under-way')), [], 'nothing of it stays on the disk')
 })
 
-t.test('a backup of a damaged database does not count; nor does a schedule that is none', async (t) => {
+inFull(t)?.test('a backup of a damaged database does not count; nor does a schedule that is none', async (t) => {
   const cwd = folderOf(t)
   const server = await startServer(t, { folder: cwd })
   await server.stop()

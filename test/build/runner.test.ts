@@ -37,6 +37,7 @@ t.test('what is typed wrongly is said in one line, with exit code 2', async (t) 
     'There are no tests in docs.': ['docs'],
     '--shard 5/4: a shard is the first of four as 1/4, the last as 4/4.': ['--shard', '5/4'],
     '--jobs 0: a number from 1 to 99.': ['--jobs', '0'],
+    '--minutes x: a number from 0 to 999.': ['--minutes', 'x'],
     '--all and --rest exclude each other.': ['--all', '--rest'],
   }
   for (const [message, args] of Object.entries(wrong))
@@ -46,6 +47,18 @@ t.test('what is typed wrongly is said in one line, with exit code 2', async (t) 
     encoding: 'utf8',
   })
   t.match(run, { status: 2, stdout: '', stderr: 'There is no test/nothing.\n' })
+})
+
+t.test('what there is no time to begin is named, and counts as skipped', async (t) => {
+  const file = 'test/core/http/pagination.test.ts'
+  const run = spawnSync(process.execPath, [join(root, 'build/test.ts'), file, '--minutes', '0'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  t.equal(run.status, 0)
+  t.match(run.stdout, `skip  ${file}  0 passed, 1 skipped`)
+  t.match(run.stdout, '  1 skipped: no time was left to begin the file (--minutes 0)\n')
+  t.equal(run.stdout.trimEnd().split('\n').at(-1), '0 passed, 0 failed, 1 skipped')
 })
 
 t.test('at the end: failures, what was left out and why, and the counts alone on the last line', async (t) => {

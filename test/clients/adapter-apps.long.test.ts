@@ -204,7 +204,9 @@ for (const [name, build] of [
   t.test(`a game on ${name}, from packed packages`, { timeout: 240_000 }, async (t) => {
     const app = build(t)
     for (const scheme of ['http', 'https'] as const) {
-      await t.test(`on ${scheme}`, { timeout: 120_000 }, (t) => play(t, app, scheme, (flags) => openBrowser(t, flags)))
+      await t.test(`on ${scheme}`, { timeout: 120_000 }, (t) =>
+        play(t, app, scheme, (flags) => openBrowser(t, flags, { whole: true })),
+      )
     }
   })
 }

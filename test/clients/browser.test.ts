@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
-import { inFull } from '../kit/extent.ts'
+import { ALL, inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
@@ -18,6 +18,7 @@ async function playground(t: Test, extra: Record<string, string> = {}) {
   t.teardown(() => clearInterval(ticking))
   const owner = await platform.signUp({ name: 'Ada' })
   const game = await platform.game(owner, { title: 'Duo' })
+  await platform.app.scores.boards.put(game.id, 'lights', { title: 'Lights caught together' })
   const files: Record<string, string | Buffer> = { ...extra }
   for (const name of await readdir(DUO)) files[name] = await readFile(join(DUO, name))
   const program = await platform.program(owner)
@@ -94,8 +95,16 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
   t.same(await first.page.evaluate('[duo.room.isHost, duo.room.players.length, duo.room.me.name]'), [true, 2, 'Ada'])
   await second.page.evaluate("duo.room.state.set('score', 7)")
   await first.page.getByText('7 lights caught together').waitFor()
-  await second.page.keyboard.down('ArrowRight')
+  for (const [{ page }, name] of [
+    [first, 'Ada'],
+    [second, 'Bob'],
+  ] as const) {
+    // The element reads the board again after each score of its own page.
+    await page.locator('gameyard-board').getByText(name).waitFor()
+    t.equal(await page.evaluate("import('/__service/saves.js').then(({ saves }) => saves.get('best'))"), 7)
+  }
   const before = await first.page.evaluate('[...duo.others.values()][0].x')
+  await second.page.keyboard.down('ArrowRight')
   await first.page.waitForFunction(`[...duo.others.values()][0].x > ${before}`)
   await second.page.keyboard.up('ArrowRight')
   await screenshot(first.page, 'duo')
@@ -169,7 +178,7 @@ t.test('on the play page the game is signed in without a click', { timeout: 90_0
   const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   const { platform, owner, program, game, url } = await playground(t)
-  for (const isolated of [false, true]) {
+  for (const isolated of ALL ? [false, true] : [true]) {
     await program.patch(`/api/games/${game.id}`, { settings: { crossOriginIsolated: isolated } })
     const { page, context } = await openPage(browser)
     await signInAtPortal(context, platform.portal, owner)

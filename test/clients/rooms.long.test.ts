@@ -25,6 +25,7 @@ async function playground(t: Test) {
   t.teardown(() => clearInterval(ticking))
   const owner = await platform.signUp({ name: 'Ada' })
   const game = await platform.game(owner, { title: 'Duo' })
+  await platform.app.scores.boards.put(game.id, 'lights', { title: 'Lights caught together' })
   const files: Record<string, string | Buffer> = { 'worker.js': WORKER }
   for (const name of await readdir(DUO)) files[name] = await readFile(join(DUO, name))
   await deploy(platform, await platform.program(owner), game.id, files)

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { formatScore as inBrowsers } from '../../clients/browser/scores/format-score.ts'
+import { ScoreQueue } from '../../clients/browser/scores/queue.ts'
 import { formatScore } from '../../plugins/scores/format-score.ts'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
@@ -33,7 +34,7 @@ async function playground(t: Test) {
     await opened.page.evaluate("import('/__service/scores.js').then(({ board }) => { window.laps = board('fastest') })")
     return opened
   }
-  return { platform, owner, open }
+  return { platform, owner, gameId: game.id, open }
 }
 
 const shown = `[...document.querySelector('gameyard-board').shadowRoot.querySelectorAll('[part~=entry]')]
@@ -86,6 +87,57 @@ t.test('a page submits, reads, and sends later what it could not send', { timeou
     complaints.filter((complaint) => !/ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(String(complaint))),
     [],
   )
+})
+
+t.test('scores count in the order in which they were reached', { timeout: 120_000 }, async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const { platform, owner, gameId, open } = await playground(t)
+  await platform.app.scores.boards.put(gameId, 'last', { title: 'Last', keep: 'last' })
+  const { page } = await open(browser, owner)
+  await page.evaluate("import('/__service/scores.js').then(({ board }) => { window.last = board('last') })")
+  const address = '**/__service/scores/last'
+  await page.route(address, (route) => route.abort())
+  t.equal(await page.evaluate('last.submit(1)'), null)
+  for (const [status, score] of [
+    [500, 2],
+    [401, 3],
+  ] as const) {
+    await page.unroute(address)
+    await page.route(address, (route) => route.fulfill({ status, json: { error: { code: 'no', message: 'Later.' } } }))
+    t.equal(await page.evaluate(`last.submit(${score})`), null, `${status} refuses no score for good`)
+  }
+  await page.unroute(address)
+  t.match(await page.evaluate('last.submit(4)'), { score: 4, best: 4 })
+  t.equal(await page.evaluate("localStorage.getItem('service.scores')"), null)
+  t.match(await page.evaluate('last.top(1)'), { me: { score: 4 } })
+})
+
+t.test('a score waits once where the storage is full', async (t) => {
+  const items = new Map<string, string>()
+  let isFull = false
+  t.intercept(globalThis, 'localStorage', {
+    value: {
+      getItem: (key: string) => items.get(key) ?? null,
+      removeItem: (key: string) => items.delete(key),
+      setItem(key: string, value: string) {
+        if (isFull) throw new DOMException('There is no room.', 'QuotaExceededError')
+        items.set(key, value)
+      },
+    },
+  })
+  const queue = new ScoreQueue()
+  const add = (score: number) => queue.add({ name: 'fastest', score, player: null, at: Date.now() })
+  add(1)
+  isFull = true
+  add(2)
+  t.same(
+    queue.of('player').map(({ score }) => score),
+    [1, 2],
+  )
+  isFull = false
+  add(3)
+  t.equal(queue.size, 3)
 })
 
 t.test('scores look the same in games and on the platform', async (t) => {

@@ -25,7 +25,7 @@ const mistakes: { name: string; text: string; says: string[] }[] = [
   {
     name: 'an unknown key that resembles none is told what is expected there',
     text: 'listen: { socket: /run/x }\n',
-    says: ['gameyard.yaml:1:11  unknown key `socket` in listen; expected host, port, tls'],
+    says: ['gameyard.yaml:1:11  unknown key `socket` in listen; expected host, port, processes, tls'],
   },
   {
     name: 'a value of the wrong type says what was expected and what was found',

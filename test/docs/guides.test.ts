@@ -1,5 +1,5 @@
 // Runs every instruction of the guides in their order, on a running platform. GUIDES=sdk,cli runs only those.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -44,7 +44,9 @@ provider.answer = (request, response) =>
     request,
     response,
   )
-const platform = await startTestServer(t, { config: { ai: aiConfig(provider), limits: { rateLimits: false } } })
+const platform = await startTestServer(t, {
+  config: { ai: aiConfig(provider), blender: { driver: 'subprocess' }, limits: { rateLimits: false } },
+})
 const { portal, port } = platform.server
 const env = { SERVICE_BASE_URL: portal, SERVICE_API_TOKEN: await platform.token(SCOPES) }
 
@@ -75,6 +77,15 @@ for (const [index, name] of names.entries()) {
     }
   })
 }
+
+if (names.includes('quick-start'))
+  t.test('the ten lines of the README run in the game of the quick start', async (t) => {
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+    const [fence] = /^ *```js\n[\s\S]*?^ *```$/m.exec(readme) ?? []
+    const [block] = blocksOf(String(fence).replace('```js', '```js run page'))
+    t.match(block?.code, /saves\.js'[\s\S]*scores\.js'/, 'they use saves and scores')
+    if (block) await new Reader(t, placeFor(await clientId())).follow(block)
+  })
 
 function placeFor(clientId: string): Place {
   return {

@@ -49,7 +49,8 @@ const rounded = (number: number) => Number(number.toPrecision(2))
 
 t.test('every figure is that of the last run, to two digits', (t) => {
   t.ok(figures.length >= 8)
-  for (const { What, Figure, [SOURCE]: source = '' } of figures) {
+  for (const { Figure, [SOURCE]: source = '', ...names } of figures) {
+    const [What] = Object.values(names)
     if (source.startsWith('a calculation')) continue
     t.equal(numberIn(Figure), rounded(measured(source)), `${What}: ${source}`)
   }
@@ -72,6 +73,24 @@ t.test('the calculation follows from the figures', (t) => {
       said,
       `${name}: ${load} of ${figureOf(what)}`,
     )
+  }
+  t.end()
+})
+
+t.test('the table of more cores follows from the figures', (t) => {
+  const rows = tablesOf(guide).find(([first]) => first && '16 cores' in first) ?? []
+  t.equal(rows.length, 5)
+  const two = tablesOf(guide).flatMap((table) => table.filter((row) => 'Two processes, of one' in row))
+  for (const { 'A second, by calculation': what = '', r, ...cells } of rows) {
+    const ratio = numberIn(r)
+    const measured = two.find((row) => what.startsWith(row['Two processes, of one'] as string))
+    if (measured) t.equal(ratio, numberIn(measured.Figure), `${what}: ${r} is measured`)
+    else t.ok([1, 2].includes(ratio), `${what}: ${r} is no loss or no gain`)
+    const one = figureOf(what.slice(0, 12))
+    for (const [column, cell] of Object.entries(cells)) {
+      const times = 1 + (numberIn(column) - 1) * (ratio - 1)
+      t.equal(numberIn(cell), rounded(one * times), `${what}, ${column}`)
+    }
   }
   t.end()
 })

@@ -4,16 +4,15 @@ import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { skipWithout } from './components.ts'
-import { ALL } from './extent.ts'
 import { atProcessEnd } from './process-end.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /**
  * The headless shell renders and runs pages with the same code, for half of the CPU time. It differs in one way: it
- * accepts third-party cookies, which the full browser refuses. The long form uses the full browser.
+ * accepts third-party cookies, which the full browser refuses.
  */
 const SHELL = '/usr/bin/chromium-headless-shell'
-const shellPath = ALL || process.env.CHROMIUM || !existsSync(SHELL) ? executablePath : SHELL
+const shellPath = process.env.CHROMIUM || !existsSync(SHELL) ? executablePath : SHELL
 const flags = [
   '--no-sandbox',
   '--disable-gpu',

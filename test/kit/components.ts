@@ -8,6 +8,8 @@ const PACKAGES: Record<string, string> = {
   dockerd: 'docker.io',
   docker: 'docker.io',
   ip: 'iproute2',
+  emcc: 'emscripten',
+  mcs: 'mono-mcs',
   WebKitWebDriver: 'webkit2gtk-driver',
   Xvfb: 'xvfb',
   'swift-proxy-server': 'swift-proxy swift-account swift-container swift-object python3-swift memcached',

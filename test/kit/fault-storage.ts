@@ -6,7 +6,7 @@ export interface Fault {
   failOn: number
   /**
    * `before`: the operation has no effect. `after`: it took effect, but its result is lost. `mid-stream`: the bytes of
-   * a put or a get, or a list, end after the first chunk; other operations fail as with `before`. Default: `before`.
+   * a put or a get, or a list, end after the first chunk, and half of many blobs is stored; other operations fail as with `before`. Default: `before`.
    */
   mode?: 'before' | 'after' | 'mid-stream'
   error?: Error
@@ -40,6 +40,13 @@ export function faultyStorage(inner: Storage, fault: Fault): FaultyStorage {
     throw error
   }
 
+  const putAll: NonNullable<Storage['putAll']> = async (blobs) => {
+    const breaks = breaksOff()
+    const sent = breaks ? blobs.slice(0, Math.ceil(blobs.length / 2)) : blobs
+    await attempt(async () => inner.putAll?.(sent), true)
+    if (breaks) throw error
+  }
+
   return {
     get operations() {
       return operations
@@ -48,6 +55,7 @@ export function faultyStorage(inner: Storage, fault: Fault): FaultyStorage {
       const sent = breaksOff() ? brokenOff(body, error) : body
       return attempt(() => inner.put(key, sent, expected), true)
     },
+    ...(inner.putAll ? { putAll } : {}),
     async get(key, range) {
       const breaks = breaksOff()
       const blob = await attempt(() => inner.get(key, range), true)

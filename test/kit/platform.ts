@@ -7,7 +7,7 @@ import type { Plugin } from '../../core/plugin.ts'
 import { plugins as builtins } from '../../plugins/index.ts'
 import { manualClock } from './driver-context.ts'
 import { startKernel } from './kernel.ts'
-import { freePort } from './server.ts'
+import { freePort, GAME_PORTS } from './server.ts'
 
 export interface PlatformOptions {
   /** Configuration sections that override the test defaults. */
@@ -41,6 +41,8 @@ export interface RequestOptions {
   headers?: Record<string, string | undefined>
   /** The host of the request. Default: the portal */
   host?: string
+  /** Reads a stream of events up to the end of its first one, and then disconnects. */
+  firstEvent?: boolean
 }
 
 /**
@@ -52,7 +54,9 @@ const CHEAP_PASSWORDS = { passwordHashing: { memory: 8, passes: 1 } }
 /** Starts the whole platform, or some of its plugins, on SQLite in memory. It ends with the test. */
 export async function startPlatform(t: Test, options: PlatformOptions = {}) {
   const host = typeof options.listen === 'string' ? options.listen : '127.0.0.1'
-  const port = options.listen ? await freePort() : 8080
+  const { games, lan } = (options.config ?? {}) as { games?: { origins?: string }; lan?: { enabled?: boolean } }
+  const isByPort = games?.origins === 'port' || lan?.enabled
+  const port = options.listen ? await freePort(isByPort ? GAME_PORTS : undefined) : 8080
   const clock = manualClock()
   const builtin = (name: string) => options.only?.includes(name) ?? true
   const chosen = builtins.filter(({ name }) => builtin(name))
@@ -81,6 +85,8 @@ export async function startPlatform(t: Test, options: PlatformOptions = {}) {
 }
 
 let people = 0
+
+export const EVENT_STREAM = 'text/event-stream'
 
 export class Platform {
   readonly app: FastifyInstance
@@ -184,7 +190,12 @@ export class Client {
     return this.request('POST', url, form.toString(), { ...options, headers })
   }
 
-  async request(method: string, url: string, body?: unknown, { headers, host }: RequestOptions = {}): Promise<Answer> {
+  async request(
+    method: string,
+    url: string,
+    body?: unknown,
+    { headers, host, firstEvent = false }: RequestOptions = {},
+  ): Promise<Answer> {
     const own = new URL(this.#app.origins.portal)
     const authority = host ?? own.host
     const cookie = [...this.cookiesOf(authority)].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -199,9 +210,10 @@ export class Client {
       url,
       headers: Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as typeof sent,
       ...(body === undefined ? {} : { payload: body as object }),
+      payloadAsStream: firstEvent,
     })
     this.#keepCookies(authority, response)
-    return answerOf(response)
+    return answerOf(response, firstEvent ? await firstEventOf(response) : response.body)
   }
 
   #keepCookies(host: string, response: LightMyRequestResponse): void {
@@ -231,12 +243,24 @@ export class PlayerClient extends Client {
   }
 }
 
-function answerOf(response: LightMyRequestResponse): Answer {
+/** Reads a response to its end, or a stream of events to the end of the first one. */
+async function firstEventOf(response: LightMyRequestResponse): Promise<string> {
+  const isEvents = response.headers['content-type'] === EVENT_STREAM
+  let text = ''
+  for await (const piece of response.stream().setEncoding('utf8')) {
+    text += piece
+    if (isEvents && text.includes('\n\n')) break
+  }
+  response.raw.res.destroy()
+  return text
+}
+
+function answerOf(response: LightMyRequestResponse, text: string): Answer {
   const json = /\bjson\b/.test(String(response.headers['content-type'] ?? ''))
   return {
     status: response.statusCode,
-    body: json && response.body !== '' ? response.json() : response.body,
-    text: response.body,
+    body: json && text !== '' ? JSON.parse(text) : text,
+    text,
     headers: response.headers as Record<string, string | undefined>,
   }
 }

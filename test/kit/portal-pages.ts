@@ -12,6 +12,15 @@ const BUDGET = 60_000
  */
 const EXPECTED = /status of (404|403|400|410|451)|GPU stall due to ReadPixels|rAF timed out/
 
+/** The widths at which every page is checked. */
+export const VIEWS = {
+  phone: { width: 390, colorScheme: 'dark', bothSchemes: true },
+  tablet: { width: 768, colorScheme: 'light', bothSchemes: true },
+  laptop: { width: 1280, colorScheme: 'light', bothSchemes: true },
+} as const
+
+export type View = (typeof VIEWS)[keyof typeof VIEWS]
+
 /** A layout shift and its amount. */
 interface Shift {
   value: number
@@ -53,7 +62,7 @@ export async function checkPages(t: Test, browser: Browser, check: PageCheck): P
     page.on('requestfinished', weighing)
     async function weighing(request: Request) {
       if (request.resourceType() !== 'script' || !request.url().startsWith(platform.portal)) return
-      if (/\/(chart|model-viewer|meshopt-decoder|script-editor)\./.test(request.url())) return
+      if (/\/(chart|model-viewer|meshopt-decoder|script-editor|text-editor)\./.test(request.url())) return
       script += (await request.sizes()).responseBodySize
     }
     const earlier = complaints.length

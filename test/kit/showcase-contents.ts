@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { WorkerRow } from '../../plugins/blender/entities.ts'
 import { artifactKey } from '../../plugins/blender/jobs/artifacts.ts'
 import { type Claim, Queue } from '../../plugins/blender/jobs/queue.ts'
+import { StoredScriptLogs } from '../../plugins/multiplayer/script-logs/script-logs.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { sheet } from '../plugins/assets/models.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
@@ -238,4 +239,40 @@ export async function addSaves({ app, clock }: Platform, player: PlayerClient, s
   await put('old-slot', '{"level":1}')
   await app.saves.delete(owner, 'old-slot')
   return ['/settings/saves', `/settings/saves/${game.id}/progress`]
+}
+
+const ROOM_SCRIPT = `export const settings = { tick: 20 }
+
+const SIZE = 100
+const runners = new Map()
+
+export function join(room, player) {
+  runners.set(player.id, { roof: 0, ball: false })
+}
+
+export function message(room, player, type, data) {
+  if (type !== 'pass') return
+  const to = room.players.find(({ id }) => id === data.to)
+  runners.get(to.id).ball = true
+  room.send('passed', { from: player.id, to: to.id, roof: runners.get(player.id).roof, height: Math.min(SIZE, data.height) })
+}
+`
+
+/** Publishes a build with a room script, which has logged some lines and an exception. */
+export async function addRoomScript(platform: Platform, program: Client, gameId: string): Promise<void> {
+  const files = { ...build('two'), 'server/room.js': ROOM_SCRIPT }
+  const { deployId } = await deploy(platform, program, gameId, files, 'Faster start, new skyline', 'server/room.js')
+  const logs = new StoredScriptLogs(platform.app)
+  const at = platform.clock.now().getTime()
+  const line = (text: string) => ({ at, level: 'log' as const, roomId: 'skyline-1', deployId, text })
+  const place = { line: 13, column: 15, stack: 'at message (server/room.js:13:15)' }
+  const error = "TypeError: cannot read property 'id' of undefined"
+  logs.append(gameId, [
+    line('Linus has joined, 3 runners now'),
+    { ...line(error), level: 'error', ...place },
+    line(`round over ${JSON.stringify({ winner: 'Grace Hopper', roofs: 41, seconds: 93.25, passes: [3, 9, 12, 4] })}`),
+    line('عبد الرحمن الخوارزمي has passed the ball'),
+    line('AVeryLongWordThatNobodyCouldBreakAnywhereButTheScriptLoggedItAllTheSameAndThePageHasToKeepItInside'),
+  ])
+  await logs.flush()
 }

@@ -14,6 +14,7 @@ import {
   addInvitation,
   addQuestions,
   addReports,
+  addRoomScript,
   addSaves,
   LEGAL,
   PICTURE,
@@ -81,7 +82,8 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
     const description = 'Run over the roofs and hand the ball on.\n\nFor two to eight players, on one keyboard or many.'
     const game = await platform.game(host, { title, tags, description })
     if (title !== 'Ball & Block') await deploy(platform, program, game.id, build(title), 'First public build')
-    if (index === 0) await deploy(platform, program, game.id, build('two'), 'Faster start, new skyline')
+    if (index === 1) await program.patch(`/api/games/${game.id}`, { settings: { remix: true } })
+    if (index === 0) await addRoomScript(platform, program, game.id)
     await app.db.execute('update games set plays = ?, sign_ins = ? where id = ?', [
       plays,
       Math.floor(plays / 3),
@@ -146,6 +148,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/catalog',
     '/catalog?tag=puzzle',
     `/games/${slug}`,
+    '/games/ridge-runner',
     `/games/${slug}/boards/relay`,
     `/players/${host.id}`,
     `/players/${newcomer.id}`,
@@ -160,7 +163,18 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     ...['/sign-in', '/sign-up', '/reset-password', '/legal/terms', '/legal/privacy', found.invitation],
   ],
   newcomer: [
-    ...['/', '/games', '/games/new', '/assets/mine', '/blender', '/settings/tokens', '/credits', '/settings'],
+    ...[
+      '/',
+      '/games',
+      '/games/new',
+      '/games/new/starter',
+      '/games/ridge-runner/remix',
+      '/assets/mine',
+      '/blender',
+      '/settings/tokens',
+      '/credits',
+      '/settings',
+    ],
     ...[
       '/settings/security',
       '/settings/connected',
@@ -175,6 +189,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     ...['/', '/catalog', '/catalog?sort=popular', `/games/${slug}`, '/games', '/games/new'],
     ...[
       'overview',
+      'code',
       'deploys',
       'sign-in',
       'rooms',
@@ -182,6 +197,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       'scores/relay',
       'scores/combo',
       'analytics',
+      'activity',
       'ai',
       'settings',
       'integrate',

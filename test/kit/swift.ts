@@ -71,7 +71,9 @@ export async function startSwift(): Promise<Swift> {
       await writeFile(
         join(folder, `${store}.conf`),
         `[DEFAULT]\n${shared}\nbind_port = ${ports[index]}\ndevices = ${data}\nmount_check = false\n` +
-          `[pipeline:main]\npipeline = ${store}-server\n[app:${store}-server]\nuse = egg:swift#${store}\n`,
+          `[pipeline:main]\npipeline = ${store}-server\n[app:${store}-server]\nuse = egg:swift#${store}\n` +
+          // Lists must have what was stored, however slow the machine is.
+          (store === 'object' ? 'container_update_timeout = 60\nnode_timeout = 60\nconn_timeout = 10\n' : ''),
       )
     await writeFile(join(folder, 'proxy.conf'), proxySettings(shared, proxy, memcache))
 
@@ -132,6 +134,8 @@ bind_port = ${port}
 pipeline = catch_errors cache listing_formats s3api tempauth copy slo dlo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
+conn_timeout = 10
+node_timeout = 60
 allow_account_management = true
 account_autocreate = true
 [filter:catch_errors]

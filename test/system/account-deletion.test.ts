@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { until } from '../kit/blender.ts'
 import { REDIRECT_URI, registerApp } from '../kit/oauth.ts'
 import { startPlatform } from '../kit/platform.ts'
+import { until } from '../kit/until.ts'
 import { sheet } from '../plugins/assets/models.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
 import { headersOf, RoomSocket, signInTo } from '../plugins/multiplayer/kit.ts'
@@ -123,7 +123,7 @@ t.test('those who are in rooms count for the peak of the day', async (t) => {
     (player, index) => new RoomSocket(t, platform, `/mp/rooms/${index}`, headersOf(player, host)),
   )
   for (const socket of sockets) await socket.enter()
-  for (let tries = 0; tries < 100 && (await peak()) < 3; tries++) await new Promise((done) => setTimeout(done, 100))
+  for (let tries = 0; tries < 1200 && (await peak()) < 3; tries++) await new Promise((done) => setTimeout(done, 100))
   t.equal(await peak(), 3)
   for (const socket of sockets) socket.socket.close(1000)
   for (const { closed } of sockets) await closed

@@ -27,7 +27,7 @@ export async function tokenOf(player: Visitor, portal: string, scopes: string[])
 export type Call = (method: string, url: string, options?: Parameters<typeof ask>[2]) => ReturnType<typeof ask>
 
 /**
- * Deploys one page, through the API as any client does: announce, upload to the storage, finalize.
+ * Deploys one page, through the API as any client does.
  *
  * @param game id of a game, or the title of a new one
  */
@@ -37,13 +37,34 @@ export async function deployPage(portal: string, token: string, game: string, ht
   const { body: record } = known
     ? await call('GET', `${portal}/api/games/${game}`, { headers })
     : await call('POST', `${portal}/api/games`, { headers, body: { title: game, description: 'A game.' } })
-  const bytes = Buffer.from(html)
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
-  const files = [{ path: 'index.html', size: bytes.length, sha256 }]
-  const { body: begun } = await call('POST', `${portal}/api/deploy`, { headers, body: { gameId: record.id, files } })
-  for (const { uploadUrl, method, headers } of begun.uploads) await call(method, uploadUrl, { headers, body: bytes })
-  const { body: live } = await call('POST', `${portal}/api/deploy/${begun.deployId}/finalize`, { headers })
+  const { body: live } = await deployFiles(portal, token, record.id, new Map([['index.html', Buffer.from(html)]]), {
+    call,
+  })
   return { game: record, live }
+}
+
+/**
+ * Deploys files through the API as any client does: announce, upload to the storage, finalize.
+ *
+ * @param game id or slug
+ * @param options `room`: the path of the room script
+ */
+export async function deployFiles(
+  portal: string,
+  token: string,
+  game: string,
+  files: ReadonlyMap<string, Buffer>,
+  { room, call = mustAsk }: { room?: string; call?: Call } = {},
+) {
+  const headers = { authorization: `Bearer ${token}` }
+  const announced = Array.from(files, ([path, bytes]) => {
+    return { path, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  })
+  const body = { gameId: game, files: announced, ...(room === undefined ? {} : { room }) }
+  const { body: begun } = await call('POST', `${portal}/api/deploy`, { headers, body })
+  for (const { path, uploadUrl, method, headers } of begun.uploads)
+    await call(method, uploadUrl, { headers, body: files.get(path) as Buffer })
+  return call('POST', `${portal}/api/deploy/${begun.deployId}/finalize`, { headers })
 }
 
 /** Asks, and throws for whatever is no success. */

@@ -2,17 +2,20 @@
 // each test run on both nodes.
 
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
-import { until } from '../kit/blender.ts'
 import { type Cluster, clusterMissing, startCluster } from '../kit/cluster.ts'
 import { hasPrograms } from '../kit/components.ts'
 import { openEngine } from '../kit/engines/engine.ts'
+import { until } from '../kit/until.ts'
 import { ask } from '../kit/upload.ts'
 import { Visitor } from '../kit/visitor.ts'
-import { deployPage, PASSWORD, signUp, tokenOf } from './cluster-players.ts'
+import { type Build, build, filesOf, tarOf } from '../plugins/deploy/build.ts'
+import { assistants } from './cluster-assistants.ts'
+import { deployPage, mustAsk, PASSWORD, signUp, tokenOf } from './cluster-players.ts'
 import { playFirstGame } from './first-game-steps.ts'
 
 t.test('scenarios on two nodes', { skip: clusterMissing }, async (t) => {
@@ -35,11 +38,13 @@ t.test('scenarios on two nodes', { skip: clusterMissing }, async (t) => {
   await scenario('an application signs a player in', signIn)
   await scenario('what one node ends is over on the other', revocations)
   await scenario('what one node changes the other shows', changes)
+  await scenario('a build arrives in bundles', bundles)
   await scenario('what one node suspends both refuse within a second', suspensions)
   await scenario('limits hold for all nodes together', limits)
   await scenario('players in one room, each on a node of their own', rooms)
   await scenario('credits', credits)
   await scenario('jobs', jobs)
+  await scenario('a coding assistant', assistants)
   for (const node of cluster.nodes) t.equal(await node.stop(), 0, 'each stops when told to')
 })
 
@@ -154,8 +159,17 @@ async function suspensions(t: Test, { portal, origin, database }: Cluster) {
   })
   t.equal(decided.status, 201)
   const began = Date.now()
-  await until(async () => (await both()).every((each) => each === 451))
-  t.ok(Date.now() - began < 1000, `both refuse it after ${Date.now() - began} ms`)
+  let lastServed = began
+  await until(async () => {
+    for (let each = 0; each < 4; each++) {
+      const sent = Date.now()
+      if ((await status()) === 451) continue
+      lastServed = sent
+      return false
+    }
+    return true
+  })
+  t.ok(lastServed - began < 1000, `both refuse it; the last that was served was sent after ${lastServed - began} ms`)
   const undone = await moderator.post(`${portal}/api/admin/reports/undo`, { decisionId: decided.body.id })
   t.equal(undone.status, 200)
   await until(async () => (await both()).every((each) => each === 200))
@@ -183,13 +197,45 @@ async function changes(t: Test, { portal, origin }: Cluster) {
   t.same(await both(), [302], 'its address')
 }
 
+/** Small files in archives, each part of which comes by the node that the last one did not come by, into the bucket. */
+async function bundles(t: Test, { portal, origin }: Cluster) {
+  const ada = await signUp(portal, 'Ada')
+  const token = await tokenOf(ada, portal, ['games:read', 'games:write', 'deployments:write'])
+  const headers = { authorization: `Bearer ${token}` }
+  const { game } = await deployPage(portal, token, 'Bundled', '<!doctype html><title>one</title>')
+  const files = build('bundled', 60)
+  const announce = { headers, body: { gameId: game.id, files: filesOf(files) } }
+  const { deployId, bundle } = (await mustAsk('POST', `${portal}/api/deploy`, announce)).body
+  const send = (part: Build) => ask(bundle.method, bundle.url, { headers: bundle.headers, body: tarOf(part) })
+  const missing = async () => (await mustAsk('GET', bundle.url)).body.missing.toSorted()
+  const half = Object.entries(files).slice(0, 30)
+  const rest = Object.fromEntries(Object.entries(files).slice(30))
+  t.equal((await send(Object.fromEntries(half))).status, 204)
+  const expected = filesOf(rest)
+    .map(({ sha256 }) => sha256)
+    .toSorted()
+  t.same([await missing(), await missing()], [expected, expected], 'both nodes know what has arrived')
+  t.same([(await send(rest)).status, (await send(rest)).status], [204, 204])
+  t.same(await missing(), [])
+  const finalized = await ask('POST', `${portal}/api/deploy/${deployId}/finalize`, { headers })
+  t.equal(finalized.status, 200, JSON.stringify(finalized.body))
+  for (const [path, text] of Object.entries(files)) {
+    const read = async () => String((await ask('GET', `${origin(game.slug)}/${path}`)).body)
+    for (const body of [await read(), await read()]) t.ok(body.includes(String(text)), path)
+  }
+}
+
 async function limits(t: Test, { portal }: Cluster) {
   const { email } = await signUp(portal, 'Ada')
   const attempts = []
   for (let tries = 0; tries < 12; tries++)
     attempts.push((await new Visitor().post(`${portal}/api/auth/sign-in`, { email, password: 'not it at all' })).status)
   t.same(attempts, [...Array(10).fill(401), 429, 429])
-  const left = async () => Number((await ask('GET', `${portal}/docs`)).headers['ratelimit-remaining'])
+  const docs = async () => (await ask('GET', `${portal}/docs`)).headers
+  const reset = Number((await docs())['ratelimit-reset'])
+  // The requests belong to one window.
+  if (reset < 15) await sleep((reset + 1) * 1000)
+  const left = async () => Number((await docs())['ratelimit-remaining'])
   const first = await left()
   t.same([await left(), await left(), await left()], [first - 1, first - 2, first - 3])
 }

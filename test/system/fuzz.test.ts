@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { amount } from '../kit/extent.ts'
 import { registerApp } from '../kit/oauth.ts'
-import { type Answer, type Client, PASSWORD, type Platform, startPlatform } from '../kit/platform.ts'
+import { type Answer, type Client, EVENT_STREAM, PASSWORD, type Platform, startPlatform } from '../kit/platform.ts'
 import { startPostgres } from '../kit/postgres.ts'
 import { type Hints, type MadeUpRequest, type Operation, requestFor } from './fuzz-requests.ts'
 
@@ -47,6 +47,10 @@ function faultsOf(operation: Operation, accept: string | undefined, answer: Answ
   if (status < 300) {
     const declared = operation.responses[status]
     must(declared, `${status} is not declared`)
+    if (headers['content-type'] === EVENT_STREAM) {
+      must(/^event: \w+\ndata: \{.*\}\n\n/.test(text), 'the stream begins with no event')
+      return faults
+    }
     const schema = declared?.content?.['application/json']?.schema
     if (schema && !ajv.validate(schema, body)) faults.push(`not as declared: ${ajv.errorsText()}`)
     if (status === 204) must(text === '', 'a 204 has no body')
@@ -76,6 +80,12 @@ function faultsOf(operation: Operation, accept: string | undefined, answer: Answ
   if (isOAuthEndpoint(operation.path)) {
     must(typeof body.error === 'string' && /^[a-z_]+$/.test(body.error), 'no OAuth error')
     must(typeof body.error_description === 'string', 'no error_description')
+    must(status < 500, 'a server error')
+    return faults
+  }
+  // The Model Context Protocol has the errors of JSON-RPC, whose codes are numbers.
+  if (operation.path === '/mcp' && body?.jsonrpc === '2.0') {
+    must(Number.isInteger(body.error?.code) && typeof body.error?.message === 'string', 'no JSON-RPC error')
     must(status < 500, 'a server error')
     return faults
   }
@@ -182,7 +192,7 @@ async function fuzz(t: Test, platform: Platform, operation: Operation, other: Se
     ['a program', own.program],
   ]
   const ask = (client: Client, { url, headers, body }: MadeUpRequest) =>
-    client.request(operation.method.toUpperCase(), url, body, { headers, ...host })
+    client.request(operation.method.toUpperCase(), url, body, { headers, ...host, firstEvent: true })
   const reached = new Set<number>()
   for (const [name, client] of callers) {
     const property = fc.asyncProperty(requestFor(operation, hintsOf(operation, own, other)), async (request) => {

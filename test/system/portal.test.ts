@@ -1,78 +1,19 @@
-// The portal as a whole, in a real browser: every page for every viewer, within its budgets, in any language; and the
-// three main tasks, counted in clicks. The long form checks every page at three widths, light and dark.
+// The portal as a whole, in a real browser: its keyboard, what it shows before the server has answered, and the three
+// main tasks, counted in clicks. The tests in pages/ check every page.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { openArrivals, openFirstStart } from '../kit/arrival-showcase.ts'
-import { expectNoAxeViolations, openBrowser, openPage, SOFTWARE_GRAPHICS } from '../kit/browser.ts'
-import { ALL, inFull } from '../kit/extent.ts'
-import { jamPagesOf, openJamShowcase } from '../kit/jam-showcase.ts'
+import { expectNoAxeViolations, openBrowser, openPage } from '../kit/browser.ts'
 import { PASSWORD, startPlatform } from '../kit/platform.ts'
-import { checkPages, signedIn } from '../kit/portal-pages.ts'
-import { DESIGN_PAGES, openShowcase, pagesOf } from '../kit/showcase.ts'
+import { signedIn } from '../kit/portal-pages.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
 
-const VIEWS = [
-  { width: 390, colorScheme: 'dark', bothSchemes: true },
-  { width: 768, colorScheme: 'light', bothSchemes: true },
-  { width: 1280, colorScheme: 'light', bothSchemes: true },
-] as const
 const PICTURE = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
 
-t.setTimeout(ALL ? 1_800_000 : 480_000)
-
-inFull(t)?.test(
-  'every page is sound: axe-core, one title, no overflow, no shift, little script, nothing from elsewhere',
-  async (t) => {
-    const browser = await openBrowser(t, [SOFTWARE_GRAPHICS])
-    if (!browser) return
-    const showcase = await openShowcase(t)
-    const { host, newcomer } = showcase
-    const viewers = { guest: null, newcomer, host, error: host }
-    const pages = pagesOf(showcase)
-    pages.host.push(...DESIGN_PAGES)
-    for (const [viewer, paths] of Object.entries(pages) as [keyof typeof viewers, string[]][]) {
-      for (const view of VIEWS)
-        await checkPages(t, browser, {
-          ...view,
-          platform: showcase.platform,
-          player: viewers[viewer],
-          viewer,
-          targets: paths,
-        })
-    }
-  },
-)
-
-inFull(t)?.test('so is every page that people come in by, and those of an empty platform', async (t) => {
-  const browser = await openBrowser(t)
-  if (!browser) return
-  for (const { platform, viewers, pages } of [await openFirstStart(t), await openArrivals(t)])
-    for (const [viewer, targets] of Object.entries(pages))
-      for (const view of VIEWS)
-        await checkPages(t, browser, { ...view, platform, player: viewers[viewer] ?? null, viewer, targets })
-})
-
-inFull(t)?.test('so is every page of a game jam on a laptop: before, while and after people vote', async (t) => {
-  const browser = await openBrowser(t)
-  if (!browser) return
-  for (const stage of ['begun', 'voting', 'results'] as const) {
-    const { platform, ...people } = await openJamShowcase(t, stage)
-    const viewers = { stranger: null, ...people }
-    for (const [viewer, targets] of Object.entries(jamPagesOf(stage)) as [keyof typeof viewers, string[]][])
-      for (const view of VIEWS)
-        await checkPages(t, browser, {
-          ...view,
-          platform,
-          player: viewers[viewer],
-          viewer: `${stage}: ${viewer}`,
-          targets,
-        })
-  }
-})
+t.setTimeout(480_000)
 
 t.test('everything is reached by keyboard and says where one is; forms say what is wrong', async (t) => {
   const browser = await openBrowser(t)

@@ -168,6 +168,16 @@ POST   /settings/delete                          portal  session page
 PATCH  /api/deploy/:deployId                     portal  deployments:write api-token cli-token session
 POST   /games/:slug/deploys/:deployId/pin        portal  session page
 POST   /games/:slug/deploys/:deployId/unpin      portal  session page
+GET    /llms.txt                                 portal  none
+GET    /docs/:file(^[a-z0-9-]+\\.md$)             portal  none
+POST   /mcp                                      portal  api-token+cli-token+resource-token api-token cli-token resource-token
+OPTIONS /mcp                                     portal  none
+GET    /.well-known/oauth-protected-resource     portal  none
+GET    /.well-known/oauth-protected-resource/mcp portal  none
+OPTIONS /.well-known/oauth-protected-resource    portal  none
+OPTIONS /.well-known/oauth-protected-resource/mcp portal none
+POST   /api/oauth/register                       portal  none
+OPTIONS /api/oauth/register                      portal  none
 GET    /api/usage                                portal  games:read api-token cli-token session
 PUT    /api/admin/players/:playerId/trust        portal  session
 GET    /api/admin/players/:playerId/quotas       portal  session
@@ -247,9 +257,12 @@ GET    /api/games/:id                            portal  games:read api-token cl
 PATCH  /api/games/:id                            portal  games:write api-token cli-token session
 DELETE /api/games/:id                            portal  games:write api-token cli-token session
 POST   /api/games/:id/appeal                     portal  games:write api-token cli-token session
+POST   /api/games/:id/remix                      portal  games:write api-token cli-token session
 POST   /api/games/:id/restore                    portal  games:write api-token cli-token session
 POST   /api/games/:id/secret                     portal  games:write api-token cli-token session
 GET    /api/games/:id/analytics                  portal  games:read api-token cli-token session
+GET    /api/games/:id/activity                   portal  games:read api-token cli-token session
+GET    /api/games/:id/logs                       portal  games:read api-token cli-token session
 POST   /api/games/:id/media                      portal  games:write api-token cli-token session
 DELETE /api/games/:id/media/:mediaId             portal  games:write api-token cli-token session
 GET    /api/catalog/games                        portal  none
@@ -257,6 +270,8 @@ GET    /                                         portal  optional page
 GET    /games                                    portal  session page
 GET    /games/new                                portal  session page
 POST   /games/new                                portal  session page
+GET    /games/new/starter                        portal  session page
+POST   /games/new/starter                        portal  session page
 GET    /games/:slug                              portal  optional page
 GET    /games/:slug/settings                     portal  session page
 POST   /games/:slug/settings                     portal  session page
@@ -274,6 +289,7 @@ POST   /games/restore                            portal  session page
 GET    /games/:slug/join/:key                    portal  session page
 POST   /games/:slug/join/:key                    portal  session page
 GET    /games/:slug/analytics                    portal  session page
+GET    /games/:slug/activity                     portal  session page
 POST   /games/:slug/settings/media               portal  session page
 POST   /games/:slug/settings/media/cover         portal  session page
 POST   /games/:slug/settings/media/remove        portal  session page
@@ -297,6 +313,21 @@ POST   /api/deploy/:deployId/finalize            portal  deployments:write api-t
 POST   /api/deploy/:deployId/rollback            portal  deployments:write api-token cli-token session
 GET    /api/deploy/:deployId                     portal  games:read api-token cli-token session
 GET    /api/games/:id/deploys                    portal  games:read api-token cli-token session
+GET    /api/games/:id/draft                      portal  games:read api-token cli-token session
+PATCH  /api/games/:id/draft                      portal  deployments:write api-token cli-token session
+DELETE /api/games/:id/draft                      portal  deployments:write api-token cli-token session
+GET    /api/games/:id/draft/files/:path          portal  games:read api-token cli-token session
+PUT    /api/games/:id/draft/files/:path          portal  deployments:write api-token cli-token session
+DELETE /api/games/:id/draft/files/:path          portal  deployments:write api-token cli-token session
+POST   /api/games/:id/draft/rename               portal  deployments:write api-token cli-token session
+POST   /api/games/:id/draft/rebase               portal  deployments:write api-token cli-token session
+POST   /api/games/:id/draft/publish              portal  deployments:write api-token cli-token session
+GET    /api/games/:id/diff                       portal  games:read api-token cli-token session
+GET    /games/:slug/code                         portal  session page
+GET    /games/:slug/code/preview                 portal  session page
+GET    /live/games/:slug/code                    portal  session
+GET    /api/deploy/:deployId/bundle              portal  none
+PUT    /api/deploy/:deployId/bundle              portal  none
 PUT    /api/deploy/:deployId/files/:sha256       portal  none
 GET    /games/:slug/deploys                      portal  session page
 POST   /games/:slug/deploys/:deployId/rollback   portal  session page
@@ -378,6 +409,7 @@ POST   /auth/service/hand-over                   game    none
 POST   /games/:slug/play-ticket                  portal  session
 GET    /__service/auth-widget.js                 game    none
 GET    /__service/mount.js                       game    none
+GET    /__service/engine.js                      game    none
 GET    /__service/frame-worker.js                game    none
 GET    /__service/:file(^[a-z-]+\\.\\w{8}\\.js$) game    none
 GET    /widget.js                                portal  none
@@ -387,6 +419,8 @@ GET    /__service/assets/:file                   game    none
 OPTIONS /__service/assets/:file                  game    none
 GET    /__service/multiplayer.js                 game    none
 GET    /games/:slug/boards/:board                portal  optional page
+GET    /games/:slug/remix                        portal  session page
+POST   /games/:slug/remix                        portal  session page
 GET    /games/:slug/scores                       portal  session page
 POST   /games/:slug/scores                       portal  session page
 GET    /games/:slug/scores/:board                portal  session page
@@ -437,7 +471,7 @@ interface Line {
 }
 
 const TOKENS: PrincipalKind[] = ['api-token', 'cli-token']
-const KINDS: PrincipalKind[] = ['session', ...TOKENS, 'oauth-token']
+const KINDS: PrincipalKind[] = ['session', ...TOKENS, 'oauth-token', 'resource-token']
 const WORDS: Record<string, PrincipalKind[]> = {
   none: [],
   optional: ['session', ...TOKENS],
@@ -471,6 +505,9 @@ const isUnsafe = ({ method }: Line) => method !== 'GET' && method !== 'OPTIONS'
 /** All of them in the long form; in the short one three, others for each route, so that each is tried with many. */
 const someOf = <Item>(list: readonly Item[], number: number): readonly Item[] =>
   ALL ? list : [0, 1, 2].map((step) => list[(number * 3 + step) % list.length] as Item)
+/** Everything in the long form; in the short form the next one for each route. */
+const inTurn = <Item>(list: readonly Item[], number: number): readonly Item[] =>
+  ALL ? list : [list[number % list.length] as Item]
 
 t.test('every route is written down here, with its origin, its auth and the principals it takes', async (t) => {
   const { app } = await startPlatform(t)
@@ -479,7 +516,7 @@ t.test('every route is written down here, with its origin, its auth and the prin
     .filter(({ method }) => method !== 'HEAD')
     .map((entry) => {
       const { auth } = entry
-      const word = typeof auth === 'string' ? auth : 'scope' in auth ? auth.scope : entry.accepts.join(' ')
+      const word = typeof auth === 'string' ? auth : 'scope' in auth ? auth.scope : entry.accepts.join('+')
       return lineOf(entry, word, entry.accepts, entry.page)
     })
   const written = lines.map((line) =>
@@ -506,8 +543,16 @@ async function cancelledJob(app: Platform['app'], ownerId: string): Promise<stri
   return id
 }
 
+let world: ReturnType<typeof settle> | undefined
+
+/** The world of all tests of this file: whatever they ask is refused, so it stays as it is. */
+const inhabit = () => {
+  world ??= settle(t)
+  return world
+}
+
 /** A world in which every route has something to be about, and every kind of credential. */
-async function inhabit(t: Test) {
+async function settle(t: Test) {
   const platform = await startPlatform(t, { config: { blender: { driver: 'none' } } })
   const owner = await platform.signUp()
   const game = await platform.game(owner, { title: 'Pong' })
@@ -564,6 +609,7 @@ async function inhabit(t: Test) {
       board: 'fastest',
       boardId: 'fastest',
       part: 'x.xml',
+      path: 'game.js',
     },
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
@@ -579,6 +625,8 @@ async function inhabit(t: Test) {
     return [url, origin === 'game' ? { host: platform.gameHost(game.slug) } : {}]
   }
   const access = await exchange(platform.stranger, application, await obtainCode(owner, application))
+  const resource = { scope: 'games:read games:write', resource: `${platform.portal}/mcp` }
+  const tools = await exchange(platform.stranger, application, await obtainCode(owner, application, resource))
   const { token: cliToken } = await platform.app.tokens.create({
     ...{ playerId: owner.id, kind: 'cli', label: 'laptop', scopes: [], expiresInDays: null },
   })
@@ -586,6 +634,7 @@ async function inhabit(t: Test) {
     'api-token': program,
     'cli-token': new Client(platform.app, cliToken),
     'oauth-token': new Client(platform.app, access.body.access_token),
+    'resource-token': new Client(platform.app, tools.body.access_token),
   }
   const as = (kind: PrincipalKind): Client => bearers[kind] ?? owner
   return { platform, owner, program, game, at, as }
@@ -599,7 +648,7 @@ const hasShape = (t: Test, answer: Answer, code: string, name: string) =>
   t.match(shape(answer, code), { ok: true }, `${name}: ${code}`)
 
 t.test('nobody is let in where a caller is needed', async (t) => {
-  const { platform, at } = await inhabit(t)
+  const { platform, at } = await inhabit()
   for (const line of lines.filter(({ required }) => required)) {
     const [url, options] = at(line)
     for (const method of line.method === 'GET' ? ['GET', 'HEAD'] : [line.method]) {
@@ -609,15 +658,19 @@ t.test('nobody is let in where a caller is needed', async (t) => {
         t.match(answer, { status: 303, headers: { location: `/sign-in?returnTo=${back}` } }, `${method} ${line.path}`)
       } else {
         t.equal(answer.status, 401, `${method} ${line.path}`)
-        t.equal(answer.headers['www-authenticate'], 'Bearer', `${method} ${line.path}`)
+        const metadata = `${platform.portal}/.well-known/oauth-protected-resource/mcp`
+        const challenge = line.path === '/mcp' ? `Bearer resource_metadata="${metadata}"` : 'Bearer'
+        t.equal(answer.headers['www-authenticate'], challenge, `${method} ${line.path}`)
         if (method !== 'HEAD') hasShape(t, answer, 'unauthorized', named(line))
       }
     }
   }
 })
 
+const PING = { jsonrpc: '2.0', id: 1, method: 'ping' }
+
 t.test('a credential of another kind opens nothing', async (t) => {
-  const { at, as } = await inhabit(t)
+  const { at, as } = await inhabit()
   for (const line of lines.filter(({ auth }) => auth !== 'none')) {
     const [url, options] = at(line)
     for (const kind of KINDS.filter((kind) => !line.kinds.includes(kind))) {
@@ -632,16 +685,17 @@ t.test('a credential of another kind opens nothing', async (t) => {
     as('api-token').get('/api/cli/whoami'),
     as('cli-token').get('/api/cli/whoami'),
     as('oauth-token').get('/api/oauth/userinfo'),
+    as('resource-token').post('/mcp', PING, { headers: { accept: 'application/json, text/event-stream' } }),
   ])
   t.same(
     survivors.map(({ status }) => status),
-    [200, 200, 200, 200],
+    [200, 200, 200, 200, 200],
     'each is still good where it belongs',
   )
 })
 
 t.test('a token without the scope is told which one it lacks, whatever the body and the address', async (t) => {
-  const { platform, owner, at } = await inhabit(t)
+  const { platform, owner, at } = await inhabit()
   const scopes = [...new Set(lines.flatMap(({ scope }) => scope ?? []))]
   const every = ['assets:read', 'assets:write', 'assets:generate', 'games:read', 'games:write', 'deployments:write']
   every.push('oauth:read', 'oauth:write', 'ai:generate')
@@ -668,12 +722,13 @@ t.test('a token without the scope is told which one it lacks, whatever the body 
 })
 
 t.test("another's thing is no thing, whatever the body", async (t) => {
-  const { platform, owner, game, at } = await inhabit(t)
+  const { platform, owner, game, at } = await inhabit()
   const other = await platform.signUp()
   const program = await platform.program(other)
   const isAdmin = ({ path }: Line) => /^(\/api)?\/admin(\/|$)/.test(path)
   // What everybody may use, though it is somebody's: Pong is public.
-  const isPublic = ({ path }: Line) => ['/api/blender/v1/library/:id', '/games/:slug/play-ticket'].includes(path)
+  const isPublic = ({ path }: Line) =>
+    ['/api/blender/v1/library/:id', '/games/:slug/play-ticket'].includes(path) || path.endsWith('/remix')
   const about = lines.filter(
     (line) => line.required && /:(id|slug|deployId)/.test(line.path) && !isAdmin(line) && !isPublic(line),
   )
@@ -702,7 +757,7 @@ t.test("another's thing is no thing, whatever the body", async (t) => {
 })
 
 t.test('a change with a session, or of one, comes from our own pages only', async (t) => {
-  const { owner, game, at, as } = await inhabit(t)
+  const { owner, game, at, as } = await inhabit()
   const foreign: Record<string, string | undefined>[] = [
     { origin: undefined },
     { origin: 'https://evil.example' },
@@ -732,20 +787,22 @@ t.test('a change with a session, or of one, comes from our own pages only', asyn
   t.equal((await as('api-token').get(`/api/games/${game.id}`)).status, 200, 'or takes anything away')
 })
 
+const STRANGE: [host: string, status: number][] = [
+  ['evil.example', 421],
+  ['a@b', 400],
+]
+
 t.test('a route answers at its own origin only', async (t) => {
-  const { platform, owner, program, game, at } = await inhabit(t)
+  const { platform, owner, program, game, at } = await inhabit()
   const host = platform.gameHost(game.slug)
-  for (const line of lines.filter(({ origin }) => origin !== 'any')) {
+  for (const [number, line] of lines.filter(({ origin }) => origin !== 'any').entries()) {
     const [url] = at(line)
     const elsewhere = line.origin === 'game' ? {} : { host }
-    for (const client of [owner, program]) {
+    for (const client of inTurn([owner, program], number)) {
       const answer = await client.request(line.method, url, undefined, elsewhere)
       t.ok([404, 405].includes(answer.status), `${named(line)} elsewhere: ${answer.status}`)
     }
-    for (const [strange, status] of [
-      ['evil.example', 421],
-      ['a@b', 400],
-    ] as const) {
+    for (const [strange, status] of inTurn(STRANGE, number)) {
       const answer = await owner.request(line.method, url, undefined, { host: strange })
       t.equal(answer.status, status, `${named(line)} at ${strange}`)
     }
@@ -807,7 +864,7 @@ const COOKIES = [
 ]
 
 t.test('24 malformed Authorization headers and 24 Cookie headers are nobody, and never our fault', async (t) => {
-  const { platform, at } = await inhabit(t)
+  const { platform, at } = await inhabit()
   t.same([AUTHORIZATIONS.length, COOKIES.length], [24, 24])
   for (const [number, line] of lines.entries()) {
     const [url, options] = at(line)

@@ -4,6 +4,7 @@ import { startPlatform } from '../kit/platform.ts'
 import { ai } from './spec/ai.ts'
 import { games } from './spec/games.ts'
 import { identity } from './spec/identity.ts'
+import { limited, memory } from './spec/memory.ts'
 import { payments } from './spec/payments.ts'
 import { PENDING, ROWS } from './spec/rows.ts'
 import { studio } from './spec/studio.ts'
@@ -12,9 +13,9 @@ import { unset } from './spec/unset.ts'
 import { World } from './spec/world.ts'
 
 const rows = Object.entries(ROWS).flatMap(([table, names]) => names.map((name) => `${table} / ${name}`))
-const cases = { ...identity, ...games, ...ai, ...payments, ...studio }
+const cases = { ...identity, ...games, ...ai, ...payments, ...studio, ...memory }
 /** Cases that need a platform of their own. */
-const apart = { ...unset, ...expiry }
+const apart = { ...unset, ...expiry, ...limited }
 
 t.test('every row has a case, and every case is a row', async (t) => {
   const written = [...Object.keys(cases), ...Object.keys(apart)]

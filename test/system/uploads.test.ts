@@ -30,16 +30,19 @@ t.test('no route waits long for a body that drips, whoever sends it', async (t) 
   const form = { redirect_uri: game.oauth.redirectUri, scope: 'profile saves' }
   const code = await obtainCode(player, game.oauth, form)
   const { body: tokens } = await exchange(platform.stranger, game.oauth, code, { redirect_uri: form.redirect_uri })
+  const { token } = await platform.program(player)
   const cookie = [...player.cookiesOf()].map(([name, value]) => `${name}=${value}`).join('; ')
 
   const address = (url: string) =>
     url.includes(':sha256')
       ? upload.uploadUrl.slice(portal.length)
-      : url
-          .replace(/^\/api\/games\/:id/, `/api/games/${game.id}`)
-          .replace(':slug', game.slug)
-          .replace(':gameId', game.id)
-          .replace(/:\w+|\*/g, '00000000000000000000000000')
+      : url.endsWith('/bundle')
+        ? begun.body.bundle.url.slice(portal.length)
+        : url
+            .replace(/^\/api\/games\/:id/, `/api/games/${game.id}`)
+            .replace(':slug', game.slug)
+            .replace(':gameId', game.id)
+            .replace(/:\w+|\*/g, '00000000000000000000000000')
   const routes = app.routeTable.entries.filter(({ method, origin }) => CHANGES.has(method) && origin !== 'game')
   t.ok(routes.length > 100 && routes.some(({ upload }) => upload))
 
@@ -49,10 +52,17 @@ t.test('no route waits long for a body that drips, whoever sends it', async (t) 
       socket.on('error', () => {})
       t.teardown(() => socket.destroy())
       await once(socket, 'connect')
-      const type = upload && !url.startsWith('/api/deploy') ? 'multipart/form-data; boundary=x' : 'application/json'
+      const type =
+        upload && !url.startsWith('/api/deploy') && url !== '/mcp'
+          ? 'multipart/form-data; boundary=x'
+          : 'application/json'
       const lines = [`${method} ${address(url)} HTTP/1.1`, `Host: ${new URL(portal).host}`, `Origin: ${portal}`]
-      const caller = url.startsWith('/api/saves') ? `Authorization: Bearer ${tokens.access_token}` : `Cookie: ${cookie}`
-      lines.push(caller, `Content-Type: ${type}`, 'Content-Length: 1000000')
+      const bearer = url.startsWith('/api/saves') ? tokens.access_token : url === '/mcp' ? token : null
+      lines.push(
+        bearer ? `Authorization: Bearer ${bearer}` : `Cookie: ${cookie}`,
+        `Content-Type: ${type}`,
+        'Content-Length: 1000000',
+      )
       let received = ''
       socket.on('data', (chunk) => (received += chunk))
       socket.write(`${lines.join('\r\n')}\r\n\r\n`)

@@ -15,9 +15,10 @@ export interface Player {
 }
 
 export interface RoomEvents {
-  message: [type: string, data: unknown, from: Player]
-  /** Another player sent raw bytes. */
-  binary: [bytes: Uint8Array, from: Player | undefined]
+  /** A message of another player; `from` is null for one of the room's script. */
+  message: [type: string, data: unknown, from: Player | null]
+  /** Another player sent raw bytes, or the room's script, when `from` is null. */
+  binary: [bytes: Uint8Array, from: Player | null | undefined]
   join: [player: Player]
   leave: [player: Player, reason: string]
   away: [player: Player]
@@ -35,8 +36,8 @@ export interface RoomEvents {
    */
   reconnected: [info: { missed: boolean }]
   /**
-   * The session in the room has ended; dispatched exactly once. The reason is `left`, `kicked`, `closed`, `lost`, or a
-   * code of `RoomError`.
+   * The session in the room has ended; dispatched exactly once. The reason is `left`, `kicked`, `closed`, `lost`,
+   * `room_failed` (the room's script), or a code of `RoomError`.
    */
   left: [reason: string]
 }
@@ -90,10 +91,10 @@ export async function refusalReason(url: URL): Promise<RoomError> {
   try {
     const response = await fetch(url, { credentials: 'same-origin', cache: 'no-store' })
     const { error, signIn } = await response.json()
-    // A 426 means that the server refuses nothing now, so the network failed.
-    const code = response.status === 426 ? 'unreachable' : typeof error === 'string' ? error : error.code
-    const status = response.status === 426 ? 0 : response.status
-    return new RoomError(code, status, error?.message ?? `The room can't be entered: ${code}.`, signIn)
+    // A 426 means that the server refuses nothing now, so the network failed, or the room took too long.
+    if (response.status === 426) return new RoomError('unreachable', 0, 'The room did not answer in time.')
+    const code = typeof error === 'string' ? error : error.code
+    return new RoomError(code, response.status, error?.message ?? `The room can't be entered: ${code}.`, signIn)
   } catch {
     return new RoomError('unreachable', 0, 'The server can not be reached.')
   }

@@ -1,4 +1,4 @@
-import type { Entry, Store } from './store.ts'
+import { type Entry, nextStep, type Store } from './store.ts'
 
 /**
  * Gives the saves that were made signed out to the account of the player. Each becomes a change that expects no save on
@@ -37,7 +37,8 @@ function merged(
   if (pending.setAt >= theirs.pending.setAt) {
     return { ...theirs, pending: { ...pending, next: [...(theirs.pending.next ?? []), value] } }
   }
-  return { ...theirs, value, pending: { ...theirs.pending, next: [theirs.value, ...(theirs.pending.next ?? [])] } }
+  const next = [theirs.value, ...(theirs.pending.next ?? [])]
+  return { ...theirs, value, pending: { ...theirs.pending, step: nextStep(theirs.pending), next } }
 }
 
 /** Removes the copies of other accounts' saves from this device. Their changes that wait stay. */

@@ -1,5 +1,5 @@
-import type { Server, Theirs } from './server.ts'
-import type { Entry, Pending, Store } from './store.ts'
+import type { Outcome, Server, Theirs } from './server.ts'
+import { type Entry, isSameChange, nextStep, type Pending, type Store } from './store.ts'
 import type { Conflict, SaveValue } from './types.ts'
 import { decode, type Encoded, encode, isEqual } from './values.ts'
 
@@ -24,8 +24,8 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
     store.change(async (changes) => {
       const now = await changes.get(account, key)
       if (!now?.pending) return false
-      // The game may have set another value meanwhile. It is sent next, over what is on the server.
-      const isSame = now.pending.sequence === pending.sequence
+      // The game may have set another value meanwhile, or another tab gone on. That is sent next, over what is there.
+      const isSame = isSameChange(now.pending, pending)
       const next = isSame ? change(now) : { ...now, base: baseOf(theirs) }
       if (next) changes.put(next)
       else changes.remove(now)
@@ -50,21 +50,39 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
     await update((now) => ({ ...now, base: version }))
     return
   }
+  const step = nextStep(pending)
   const given = chosen === 'theirs' ? encodedOf(theirs) : chosen
   const isCurrent = await update((now) =>
     value === null
-      ? { ...now, value: given, base: version, pending: chosen === 'theirs' ? null : now.pending }
-      : { ...now, base: version, pending: { ...pending, next: [...(pending.next ?? []), given] } },
+      ? { ...now, value: given, base: version, pending: chosen === 'theirs' ? null : { ...pending, step } }
+      : { ...now, base: version, pending: { ...pending, step, next: [...(pending.next ?? []), given] } },
   )
   if (isCurrent) changed(key, decode(given))
 }
 
+/** Notes that a change is on the server. The game may have set another value meanwhile. */
+export async function noteSent(
+  store: Store,
+  { account, key, pending }: Entry & { pending: Pending },
+  outcome: Extract<Outcome, { kind: 'written' | 'gone' }>,
+): Promise<void> {
+  await store.change(async (changes) => {
+    const now = await changes.get(account, key)
+    if (!now) return
+    const isSame = isSameChange(now.pending, pending)
+    if (outcome.kind === 'written')
+      changes.put(isSame ? afterWrite(now, outcome.version) : { ...now, base: outcome.version })
+    else if (isSame) changes.remove(now)
+    else changes.put({ ...now, base: null })
+  })
+}
+
 /** Returns an entry whose value is on the server now. A value that follows becomes the next change. */
-export function afterWrite(entry: Entry, version: number): Entry {
+function afterWrite(entry: Entry, version: number): Entry {
   const { pending } = entry
   const [first, ...others] = pending?.next ?? []
   if (!pending || !first) return { ...entry, base: version, pending: null }
-  return { ...entry, value: first, base: version, pending: { ...pending, next: others } }
+  return { ...entry, value: first, base: version, pending: { ...pending, step: nextStep(pending), next: others } }
 }
 
 async function choose(

@@ -1,4 +1,4 @@
-import type { Server } from './server.ts'
+import type { Outcome, Server } from './server.ts'
 import type { Entry } from './store.ts'
 import { SaveError, type SetOptions } from './types.ts'
 
@@ -11,7 +11,7 @@ export async function setOnServer(
   server: Server,
   { account, key, value }: Pick<Entry, 'account' | 'key' | 'value'>,
   options: SetOptions,
-): Promise<void> {
+): Promise<Extract<Outcome, { kind: 'written' | 'gone' }>> {
   if (account === '')
     throw new SaveError('storage_full', 'This device has no room for the save, and nobody is signed in.')
   const nobodyTakesIt = () =>
@@ -24,7 +24,7 @@ export async function setOnServer(
       : undefined
   const base = options.if ?? (typeof theirs === 'object' ? theirs.version : null)
   const outcome = value ? await server.put(account, key, value, base) : await server.delete(account, key, base)
-  if (outcome.kind === 'written' || outcome.kind === 'gone') return
+  if (outcome.kind === 'written' || outcome.kind === 'gone') return outcome
   if (outcome.kind === 'refused') throw new SaveError(outcome.code, outcome.message)
   throw outcome.kind === 'conflict'
     ? new SaveError('save_conflict', 'The save has changed meanwhile.')

@@ -4,6 +4,8 @@ import type { Encoded } from './values.ts'
 /** Browsers send larger bodies of closing pages to nobody. */
 const KEEPALIVE_BYTES = 60_000
 const TIMEOUT_MS = 30_000
+/** A game that begins waits for this answer. */
+const SESSION_TIMEOUT_MS = 10_000
 
 /** The current value of a save on the server. */
 export interface Theirs extends Encoded {
@@ -27,17 +29,21 @@ export class Server {
 
   /** Returns the id of the signed-in player, '' for nobody; null when the server can't be reached. */
   async player(): Promise<string | null> {
-    const answer = await this.#fetch('/auth/service/session', { headers: { accept: 'application/json' } })
+    const answer = await this.#fetch('/auth/service/session', {
+      headers: { accept: 'application/json' },
+      signal: AbortSignal.timeout(SESSION_TIMEOUT_MS),
+    })
     if (!answer?.ok) return null
-    const session = (await answer.json()) as { signedIn: boolean; user?: { id: string } }
+    const session = await jsonOf<{ signedIn: boolean; user?: { id: string } }>(answer)
+    if (typeof session?.signedIn !== 'boolean') return null
     return session.signedIn ? (session.user?.id ?? '') : ''
   }
 
   async list(player: string): Promise<string[] | null> {
     const answer = await this.#fetch('/__service/saves', { headers: { 'service-player': player } })
     if (!answer?.ok) return null
-    const { saves } = (await answer.json()) as { saves: { key: string }[] }
-    return saves.map(({ key }) => key)
+    const list = await jsonOf<{ saves: { key: string }[] }>(answer)
+    return Array.isArray(list?.saves) ? list.saves.map(({ key }) => key) : null
   }
 
   /**
@@ -58,14 +64,18 @@ export class Server {
     const answer = await this.#fetch(addressOf(key), { headers })
     if (answer?.status === 304) return 'same'
     if (answer?.ok) {
+      const version = Number(answer.headers.get('etag')?.slice(1, -1))
+      const bytes = await answer.arrayBuffer().catch(() => null)
+      // A service worker or the page of a hotel's network may answer for the server.
+      if (!bytes || !Number.isInteger(version)) throw unreachable()
       return {
-        bytes: await answer.arrayBuffer(),
+        bytes,
         type: answer.headers.get('content-type') ?? '',
-        version: Number(answer.headers.get('etag')?.slice(1, -1)),
+        version,
         updatedAt: Date.parse(answer.headers.get('last-modified') ?? ''),
       }
     }
-    if (!answer || answer.status >= 500) throw new SaveError('offline', 'The server can not be reached.')
+    if (!answer || answer.status >= 500) throw unreachable()
     const { code, message } = await errorOf(answer)
     if (code === 'no_such_save') return undefined
     throw new SaveError(code, message)
@@ -97,8 +107,9 @@ export class Server {
     if (!answer) return { kind: 'unreachable', retryAfterMs: 0 }
     if (answer.status === 204) return { kind: 'gone' }
     if (answer.ok) {
-      const written = (await answer.json().catch(() => null)) as { version: number } | null
-      return written ? { kind: 'written', version: written.version } : { kind: 'unreachable', retryAfterMs: 0 }
+      const written = await jsonOf<{ version: number }>(answer)
+      if (!Number.isInteger(written?.version)) return { kind: 'unreachable', retryAfterMs: 0 }
+      return { kind: 'written', version: written?.version as number }
     }
     const { code, message } = await errorOf(answer)
     if (code === 'save_conflict') return { kind: 'conflict' }
@@ -126,6 +137,11 @@ export class Server {
 
 /** A page that is being closed. Its requests are cancelled with it, unless they say otherwise. */
 const isHidden = (): boolean => globalThis.document?.visibilityState === 'hidden'
+
+const unreachable = () => new SaveError('offline', 'The server can not be reached.')
+
+/** @returns null for an answer that breaks off, or is not the server's */
+const jsonOf = <Body>(answer: Response): Promise<Body | null> => answer.json().catch(() => null)
 
 const addressOf = (key: string): string => `/__service/saves/${key}`
 

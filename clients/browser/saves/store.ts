@@ -1,9 +1,12 @@
-import type { Encoded } from './values.ts'
+import type { SaveValue } from './types.ts'
+import { decode, type Encoded } from './values.ts'
 
 /** A change that is not on the server yet. */
 export interface Pending {
   /** Grows with each change on this device. Changes are sent in this order. */
   sequence: number
+  /** Grows with each value that takes the place of another one under the same number; absent for the first. */
+  step?: number
   /** The time of the change in ms by the clock of this device. */
   setAt: number
   /** What to add to `setAt` for the server's time; null when the server's time was not known. */
@@ -27,12 +30,25 @@ export interface Entry {
   pending: Pending | null
 }
 
+/** Returns the value that the game sees: the last one that follows, if there is one. */
+export const current = (entry: Entry | undefined): SaveValue => {
+  const value = entry?.pending?.next?.at(-1) ?? entry?.value
+  return value ? decode(value) : undefined
+}
+
+/** Whether a change is still the one that was read before. Another tab may have gone on with it. */
+export const isSameChange = (now: Pending | null | undefined, before: Pending): boolean =>
+  now?.sequence === before.sequence && (now.step ?? 0) === (before.step ?? 0)
+
+export const nextStep = ({ step = 0 }: Pending): number => step + 1
+
 const SAVES = 'saves'
 const META = 'meta'
 
 /** The saves of this device, in IndexedDB. Several tabs may use it at once. */
 export class Store {
-  readonly #db: IDBDatabase
+  #db: IDBDatabase
+  #reopening: Promise<void> | null = null
 
   private constructor(db: IDBDatabase) {
     this.#db = db
@@ -41,28 +57,20 @@ export class Store {
   /** @returns null where the browser keeps nothing for this page */
   static async open(): Promise<Store | null> {
     try {
-      const request = indexedDB.open('service-saves', 1)
-      request.onupgradeneeded = () => {
-        request.result.createObjectStore(SAVES, { keyPath: ['account', 'key'] })
-        request.result.createObjectStore(META)
-      }
-      const db = await done(request)
-      // Another tab may delete the database, which would otherwise wait for this one.
-      db.onversionchange = () => db.close()
-      return new Store(db)
+      return new Store(await connect())
     } catch {
       return null
     }
   }
 
   async get(account: string, key: string): Promise<Entry | undefined> {
-    return done(this.#db.transaction(SAVES).objectStore(SAVES).get([account, key]))
+    return done((await this.#transaction(SAVES)).objectStore(SAVES).get([account, key]))
   }
 
   /** Returns all entries of an account. */
   async all(account: string): Promise<Entry[]> {
     const range = IDBKeyRange.bound([account], [account, []])
-    return done(this.#db.transaction(SAVES).objectStore(SAVES).getAll(range))
+    return done((await this.#transaction(SAVES)).objectStore(SAVES).getAll(range))
   }
 
   /**
@@ -78,7 +86,7 @@ export class Store {
       sequence(): Promise<number>
     }) => Promise<Result>,
   ): Promise<Result> {
-    const transaction = this.#db.transaction([SAVES, META], 'readwrite', { durability: 'strict' })
+    const transaction = await this.#transaction([SAVES, META], 'readwrite')
     const saves = transaction.objectStore(SAVES)
     const meta = transaction.objectStore(META)
     const complete = new Promise<void>((resolve, reject) => {
@@ -102,12 +110,43 @@ export class Store {
   }
 
   async read<Value>(name: string): Promise<Value | undefined> {
-    return done(this.#db.transaction(META).objectStore(META).get(name))
+    return done((await this.#transaction(META)).objectStore(META).get(name))
   }
 
   async write(name: string, value: unknown): Promise<void> {
-    await done(this.#db.transaction(META, 'readwrite').objectStore(META).put(value, name))
+    await done((await this.#transaction(META, 'readwrite')).objectStore(META).put(value, name))
   }
+
+  /** Begins a transaction. The browser may have closed the database, in the background or with the site's data. */
+  async #transaction(stores: string | string[], mode: IDBTransactionMode = 'readonly'): Promise<IDBTransaction> {
+    const begin = () => this.#db.transaction(stores, mode, { durability: 'strict' })
+    try {
+      return begin()
+    } catch (error) {
+      if (!/^(InvalidStateError|UnknownError)$/.test((error as DOMException).name)) throw error
+      this.#reopening ??= this.#reopen().finally(() => {
+        this.#reopening = null
+      })
+      await this.#reopening
+      return begin()
+    }
+  }
+
+  async #reopen(): Promise<void> {
+    this.#db = await connect()
+  }
+}
+
+async function connect(): Promise<IDBDatabase> {
+  const request = indexedDB.open('service-saves', 1)
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore(SAVES, { keyPath: ['account', 'key'] })
+    request.result.createObjectStore(META)
+  }
+  const db = await done(request)
+  // Another tab may delete the database, which would otherwise wait for this one.
+  db.onversionchange = () => db.close()
+  return db
 }
 
 const done = <Result>(request: IDBRequest<Result>): Promise<Result> =>

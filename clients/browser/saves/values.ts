@@ -7,6 +7,11 @@ export interface Encoded {
 }
 
 const JSON_TYPE = 'application/json'
+const KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+export function mustBeKey(key: string): void {
+  if (!KEY.test(key)) throw new TypeError('A key is 1 to 64 of A-Z a-z 0-9 . _ - and begins with a letter or digit.')
+}
 
 /** @throws TypeError when JSON can't express the value */
 export async function encode(value: SaveValue): Promise<Encoded> {

@@ -32,17 +32,28 @@ export class ScoreClient {
     // The player of a score that is sent later must be known while there is a connection.
     this.#session ??= readSession()
     const body = { score, ...(detail === undefined ? {} : { detail }) }
-    try {
-      const submitted = await this.#send(name, body)
-      if (this.#queue.size > 0) this.#flush()
-      return submitted
-    } catch (error) {
-      if (!(error instanceof ScoreError && error.code === 'offline')) throw error
-      const player = (await this.#session)?.user?.id ?? null
-      this.#queue.add({ name, ...body, player, at: Date.now() })
-      this.#later()
-      return null
+    if (!(await this.#mustWait(name))) {
+      try {
+        return await this.#send(name, body)
+      } catch (error) {
+        if (!(error instanceof ScoreError && error.code === 'offline')) throw error
+        this.#later()
+      }
     }
+    const player = (await this.#session)?.user?.id ?? null
+    this.#queue.add({ name, ...body, player, at: Date.now() })
+    return null
+  }
+
+  /** Sends what is queued. @returns whether an earlier score of the board still waits, which must not come after it */
+  async #mustWait(name: string): Promise<boolean> {
+    if (this.#queue.size === 0) return false
+    this.#flush()
+    await this.#sending
+    const session = await this.#session
+    if (session && !session.user) return false
+    const waiting = session?.user ? this.#queue.of(session.user.id) : this.#queue.all()
+    return waiting.some((queued) => queued.name === name)
   }
 
   list(name: string, { limit = DEFAULT_LIMIT, period, around, cursor }: ListQuery): Promise<ScoreList> {
@@ -85,8 +96,8 @@ export class ScoreClient {
         })
       } catch (error) {
         if (!(error instanceof ScoreError)) throw error
-        // A refusal is final; the others wait for a connection or for the rate limit.
-        if (error.code === 'offline' || error.code === 'rate_limited') return this.#later(error.retryAfter)
+        // A refusal is final. The others wait for a connection, the rate limit, a repair or a sign-in.
+        if (!isRefusal(error)) return this.#later(error.retryAfter)
       }
       this.#queue.remove(queued)
     }
@@ -114,8 +125,12 @@ async function ask<Answer>(url: string, init?: RequestInit): Promise<Answer> {
   if (answer.status >= 502 || answer.ok) throw new ScoreError('offline', 'The platform is not available.')
   const seconds = Number(answer.headers.get('retry-after'))
   const { code = 'failed', message = `The platform answered with ${answer.status}.` } = body?.error ?? {}
-  throw new ScoreError(code, message, seconds > 0 ? seconds : null)
+  throw new ScoreError(code, message, seconds > 0 ? seconds : null, answer.status)
 }
+
+/** Whether the platform will not take the score later either. */
+const isRefusal = ({ code, status }: ScoreError): boolean =>
+  code !== 'offline' && code !== 'rate_limited' && status !== 401 && (status ?? 0) < 500
 
 /** Runs work while no other tab of the game does. A browser without locks runs it at once. */
 async function alone(work: () => Promise<void>): Promise<void> {

@@ -33,6 +33,11 @@ export class ScoreQueue {
     return this.#read().filter((queued) => queued.player === null || queued.player === player)
   }
 
+  /** Returns the scores of all players in their order. */
+  all(): Queued[] {
+    return this.#read()
+  }
+
   remove({ name, at, score }: Queued): void {
     const queue = this.#read()
     const index = queue.findIndex((queued) => queued.name === name && queued.at === at && queued.score === score)
@@ -54,6 +59,12 @@ export class ScoreQueue {
       else localStorage.setItem(KEY, JSON.stringify(queue))
       this.#memory = []
     } catch {
+      // What is stored is in the queue too, and would be read twice.
+      try {
+        localStorage.removeItem(KEY)
+      } catch {
+        // Where there is no storage, nothing is read from it.
+      }
       this.#memory = queue
     }
   }

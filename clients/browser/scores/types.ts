@@ -53,7 +53,7 @@ export interface Board {
    * Submits a score of the player who is signed in.
    *
    * @param detail any JSON of at most 1 KiB, shown with the score
-   * @returns its place; null without connection, and the score is then sent later
+   * @returns its place; null without connection or while earlier scores wait, and the score is then sent later
    * @throws ScoreError with the `code` of the refusal, such as `unauthorized` for a player who is not signed in
    */
   submit(score: number, detail?: unknown): Promise<Submitted | null>
@@ -72,10 +72,13 @@ export class ScoreError extends Error {
   readonly code: string
   /** The seconds after which to try again, if the platform gave them. */
   readonly retryAfter: number | null
+  /** The HTTP status of the answer; null without one. */
+  readonly status: number | null
 
-  constructor(code: string, message: string, retryAfter: number | null = null) {
+  constructor(code: string, message: string, retryAfter: number | null = null, status: number | null = null) {
     super(message)
     this.code = code
     this.retryAfter = retryAfter
+    this.status = status
   }
 }

@@ -1,9 +1,11 @@
 import type { Api } from '../api.ts'
 import { CliError } from '../errors.ts'
+import { type BundleAddress, missingFiles } from './bundles.ts'
 import type { Build } from './folder.ts'
 import { type HashedFile, hashFiles } from './hash.ts'
 import { Journal } from './journal.ts'
-import { type Upload, uploadFiles } from './upload.ts'
+import { sendFiles } from './send.ts'
+import type { Upload } from './upload.ts'
 
 export interface DeployRequest {
   game: { id: string; slug: string; title: string }
@@ -11,6 +13,10 @@ export interface DeployRequest {
   message?: string | undefined
   /** Publishes at a preview address only; the live version does not change. */
   preview?: boolean
+  /** The path of the room script in the build. */
+  room?: string | undefined
+  /** Ends the live rooms, so that new ones begin with this script. */
+  restartRooms?: boolean
   /** The program's state folder. */
   stateFolder: string
   signal?: AbortSignal | undefined
@@ -23,7 +29,7 @@ export interface DeployProgress {
   resuming(startedAt: string, arrived: number): void
   uploading(files: number, bytes: number, unchanged: number): void
   advance(bytes: number): void
-  arrived(): void
+  arrived(files: number): void
   waiting(reason: string): void
   publishing(): void
 }
@@ -37,6 +43,13 @@ export interface DeployResult {
   previewUrl?: string | null
   auth: unknown
   multiplayer: unknown
+  /** Whether it is served cross-origin isolated, and why, in words. Absent from older platforms. */
+  isolation?: { on: boolean; reason: string }
+  /** What the platform found in the build. Absent from older platforms. */
+  build?: {
+    engine: { name: string; version: string | null } | null
+    notes: { level: 'info' | 'warning'; code: string; path?: string; message: string }[]
+  } | null
   files: number
   bytes: number
   /** The number of files that this run sent. */
@@ -51,6 +64,8 @@ interface Started {
   deployId: string
   uploads: Upload[]
   unchanged: number
+  /** Absent when nothing is to be uploaded, and from older platforms. */
+  bundle?: BundleAddress
 }
 
 /**
@@ -58,21 +73,28 @@ interface Started {
  * interruption the next call with the same build resumes where this one stopped.
  */
 export async function deploy(api: Api, request: DeployRequest, progress: DeployProgress): Promise<DeployResult> {
-  const { game, build, message, preview = false, signal } = request
+  const { game, build, message, preview = false, room, restartRooms = false, signal } = request
   progress.hashing(build.files.length, total(build.files))
   const files = await hashFiles(build.files, (bytes) => progress.advance(bytes))
   const body = {
     gameId: game.id,
     files: files.map(({ path, size, sha256 }) => ({ path, size, sha256 })),
     ...(message ? { message } : {}),
+    ...(room === undefined ? {} : { room }),
   }
   const identity = { baseUrl: api.baseUrl, token: api.connection.token.slice(0, 16), preview, ...body }
   const journal = await Journal.open(request.stateFolder, identity)
   const started = await begin(api, journal, body)
   const { deployId } = started
   const byPath = new Map(files.map((file) => [file.path, file]))
-  const arrived = await journal.arrived(deployId)
   const resumed = journal.resumedFrom !== null
+  const arrived = await journal.arrived(deployId)
+  if (resumed && started.bundle) {
+    // The journal does not list the files of a bundle that broke off, but the platform does.
+    const missing = await missingFiles(started.bundle, signal).catch(() => null)
+    const digests = started.uploads.map(({ path }) => byPath.get(path)?.sha256 as string)
+    if (missing) for (const sha256 of digests) if (!missing.has(sha256)) arrived.add(sha256)
+  }
   if (resumed) progress.resuming(journal.resumedFrom as string, arrived.size)
 
   let uploaded = 0
@@ -83,23 +105,28 @@ export async function deploy(api: Api, request: DeployRequest, progress: DeployP
     const watch = {
       advance: (bytes: number) => progress.advance(bytes),
       waiting: (reason: string) => progress.waiting(reason),
-      arrived: async (file: HashedFile) => {
-        uploaded++
-        uploadedBytes += file.size
-        await journal.note(deployId, file.sha256)
-        progress.arrived()
+      arrived: async (sent: HashedFile[]) => {
+        uploaded += sent.length
+        uploadedBytes += total(sent)
+        await journal.note(
+          deployId,
+          sent.map(({ sha256 }) => sha256),
+        )
+        progress.arrived(sent.length)
       },
     }
-    await uploadFiles(pairs, watch, { signal }).catch((error) => {
+    try {
+      await sendFiles(pairs, started.bundle, watch, { signal })
+    } catch (error) {
       throw interrupted(error, uploaded, pairs.length)
-    })
+    }
   }
   await sendAll(started.uploads.filter(({ path }) => !arrived.has(byPath.get(path)?.sha256 ?? '')))
 
   progress.publishing()
   const finalize = () =>
     api.post<Omit<DeployResult, 'files'>>(`/api/deploy/${deployId}/finalize`, undefined, {
-      query: { preview: preview || undefined },
+      query: { preview: preview || undefined, restartRooms: restartRooms || undefined },
       repeatable: true,
       idleMs: 300_000,
     })

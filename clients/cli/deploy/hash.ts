@@ -1,5 +1,5 @@
-import { createHash, webcrypto } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createHash, hash, webcrypto } from 'node:crypto'
+import { createReadStream, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { CliError, fileReason } from '../errors.ts'
 import { forEach } from './concurrently.ts'
@@ -10,6 +10,8 @@ export interface HashedFile extends BuildFile {
   sha256: string
 }
 
+/** Files up to this size are read and hashed at once: waiting for the thread pool would take several times as long. */
+const AT_ONCE_BYTES = 64 * 1024
 /** Files up to this size are read whole and hashed in parallel on the thread pool; larger ones are streamed. */
 const WHOLE_BYTES = 16 * 1024 ** 2
 const CONCURRENCY = 8
@@ -28,16 +30,20 @@ export async function hashFiles(files: BuildFile[], advance: (bytes: number) => 
 }
 
 async function hashFile({ file, size }: BuildFile): Promise<{ sha256: string; size: number }> {
+  if (size <= AT_ONCE_BYTES) {
+    const bytes = readFileSync(file)
+    return { sha256: hash('sha256', bytes), size: bytes.length }
+  }
   if (size <= WHOLE_BYTES) {
     const bytes = await readFile(file)
-    const digest = await webcrypto.subtle.digest('SHA-256', bytes)
-    return { sha256: Buffer.from(digest).toString('hex'), size: bytes.length }
+    const whole = await webcrypto.subtle.digest('SHA-256', bytes)
+    return { sha256: Buffer.from(whole).toString('hex'), size: bytes.length }
   }
-  const hash = createHash('sha256')
+  const digest = createHash('sha256')
   let length = 0
   for await (const chunk of createReadStream(file, { highWaterMark: 1024 ** 2 })) {
-    hash.update(chunk)
+    digest.update(chunk)
     length += chunk.length
   }
-  return { sha256: hash.digest('hex'), size: length }
+  return { sha256: digest.digest('hex'), size: length }
 }

@@ -72,8 +72,9 @@ export class Journal {
     )
   }
 
-  async note(deployId: string, sha256: string): Promise<void> {
-    await appendFile(this.#arrivals, `${deployId} ${sha256}\n`, { mode: 0o600 }).catch(() => {})
+  async note(deployId: string, digests: string[]): Promise<void> {
+    const lines = digests.map((sha256) => `${deployId} ${sha256}\n`).join('')
+    await appendFile(this.#arrivals, lines, { mode: 0o600 }).catch(() => {})
   }
 
   /** Removes the journal after the deploy has ended. */

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { Api } from '../api.ts'
 import { CliError, usageError } from '../errors.ts'
 import { type CreatedGame, type Game, getGame } from '../games.ts'
-import { type FoundProject, writeProject } from '../project.ts'
+import { type FoundProject, type Project, writeProject } from '../project.ts'
 
 /** The usual output folders of build tools. */
 const USUAL_FOLDERS = ['dist', 'build', 'public', 'out', 'www']
@@ -56,12 +56,14 @@ export interface Target {
 export async function chooseGame(api: Api, options: TargetOptions): Promise<Target> {
   const { game, create = false, project, folder, cwd } = options
   if (game !== undefined) return { game: await getGame(api, game), created: false, wrote: null }
-  if (project && (project.baseUrl ?? api.baseUrl) === api.baseUrl) {
+  if (project?.gameId && (project.baseUrl ?? api.baseUrl) === api.baseUrl) {
     return { game: await getGame(api, project.gameId), created: false, wrote: null }
   }
   if (!create) {
     throw usageError(
-      project ? `gameyard.json names a game at ${project.baseUrl}, not at ${api.baseUrl}.` : 'Which game is this?',
+      project?.gameId
+        ? `gameyard.json names a game at ${project.baseUrl}, not at ${api.baseUrl}.`
+        : 'Which game is this?',
       'A new one: --create. One that you have: --game SLUG, or once and for all: gameyard init --game SLUG',
     )
   }
@@ -71,19 +73,25 @@ export async function chooseGame(api: Api, options: TargetOptions): Promise<Targ
     { title: options.title ?? titleOf(page, folder), description: descriptionOf(page) },
     { headers: { 'idempotency-key': randomUUID() }, repeatable: true },
   )
-  if (project) return { game: made, created: true, wrote: null }
+  if (project?.gameId) return { game: made, created: true, wrote: null }
+  if (project) {
+    const { file: _file, buildFolder: _buildFolder, ...described } = project
+    const named = { ...described, gameId: made.id, baseUrl: api.baseUrl }
+    return { game: made, created: true, wrote: await written(dirname(project.file), named, { force: true }) }
+  }
   const inProject = relative(cwd, folder).split(sep).join('/')
   const outside = inProject.startsWith('..')
-  const wrote = await writeProject(outside ? folder : cwd, {
-    gameId: made.id,
-    folder: outside || inProject === '' ? '.' : inProject,
-    baseUrl: api.baseUrl,
-  }).catch((error) => {
+  const at = outside || inProject === '' ? '.' : inProject
+  const wrote = await written(outside ? folder : cwd, { gameId: made.id, folder: at, baseUrl: api.baseUrl })
+  return { game: made, created: true, wrote }
+}
+
+/** Writes gameyard.json. Returns its path, or the error that prevented it, because the game exists already. */
+const written = (folder: string, project: Project, options: { force?: boolean } = {}): Promise<string | CliError> =>
+  writeProject(folder, project, options).catch((error) => {
     if (error instanceof CliError) return error
     throw error
   })
-  return { game: made, created: true, wrote }
-}
 
 /** Returns the page's title, else the folder's name, or the parent's name when that is generic. */
 function titleOf(page: string, folder: string): string {

@@ -18,7 +18,7 @@ export interface Upload {
 export interface UploadProgress {
   /** Called with the number of sent bytes, or a negative number for bytes to be sent again. */
   advance(bytes: number): void
-  arrived(file: HashedFile): Promise<void>
+  arrived(files: HashedFile[]): Promise<void>
   /** Called while the platform does not respond. */
   waiting(reason: string): void
 }
@@ -29,7 +29,7 @@ export interface UploadProgress {
  */
 const CONCURRENCY = 8
 /** How long the platform may be unreachable, for example during a restart, before the deploy fails, in milliseconds. */
-const PATIENCE_MS = 15_000
+export const PATIENCE_MS = 15_000
 
 /** Uploads files in parallel. A file is sent again when the connection breaks, until `PATIENCE_MS` has passed. */
 export async function uploadFiles(
@@ -37,57 +37,83 @@ export async function uploadFiles(
   progress: UploadProgress,
   { signal, patienceMs = PATIENCE_MS }: { signal?: AbortSignal | undefined; patienceMs?: number },
 ): Promise<void> {
-  // All uploads share one clock, which measures the time since the platform last accepted a file.
-  let lastSuccess = Date.now()
+  const patience: Patience = { since: Date.now(), ms: patienceMs }
   await forEach(CONCURRENCY, uploads, async ({ upload, file }) => {
-    for (let attempt = 1; ; attempt++) {
-      let sent = 0
-      const advance = (bytes: number) => {
-        sent += bytes
-        progress.advance(bytes)
-      }
-      const failure = await put(upload, file, advance, signal)
-      if (!failure) {
-        lastSuccess = Date.now()
-        await progress.arrived(file)
-        return
-      }
-      progress.advance(-sent)
-      if (!failure.passing || Date.now() - lastSuccess > patienceMs) throw failure.error
-      progress.waiting(failure.error.message)
-      await wait(failure.afterMs ?? Math.min(backOff(attempt), 4000), undefined, { signal })
-    }
+    await untilAccepted(patience, progress, signal, (advance) => {
+      const open = () =>
+        createReadStream(file.file, { highWaterMark: 256 * 1024 }).on('data', (chunk) => advance(chunk.length))
+      const body = { size: file.size, open }
+      return uploadBody(upload.uploadUrl, { name: file.path, headers: upload.headers, body, signal })
+    })
+    await progress.arrived([file])
   })
 }
 
-interface Failure {
+/** A clock that all uploads share, which measures the time since the platform last accepted something. */
+export interface Patience {
+  since: number
+  ms: number
+}
+
+/** Repeats an upload while the platform is unreachable or busy, until the patience is at its end. */
+export async function untilAccepted(
+  patience: Patience,
+  progress: UploadProgress,
+  signal: AbortSignal | undefined,
+  attempt: (advance: (bytes: number) => void) => Promise<Failure | null>,
+): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    let sent = 0
+    const failure = await attempt((bytes) => {
+      sent += bytes
+      progress.advance(bytes)
+    })
+    if (!failure) {
+      patience.since = Date.now()
+      return
+    }
+    progress.advance(-sent)
+    if (!failure.passing || Date.now() - patience.since > patience.ms) throw failure.error
+    progress.waiting(failure.error.message)
+    await wait(failure.afterMs ?? Math.min(backOff(attempts), 4000), undefined, { signal })
+  }
+}
+
+export interface Failure {
   error: CliError
   /** Whether another attempt may succeed. */
   passing: boolean
   afterMs?: number | null
 }
 
-async function put(
-  { uploadUrl, method, headers }: Upload,
-  { file, path, size }: HashedFile,
-  advance: (bytes: number) => void,
-  signal: AbortSignal | undefined,
-): Promise<Failure | null> {
+interface UploadRequest {
+  /** What is uploaded, for messages. */
+  name: string
+  headers: Record<string, string>
+  body: { size: number; open: () => NodeJS.ReadableStream }
+  signal: AbortSignal | undefined
+}
+
+/** Sends one body to a signed address. */
+export async function uploadBody(url: string, { name, headers, body, signal }: UploadRequest): Promise<Failure | null> {
   try {
-    const open = () =>
-      createReadStream(file, { highWaterMark: 256 * 1024 }).on('data', (chunk) => advance(chunk.length))
-    const answer = await send({ method, url: uploadUrl, headers, body: { size, open }, signal })
+    const answer = await send({ method: 'PUT', url, headers, body, signal })
     const text = await textOf(answer)
     if (answer.status < 300) return null
     const { code, message } = problemIn(text) ?? { code: 'failed', message: `it was answered with ${answer.status}` }
-    const error = new CliError(`${path} was not taken: ${message}`, { code, ...hintFor(answer.status, code, path) })
+    const error = new CliError(`${name} was not taken: ${message}`, { code, ...hintFor(answer.status, code, name) })
     return { error, passing: isPassing(answer.status, code), afterMs: retryAfter(answer) }
   } catch (error) {
-    if (signal?.aborted) throw error
-    if (error instanceof ConnectionError) return { error: unreachable(new URL(uploadUrl).origin, error), passing: true }
-    throw new CliError(`${file} can't be read: ${fileReason(error)}.`, { code: 'unreadable', cause: error })
+    if (signal?.aborted || error instanceof CliError) throw error
+    if (error instanceof ConnectionError) return { error: unreachable(new URL(url).origin, error), passing: true }
+    throw new CliError(`${fileOf(error) ?? name} can't be read: ${fileReason(error)}.`, {
+      code: 'unreadable',
+      cause: error,
+    })
   }
 }
+
+const fileOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).path
 
 function hintFor(status: number, code: string, path: string): { hint?: string } {
   if (code === 'digest_mismatch' || status === 422) {

@@ -20,14 +20,17 @@ const HOP_BY_HOP = new Set([
 export class PlatformProxy {
   readonly #origin: URL
   readonly #own: string
+  readonly #preview: () => string | null
 
   /**
    * @param origin the game's origin
    * @param own the origin of the development server's pages
+   * @param preview the name of the preview whose rooms the pages enter; null for the rooms of the game
    */
-  constructor(origin: string, own: string) {
+  constructor(origin: string, own: string, preview: () => string | null) {
     this.#origin = new URL(origin)
     this.#own = own
+    this.#preview = preview
   }
 
   forward(request: IncomingMessage, response: ServerResponse): void {
@@ -55,7 +58,13 @@ export class PlatformProxy {
       socket.write(headOf(answer))
       answer.pipe(socket)
     })
+    // A page that reloads gives up the socket that it was opening. The upgrade must not complete for nobody, because a
+    // player would be in the room whom no page leads. A client sends nothing before the answer (RFC 6455, section 4.1),
+    // so reading finds only the end.
+    const abandon = () => outgoing.destroy()
+    socket.on('end', abandon).on('close', abandon).resume()
     outgoing.on('upgrade', (answer, upstream, upstreamHead) => {
+      socket.off('end', abandon).off('close', abandon)
       socket.write(headOf(answer))
       if (upstreamHead.length > 0) socket.write(upstreamHead)
       if (head.length > 0) upstream.write(head)
@@ -82,11 +91,10 @@ export class PlatformProxy {
       headers.referer = this.#origin.origin + headers.referer.slice(this.#own.length)
     if (upgrade) Object.assign(headers, { connection: 'Upgrade', upgrade })
     const { request: send } = this.#origin.protocol === 'https:' ? https : http
-    return send(
-      new URL(request.url ?? '/', this.#origin),
-      { method: request.method, headers, lookup: localLookup, agent: false },
-      answered,
-    )
+    const address = new URL(request.url ?? '/', this.#origin)
+    const preview = this.#preview()
+    if (preview !== null && address.pathname.startsWith('/mp/rooms/')) address.searchParams.set('preview', preview)
+    return send(address, { method: request.method, headers, lookup: localLookup, agent: false }, answered)
   }
 
   #answerHeaders({ headers }: IncomingMessage): http.OutgoingHttpHeaders {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { CliError } from '../errors.ts'
 import { serveFile } from './files.ts'
 import { LiveReload, RELOAD_PATH, RELOAD_SCRIPT } from './live-reload.ts'
@@ -9,9 +10,15 @@ export interface DevOptions {
   folder: string
   port: number
   /** The deployed game that provides sign-in, rooms and scripts; null serves only the files. */
-  game: { url: string; settings: { authWidget: 'on' | 'off'; crossOriginIsolated: boolean } } | null
-  /** Called with the changed files. */
-  changed(names: string[]): void
+  game: { url: string; settings: { authWidget: 'on' | 'off' } } | null
+  /** Whether the files are served cross-origin isolated. It is asked for each file, since a build changes. */
+  isolated(): boolean
+  /** Returns a script of the platform by its name, such as `saves.js`, for a server without a game; null if unknown. */
+  script(name: string): Promise<Uint8Array | null>
+  /** The name of the preview whose rooms the pages enter; null for the rooms of the game. */
+  preview?: () => string | null
+  /** Called with the changed files. Pages reload afterwards. */
+  changed(names: string[]): void | Promise<void>
 }
 
 export interface DevServer {
@@ -19,28 +26,30 @@ export interface DevServer {
   close(): Promise<void>
 }
 
+const ISOLATED = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
 /** Runs the game on this machine, with its files from a folder and everything else from the platform. */
-export async function startDevServer({ folder, port, game, changed }: DevOptions): Promise<DevServer> {
+export async function startDevServer(options: DevOptions): Promise<DevServer> {
+  const { folder, port, game, isolated, script, changed, preview = () => null } = options
   let reload: LiveReload | null = null
   let own = ''
   let proxy: PlatformProxy | null = null
   const widget =
     game?.settings.authWidget === 'on' ? '<script type="module" src="/__service/auth-widget.js"></script>' : ''
-  const isolation: Record<string, string> = game?.settings.crossOriginIsolated
-    ? {
-        'cross-origin-opener-policy': 'same-origin',
-        'cross-origin-embedder-policy': 'require-corp',
-        'cross-origin-resource-policy': 'same-origin',
-      }
-    : {}
-  const files = { root: folder, inject: widget + RELOAD_SCRIPT, headers: isolation }
+  const files = { root: folder, inject: widget + RELOAD_SCRIPT }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url ?? '/', own)
     const { method = 'GET' } = request
-    if (pathname === RELOAD_PATH) return reload?.listen(response)
+    if (pathname === RELOAD_PATH)
+      return reload?.listen(response, Number(searchParams.get('since') ?? Number.POSITIVE_INFINITY))
     if (isPlatformPath(pathname)) {
       if (!proxy || !game) {
+        if (await answerAlone(pathname, script, response)) return
         response.writeHead(404, { 'content-type': 'application/json' })
         const message = 'No game of a platform is behind this: gameyard dev DIR --game SLUG'
         response.end(JSON.stringify({ error: { message, code: 'not_found' } }))
@@ -55,7 +64,11 @@ export async function startDevServer({ folder, port, game, changed }: DevOptions
       response.writeHead(405, { allow: 'GET, HEAD' }).end()
       return
     }
-    await serveFile(files, { method, path: decodeURIComponent(pathname) }, response)
+    await serveFile(
+      { ...files, headers: isolated() ? ISOLATED : {} },
+      { method, path: decodeURIComponent(pathname) },
+      response,
+    )
   }
 
   const server = createServer((request, response) => {
@@ -65,8 +78,11 @@ export async function startDevServer({ folder, port, game, changed }: DevOptions
       response.end(`${error.message}\n`)
     })
   })
+  const roomSockets = new Set<Duplex>()
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy())
+    roomSockets.add(socket)
+    socket.once('close', () => roomSockets.delete(socket))
     if (proxy && isPlatformPath(new URL(request.url ?? '/', own).pathname)) proxy.upgrade(request, socket, head)
     else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
   })
@@ -75,15 +91,35 @@ export async function startDevServer({ folder, port, game, changed }: DevOptions
   // If the game's host name resolves to this machine, the server uses it, so that a session there is valid here.
   const hostname = game && isLocal(new URL(game.url).hostname) ? new URL(game.url).hostname : 'localhost'
   own = `http://${hostname}:${chosen}`
-  if (game) proxy = new PlatformProxy(new URL(game.url).origin, own)
+  if (game) proxy = new PlatformProxy(new URL(game.url).origin, own, preview)
   return {
     url: `${own}/`,
     async close() {
       reload?.close()
       server.closeAllConnections()
+      // The server waits for these, too, and does not close them itself.
+      for (const socket of roomSockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/**
+ * Answers the platform's paths without a platform as far as a game needs them to run: its scripts, and a session in
+ * which nobody is signed in. Saves then stay on the device. @returns whether it has answered
+ */
+async function answerAlone(path: string, script: DevOptions['script'], response: ServerResponse): Promise<boolean> {
+  if (path === '/auth/service/session') {
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    response.end('{"signedIn":false}')
+    return true
+  }
+  const name = /^\/__service\/([a-z-]+\.js)$/.exec(path)?.[1]
+  const bytes = name === undefined ? null : await script(name)
+  if (!bytes) return false
+  response.writeHead(200, { 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'no-store' })
+  response.end(bytes)
+  return true
 }
 
 const isLocal = (hostname: string): boolean => /(?:^|\.)localhost$|^127\./.test(hostname)

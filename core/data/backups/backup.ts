@@ -1,10 +1,11 @@
 import { createWriteStream } from 'node:fs'
-import { access, mkdir, mkdtemp, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Config } from '../../config.ts'
 import { BackupUnsupported, type DatabaseDriver } from '../database.ts'
+import { syncFolder } from '../durability/fsync.ts'
 import { Keys } from '../keys.ts'
 import { Archive, BackupError, eachMember, type Member, verifiedMembers } from './archive.ts'
 import { describePlatform, readSourcePlatform, type SourcePlatform } from './source-platform.ts'
@@ -44,14 +45,18 @@ const DATABASE = 'gameyard.db'
 const KEYS = 'keys/'
 const BLOBS = 'blobs/'
 
+/** How often the database is copied when blobs that the copy may need are removed. */
+const COPIES = 3
+
 /**
  * Writes the database, the blobs and the keys into a new tar file while the platform runs.
  *
- * The database is copied first, as of one moment. Every blob that it refers to existed at that moment, since rows are
- * written after their blobs, and blobs never change. The blobs listed afterwards are therefore those that the copy
- * needs, perhaps some newer ones, minus those that a clean-up removed in between. Clean-ups spare blobs younger than 24
- * hours, so a removed blob existed before the copy began. The backup records the blobs that exist when it begins and
- * fails when one of them is missing at the end. The file appears only when it is complete and on the disk.
+ * The blobs are stored first, then the database is copied as of one moment, and then the blobs that are new. A blob that
+ * was removed before the copy began has no row in it, since rows are removed before their blobs. Every blob that the
+ * copy refers to existed at its moment, since rows are written after their blobs, and blobs never change. It is stored,
+ * unless it was made while the others were and was then removed. Clean-ups spare blobs younger than 24 hours, but a
+ * player may replace a picture. The blobs that exist when the copy begins are therefore recorded, and the database is
+ * copied again when one of them is missing at the end. The file appears only when it is complete and on the disk.
  *
  * @throws BackupUnsupported when database or blobs live on another machine
  * @throws BackupError
@@ -70,27 +75,56 @@ export async function writeBackup(
     throw new BackupError(`${dirname(target)} can't be written to (${error.code}).`)
   })
   try {
-    const before = new Set<string>()
-    for await (const { key } of storage.list('')) before.add(key)
-    const copy = join(work, DATABASE)
-    await driver.backup(copy)
-
     const about = config ? await describePlatform(config) : null
     const archive = new Archive(join(work, 'backup.tar'))
     await archive.during(async () => {
+      const copy = await addBlobsAndCopy({ archive, driver, storage, work })
       await archive.addFile(DATABASE, copy)
       for (const name of await keyFiles(dataDir)) await archive.addFile(KEYS + name, join(dataDir, 'keys', name))
-      for await (const { key, size } of storage.list('')) {
-        await archive.add(BLOBS + key, size, await storage.get(key).catch((error) => refuseRemoved(error, key)))
-        before.delete(key)
-      }
-      for (const key of before) refuseRemoved({ code: 'blob_not_found' }, key)
     }, about)
     await rename(archive.file, target)
     await syncFolder(dirname(target))
     return summaryOf(archive.members)
   } finally {
     await rm(work, { recursive: true, force: true })
+  }
+}
+
+/** Adds the blobs. @returns a copy of the database that refers to no others */
+async function addBlobsAndCopy({
+  archive,
+  driver,
+  storage,
+  work,
+}: Pick<BackupSource, 'driver' | 'storage'> & { archive: Archive; work: string }): Promise<string> {
+  const added = new Set<string>()
+  /** Adds the blobs that were not added yet. @returns those that were removed meanwhile */
+  const addNew = async (): Promise<string[]> => {
+    const removed: string[] = []
+    for await (const { key, size } of storage.list('')) {
+      if (added.has(key)) continue
+      const content = await storage.get(key).catch(nullWhenRemoved)
+      if (!content) removed.push(key)
+      else {
+        await archive.add(BLOBS + key, size, content)
+        added.add(key)
+      }
+    }
+    return removed
+  }
+  await addNew()
+  const copy = join(work, DATABASE)
+  for (let copies = 1; ; copies++) {
+    const expected: string[] = []
+    for await (const { key } of storage.list('')) if (!added.has(key)) expected.push(key)
+    await driver.backup(copy)
+    const [missing] = [...(await addNew()), ...expected.filter((key) => !added.has(key))]
+    if (missing === undefined) return copy
+    if (copies === COPIES)
+      throw new BackupError(
+        `The blob ${missing} was removed while the backup ran, as others were in ${COPIES - 1} attempts before; nothing was written. Run it again.`,
+      )
+    await rm(copy)
   }
 }
 
@@ -194,11 +228,14 @@ async function extract(
   await syncFolder(join(folder, KEYS))
 }
 
-const isOurs = (name: string) => name === DATABASE || /^keys\/[A-Za-z0-9_-]+$/.test(name) || name.startsWith(BLOBS)
+/** Key files have no extension, except the certificate authority of a LAN, which guests have installed. */
+const KEY_FILE = /^keys\/(?:[A-Za-z0-9_-]+|authority\.pem)$/
 
-function refuseRemoved(error: { code?: string }, key: string): never {
+const isOurs = (name: string) => name === DATABASE || KEY_FILE.test(name) || name.startsWith(BLOBS)
+
+function nullWhenRemoved(error: { code?: string }): null {
   if (error.code !== 'blob_not_found') throw error
-  throw new BackupError(`The blob ${key} was removed while the backup ran; nothing was written. Run it again.`)
+  return null
 }
 
 const summaryOf = (members: Member[]): BackupSummary => ({
@@ -217,9 +254,3 @@ const exists = (path: string) =>
     () => true,
     () => false,
   )
-
-/** Makes created and renamed files of a folder survive a power cut. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  await handle.sync().finally(() => handle.close())
-}

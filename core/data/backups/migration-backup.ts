@@ -1,8 +1,9 @@
-import { access, mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { access, mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../../clock.ts'
 import { StartupError } from '../../errors.ts'
 import type { DatabaseDriver } from '../database.ts'
+import { syncFile, syncFolder } from '../durability/fsync.ts'
 import { lastVersion } from '../program-versions.ts'
 
 /** Number of the latest copies to keep. */
@@ -62,9 +63,9 @@ export async function backUpBeforeMigration({
         `The copy of the database that is made before it is brought up to ${version} is damaged (${damage}), and so the database may be: run gameyard doctor. Nothing was changed.`,
       )
     }
-    await sync(partial)
+    await syncFile(partial)
     await rename(partial, file)
-    await sync(folder)
+    await syncFolder(folder)
   } finally {
     await removePartial(folder)
   }
@@ -127,7 +128,7 @@ export async function restoreDatabaseCopy(
     replaced ||= moved && suffix === ''
   }
   await rename(ready, database)
-  await sync(join(database, '..'))
+  await syncFolder(join(database, '..'))
   return replaced ? aside : null
 }
 
@@ -166,7 +167,7 @@ async function copyDatabase(from: string, to: string): Promise<void> {
   } finally {
     source.close()
   }
-  await sync(to)
+  await syncFile(to)
 }
 
 /** Explains that the data folder has too little space for a copy of the database; null when there is enough. */
@@ -192,9 +193,3 @@ async function removePartial(folder: string): Promise<void> {
 /** Sorts by the time at the end of the name, since versions do not sort as text. */
 const byTime = (a: string, b: string): number => (timeOf(a) < timeOf(b) ? -1 : 1)
 const timeOf = (name: string): string => basename(name, '.db').slice(-16)
-
-/** Makes a file, or the renamed files of a folder, survive a power cut. */
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  await handle.sync().finally(() => handle.close())
-}

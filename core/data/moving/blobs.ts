@@ -39,8 +39,8 @@ export interface BlobSummary {
 
 /** Number of blobs that are copied at once; a small blob costs one or two round trips to a bucket. */
 const AT_ONCE = 8
-/** A blob up to this size is read once and kept in memory; a larger one is read twice. */
-const KEPT_BYTES = 4 * 1024 * 1024
+/** A blob up to this size is kept in memory while it is copied. */
+const KEPT_BYTES = 128 * 1024
 
 /**
  * Copies the blobs that the target lacks and compares the digest of each by reading it back. Both lists are in the order
@@ -100,19 +100,28 @@ interface Listed {
 
 /** @returns false when the source no longer has the blob */
 async function copyBlob({ source, target }: BlobPair, { key, size }: Listed, theirs: Listed | null): Promise<boolean> {
-  const small = size <= KEPT_BYTES
   const read = () => guarded('source', () => source.get(key))
+  const put = async (body: Readable, sha256: string) => {
+    try {
+      await guarded('target', () => target.put(key, body, { sha256, size }))
+    } finally {
+      body.destroy()
+    }
+  }
   try {
-    const bytes = small ? await guarded('source', async () => buffer(await source.get(key))) : null
-    const sha256 = bytes ? createHash('sha256').update(bytes).digest('hex') : await digestOf('source', await read())
     if (theirs && theirs.size !== size) await guarded('target', () => target.delete(key))
-    if (theirs?.size !== size) {
-      const body = bytes ? Readable.from([bytes], { objectMode: false }) : await read()
-      try {
-        await guarded('target', () => target.put(key, body, { sha256, size }))
-      } finally {
-        body.destroy()
-      }
+    let sha256: string
+    if (theirs?.size === size) sha256 = await digestOf('source', await read())
+    else if (size <= KEPT_BYTES) {
+      const bytes = await guarded('source', async () => buffer(await source.get(key)))
+      sha256 = createHash('sha256').update(bytes).digest('hex')
+      await put(Readable.from([bytes], { objectMode: false }), sha256)
+    } else {
+      // Most keys end with the digest of their blob, which `put` verifies. Others are read once more before.
+      const named = /(?:^|\/)([0-9a-f]{64})$/.exec(key)?.[1]
+      const isRight = named !== undefined && (await put(await read(), named).then(() => true, unlessMismatch))
+      sha256 = isRight ? named : await digestOf('source', await read())
+      if (!isRight) await put(await read(), sha256)
     }
     const stored = await digestOf('target', await guarded('target', () => target.get(key)))
     if (stored === sha256) return true
@@ -123,6 +132,12 @@ async function copyBlob({ source, target }: BlobPair, { key, size }: Listed, the
     if (await isAbsent(source, key)) return false
     throw error
   }
+}
+
+/** @returns false when the bytes have another digest than the key says */
+function unlessMismatch(error: MoveError): false {
+  if ((error.cause as { code?: string } | undefined)?.code === 'digest_mismatch') return false
+  throw error
 }
 
 function digestOf(which: 'source' | 'target', body: Readable): Promise<string> {
@@ -144,14 +159,16 @@ async function* merged(
       const { value, done } = await list.next()
       return done ? null : (value as Listed)
     })
-  let [ours, theirs] = [await nextOf('source', left), await nextOf('target', right)]
+  let [ours, theirs] = await Promise.all([nextOf('source', left), nextOf('target', right)])
   while (ours || theirs) {
     const both = ours?.key === theirs?.key
     const first = !theirs || (ours && ours.key < theirs.key)
     yield { ours: both || first ? ours : null, theirs: both || !first ? theirs : null }
     const advance = { left: both || first, right: both || !first }
-    if (advance.left) ours = await nextOf('source', left)
-    if (advance.right) theirs = await nextOf('target', right)
+    ;[ours, theirs] = await Promise.all([
+      advance.left ? nextOf('source', left) : ours,
+      advance.right ? nextOf('target', right) : theirs,
+    ])
   }
 }
 

@@ -63,14 +63,20 @@ async function copyRange(
  * The fingerprint of every page is compared first. Of the pages that changed, the rows that differ are first all
  * deleted in the target and then inserted, so that unique values may have wandered between any rows.
  *
- * @param frozen whether nothing changes in the source during the call: afterwards both databases have the same rows
+ * @param state.frozen whether nothing changes in the source during the call: afterwards both databases have the same rows
+ * @param state.unchanged whether nobody has written to the source since the last call began: then no fingerprint is
+ *   compared
  */
-export async function catchUp(pair: TablePair, frozen: boolean): Promise<number> {
+export async function catchUp(
+  pair: TablePair,
+  { frozen, unchanged = false }: { frozen: boolean; unchanged?: boolean },
+): Promise<number> {
   const { source, target, pages } = pair
   const { table } = source
   const known = pages.of(table)
   const changed: number[] = []
   for (const [index, { upTo, fingerprint }] of known.entries()) {
+    if (unchanged && fingerprint) continue
     const now = await source.fingerprint({ after: known[index - 1]?.upTo ?? null, upTo })
     if (now.count !== fingerprint?.count || now.digest !== fingerprint.digest) changed.push(index)
   }
@@ -81,8 +87,8 @@ export async function catchUp(pair: TablePair, frozen: boolean): Promise<number>
   for (const index of changed) await removeChanged(pair, rangeOf(index), pages.keys(table, index))
   for (const index of changed) await insertChanged(pair, rangeOf(index), index, frozen)
   const added = await copyRange(pair, { after: known.at(-1)?.upTo ?? null, upTo: null }, { empty: false, frozen })
-  if (frozen) {
-    if ((await target.count()) !== (await source.count())) await removeSurplus(pair)
+  if (frozen && (await target.count()) !== (await source.count())) {
+    await removeSurplus(pair)
     await verifyCount(pair)
   }
   return changed.length + (added > 0 ? 1 : 0)

@@ -38,7 +38,7 @@ export interface WriteStop {
   begin(): Promise<void>
   /** Lets the source be written to again, after a failure. */
   cancel(): Promise<void>
-  /** The move is done: the source is not written to until it is started again. */
+  /** The source is not written to until it is started again. If this fails, `cancel` is called. */
   complete(): Promise<void>
 }
 
@@ -80,7 +80,7 @@ const FEW_PAGES = 40
  */
 export async function move(options: MoveOptions): Promise<MoveSummary> {
   const { source, target, same, writeStop } = options
-  const sourceOrm = await source.database.open(options.entities)
+  const sourceOrm = await source.database.open(options.entities, { lean: true })
   try {
     await source.database.setReadOnly(true)
     const check = await moveKeys(source, target)
@@ -100,9 +100,11 @@ export async function move(options: MoveOptions): Promise<MoveSummary> {
         await tables?.finish()
         const found = (await blobs?.copy(true)) ?? { blobs: 0, bytes: 0 }
         await tables?.assertUnchanged()
+        // Before the target is complete: two places that can be written to would each have a part of what follows. If the
+        // move ends in between, the source stays as it is, and the same command goes on.
+        await writeStop.complete()
         await tables?.release()
         await checkpoint.remove()
-        await writeStop.complete()
         const stoppedMs = Math.round(performance.now() - began)
         return {
           tables: tables?.count ?? 0,
@@ -126,7 +128,7 @@ export async function move(options: MoveOptions): Promise<MoveSummary> {
 
 async function openTables(options: MoveOptions, sourceOrm: MikroORM, identity: string): Promise<Tables> {
   const { source, target, migrations, clock, log } = options
-  const targetOrm = await target.database.open(options.entities)
+  const targetOrm = await target.database.open(options.entities, { lean: true })
   try {
     await assertDiskSpace(source.database, target)
     await claimTarget(target.database, { identity, migrations, log, clock })
@@ -170,7 +172,7 @@ class Tables {
   readonly #pairs: TablePair[]
   readonly #pages: PageList
   readonly #identity: string
-  #version: number | null = null
+  #version = ''
 
   constructor(options: MoveOptions, pairs: TablePair[], pages: PageList, identity: string) {
     this.count = pairs.length
@@ -191,15 +193,20 @@ class Tables {
   async follow(): Promise<void> {
     for (let pass = 1; pass <= PASSES; pass++) {
       this.#options.progress.step('Changes', this.count, 'tables')
-      if ((await this.#catchUp(false)) <= FEW_PAGES) return
+      this.#version = await this.#dataVersion()
+      if ((await this.#catchUp({ frozen: false })) <= FEW_PAGES) return
     }
   }
 
-  /** Makes the target equal to the source, which no longer changes. */
+  /**
+   * Makes the target equal to the source, which no longer changes. If nobody has written to the source since the last
+   * pass began, its rows are not read again.
+   */
   async finish(): Promise<void> {
     this.#options.progress.step('Last changes', this.count, 'tables')
-    this.#version = await this.#dataVersion()
-    await this.#catchUp(true)
+    const version = await this.#dataVersion()
+    await this.#catchUp({ frozen: true, unchanged: version === this.#version })
+    this.#version = version
     this.rows = 0
     for (const { target } of this.#pairs) this.rows += await target.count()
     const { source, target } = this.#options
@@ -212,26 +219,27 @@ class Tables {
   }
 
   /**
-   * Checks that nobody has written to the source since `finish` began. SQLite tells; in PostgreSQL the fingerprints do.
+   * Checks that nobody has written to the source since `finish` began. If something was written to a PostgreSQL server,
+   * which may have other databases, the fingerprints tell whether it was the source.
    *
    * @throws MoveError
    */
   async assertUnchanged(): Promise<void> {
-    if (this.#version !== null) {
-      if (this.#version !== (await this.#dataVersion())) throw new StillWritten()
-      return
-    }
+    if (this.#version === (await this.#dataVersion())) return
+    if (this.#options.source.database.dialect === 'sqlite') throw new StillWritten()
     for (const pair of this.#pairs) if (!(await isUnchanged(pair))) throw new StillWritten()
   }
 
-  /** Returns a number that changes with each commit of another connection; null where there is none. */
-  async #dataVersion(): Promise<number | null> {
+  /** Returns a text that changes with each commit of another connection. */
+  async #dataVersion(): Promise<string> {
     const { database } = this.#options.source
-    if (database.dialect !== 'sqlite') return null
-    const [found] = (await database.query('select data_version as version from pragma_data_version()', [])) as {
-      version: number
-    }[]
-    return found?.version ?? null
+    const sql =
+      database.dialect === 'sqlite'
+        ? 'select data_version as version from pragma_data_version()'
+        : // The snapshot names the next transaction that writes, and those that have not ended.
+          'select cast(pg_current_snapshot() as text) as version'
+    const [found] = (await database.query(sql, [])) as { version: number | string }[]
+    return String(found?.version)
   }
 
   async release(): Promise<void> {
@@ -243,10 +251,10 @@ class Tables {
     await this.#options.target.database.close()
   }
 
-  async #catchUp(frozen: boolean): Promise<number> {
+  async #catchUp(state: Parameters<typeof catchUp>[1]): Promise<number> {
     let changed = 0
     for (const pair of this.#pairs) {
-      changed += await catchUp({ ...pair, progress: () => {} }, frozen)
+      changed += await catchUp({ ...pair, progress: () => {} }, state)
       this.#options.progress.advance(1)
     }
     return changed

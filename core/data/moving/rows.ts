@@ -104,7 +104,10 @@ export class Rows {
       const [found] = await this.#query<Fingerprint>(sql, parameters)
       return found as Fingerprint
     }
-    const sql = `select count(*) as count, group_concat(${this.#print}, char(10) order by ${this.#order}) as text from ${this.#name} ${where}`
+    // An order within the aggregate function would sort all rows again. In another order the digest would be another one,
+    // and the rows would be copied without need.
+    const rows = `select ${this.#print} as print from ${this.#name} ${where} order by ${this.#order}`
+    const sql = `select count(*) as count, group_concat(print, char(10)) as text from (${rows})`
     const [found] = await this.#query<{ count: number; text: string | null }>(sql, parameters)
     const digest = createHash('sha256').update(found?.text ?? '')
     return { count: found?.count ?? 0, digest: digest.digest('hex') }

@@ -18,6 +18,8 @@ import {
 interface Parts {
   db: Pick<Database, 'setReadOnly'>
   bus: Bus
+  /** Whether requests come over the bus; otherwise as files, to the processes of one data folder. */
+  byBus: boolean
   dataDir: string
   log: FastifyBaseLogger
   /** The name of this process. */
@@ -46,7 +48,7 @@ export class WriteGate {
 
   static async open(parts: Parts): Promise<WriteGate> {
     const gate = new WriteGate(parts)
-    if (parts.bus.shared) await gate.#listenToBus()
+    if (parts.byBus) await gate.#listenToBus()
     else await gate.#watchFolder()
     return gate
   }

@@ -34,6 +34,7 @@ export class StopSender {
   readonly #channel: StopChannel
   readonly #move: string
   #timer: NodeJS.Timeout | undefined
+  #sending: Promise<void> = Promise.resolve()
 
   constructor(channel: StopChannel, move: string) {
     this.#channel = channel
@@ -43,14 +44,15 @@ export class StopSender {
   /**
    * Asks, and waits for answers.
    *
-   * @param waitMs maximum wait for the first answer; further nodes have another second
+   * @param waitMs maximum wait for the expected answers; further processes have another second
+   * @param expected the number of processes that are known
    * @returns the number of processes that have stopped writing
    */
-  async stop(waitMs: number): Promise<number> {
+  async stop(waitMs: number, expected = 1): Promise<number> {
     await this.#send('stop')
     this.#timer = setInterval(() => void this.#send('stop').catch(() => {}), REPEAT_MS)
     for (const end = performance.now() + waitMs; performance.now() < end; ) {
-      if ((await this.#channel.answers(this.#move)).length > 0) {
+      if ((await this.#channel.answers(this.#move)).length >= expected) {
         await sleep(1000)
         break
       }
@@ -65,8 +67,11 @@ export class StopSender {
     await this.#channel.close()
   }
 
+  /** Sends one request after another: a repetition that is under way must not arrive after the end. */
   #send(state: StopRequest['state']): Promise<void> {
-    return this.#channel.send({ move: this.#move, state })
+    const sent = this.#sending.then(() => this.#channel.send({ move: this.#move, state }))
+    this.#sending = sent.catch(() => {})
+    return sent
   }
 }
 

@@ -7,7 +7,7 @@ export function enableKeyboardShortcuts(): void {
   for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-go]')) places.set(link.dataset.go ?? '', link)
   let going = Number.NEGATIVE_INFINITY
   document.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return
     if (event.timeStamp - going < PATIENCE) {
       going = Number.NEGATIVE_INFINITY
       const link = places.get(event.key)
@@ -29,8 +29,11 @@ export function enableKeyboardShortcuts(): void {
   button.addEventListener('click', () => show(places))
 }
 
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable], dialog') !== null
+/** Whether a key goes into a field, which may be in a shadow tree, such as the text editor of a game's files. */
+export function isTyping(event: KeyboardEvent): boolean {
+  const [inner] = event.composedPath()
+  return inner instanceof HTMLElement && inner.closest('input, textarea, select, [contenteditable], dialog') !== null
+}
 
 let sheet: HTMLDialogElement | undefined
 

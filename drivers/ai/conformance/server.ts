@@ -48,6 +48,8 @@ export async function startAiServer(t: { teardown(end: () => void): unknown }, a
     await provider.answer(request, response)
   })
   server.on('clientError', (_error, socket) => socket.destroy())
+  // An idle connection stays open: if it ended while the client sent a request on it, the request would fail.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {

@@ -11,6 +11,24 @@ export async function testBlobs(t: Test, storage: Storage, ordersKeys: boolean):
     t.same(await storage.head(key), { size: bytes.length })
   })
 
+  await t.test(
+    'many blobs are stored at once',
+    { skip: !storage.putAll && 'the driver stores them one by one' },
+    async (t) => {
+      const base = unique()
+      const { key: existing, bytes: before } = await stored(storage, Buffer.from('is there'), `${base}/a/0`)
+      const blobs = [before, Buffer.alloc(0), ...Array.from({ length: 300 }, () => randomBytes(3000))].map(
+        (bytes, index) => ({ key: `${base}/${'abc'[index % 3]}/${index}`, bytes, sha256: expectedOf(bytes).sha256 }),
+      )
+      for (let times = 0; times < 2; times++) await storage.putAll?.(blobs)
+      for (const { key, bytes } of blobs) if (!bytes.equals(await read(storage, key))) t.fail(`${key} has other bytes`)
+      t.equal((await keys(storage, `${base}/`)).length, blobs.length)
+      const longer = { key: existing, bytes: Buffer.from('is longer'), sha256: '' }
+      await rejectsWith(t, storage.putAll?.([longer]) as Promise<void>, DigestMismatch)
+      t.equal(String(await read(storage, existing)), 'is there')
+    },
+  )
+
   await t.test('an empty blob is a blob', async (t) => {
     const { key } = await stored(storage, Buffer.alloc(0))
     t.same(await storage.head(key), { size: 0 })

@@ -1,37 +1,15 @@
 /**
  * Shows the model in place of its picture, and plays its clips there. Without this script the picture and links remain.
  */
-interface Viewer extends HTMLElement {
-  src: string
-  animationName: string | null
-  play(): void
-}
-
 const LOADING = 'Loading…'
 const stage = document.querySelector<HTMLElement>('[data-viewer]')
 const status = document.querySelector<HTMLElement>('[data-viewer-status]')
 
 async function show(stage: HTMLElement): Promise<void> {
-  const { viewer: script = '', src = '', alt = '' } = stage.dataset
+  const { viewer: script = '', src = '', alt = '', decoders = '' } = stage.dataset
   stage.toggleAttribute('data-loading', true)
-  await import(script)
-  const viewer = document.createElement('model-viewer') as Viewer
-  for (const [name, value] of Object.entries({
-    src,
-    alt,
-    'camera-controls': '',
-    autoplay: '',
-    'shadow-intensity': '0.7',
-  }))
-    viewer.setAttribute(name, value)
-  viewer.setAttribute('interaction-prompt', 'none')
-  // The library has its own buttons for augmented reality, which the platform does not offer. They would still be
-  // reachable by keyboard. The library's progress messages are replaced by those below.
-  for (const slot of ['ar-button', 'exit-webxr-ar-button', 'progress-bar']) {
-    const nothing = document.createElement('span')
-    nothing.slot = slot
-    viewer.append(nothing)
-  }
+  const { createViewer } = (await import(script)) as typeof import('./model-viewer.ts')
+  const viewer = createViewer({ src, alt, decoders: JSON.parse(decoders) })
   const say = (text: string) => {
     if (status) status.textContent = text
     stage.toggleAttribute('data-loading', text === LOADING)

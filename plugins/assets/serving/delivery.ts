@@ -56,6 +56,12 @@ function take(reply: RawReply): ServerResponse {
   return reply.raw
 }
 
+/** Releases what may not have been read to its end: `pipeline` leaves it open when the client has already gone. */
+async function release(opened: FileHandle | Readable | null | undefined): Promise<void> {
+  if (opened instanceof Readable) opened.destroy()
+  else await opened?.close()
+}
+
 const keyOf = ({ variant, sha256, name }: AssetBlobRef, { door, shared }: Audience) =>
   `${door} ${shared} ${variant} ${sha256} ${name}`
 
@@ -147,9 +153,7 @@ export class Delivery {
         if (current) yield current
       }
     } finally {
-      const left = await ahead?.catch(() => null)
-      if (left instanceof Readable) left.destroy()
-      else await left?.close()
+      await release(await ahead?.catch(() => null))
     }
   }
 
@@ -172,6 +176,7 @@ export class Delivery {
       }
       response.end()
     } finally {
+      await release(opened.value)
       await files.return(undefined)
     }
   }
@@ -190,12 +195,9 @@ export class Delivery {
     const range = bytes === 'all' ? undefined : bytes
     const stream = file ? null : await this.#orNotFound(this.#blobs.open(blob, range))
     const response = take(reply).writeHead(status, headers)
-    if (file) {
-      await this.#finish(response, writeFileRange(file, range ?? { start: 0, end: blob.size - 1 }, response))
-      await file.close()
-    } else {
-      await this.#finish(response, pipeline(stream as Readable, response))
-    }
+    if (file) await this.#finish(response, writeFileRange(file, range ?? { start: 0, end: blob.size - 1 }, response))
+    else await this.#finish(response, pipeline(stream as Readable, response))
+    await release(file ?? stream)
   }
 
   /** The response can't be changed any more after a client disconnect or a storage error midway. */

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import { InvalidRequest, isPlatformError, NotFound } from '../../../core/errors.ts'
+import { Conflict, InvalidRequest, isPlatformError, NotFound, type PlatformError } from '../../../core/errors.ts'
 import { isId, newId } from '../../../core/ids.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { AiNotConfigured } from '../../ai/index.ts'
@@ -18,6 +18,8 @@ import { instructions, repairPrompt, scriptIn } from './prompts.ts'
 
 /** The background job that runs the next step of a generation. */
 export const ADVANCE = 'blender/generation'
+/** The attempts of each step. A step that fails in the last one ends the generation. */
+export const ATTEMPTS = 5
 /** The first script, and two repairs. */
 const ROUNDS = 3
 const MAX_OUTPUT_TOKENS = 8192
@@ -31,7 +33,7 @@ const REPAIRABLE = new Set([
   'invalid_artifact',
 ])
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'jobs' | 'log' | 'assets' | 'ai'> & {
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'jobs' | 'log' | 'assets' | 'ai' | 'answerOnce'> & {
   storage: Storage
   blender: BlenderJobs
   /** A folder for files that become assets. */
@@ -72,6 +74,7 @@ export class GeneratedAssets {
         starterAssets: starters,
         ...(template ? { template } : { script: 'pass' }),
       })
+      await blender.assertAdmissible(ownerId)
     }
     const row = {
       ...{ id: newId('gen', clock.now()), ownerId, name: name.trim(), parameters, starters, visibility },
@@ -125,14 +128,28 @@ export class GeneratedAssets {
     await this.#parts.jobs.enqueue(em, { name: ADVANCE, key: generationId, payload: { id: generationId } })
   }
 
-  /** Runs the next step of a generation. It can be repeated. */
-  async advance(id: string, signal: AbortSignal): Promise<void> {
-    const em = this.#parts.db.em()
-    const row = await em.findOne(GenerationRow, { id })
+  /** Runs the next step of a generation. It can be repeated. @param attempt 1 on the first attempt of the step */
+  async advance(id: string, { attempt, signal }: { attempt: number; signal: AbortSignal }): Promise<void> {
+    const row = await this.#parts.db.em().findOne(GenerationRow, { id })
     if (!row || ['completed', 'failed', 'cancelled'].includes(row.status)) return
-    const job = row.jobId ? await em.findOne(JobRow, { id: row.jobId }) : null
+    try {
+      await this.#step(row, signal)
+    } catch (error) {
+      // Nothing would continue the generation, and its owner would wait for ever.
+      if (attempt >= ATTEMPTS && !signal.aborted)
+        await this.#fail(
+          row,
+          isPlatformError(error) ? error : { code: 'internal', message: 'The server made a mistake.' },
+        )
+      throw error
+    }
+  }
+
+  async #step(row: GenerationRow, signal: AbortSignal): Promise<void> {
+    const job = row.jobId ? await this.#parts.db.em().findOne(JobRow, { id: row.jobId }) : null
     if (row.status === 'writing') return this.#write(row, job, signal)
-    if (!job || job.status === 'queued' || job.status === 'running') return
+    if (!job) return this.#fail(row, { code: 'not_found', message: 'The job was removed before its result was kept.' })
+    if (job.status === 'queued' || job.status === 'running') return
     if (job.status === 'completed') return this.#keep(row, job)
     const { prompt, round } = row
     if (job.status === 'failed' && prompt && round < ROUNDS && REPAIRABLE.has(job.errorCode ?? '')) {
@@ -145,35 +162,61 @@ export class GeneratedAssets {
 
   /** Lets the model write the first script or a repair, and queues a job with it. */
   async #write(row: GenerationRow, failed: JobRow | null, signal: AbortSignal): Promise<void> {
-    const { blender, ai } = this.#parts
-    const template = row.template ? blender.templates.find(row.template) : null
+    const { blender } = this.#parts
     try {
-      const before = failed ? await blender.text(row.ownerId, failed.id) : null
-      const prompt = before
-        ? repairPrompt({
-            prompt: row.prompt ?? '',
-            script: before.script ?? '',
-            log: before.log,
-            error: failed?.errorMessage ?? '',
-          })
-        : (row.prompt ?? '')
-      const { result } = await ai.generate(
-        { playerId: row.ownerId },
-        { type: 'text', prompt, system: instructions(template, row.parameters), maxOutputTokens: MAX_OUTPUT_TOKENS },
-        signal,
-      )
-      const { name, parameters, starters } = row
-      const job = { name, parameters, starterAssets: starters, script: scriptIn(String(result)) }
-      await blender.submit(row.ownerId, row.template ? { ...job, template: row.template } : job, {
-        purpose: 'generation',
-        generationId: row.id,
-        with: (em, jobId) =>
-          em.nativeUpdate(GenerationRow, { id: row.id }, { jobId, status: 'queued', round: row.round + 1 }),
-      })
+      // The checks come first, because the script costs credits.
+      await blender.assertAdmissible(row.ownerId).catch(throwLater)
+      const script = scriptIn(await this.#scriptFor(row, failed, signal))
+      const { name, parameters, starters, round } = row
+      const job = { name, parameters, starterAssets: starters, script }
+      await blender
+        .submit(row.ownerId, row.template ? { ...job, template: row.template } : job, {
+          purpose: 'generation',
+          generationId: row.id,
+          async with(em, jobId) {
+            const before = { id: row.id, status: 'writing' as const, round }
+            const changed = await em.nativeUpdate(GenerationRow, before, { jobId, status: 'queued', round: round + 1 })
+            if (changed === 0) throw new Conflict('Another process has queued the job of this generation.')
+          },
+        })
+        .catch(throwLater)
     } catch (error) {
+      if (error instanceof Later) throw error.cause
       if (signal.aborted || !isPlatformError(error)) throw error
-      await this.#change(row, { status: 'failed', errorCode: error.code, errorMessage: error.message })
+      await this.#fail(row, error)
     }
+  }
+
+  /** Returns the model's answer. It is paid once, even if this is repeated. */
+  async #scriptFor(row: GenerationRow, failed: JobRow | null, signal: AbortSignal): Promise<string> {
+    const { blender, ai, answerOnce } = this.#parts
+    const { id, ownerId: playerId, round, parameters } = row
+    const template = row.template ? blender.templates.find(row.template) : null
+    const before = failed ? await blender.text(playerId, failed.id) : null
+    const prompt = before
+      ? repairPrompt({
+          prompt: row.prompt ?? '',
+          script: before.script ?? '',
+          log: before.log,
+          error: failed?.errorMessage ?? '',
+        })
+      : (row.prompt ?? '')
+    const system = instructions(template, parameters)
+    const once = { playerId, use: ADVANCE, key: `${id}/${round}`, body: row.prompt }
+    const answer = await answerOnce(once, async (remember) => {
+      const { result } = await ai.generate(
+        { playerId },
+        { type: 'text', prompt, system, maxOutputTokens: MAX_OUTPUT_TOKENS },
+        signal,
+        (statements, generation) => remember(statements, () => JSON.stringify(generation.result)),
+      )
+      return JSON.stringify(result)
+    }).catch((error) => {
+      // The process that asks the model is slow or has just died.
+      if (error instanceof Conflict) throw new Later(error)
+      throw error
+    })
+    return String(JSON.parse(answer))
   }
 
   /** Creates the asset with the job's picture. The asset is created once, even if this is repeated. */
@@ -181,8 +224,7 @@ export class GeneratedAssets {
     const { assets, storage, folder, db } = this.#parts
     const named = (name: string) => job.artifacts.find((artifact) => artifact.name === name)
     const [model, preview] = [named('model.glb'), named('preview.png')]
-    if (!model)
-      return this.#change(row, { status: 'failed', errorCode: 'invalid_artifact', errorMessage: 'There is no model.' })
+    if (!model) return this.#fail(row, { code: 'invalid_artifact', message: 'There is no model.' })
     await mkdir(folder, { recursive: true })
     const scratch = await mkdtemp(join(folder, 'asset-'))
     try {
@@ -200,16 +242,34 @@ export class GeneratedAssets {
       })
     } catch (error) {
       if (!isPlatformError(error) || error.statusCode >= 500) throw error
-      await this.#change(row, { status: 'failed', errorCode: error.code, errorMessage: error.message })
+      await this.#fail(row, error)
     } finally {
       await rm(scratch, { recursive: true, force: true })
     }
   }
 
-  async #change(
-    { id }: GenerationRow,
-    change: { status: GenerationStatus; errorCode?: string | null; errorMessage?: string | null },
-  ) {
-    await this.#parts.db.em().nativeUpdate(GenerationRow, { id }, change)
+  #fail(row: GenerationRow, { code, message }: Pick<PlatformError, 'code' | 'message'>): Promise<void> {
+    return this.#change(row, { status: 'failed', errorCode: code, errorMessage: message })
   }
+
+  /** Changes an open generation, unless another process has begun its next round. */
+  async #change(
+    { id, round }: GenerationRow,
+    change: { status: GenerationStatus; errorCode?: string | null; errorMessage?: string | null },
+  ): Promise<void> {
+    const before = { id, round, status: { $in: ['writing', 'queued'] as GenerationStatus[] } }
+    await this.#parts.db.em().nativeUpdate(GenerationRow, before, change)
+  }
+}
+
+/** A failure that a later attempt of the step may not have; `cause` is the error. */
+class Later extends Error {
+  constructor(cause: unknown) {
+    super('later', { cause })
+  }
+}
+
+/** Marks the errors of a full queue, an absent worker and an outage. */
+function throwLater(error: unknown): never {
+  throw isPlatformError(error) && (error.statusCode === 409 || error.statusCode >= 500) ? new Later(error) : error
 }

@@ -87,6 +87,11 @@ export async function store(
     size += chunk.length
   }
   const artifact = { name, size, contentType: TYPES[name], sha256: hash.digest('hex') }
-  await storage.put(artifactKey(jobId, artifact), createReadStream(file), artifact)
+  const content = createReadStream(file)
+  try {
+    await storage.put(artifactKey(jobId, artifact), content, artifact)
+  } finally {
+    content.destroy() // a storage that refuses early leaves the file open
+  }
   return artifact
 }

@@ -78,6 +78,17 @@ export class BlenderJobs {
     return this.#toJob(job)
   }
 
+  /**
+   * Requires that a job of this player could be queued now, for work that costs something before there is a job.
+   *
+   * @throws BlenderNotConfigured, QueueFull, QuotaExceeded, StorageFull
+   */
+  async assertAdmissible(ownerId: string): Promise<void> {
+    await this.#mustHaveWorker()
+    await assertRoom(this.#parts.storage)
+    await this.#parts.queue.assertRoom(ownerId)
+  }
+
   /** Checks a request and fills in all defaults. @throws as `submit`, except errors that depend on the current state */
   async check(ownerId: string, request: NewJob) {
     const { name, sourceJobId = null, template = null, starterAssets = [], script = null } = request

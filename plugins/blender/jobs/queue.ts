@@ -70,14 +70,11 @@ export class Queue {
 
   /** Adds a job. @throws QueueFull; QuotaExceeded when its owner has no storage left for the result */
   async submit({ script, ...job }: QueuedJob, further?: (em: SqlEntityManager) => Promise<unknown>): Promise<void> {
-    const { queuedPerOwner } = this.#limits
     await this.#db.transaction(async (em) => {
       const now = await this.#holdTurn(em)
       const waiting = { ownerId: job.ownerId, status: 'queued' as const }
       const [last] = await em.find(JobRow, waiting, { orderBy: { turn: 'desc' }, limit: 1, fields: ['turn'] })
-      const own = job.purpose === 'job' || job.purpose === 'generation'
-      if (own && last && (await em.count(JobRow, waiting)) >= queuedPerOwner) throw new QueueFull(queuedPerOwner)
-      if (own) await this.#quotas.mustHaveRoom(job.ownerId, em)
+      if (job.purpose === 'job' || job.purpose === 'generation') await this.assertRoom(job.ownerId, em)
       await em.insert(JobRow, {
         ...job,
         status: 'queued',
@@ -99,6 +96,13 @@ export class Queue {
       await em.insert(JobText, { jobId: job.id, script, log: '' })
       await further?.(em)
     })
+  }
+
+  /** @throws QueueFull, QuotaExceeded as `submit` */
+  async assertRoom(ownerId: string, em: SqlEntityManager = this.#db.em()): Promise<void> {
+    const { queuedPerOwner } = this.#limits
+    if ((await em.count(JobRow, { ownerId, status: 'queued' })) >= queuedPerOwner) throw new QueueFull(queuedPerOwner)
+    await this.#quotas.mustHaveRoom(ownerId, em)
   }
 
   /** Claims the next job whose owner is below the limit of running jobs. */

@@ -78,9 +78,12 @@ export class Retention {
     await db.em().nativeDelete(WorkerRow, { seenAt: { $lt: new Date(clock.now().getTime() - WORKER_KEPT_MS) } })
   }
 
-  /** Deletes requests for assets whose jobs were deleted. The assets stay. */
+  /**
+   * Deletes requests for assets whose jobs were deleted, also those that no process has ended. The assets stay.
+   */
   async #sweepGenerations(before: Date, signal: AbortSignal): Promise<void> {
-    const where = "id < ? and status in ('completed', 'failed', 'cancelled')"
+    const where = `id < ? and (status in ('completed', 'failed', 'cancelled')
+      or not exists (select 1 from blender_jobs where blender_jobs.id = blender_generations.job_id))`
     const parameters = [firstId('gen', before)]
     await deleteInBatches(this.#parts.db, { table: 'blender_generations', key: ['id'], where, parameters }, signal)
   }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LockMode } from '@mikro-orm/core'
 import type { FastifyInstance } from 'fastify'
 import type { Storage } from '../../../drivers/storage/interface.ts'
+import type { DraftBuilds } from '../drafts/draft-builds.ts'
 import { BlobRow, BlobVariant, DeployRow, DeployUpload, OwnerBlob } from '../entities.ts'
 import { digestsIn } from '../manifest/manifests.ts'
 import type { DeployState } from '../schemas.ts'
@@ -21,7 +22,10 @@ const PAGE = 1000
 const COLLECT_EVERY_MS = 6 * 60 * 60 * 1000
 const STALE_MS = 60 * 1000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'quotas'> & { storage: Storage }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'quotas'> & {
+  storage: Storage
+  deploys: { readonly drafts: Pick<DraftBuilds, 'digests'> }
+}
 
 /**
  * Ends deploys that were not finalized, and removes unreferenced bytes. It may run at any time, concurrently with
@@ -110,8 +114,11 @@ export class GarbageCollector {
     if (removed > 0) log.info({ removed }, 'removed bytes that no deploy refers to')
   }
 
-  /** Removes blobs from `candidates` that belong to a deploy which is live or may go live. */
+  /** Removes blobs from `candidates` that belong to a draft, or to a deploy which is live or may go live. */
   async #spareReferenced(candidates: Set<string>): Promise<void> {
+    for await (const digests of this.#parts.deploys.drafts.digests()) {
+      for (const sha256 of digests) candidates.delete(sha256)
+    }
     for (let after = ''; ; ) {
       const rows = await this.#parts.db.query<{ id: string; files: string }>(
         `select d.id, m.files from deploys d join deploy_manifests m on m.deploy_id = d.id

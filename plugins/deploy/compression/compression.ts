@@ -46,8 +46,8 @@ export class Compression {
     const manifest = deployId === null ? null : await deploys.manifest(deployId)
     if (deployId === null || !manifest) return
     const sizes = new Map<string, number>()
-    for (const [path, { sha256, size, contentType }] of manifest) {
-      if (isCompressible(path, contentType, size)) sizes.set(sha256, size)
+    for (const [path, { sha256, size, contentType, roomScript }] of manifest) {
+      if (!roomScript && isCompressible(path, contentType, size)) sizes.set(sha256, size)
     }
     const todo = await this.#without([...sizes.keys()])
     // Small files come first: they are many and take little time.

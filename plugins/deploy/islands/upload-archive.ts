@@ -8,7 +8,6 @@ const status = shown?.querySelector<HTMLElement>('[role="status"]')
 const button = form?.querySelector<HTMLButtonElement>('button[type="submit"]')
 
 if (form && zone && input && shown && bar && status && button) {
-  zone.classList.add('ready')
   for (const name of ['dragenter', 'dragover']) {
     zone.addEventListener(name, (event) => {
       event.preventDefault()

@@ -8,13 +8,17 @@ import { problemOf } from './paths.ts'
 /** The maximum number of errors in a response. */
 const SHOWN = 20
 
+/** The maximum size of a room script in bytes (contracts, section 15). */
+export const ROOM_SCRIPT_BYTES = 1024 ** 2
+
 /**
  * Checks the announced files of a deploy (contracts, section 6).
  *
+ * @param room the path of the room script, if there is one
  * @throws PayloadTooLarge over a limit
  * @throws InvalidRequest naming the paths that are not allowed
  */
-export function checkFiles(files: readonly NewFile[], limits: DeployLimits): void {
+export function checkFiles(files: readonly NewFile[], limits: DeployLimits, room?: string): void {
   if (files.length > limits.filesPerDeploy) {
     throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
   }
@@ -40,11 +44,21 @@ export function checkFiles(files: readonly NewFile[], limits: DeployLimits): voi
     throw new PayloadTooLarge(`The files have ${total} bytes together; a deploy has at most ${limits.deployBytes}.`)
   }
   if (!paths.has('index.html')) details.push({ path: 'index.html', message: 'is missing at the root of the build' })
+  if (room !== undefined) checkRoomScript(files, room, details)
   const [first] = details
   if (first) {
     const more = details.length > 1 ? ` (and ${details.length - 1} more)` : ''
     throw new InvalidRequest(`The file ${printablePath(first.path)} ${first.message}${more}.`).with({
       details: details.slice(0, SHOWN).map((detail) => ({ ...detail, path: printablePath(detail.path) })),
     })
+  }
+}
+
+function checkRoomScript(files: readonly NewFile[], room: string, details: ErrorDetail[]): void {
+  const file = files.find(({ path }) => path === room)
+  if (!file) details.push({ path: room, message: 'is named as the room script, and is not among the files' })
+  else if (room === 'index.html') details.push({ path: room, message: 'is the page of the game, and no room script' })
+  else if (file.size > ROOM_SCRIPT_BYTES) {
+    throw new PayloadTooLarge(`${room} has ${file.size} bytes; a room script has at most ${ROOM_SCRIPT_BYTES}.`)
   }
 }

@@ -1,6 +1,8 @@
 import type { Database } from '../../../core/data/database.ts'
 import { chunksOf, PLACEHOLDERS } from '../blobs/blobs.ts'
 import { isCompressible } from '../compression/compressible.ts'
+import { type DraftBuilds, isDraftId } from '../drafts/draft-builds.ts'
+import { previewId } from '../previews.ts'
 import type { NewFile } from '../schemas.ts'
 import { mediaTypeOf } from './media-type.ts'
 
@@ -20,6 +22,8 @@ export interface ManifestFile {
   readonly contentType: string
   /** The compressed forms, best first. It is empty before compression, and for small or already compressed files. */
   readonly encodings: readonly FileEncoding[]
+  /** Set for the room script, which is never served. */
+  readonly roomScript?: true
 }
 
 /** The files of a deploy by path. The content of each never changes. */
@@ -37,11 +41,18 @@ const MAX_FILES = 100_000
 /** Manifests, which are read by one query and cached with least-recently-used eviction. */
 export class Manifests {
   readonly #db: Database
+  readonly #drafts: DraftBuilds
   readonly #kept = new Map<string, Promise<Kept | null>>()
   #files = 0
 
-  constructor(db: Database) {
+  constructor(db: Database, drafts: DraftBuilds) {
     this.#db = db
+    this.#drafts = drafts
+  }
+
+  /** Returns the deploy or draft at `<slug>--<short>.<domain>`; null when there is none, or it was never finalized. */
+  async byPreview(gameId: string, short: string): Promise<string | null> {
+    return (await previewId(this.#db, gameId, short)) ?? this.#drafts.byPreview(gameId, short)
   }
 
   async of(deployId: string): Promise<Manifest | null> {
@@ -53,6 +64,14 @@ export class Manifests {
     if (!kept) return null
     kept.contents ??= new Map(Array.from(kept.manifest, ([path, { sha256, size }]) => [sha256, { size, path }]))
     return kept.contents
+  }
+
+  /** Returns the path and the digest of a deploy's room script; null when it has none. */
+  async roomScriptOf(deployId: string): Promise<{ gameId: string | null; path: string; sha256: string } | null> {
+    const kept = await this.#get(deployId)
+    const path = kept?.roomPath ?? null
+    const file = path === null ? undefined : kept?.manifest.get(path)
+    return kept && path !== null && file ? { gameId: kept.gameId, path, sha256: file.sha256 } : null
   }
 
   /** Removes a manifest from the cache, because its files were compressed or it was deleted. */
@@ -72,6 +91,8 @@ export class Manifests {
   }
 
   #get(deployId: string): Promise<Kept | null> {
+    // A draft changes, so it is not cached.
+    if (isDraftId(deployId)) return this.#loadDraft(deployId)
     let entry = this.#kept.get(deployId)
     if (entry) {
       // Moves the entry to the end. The first entry is the least recently used.
@@ -85,13 +106,15 @@ export class Manifests {
 
   async #load(deployId: string): Promise<Kept | null> {
     try {
-      const [row] = await this.#db.query<{ files: string }>('select files from deploy_manifests where deploy_id = ?', [
-        deployId,
-      ])
+      const [row] = await this.#db.query<{ files: string; roomPath: string | null; gameId: string | null }>(
+        `select m.files, d.room_path as "roomPath", d.game_id as "gameId" from deploy_manifests m
+         left join deploys d on d.id = m.deploy_id where m.deploy_id = ?`,
+        [deployId],
+      )
       if (row) {
-        const manifest = await this.#parse(row.files)
+        const manifest = await this.#parse(row.files, row.roomPath)
         this.#makeRoom(deployId, manifest.size)
-        return { manifest }
+        return { manifest, roomPath: row.roomPath, gameId: row.gameId }
       }
     } catch (error) {
       this.#kept.delete(deployId)
@@ -102,6 +125,13 @@ export class Manifests {
     return null
   }
 
+  async #loadDraft(draftId: string): Promise<Kept | null> {
+    const draft = await this.#drafts.load(draftId)
+    if (!draft) return null
+    const manifest = await this.#parse(serialize(draft.files), draft.room)
+    return { manifest, roomPath: draft.room, gameId: draft.gameId }
+  }
+
   #makeRoom(newest: string, files: number): void {
     this.#files += files
     for (const [deployId, entry] of this.#kept) {
@@ -110,25 +140,31 @@ export class Manifests {
     }
   }
 
-  async #parse(text: string): Promise<Manifest> {
+  async #parse(text: string, roomPath: string | null): Promise<Manifest> {
     const files = (JSON.parse(text) as Line[]).map(([path, sha256, size, contentType = mediaTypeOf(path)]) => ({
       path,
       file: { sha256, size, contentType, encodings: NONE },
-      compressible: isCompressible(path, contentType, size),
+      compressible: path !== roomPath && isCompressible(path, contentType, size),
     }))
     const digests = new Set(files.filter(({ compressible }) => compressible).map(({ file }) => file.sha256))
     const encodings = await encodingsOf(this.#db, [...digests])
-    return new Map(
+    const manifest = new Map<string, ManifestFile>(
       files.map(({ path, file, compressible }) => [
         path,
         compressible ? { ...file, encodings: encodings.get(file.sha256) ?? NONE } : file,
       ]),
     )
+    const script = roomPath === null ? undefined : manifest.get(roomPath)
+    if (roomPath !== null && script) manifest.set(roomPath, { ...script, roomScript: true })
+    return manifest
   }
 }
 
 interface Kept {
   manifest: Manifest
+  /** The path of the room script. */
+  roomPath: string | null
+  gameId: string | null
   contents?: Contents
 }
 

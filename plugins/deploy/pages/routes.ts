@@ -25,6 +25,7 @@ import {
 import { dashboardHeader, type Game, NEW_GAME_STEPS } from '../../games/index.ts'
 import type { Deploy, DeployState } from '../schemas.ts'
 import { isFinalized } from '../uploads/uploads.ts'
+import { examined, warningsOf } from './build-notes.ts'
 import { deployScript } from './deploy-script.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -36,6 +37,7 @@ const Query = Type.Object({
   removed: Type.Optional(Type.String()),
   pinned: Type.Optional(Type.String()),
   unpinned: Type.Optional(Type.String()),
+  unwrapped: Type.Optional(Type.String({ description: 'The archive had one folder, whose content was published.' })),
   published: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'How many files were left out.' })),
 })
 
@@ -87,7 +89,10 @@ export const pages: Routes = async (app) => {
 }
 
 /** The message after a step. */
-function doneOf(slug: string, { restored, removed, pinned, unpinned, published }: Static<typeof Query>): Content {
+function doneOf(
+  slug: string,
+  { restored, removed, pinned, unpinned, published, unwrapped }: Static<typeof Query>,
+): Content {
   if (restored !== undefined)
     return html`That deploy is live again.${
       /^dep_\w+$/.test(restored) &&
@@ -98,9 +103,10 @@ function doneOf(slug: string, { restored, removed, pinned, unpinned, published }
   if (unpinned !== undefined) return 'That deploy is not pinned any more.'
   if (published === undefined) return null
   const left = Number(published)
+  const folder = unwrapped === undefined ? '' : ' The archive has one folder; its content is published.'
   return left === 0
-    ? 'Your build is live.'
-    : `Your build is live. ${left === 1 ? 'One file was' : `${left} files were`} left out: secrets, dependencies, litter, or listed in .gameyardignore.`
+    ? `Your build is live.${folder}`
+    : `Your build is live.${folder} ${left === 1 ? 'One file was' : `${left} files were`} left out: secrets, dependencies, litter, or listed in .gameyardignore.`
 }
 
 interface Shown {
@@ -125,11 +131,12 @@ export async function showDeploys(
   const { playerId, viewer } = callerOf(request)
   const game = await app.games.mustOwn(playerId, slug)
   const page = await app.deploys.list(playerId, game.id, { limit: 20, ...(cursor ? { cursor } : {}) })
+  const warnings = published ? warningsOf(page.deploys.find(({ state }) => state === 'live')) : ''
   return renderPage(reply, {
     title: `Deploys of ${game.title}`,
     user: viewer,
     scripts: ['upload-archive.js'],
-    flash: done === null ? null : { message: done },
+    flash: done === null ? null : { message: html`${done}${warnings}` },
     ...(status === undefined ? {} : { status }),
     body: deploysPage(app, game, { ...page, cursor, problem, published }),
   })
@@ -177,6 +184,8 @@ function deploysPage(
 const uploadForm = (path: string, problem: string | undefined): View => html`
   <${Form} id="upload-archive" action=${path} multipart submit="Publish" error=${problem}>
     <${Field} label="Message" name="message" required=${false} maxlength=${500} autocomplete="off" />
+    <${Field} label="Room script" name="room" required=${false} maxlength=${512} autocomplete="off"
+      hint=${html`The path of a room script in the archive, if it has one that its <code>gameyard.json</code> does not name.`} />
     <div class="drop">
       <${Field} label="Zip archive" name="archive" type="file" accept=".zip,application/zip" required
         hint=${html`The server skips files such as <code>.git</code>, <code>.env</code>, <code>node_modules</code>, and the paths in <code>.gameyardignore</code>.`} />
@@ -191,13 +200,17 @@ const columnsFor = (path: string) => [
   {
     label: 'Deploy',
     cell: (deploy: Deploy) =>
-      html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>${deploy.failure && html`<br /><span class="soft">${deploy.failure}</span>`}`,
+      html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>${deploy.failure && html`<br /><span class="soft">${deploy.failure}</span>`}${examined(deploy)}`,
   },
   {
     label: 'State',
     cell: (deploy: Deploy) => html`${stateChip(deploy)}${deploy.pinned && html` <${Chip}>pinned<//>`}`,
   },
-  { label: 'Files', cell: (deploy: Deploy) => `${deploy.files} · ${formatBytes(deploy.bytes)}` },
+  {
+    label: 'Files',
+    cell: ({ files, bytes, room }: Deploy) =>
+      html`<span>${files} · ${formatBytes(bytes)}${room && html`<br /><span class="soft">room script <code>${room}</code></span>`}</span>`,
+  },
   { label: 'Begun', cell: (deploy: Deploy) => html`<${Timestamp} at=${deploy.createdAt} />` },
   { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(path, deploy) },
 ]

@@ -5,10 +5,12 @@ import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
 import { isTimeout, runWithTimeout } from '../../../core/jobs/sync-timeout.ts'
 import type { DeployLimits } from '../schemas.ts'
 import { IGNORE_FILE, ignoreFilter, isJunkFile } from './ignore-rules.ts'
+import { PROJECT_FILE, roomNamedIn } from './project-file.ts'
 
 /** The number of entries for each file that a deploy may have. Folders and junk files count as entries too. */
 const ENTRIES_PER_FILE = 2
-const IGNORE_FILE_BYTES = 65_536
+/** The most bytes of a file that the platform itself reads. */
+const OWN_FILE_BYTES = 65_536
 /** The maximum time to match all files against a build's patterns. A few `**` can take forever. */
 const MATCHING_MS = 5000
 /** The number of files that are matched, and the time, before other work gets a turn. */
@@ -16,7 +18,9 @@ const SLICE_FILES = 200
 const SLICE_MS = 250
 
 /**
- * Lists the files of an archive to publish, relative to the folder with the `index.html`, and counts the skipped ones.
+ * Lists the files of an archive to publish, relative to the folder with the `index.html`, counts the skipped ones, and
+ * returns the path of the room script that its `gameyard.json` names, if any. `folder` is the name of the folder with the
+ * `index.html`; empty for the archive itself.
  * Secrets and the platform's reserved prefixes are checked when the deploy is announced, because only then the root
  * folder is known.
  *
@@ -25,7 +29,7 @@ const SLICE_MS = 250
 export async function contentsOf(
   archive: Archive,
   limits: DeployLimits,
-): Promise<{ files: ArchivedFile[]; skipped: number }> {
+): Promise<{ files: ArchivedFile[]; skipped: number; folder: string; room: string | null }> {
   const all = await archive.files({ most: limits.filesPerDeploy * ENTRIES_PER_FILE, isJunkFile })
   const root = rootOf(all.map(({ path }) => path))
   const inside = all.filter(({ path }) => path.startsWith(root))
@@ -45,7 +49,9 @@ export async function contentsOf(
     }
   }
   archive.checkTotal(files, { what: 'a deploy', mostBytes: limits.deployBytes })
-  return { files, skipped: all.length - files.length }
+  const project = relative.find(({ path }) => path === PROJECT_FILE)
+  const room = project ? roomNamedIn(await textOf(archive, project)) : null
+  return { files, skipped: all.length - files.length, folder: root.slice(0, -1), room }
 }
 
 /** @throws InvalidRequest when the patterns take too long */
@@ -68,7 +74,7 @@ async function published(files: ArchivedFile[], isLeftOut: (path: string) => boo
 }
 
 async function textOf(archive: Archive, file: ArchivedFile): Promise<string> {
-  if (file.size > IGNORE_FILE_BYTES) throw new InvalidRequest(`${IGNORE_FILE} is larger than 64 KiB.`)
+  if (file.size > OWN_FILE_BYTES) throw new InvalidRequest(`${printablePath(file.path)} is larger than 64 KiB.`)
   return Buffer.concat(await archive.read(file).toArray()).toString()
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import multipart from '@fastify/multipart'
+import multipart, { type MultipartFields } from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { Spool, UploadCut } from '../../../core/data/spool.ts'
@@ -14,6 +14,7 @@ import { publishArchive } from './publish.ts'
 
 const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const LONGEST_MESSAGE = 500
+const LONGEST_PATH = 512
 /** The overhead of multipart. */
 const ENVELOPE_BYTES = 64 * 1024
 
@@ -25,7 +26,7 @@ export const zipRoutes =
     await spool.prepare()
     const turns = new ConcurrencyLimit({ most: limits.archivesAtOnce, mostEach: limits.archivesAtOncePerPlayer })
     await app.register(multipart, {
-      limits: { fileSize: limits.deployBytes, files: 1, fields: 1, fieldSize: 4 * LONGEST_MESSAGE, parts: 2 },
+      limits: { fileSize: limits.deployBytes, files: 1, fields: 2, fieldSize: 4 * LONGEST_PATH, parts: 3 },
     })
     const upload = { maxBytes: limits.deployBytes + ENVELOPE_BYTES }
 
@@ -49,11 +50,16 @@ export const zipRoutes =
       try {
         // The stream ends at the limit like a complete file.
         if (part.file.truncated) throw new PayloadTooLarge(`An archive has at most ${limits.deployBytes} bytes.`)
-        const field = part.fields.message
-        const text = field && !Array.isArray(field) && field.type === 'field' ? String(field.value) : ''
-        const message = text.trim().slice(0, LONGEST_MESSAGE)
+        const message = textIn(part.fields.message).slice(0, LONGEST_MESSAGE)
+        const room = textIn(part.fields.room).slice(0, LONGEST_PATH)
         endTurn = await turns.take(playerId, gone)
-        return await publishArchive(app, limits, { playerId, gameId: game.id, file, message })
+        return await publishArchive(app, limits, {
+          playerId,
+          gameId: game.id,
+          file,
+          message,
+          ...(room ? { room } : {}),
+        })
       } finally {
         endTurn?.()
         await spool.remove(file)
@@ -73,8 +79,8 @@ export const zipRoutes =
         const gone = new AbortController()
         reply.raw.once('close', () => gone.abort())
         try {
-          const { skipped } = await publish(request, slug, gone.signal)
-          return reply.redirect(`/games/${slug}/deploys?published=${skipped}`, 303)
+          const { skipped, folder } = await publish(request, slug, gone.signal)
+          return reply.redirect(`/games/${slug}/deploys?published=${skipped}${folder ? '&unwrapped' : ''}`, 303)
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error
           await drainBody(request.raw)
@@ -84,3 +90,7 @@ export const zipRoutes =
       },
     )
   }
+
+/** Returns the text of a field before the file; empty when there is none. */
+const textIn = (field: MultipartFields[string]): string =>
+  field && !Array.isArray(field) && field.type === 'field' ? String(field.value).trim() : ''

@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ByteRange } from '../../../core/data/byte-range.ts'
 import type { Blobs } from '../../../core/data/disk-cache.ts'
 import { writeFileRange } from '../../../core/data/write-file-range.ts'
+import { NotFound } from '../../../core/errors.ts'
 import { bufferedFile, type FileHead, fileHead, planResponse, sendFromMemory } from '../../../core/http/send-file.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import type { ManifestFile } from '../../deploy/index.ts'
@@ -47,11 +48,15 @@ export type Found =
   /** A folder without its trailing slash. Relative links of the page would not resolve. */
   | { kind: 'folder' }
 
-/** @param path in the form of a manifest */
+/**
+ * @param path in the form of a manifest
+ * @throws NotFound for the room script, which is never served
+ */
 export function find(site: LiveSite, path: string): Found {
   for (const name of candidates(path)) {
     const file = site.manifest.get(name)
     if (!file) continue
+    if (file.roomScript) throw new NotFound('file')
     return path !== '' && name === `${path}/index.html` ? { kind: 'folder' } : { kind: 'file', name, file }
   }
   throw new Error(`The deploy ${site.deployId} has no index.html.`)
@@ -66,17 +71,26 @@ export class Files {
   readonly #hot: HotFiles
   /** The script tag of framed documents, which tells them the current player. */
   readonly #frameTag: () => string
+  /** The script tag of framed documents of a draft. */
+  readonly #draftTag: () => string
   /** Whether games are reached over HTTPS. */
   readonly #secure: boolean
 
   constructor(
     log: FastifyInstance['log'],
-    { blobs, hot, frameTag, secure }: { blobs: Blobs; hot: HotFiles; frameTag: () => string; secure: boolean },
+    {
+      blobs,
+      hot,
+      frameTag,
+      draftTag,
+      secure,
+    }: { blobs: Blobs; hot: HotFiles; frameTag: () => string; draftTag: () => string; secure: boolean },
   ) {
     this.#log = log
     this.#blobs = blobs
     this.#hot = hot
     this.#frameTag = frameTag
+    this.#draftTag = draftTag
     this.#secure = secure
   }
 
@@ -167,13 +181,15 @@ export class Files {
       response.destroy()
       this.#log.debug({ err: error }, 'sending a file failed before its end')
     } finally {
+      // `pipeline` leaves the stream open when the client has already gone.
+      stream?.destroy()
       await file?.close()
     }
   }
 
   #tagsOf(site: LiveSite, framed: boolean): Tags | null {
     const last = site.game.settings.authWidget === 'on' ? WIDGET_TAG : undefined
-    const first = framed ? this.#frameTag() : undefined
+    const first = framed ? (site.draft ? this.#draftTag() : '') + this.#frameTag() : undefined
     return first || last ? { first, last } : null
   }
 

@@ -1,5 +1,4 @@
-import mime from 'mime'
-import { mediaTypeOf } from '../../deploy/index.ts'
+import { uploadedEncoding } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
 import { cacheControlOf } from './caching.ts'
 import type { Coding } from './codings.ts'
@@ -13,34 +12,17 @@ export interface Representation {
   isDocument: boolean
 }
 
-const ENCODINGS = { br: 'br', gz: 'gzip' } as const
-
-/**
- * Determines the headers of a file from its name and type.
- *
- * Unity and Godot upload `game.wasm.br` and have the page request that name. It is sent with the type of its content
- * (`application/wasm`) and `Content-Encoding: br`. An archive (`.tar.gz`), and a name that does not tell the inner
- * type, keep their own type.
- */
+/** Determines the headers of a file from its name and type. */
 export function representationOf(path: string, declaredType: string): Representation {
-  const [, inner, suffix] = /^(.+\.[a-z0-9]+)\.(br|gz)$/i.exec(path) ?? []
-  const encoding = inner && isTransparent(inner) ? ENCODINGS[suffix?.toLowerCase() as 'br' | 'gz'] : null
-  const contentType = encoding ? innerType(inner as string) : declaredType
+  const uploaded = uploadedEncoding(path)
+  const contentType = uploaded?.contentType ?? declaredType
   return {
     contentType,
-    encoding,
+    encoding: uploaded?.encoding ?? null,
     cacheControl: cacheControlOf(path, contentType),
-    isDocument: !encoding && /^text\/html\b/i.test(contentType),
+    isDocument: !uploaded && /^text\/html\b/i.test(contentType),
   }
 }
-
-/** Unity's own suffixes, which no media type registry contains. */
-const OPAQUE = /\.(?:data|unityweb|pck|symbols\.json)$/i
-
-const isTransparent = (name: string) =>
-  OPAQUE.test(name) || (mime.getType(name) !== null && !/\.(?:tar|cpio|gz|br|zip)$/i.test(name))
-
-const innerType = (name: string) => (OPAQUE.test(name) ? 'application/octet-stream' : mediaTypeOf(name))
 
 /**
  * Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range are added.
@@ -50,7 +32,7 @@ const innerType = (name: string) => (OPAQUE.test(name) ? 'application/octet-stre
  */
 export function headersOf(
   representation: Representation,
-  { game, preview }: { game: Game; preview: boolean },
+  { game, preview, isolated }: { game: Game; preview: boolean; isolated: boolean },
   { coding, varies, framing = false }: { coding: Coding | null; varies: boolean; framing?: boolean },
 ): string[] {
   const vary = [varies && 'accept-encoding', framing && 'sec-fetch-dest'].filter(Boolean).join(', ')
@@ -68,7 +50,7 @@ export function headersOf(
     ...(encoding ? ['content-encoding', encoding] : []),
     ...(vary ? ['vary', vary] : []),
     ...(preview ? ['x-robots-tag', 'noindex'] : []),
-    ...(game.settings.crossOriginIsolated ? Object.entries(ISOLATED).flat() : []),
+    ...(isolated ? Object.entries(ISOLATED).flat() : []),
   ]
 }
 

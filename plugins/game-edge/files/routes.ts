@@ -28,7 +28,9 @@ export const fileRoutes =
     const sites = new Sites(app, hot)
     const frameTag = (place = '') =>
       `<script src="${app.edge.script('frame-session.js')}" data-portal="${app.origins.portal}"${place}></script>`
-    const files = new Files(app.log, { blobs, hot, frameTag, secure: app.origins.secure })
+    const draftTag = () =>
+      `<script src="${app.edge.script('draft-console.js')}" data-portal="${app.origins.portal}"></script>`
+    const files = new Files(app.log, { blobs, hot, frameTag, draftTag, secure: app.origins.secure })
     app.fastPath.install('/*', fastPathHandler(app, sites, files))
 
     app.get(
@@ -79,10 +81,10 @@ function toMoved(origin: string, request: FastifyRequest, reply: FastifyReply): 
 }
 
 /** The redirect holds only for this deploy, since the next may have a file of that name. */
-function toFolder(request: FastifyRequest, reply: FastifyReply, { game }: LiveSite): FastifyReply {
+function toFolder(request: FastifyRequest, reply: FastifyReply, { isolated }: LiveSite): FastifyReply {
   const [path = '', query] = (request.raw.url as string).split(/\?(.*)/s)
   reply.header('cache-control', cacheControl.document)
   // In a frame of an isolated page, every redirect requires these headers.
-  if (game.settings.crossOriginIsolated) reply.headers(ISOLATED)
+  if (isolated) reply.headers(ISOLATED)
   return reply.redirect(`${path}/${query === undefined ? '' : `?${query}`}`, 302)
 }

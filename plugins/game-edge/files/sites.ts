@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import type { Site } from '../../../core/origins/origins.ts'
-import type { Manifest } from '../../deploy/index.ts'
+import { isDraftId, type Manifest } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
 import { type HotFiles, type HotTable, hotTable } from './hot-files.ts'
 import { SiteOwners } from './site-owners.ts'
@@ -13,6 +13,10 @@ export interface LiveSite {
   manifest: Manifest
   /** Whether it is a preview under its own name, beside the live deploy. */
   preview: boolean
+  /** Whether it is the preview of a draft, whose documents report what they log to the editor. */
+  draft: boolean
+  /** Whether it is served cross-origin isolated. */
+  isolated: boolean
   /** Whether another game had this slug before. For custom domains see `Sites.inherits`. */
   inherited: boolean
   /** Its files that are in memory. */
@@ -46,6 +50,7 @@ export class Sites {
     this.#sites = new TtlCache(app.clock, { outageMs: OUTAGE_MS })
     app.events.on('deploy.live', ({ slug }) => this.#sites.drop(slug))
     app.events.on('deploy.compressed', ({ slug }) => this.#sites.drop(slug))
+    app.events.on('draft.changed', ({ draftId }) => this.#sites.dropWhere((site) => site.deployId === draftId))
     app.events.on('game.changed', ({ gameId, slug, previousSlug }) => {
       this.#sites.drop(slug)
       if (previousSlug) this.#sites.drop(previousSlug)
@@ -82,15 +87,16 @@ export class Sites {
       const manifest = deployId === null ? null : await this.#app.deploys.manifest(deployId)
       if (!deployId || !manifest) return null
       const inherited = preview === null && (await this.#owners.inherits(slug, game.id))
-      const hot = this.#tableOf(name, game, manifest)
-      return { game, deployId, manifest, preview: preview !== null, inherited, hot }
+      const isolated = preview === null ? game.isolated : await this.#app.deploys.isIsolated(game, deployId)
+      const hot = this.#tableOf(name, { game, manifest, isolated })
+      const draft = isDraftId(deployId)
+      return { game, deployId, manifest, preview: preview !== null, draft, isolated, inherited, hot }
     })
   }
 
-  #tableOf(name: string, game: Game, manifest: Manifest): HotTable {
+  #tableOf(name: string, { game, manifest, isolated }: Pick<LiveSite, 'game' | 'manifest' | 'isolated'>): HotTable {
     // Settings change the response, so they are part of the key.
-    const { authWidget, crossOriginIsolated } = game.settings
-    const key = `${authWidget} ${crossOriginIsolated} ${game.visibility}`
+    const key = `${game.settings.authWidget} ${isolated} ${game.visibility}`
     const known = this.#tables.get(name)
     if (known && known.manifest === manifest && known.key === key) return known.hot
     if (known) this.#hot.discard(known.hot)

@@ -14,10 +14,10 @@ export class SealedTokens {
   readonly #keys: KeyRing
   readonly #use: string
   /**
-   * The contents of tokens that were opened lately, by host and token. Decryption takes longer than all else that a
-   * request of a game's page needs. Whether the key holds and the token has expired is still decided each time.
+   * The contents of tokens that were opened lately, by token. Decryption takes longer than all else that a request of a
+   * game's page needs. Whether the key holds and the token has expired is still decided each time.
    */
-  readonly #opened = new Map<string, { key: Uint8Array; payload: JWTPayload }>()
+  readonly #opened = new Map<string, { host: string; keyId: string; key: Uint8Array; payload: JWTPayload }>()
 
   /** @param use the purpose of these tokens */
   constructor(keys: KeyRing, use: string) {
@@ -46,11 +46,11 @@ export class SealedTokens {
     host: string,
     now: Date,
   ): Promise<(Claims & JWTPayload & { keyId: string }) | null> {
-    const keyId = keyIdOf(token)
+    const opened = this.#opened.get(token)
+    const known = opened?.host === host ? opened : undefined
+    const keyId = known?.keyId ?? keyIdOf(token)
     const key = await this.#keys.find(keyId)
     if (!key) return null
-    const name = `${host} ${token}`
-    const known = this.#opened.get(name)
     if (known?.key === key) {
       const isOver = (known.payload.exp as number) <= Math.floor(now.getTime() / 1000)
       return isOver ? null : ({ ...known.payload, keyId } as Claims & JWTPayload & { keyId: string })
@@ -65,7 +65,7 @@ export class SealedTokens {
         requiredClaims: ['exp'],
       })
       if (this.#opened.size >= KEPT) this.#opened.clear()
-      this.#opened.set(name, { key, payload })
+      this.#opened.set(token, { host, keyId, key, payload })
       return { ...payload, keyId }
     } catch {
       return null

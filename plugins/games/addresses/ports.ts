@@ -51,6 +51,20 @@ export async function reopenPorts(parts: Parts): Promise<void> {
   })
 }
 
+/** Opens the ports of games that other processes of this machine have made, when these tell of them. */
+export function followPorts(parts: Parts & Pick<FastifyInstance, 'events' | 'siblings' | 'log'>): void {
+  const { db, events, gamePorts, log, origins, siblings } = parts
+  if (!origins.byPort || siblings.count === 1) return
+  events.on('game.changed', async ({ gameId }) => {
+    const [game] = await db.query<{ slug: string; port: number | null }>(
+      'select slug, port from games where id = ? and deleted_at is null',
+      [gameId],
+    )
+    if (!game?.port) return
+    await gamePorts.assign(game.slug, game.port).catch((err) => log.error({ err }, 'the port of a game stays closed'))
+  })
+}
+
 /** Reads the ports of games from a database of any version. A database before the migration has none. */
 export async function portsOfGames(database: Pick<DatabaseDriver, 'query'>): Promise<number[]> {
   const live = 'select port from games where deleted_at is null and port is not null order by port'

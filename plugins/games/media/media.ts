@@ -4,8 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { assertRoom, type Range } from '../../../drivers/storage/interface.ts'
+import { recordActivity } from '../activity/record.ts'
 import { GameRow } from '../entities.ts'
-import { TooManyMedia } from '../errors.ts'
+import { Suspended, TooManyMedia } from '../errors.ts'
 import type { GameLookup } from '../game-lookup.ts'
 import type { Game } from '../schemas.ts'
 import { inspect } from './inspect.ts'
@@ -55,6 +56,7 @@ export class Media {
         if (row.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
         await quotas.add(em, playerId, { kind: STORED_KIND, bytes: size }, { uploaded: size })
         row.media = [...row.media, item]
+        await recordActivity(em, clock, { gameId: game.id, action: 'media.add', target: id })
       })
     } catch (error) {
       // If the removal fails, the sweep repeats it.
@@ -70,7 +72,7 @@ export class Media {
 
   /** @throws NotFound */
   async remove(playerId: string, gameId: string, mediaId: string): Promise<void> {
-    const { quotas, storage, games } = this.#parts
+    const { clock, quotas, storage, games } = this.#parts
     const game = await games.mustOwn(playerId, gameId)
     await this.#change(playerId, game.id, async (row, em) => {
       const item = row.media.find(({ id }) => id === mediaId)
@@ -78,6 +80,7 @@ export class Media {
       await quotas.remove(em, playerId, { kind: STORED_KIND, bytes: item.size })
       row.media = row.media.filter(({ id }) => id !== mediaId)
       if (row.coverId === mediaId) row.coverId = null
+      await recordActivity(em, clock, { gameId: game.id, action: 'media.remove', target: mediaId })
     })
     await games.announce(game)
     await storage.delete(mediaKey(mediaId))
@@ -86,14 +89,15 @@ export class Media {
   /**
    * Finds a medium for viewers who may see the game.
    *
-   * @throws NotFound
+   * @throws NotFound; Suspended for everybody but the owner
    */
   async find(viewerId: string | null, gameId: string, mediaId: string): Promise<StoredMedia & { isPublic: boolean }> {
     const game = await this.#parts.games.byId(gameId)
     if (!game || !this.#parts.games.visibleTo(viewerId, game)) throw new NotFound('picture or video')
+    if (game.suspended && game.ownerId !== viewerId) throw new Suspended()
     const row = await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['media'] })
     const item = row?.media.find(({ id }) => id === mediaId) ?? notFound()
-    return { ...item, isPublic: game.visibility === 'public' }
+    return { ...item, isPublic: game.visibility === 'public' && !game.suspended }
   }
 
   open(mediaId: string, range?: Range): Promise<Readable> {

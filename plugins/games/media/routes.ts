@@ -1,10 +1,12 @@
+import type { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { callerOf, TOKENS_AND_SESSION } from '../../../core/http/auth.ts'
-import { cacheControl, ifRangeHolds, matchesEtag, parseRange } from '../../../core/http/headers.ts'
+import { cacheControl } from '../../../core/http/headers.ts'
 import type { Routes } from '../../../core/http/routes.ts'
+import { fileHead, replyWithFile } from '../../../core/http/send-file.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import { pathOf } from '../record.ts'
 import { GameMedia, GameParams } from '../schemas.ts'
@@ -115,35 +117,20 @@ async function send(
   request: FastifyRequest,
   reply: FastifyReply,
   item: { sha256: string; size: number; contentType: string; isPublic: boolean },
-  open: (range?: { start: number; end: number }) => Promise<NodeJS.ReadableStream>,
+  open: (range?: { start: number; end: number }) => Promise<Readable>,
 ): Promise<unknown> {
-  const etag = `"${item.sha256}"`
   // Users made these files. Whatever type a browser assumes, nothing in them runs (contracts, section 2).
-  reply.headers({
-    'content-security-policy': "sandbox; default-src 'none'",
-    'x-content-type-options': 'nosniff',
-    'cross-origin-resource-policy': item.isPublic ? 'cross-origin' : 'same-origin',
-    'cache-control': item.isPublic ? cacheControl.immutable : 'private, no-cache',
-    'accept-ranges': 'bytes',
-    etag,
-  })
-  if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  reply.type(item.contentType)
-  const range =
-    request.method === 'HEAD' || !ifRangeHolds(request.headers['if-range'] as string | undefined, etag)
-      ? null
-      : parseRange(request.headers.range, item.size)
-  if (range === 'unsatisfiable') {
-    reply.removeHeader('content-type').header('cache-control', 'no-store')
-    return reply.code(416).header('content-range', `bytes */${item.size}`).send()
-  }
-  const length = range ? range.end - range.start + 1 : item.size
-  reply.header('content-length', length)
-  if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${item.size}`)
-  if (request.method === 'HEAD') return reply.send()
-  const stream = await open(range ?? undefined).catch((error: unknown) => {
-    if (error instanceof BlobNotFound) throw new NotFound('picture or video')
-    throw error
-  })
-  return reply.send(stream)
+  const head = fileHead({ etag: `"${item.sha256}"`, size: item.size, isDocument: false }, [
+    ...['content-type', item.contentType],
+    ...['content-security-policy', "sandbox; default-src 'none'"],
+    ...['x-content-type-options', 'nosniff'],
+    ...['cross-origin-resource-policy', item.isPublic ? 'cross-origin' : 'same-origin'],
+    ...['cache-control', item.isPublic ? cacheControl.immutable : 'private, no-cache'],
+    ...['accept-ranges', 'bytes'],
+  ])
+  return replyWithFile(request, reply, head, (range) =>
+    open(range).catch((error: unknown) => {
+      throw error instanceof BlobNotFound ? new NotFound('picture or video') : error
+    }),
+  )
 }

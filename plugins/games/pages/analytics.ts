@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { BarChart, Card, EmptyState, html, NumberTable, Section, type View } from '../../../core/pages/index.ts'
+import { BarChart, Card, EmptyState, html, NumberTable, Section, Stats, type View } from '../../../core/pages/index.ts'
 import { pathOf } from '../record.ts'
 import type { Analytics, Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
@@ -9,11 +9,11 @@ export const SPANS = [7, 30, 90, 365] as const
 const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const long = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 
-/** Renders the statistics of a game: four charts and the same numbers as a table. */
+/** Renders the statistics of a game: four charts, the same numbers as a table, and the numbers of other plugins. */
 export function analytics(
   app: Pick<FastifyInstance, 'games' | 'origins' | 'browserFiles'>,
   game: Game,
-  { days, totals, span }: Analytics & { span: number },
+  { days, totals, span, stats }: Analytics & { span: number; stats: { label: string; value: number }[] },
 ): View {
   const path = `${pathOf(game)}/analytics`
   const chart = (title: string, field: keyof Analytics['totals'], totalLabel: string, shape?: 'line') =>
@@ -39,6 +39,7 @@ export function analytics(
     ${dashboardHeader(app, game, path)}
     <${Section} title="Statistics" action=${spans} description="Days are in UTC. The statistics count visitors, and identify nobody.">
       ${happened.length > 0 ? charts : nothing}
+      ${stats.length > 0 && html`<${Stats} items=${stats} />`}
     <//>
     ${
       happened.length > 0 &&

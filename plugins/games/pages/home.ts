@@ -19,7 +19,7 @@ export interface HomeProps {
 
 /** Renders the start page: an introduction, the viewer's own games, popular games and new games. */
 export function home(
-  app: Pick<FastifyInstance, 'site'>,
+  app: Pick<FastifyInstance, 'games' | 'site'>,
   { newest, popular, mine, busy, playing, more }: HomeProps,
 ): View {
   const feature = busy[0] ?? (popular[0]?.stats.plays ? popular[0] : newest[0])
@@ -53,7 +53,7 @@ export function home(
       ${
         newest.length > 0
           ? html`<${Grid}>${newest.map(card)}<//>`
-          : html`<${EmptyState} title="No games yet"><p>${app.site.name} is empty. A folder with an <code>index.html</code> is all that a game needs.</p><//>`
+          : html`<${EmptyState} title="No games yet"><p>${app.site.name} is empty. Make a game here${app.games.dashboard.newGame.map(({ label, href }) => html`, <a href=${href}>${label.toLowerCase()}</a>`)}, or upload a folder with an <code>index.html</code>. Then send your friends its address.</p><//>`
       }
       ${more && html`<div class="row"><${Button} href="/catalog">All games<//></div>`}
     <//>`

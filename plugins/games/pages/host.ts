@@ -190,8 +190,8 @@ export function contributeToHostDashboard({ hostDashboard, games }: FastifyInsta
   )
   hostDashboard.setupSteps.push({
     title: 'Publish the first game',
-    text: 'A zip or folder with an index.html becomes playable at an address of its own.',
-    order: 30,
+    text: 'Make one in the browser, or upload a folder with an index.html. Each game has an address of its own.',
+    order: 15,
     action: { href: '/games/new', label: 'Publish a game' },
     done: () => games.administration.anyToPlay(),
   })

@@ -57,13 +57,15 @@ export function integrate(
     <//>
     ${
       game.settings.multiplayer.enabled &&
-      html`<${Section} title="Rooms" description="Players who join the same room get each other's messages.">
+      html`<${Section} title="Rooms" description="Players who join the same room get each other's messages. A room script checks them first, on the platform.">
         <${CodeBlock} title="In the game" code=${ROOM} />
       <//>`
     }
+    <${Section} title="Engines" description=${html`Unity, Godot, and Rust or C in WebAssembly have <a href="/docs/engines">scripts of their own</a> for sign-in, rooms, saves and scores.`} />
     <${Section} title="For a coding assistant" description="These instructions contain no secret.">
       <${CodeBlock} title="Prompt" code=${app.games.integrationPrompt(game)} />
     <//>
+    ${app.games.dashboard.integrateSections.map((section) => section(game))}
     <${Section} title="OAuth" description="For games with a server of their own.">
       <${DescriptionList} items=${facts} />
       <${Confirm} label="Make a new client secret" action=${`${pathOf(game)}/integrate/secret`}>

@@ -23,6 +23,10 @@ game's own origin, so no server code and no secret is needed:
   { "signedIn": true, "user": { "id", "name", "imageUrl" }, "scope", "expiresAt" }. Key saved games on user.id.
 - Multiplayer: import { join } from '/__service/multiplayer.js'; const room = await join('lobby');
   room.send('move', { x, y }); room.on('message', (type, data, from) => {}); room.state.set('score', 3).
+- Rules that players must not break belong into a room script: one ES module without imports in the build, named by
+  "room": "room.js" beside "files" in step 1. It runs on the platform for each room and is never served. It exports any of
+  settings, open(room), join(room, player), message(room, player, type, data), tick(room, seconds), leave(room, player);
+  with one, messages go to the script alone. The guide: ${portal}/docs/room-scripts
 
 Read the session when the game starts, and keep the game playable for people who are not signed in.
 

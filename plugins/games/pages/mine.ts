@@ -35,7 +35,7 @@ export interface MyGamesProps {
 
 /** Renders the owner's games or, if there are none, the commands that create one. */
 export function myGames(
-  { origins }: Pick<FastifyInstance, 'origins'>,
+  { origins, games: { dashboard } }: Pick<FastifyInstance, 'origins' | 'games'>,
   { games, columns: known, stats, deleted, nextCursor, cursor }: MyGamesProps,
 ): View {
   const columns = [
@@ -61,7 +61,7 @@ export function myGames(
   ]
   const empty = html`
     <${EmptyState} title="No games yet" command=${createCommand(origins.portal)} action=${{ href: '/games/new', label: 'Make a game' }}>
-      <p>Make one here, or from a terminal with an <a href="/settings/tokens">API token</a> that has the scope <code>games:write</code>:</p>
+      <p>Make one here${dashboard.newGame.map(({ label, href }) => html`, <a href=${href}>${label.toLowerCase()}</a>`)}, or from a terminal with an <a href="/settings/tokens">API token</a> that has the scope <code>games:write</code>:</p>
     <//>`
   return html`
     <${PageHeader} title="My games" actions=${games.length > 0 && html`<${Button} kind="act" href="/games/new">New game<//>`} />

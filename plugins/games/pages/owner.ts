@@ -17,12 +17,14 @@ const own = { config: { auth: 'session', page: true }, constraints } as const
 /** Form fields are optional in the schema, so that an error about a missing field appears beside it. */
 const Text = Type.String({ default: '', maxLength: 100_000 })
 const Box = Type.Optional(Type.Literal('on'))
+const ISOLATION = { auto: 'auto', on: true, off: false } as const
 const GameBody = Type.Object({ title: Text, description: Text, tags: Text, visibility: Text })
 const ServingBody = Type.Object({
   playable: Box,
   authWidget: Box,
-  crossOriginIsolated: Box,
+  crossOriginIsolated: Type.Optional(Type.Union([Type.Literal('auto'), Type.Literal('on'), Type.Literal('off')])),
   embedded: Box,
+  remix: Box,
   multiplayer: Box,
   guests: Box,
   maxPlayersPerRoom: Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$' }),
@@ -75,7 +77,8 @@ export const ownerPages: Routes = async (app) => {
       narrow: true,
       status: Object.keys(problems).length > 0 ? 400 : 200,
       body: html`
-        <${PageHeader} title="New game" crumbs=${[{ label: 'My games', href: '/games' }]} lede="It gets an address of its own." />
+        <${PageHeader} title="New game" crumbs=${[{ label: 'My games', href: '/games' }]} lede=${`It gets an address of its own.${app.games.dashboard.newGame.length > 0 ? ' If you have no files yet, begin with one that runs at once.' : ''}`}
+          actions=${app.games.dashboard.newGame.map(({ label, href }) => html`<${Button} href=${href}>${label}<//>`)} />
         <${StepIndicator} label="Publish a game" steps=${NEW_GAME_STEPS} current=${0} />
         <${Form} action="/games/new" submit="Make it" error=${problems.form}>${gameFields(form, problems)}<//>`,
     })
@@ -151,14 +154,15 @@ export const ownerPages: Routes = async (app) => {
     '/games/:slug/settings/serving',
     { ...mine, schema: { params: Slug, body: ServingBody } },
     async (request, reply) => {
-      const { playable, authWidget, crossOriginIsolated, embedded, multiplayer, guests, maxPlayersPerRoom } =
+      const { playable, authWidget, crossOriginIsolated, embedded, remix, multiplayer, guests, maxPlayersPerRoom } =
         request.body
       const game = await app.games.update(callerOf(request).playerId, request.params.slug, {
         playable: playable === 'on',
         settings: {
           authWidget: authWidget ?? 'off',
-          crossOriginIsolated: crossOriginIsolated === 'on',
+          ...(crossOriginIsolated ? { crossOriginIsolated: ISOLATION[crossOriginIsolated] } : {}),
           embedded: embedded === 'on',
+          remix: remix === 'on',
           multiplayer: {
             enabled: multiplayer === 'on',
             guests: guests === 'on',
@@ -250,7 +254,7 @@ export const ownerPages: Routes = async (app) => {
         title: `Analytics of ${found.title}`,
         scripts: ['analytics.js'],
         user: viewer,
-        body: analytics(app, found, { ...counted, span }),
+        body: analytics(app, found, { ...counted, span, stats: await app.games.dashboard.loadGameStats(found, from) }),
       })
     },
   )

@@ -36,6 +36,8 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
   const { game, signedIn, isOwner, owner, sections } = props
   const ready = isReady(game)
   const framed = isFramed(game)
+  // What a suspended game shows may be the reason.
+  const isShown = isOwner || !game.suspended
   const { origin, pathname, search, href } = new URL(game.url)
   // An external game, and a page without scripts, uses the game's own sign-in. It completes without a click for a
   // player who is signed in here, where the browser sends the portal's cookie in the frame.
@@ -47,7 +49,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
     ? html`<${Chip} tone="warn">${game.approval.state === 'refused' ? 'refused' : 'waits for approval'}<//>`
     : html`${game.visibility === 'private' && html`<${Chip}>private<//>`}`
   return html`
-    ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.settings.crossOriginIsolated} signIn=${signIn} />`}
+    ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.isolated} signIn=${signIn} />`}
     <${PlayFrameDetails}>
       <${PageHeader} title=${game.title} lede=${html`by ${owner?.path ? html`<a href=${owner.path}><bdi>${owner.name}</bdi></a>` : html`<bdi>${owner?.name ?? 'somebody'}</bdi>`}`} address=${game.url} chips=${chips} actions=${actions(framed, ready, game)} />
       ${isOwner && gameTabs(app, game, pathOf(game))}
@@ -60,9 +62,9 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
           ${game.tags.map((tag) => html`<a class="chip info" href=${`/catalog?tag=${tag}`}>${tag}</a>`)}
         <//>`
         }
-        ${paragraphs(game.description)}
+        ${isShown && paragraphs(game.description)}
         ${sections}
-        ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
+        ${isShown && game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
         ${!isOwner && !game.suspended && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
       <//>
     <//>`

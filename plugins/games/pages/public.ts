@@ -100,7 +100,7 @@ export const publicPages: Routes = async (app) => {
       reply.header('referrer-policy', 'strict-origin')
     }
     // A frame has shared memory only when its top page is isolated too (contracts, section 7).
-    if (game.settings.crossOriginIsolated) reply.header('cross-origin-embedder-policy', 'require-corp')
+    if (game.isolated) reply.header('cross-origin-embedder-policy', 'require-corp')
     return renderPage(reply, {
       title: game.title,
       current: '/catalog',

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import {
   Button,
   Checkbox,
+  Choices,
   Confirm,
   CopyValue,
   Field,
@@ -94,19 +95,33 @@ const addressSection = (
     <//>
   <//>`
 
+const isolationValue = (setting: 'auto' | boolean): string => (setting === 'auto' ? 'auto' : setting ? 'on' : 'off')
+
 function servingSection(game: Game, path: string): View {
-  const { authWidget, crossOriginIsolated, embedded, multiplayer } = game.settings
+  const { authWidget, crossOriginIsolated, embedded, remix, multiplayer } = game.settings
   return html`
     <${Section} layout="side" title="How it is served" id="serving" description="Takes effect at once, without a new deploy.">
       <${Form} action=${`${path}/serving`} submit="Save" kind="plain">
         <${Checkbox} name="playable" label="Can be played" checked=${game.playable} hint="Untick it to close the game for everyone but its previews." />
         <${Checkbox} name="authWidget" label="Sign-in button" checked=${authWidget === 'on'} hint="Put a sign-in button on the game's pages. The game can also bring its own." />
-        <${Checkbox} name="crossOriginIsolated" label="Threads and shared memory" checked=${crossOriginIsolated}
-          hint="Isolates the game from other origins, as SharedArrayBuffer needs. Then it can't load files from other servers." />
+        <${Choices} legend="Threads and shared memory" name="crossOriginIsolated" value=${isolationValue(crossOriginIsolated)} options=${[
+          { value: 'auto', label: 'Automatic', hint: 'Isolates a build whose .wasm uses shared memory.' },
+          {
+            value: 'on',
+            label: 'Isolated',
+            hint: 'SharedArrayBuffer works. Other servers must allow the game to load their files.',
+          },
+          { value: 'off', label: 'Not isolated', hint: 'Threads do not work.' },
+        ]} />
         ${
           !game.hosted &&
           html`<${Checkbox} name="embedded" label="Play on its page here" checked=${embedded}
             hint="Shows the game in a frame of its page. Its server must answer /auth/service/start, as the adapter does, and allow frames." />`
+        }
+        ${
+          game.hosted &&
+          html`<${Checkbox} name="remix" label="Others may make their own version" checked=${remix}
+            hint="While the game is public, every player can copy its files into a new game, the room script included. Its page says where it came from." />`
         }
         <${Checkbox} name="multiplayer" label="Multiplayer rooms" checked=${multiplayer.enabled} />
         <${Checkbox} name="guests" label="Guests in rooms" checked=${multiplayer.guests} hint="Admits players without sign-in to rooms." />

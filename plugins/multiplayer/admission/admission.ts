@@ -2,11 +2,22 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden, InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
 import { randomText } from '../../../core/ids.ts'
+import type { GameSession } from '../../game-edge/index.ts'
+import type { Game } from '../../games/index.ts'
 import type { Admission, Connections } from '../connections.ts'
 import type { RoomDirectory, RoomRequest } from '../directory.ts'
-import { AuthRequired, RoomForbidden, RoomFull, RoomLocked, TooManySockets } from '../errors.ts'
+import {
+  AuthRequired,
+  RefusedByRoom,
+  RoomFailed,
+  RoomForbidden,
+  RoomFull,
+  RoomLocked,
+  TooManySockets,
+} from '../errors.ts'
 import type { Account } from '../room/member.ts'
 import type { MultiplayerLimits } from '../schemas.ts'
+import type { Verdict } from './join.ts'
 import type { AdmissionRevalidation } from './revalidation.ts'
 
 const ROOM_ID = /^[A-Za-z0-9_.~-]{1,64}$/
@@ -34,14 +45,14 @@ export async function admit(
   { isUpgrade }: { isUpgrade: boolean },
 ): Promise<Admission> {
   const changesSeen = context.revalidation.changes
-  const game = await app.edge.gameOf(request)
+  const { game, preview } = await roomGameOf(app, request)
   const { enabled, guests, maxPlayersPerRoom } = game.settings.multiplayer
   if (!enabled) throw new NotFound('room')
   const session = await app.edge.sessionOf(request, game)
   if (!session && !guests) {
     throw new AuthRequired().with({ body: { error: 'auth_required', signIn: SIGN_IN } })
   }
-  if (isUpgrade && request.headers.origin !== app.edge.originOf(request)) {
+  if (isUpgrade ? request.headers.origin !== app.edge.originOf(request) : isOfOtherPage(request)) {
     throw new Forbidden('Rooms are for pages of the game itself.')
   }
   const { roomId } = request.params as { roomId: string }
@@ -57,15 +68,62 @@ export async function admit(
   const resume = readResume(request.query as Record<string, unknown>)
   const room = await context.directory.find({
     gameId: game.id,
+    preview: preview ?? (await previewAskedFor(app, request, { game, session })),
     roomId,
     account,
     resume,
     maxPlayers: maxPlayersPerRoom,
+    inquiry: !isUpgrade,
   })
-  if (room.refusal === 'full') throw new RoomFull()
-  if (room.refusal === 'locked') throw new RoomLocked()
-  if (room.refusal === 'kicked') throw new RoomForbidden()
+  throwRefusal(room.verdict)
   return { gameId: game.id, account, owner, session, room, changesSeen }
+}
+
+/**
+ * Whether a request without an upgrade is another page's: it would reach the script with the player's cookies. Browsers
+ * send no Origin with it, and programs send neither header.
+ */
+function isOfOtherPage({ headers }: FastifyRequest): boolean {
+  return (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin'
+}
+
+/** Returns the game whose rooms a request is for. Those of a preview are apart. @throws NotFound, Suspended */
+export async function roomGameOf(
+  app: FastifyInstance,
+  request: FastifyRequest,
+): Promise<{ game: Game; preview: string | null }> {
+  const site = app.origins.of(request.raw)
+  const preview = site.kind === 'game' ? site.preview : null
+  const game = preview === null ? await app.edge.gameOf(request) : await app.edge.signInGame(request)
+  return { game, preview }
+}
+
+/**
+ * Returns the preview whose rooms a page of the game itself asks for, by `?preview=<name>`: `gameyard dev` has a session
+ * there, and not at the address of each preview. As at that address, only the owner may see those of a private game.
+ *
+ * @throws NotFound
+ */
+async function previewAskedFor(
+  app: FastifyInstance,
+  { query }: FastifyRequest,
+  { game, session }: { game: Game; session: GameSession | null },
+): Promise<string | null> {
+  const { preview } = query as { preview?: unknown }
+  if (preview === undefined) return null
+  const maySee = app.games.visibleTo(null, game) || session?.player.id === game.ownerId
+  const isThere = maySee && typeof preview === 'string' && (await app.deploys.byPreview(game.id, preview)) !== null
+  if (!isThere) throw new NotFound('preview')
+  return preview
+}
+
+/** @throws the error of a refusal */
+function throwRefusal({ refusal, reason }: Verdict): void {
+  if (refusal === 'full') throw new RoomFull()
+  if (refusal === 'locked') throw new RoomLocked()
+  if (refusal === 'kicked') throw new RoomForbidden()
+  if (refusal === 'script') throw reason ? new RefusedByRoom(reason) : new RefusedByRoom()
+  if (refusal === 'failed') throw new RoomFailed()
 }
 
 function readResume({ resume, received }: Record<string, unknown>): RoomRequest['resume'] {

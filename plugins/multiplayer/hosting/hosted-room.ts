@@ -1,6 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { type JoinRequest, refusalOf, type Verdict } from '../admission/join.ts'
+import { CLOSE } from '../room/limits.ts'
+import type { Reservation } from '../room/members.ts'
 import type { Batch } from '../room/outbox.ts'
-import { CLOSE, Room, type RoomParts } from '../room/room.ts'
+import { Room, type RoomParts } from '../room/room.ts'
+import type { RunningScript } from '../scripts/running-script.ts'
 import { type CoalescedWriter, DeliveryRate } from './write-coalescing.ts'
 
 /** Durable storage of a room, from which another node can continue it. */
@@ -10,6 +14,8 @@ export interface RoomStore {
    * node may run the room.
    */
   readonly lease: 'held' | 'unsure' | 'lost'
+  /** The fence of this node's lease. */
+  readonly fence: number
   /** Stores the whole room. @returns false when another node runs the room now. @throws BusUnavailable */
   save(snapshot: string): Promise<boolean>
   /** Appends changes, with the same results as `save`. */
@@ -34,6 +40,12 @@ export class HostedRoom implements CoalescedWriter {
   rate = 0
   /** The time until which an empty room is kept for a player who is about to join, in ms since 1970. */
   reservedUntil = 0
+  /** The number of players about whom the script is being asked. */
+  #admissions = 0
+  #script: RunningScript | null = null
+  /** The script's last snapshot as JSON, and whether it is to be stored. */
+  #scriptData: string | null = null
+  #scriptChanged = false
   readonly #store: RoomStore | null
   readonly #log: FastifyBaseLogger
   readonly #onLost: (room: HostedRoom) => void
@@ -61,6 +73,60 @@ export class HostedRoom implements CoalescedWriter {
     this.room = new Room(roomId, { ...parts, durable: parts.store !== null, wake: () => parts.wake(this) })
   }
 
+  get script(): RunningScript | null {
+    return this.#script
+  }
+
+  /** Gives the room its script, before anybody joins. */
+  attachScript(script: RunningScript, data: string | null): void {
+    this.#script = script
+    this.#scriptData = data
+    this.room.script = script
+  }
+
+  /**
+   * Decides on admission. With a script, the script decides, and a place is kept until the socket is open. After an
+   * inquiry the script is told at once that the player has left.
+   */
+  async admit(request: JoinRequest): Promise<Verdict> {
+    const script = this.#script
+    const refusal = refusalOf(this.room, request)
+    if (refusal || !script || (request.resume && this.room.members.resumable(request.resume.token, request.account))) {
+      return { refusal }
+    }
+    this.#admissions++
+    let reservation: Reservation | null = null
+    try {
+      await script.opened
+      const later = refusalOf(this.room, request)
+      if (later) return { refusal: later }
+      reservation = this.room.reserve(request.account)
+      const refused = await script.join(reservation.player)
+      if (!refused && !this.#ended && !request.inquiry) return { refusal: null, reservation: reservation.token }
+      this.room.release(reservation, refused ? null : 'left')
+      if (!refused && !this.#ended) return { refusal: null }
+      return refused && !this.#ended ? { refusal: 'script', reason: refused.reason } : { refusal: 'failed' }
+    } catch {
+      // The script may have the player in its list, or add them later.
+      if (reservation) this.room.release(reservation, 'left')
+      return { refusal: 'failed' }
+    } finally {
+      this.#admissions--
+    }
+  }
+
+  /** Whether nobody is in the room, and nobody is about to be: all players of a game may reload their pages at once. */
+  get isEmpty(): boolean {
+    return this.room.members.taken === 0 && this.#admissions === 0
+  }
+
+  /** Stores the script's snapshot, from which another node continues. */
+  keepScript(data: string): void {
+    this.#scriptData = data
+    this.#scriptChanged = this.#store !== null
+    if (this.#store && !this.#persisting && !this.#ended) void this.#persistAndDeliver(this.#store, null, [])
+  }
+
   get recipients(): number {
     return this.room.size
   }
@@ -70,18 +136,25 @@ export class HostedRoom implements CoalescedWriter {
     const { room } = this
     const store = this.#store
     const batch = room.seal()
-    if (!batch) return 0
     const changes = store ? room.takeChanges() : []
+    if (!batch && changes.length === 0) return 0
     if (store && (changes.length > 0 || store.lease !== 'held')) void this.#persistAndDeliver(store, batch, changes)
-    else batch.deliver()
-    return batch.size * room.size
+    else batch?.deliver()
+    return (batch?.size ?? 0) * room.size
   }
 
   /** Stores the whole room for the first time. */
   async begin(): Promise<boolean> {
-    const snapshot = this.room.snapshot()
+    const snapshot = this.#snapshot()
     this.#savedBytes = snapshot.length
     return this.#store === null || this.#store.save(snapshot)
+  }
+
+  /** Takes and stores a last snapshot of the script before the room moves to another node. */
+  async handOver(timeoutMs: number): Promise<void> {
+    await this.#script?.takeSnapshot(timeoutMs)
+    if (!this.#store || this.#scriptData === null || this.#ended) return
+    await this.#store.append([this.#scriptChange()]).catch(() => {})
   }
 
   /** Extends the lifetime of the stored data. */
@@ -89,11 +162,12 @@ export class HostedRoom implements CoalescedWriter {
     if (!this.#ended && this.#store && !(await this.#store.append([]))) this.end()
   }
 
-  /** Stops running the room on this node. */
-  end(): void {
+  /** Stops running the room on this node. By default its players find it again on another. */
+  end(code: number = CLOSE.restart, reason = 'moving'): void {
     if (this.#ended) return
     this.#ended = true
-    this.room.disconnect(CLOSE.restart, 'moving')
+    this.#script?.end()
+    this.room.disconnect(code, reason)
     this.#onLost(this)
   }
 
@@ -105,20 +179,36 @@ export class HostedRoom implements CoalescedWriter {
   }
 
   /** Delivers the batches in order, each after its changes are stored. */
-  async #persistAndDeliver(store: RoomStore, first: Batch, changes: object[]): Promise<void> {
+  async #persistAndDeliver(store: RoomStore, first: Batch | null, changes: object[]): Promise<void> {
     this.#persisting = true
-    let batch: Batch | null = first
-    for (let next = changes; batch && !this.#ended; batch = this.room.seal()) {
-      if (batch !== first) next = this.room.takeChanges()
-      if (await this.#persist(store, next)) batch.deliver()
+    let batch = first
+    let next = changes
+    while ((batch || next.length > 0 || this.#scriptChanged) && !this.#ended) {
+      const texts = next.map((change) => JSON.stringify(change))
+      if (this.#scriptChanged) texts.push(this.#scriptChange())
+      this.#scriptChanged = false
+      if (await this.#persist(store, texts)) batch?.deliver()
       else this.end()
+      batch = this.room.seal()
+      next = this.room.takeChanges()
     }
     this.#persisting = false
   }
 
+  /** Returns a change of the script (`SavedScript`) as JSON text. Its data is JSON already. */
+  #scriptChange(): string {
+    const deployId = JSON.stringify(this.#script?.script.deployId ?? '')
+    const data = this.#scriptData === null ? '' : `,"data":${this.#scriptData}`
+    return `{"script":{"deployId":${deployId}${data}}}`
+  }
+
+  #snapshot(): string {
+    const snapshot = this.room.snapshot()
+    return this.#script ? `${snapshot.slice(0, -1)},${this.#scriptChange().slice(1)}` : snapshot
+  }
+
   /** @returns whether the changes are stored and this node still runs the room */
-  async #persist(store: RoomStore, changes: object[]): Promise<boolean> {
-    const texts = changes.map((change) => JSON.stringify(change))
+  async #persist(store: RoomStore, texts: string[]): Promise<boolean> {
     const deadline = performance.now() + PATIENCE_MS
     for (let attempt = 0; store.lease !== 'lost' && performance.now() < deadline; attempt++) {
       try {
@@ -139,7 +229,7 @@ export class HostedRoom implements CoalescedWriter {
       for (const text of texts) this.#appendedBytes += text.length
       return store.append(texts)
     }
-    const snapshot = this.room.snapshot()
+    const snapshot = this.#snapshot()
     this.#savedBytes = snapshot.length
     this.#appendedBytes = 0
     return store.save(snapshot)

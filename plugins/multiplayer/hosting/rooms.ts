@@ -1,9 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import { randomText } from '../../../core/ids.ts'
-import type { RoomLimits } from '../room/room.ts'
+import { CLOSE, type RoomLimits } from '../room/limits.ts'
 import { snapshotFrom } from '../room/snapshot.ts'
 import type { MultiplayerLimits } from '../schemas.ts'
+import type { RoomScript, ScriptStatus } from '../scripts/interface.ts'
+import type { ScriptRuntime } from '../scripts/script-runtime.ts'
 import { HostedRoom, type RoomStore } from './hosted-room.ts'
 import type { WriteCoalescer } from './write-coalescing.ts'
 
@@ -13,12 +15,16 @@ const REPLAY_BYTES = 1024 * 1024
 /** A room in the form that lists show. */
 export interface RoomInfo {
   id: string
+  /** The name of its preview; null for a room of the live game. Older nodes leave it out during a rolling update. */
+  preview?: string | null
   players: number
   capacity: number
   locked: boolean
   /** The recent number of messages per second. */
   rate: number
   people: { name: string; imageUrl: string | null; away: boolean }[]
+  /** What the room's script uses; null for a room without one. */
+  script: ScriptStatus | null
 }
 
 interface RoomsParts {
@@ -26,16 +32,37 @@ interface RoomsParts {
   limits: MultiplayerLimits
   coalescer: WriteCoalescer
   log: FastifyBaseLogger
+  scripts: ScriptRuntime
   /** Receives the number of players in a game's rooms on this node when it changes. */
   count(gameId: string, players: number): void
 }
 
-/** The rooms of all games that this node runs. A room exists while a player is in it. */
+/** How a room opens. */
+export interface RoomOptions {
+  maxPlayers: number
+  script?: RoomScript | null
+  store?: RoomStore | null
+}
+
+/** Which rooms of a game a list has. */
+export interface ListOptions {
+  /** Whether it has those of previews too. Default: false */
+  previews?: boolean
+}
+
+/** Rooms of a preview are apart from those of the live game: their `gameId` has the preview's name after a slash. */
+export const scopeOf = (gameId: string, preview: string | null) => (preview === null ? gameId : `${gameId}/${preview}`)
+const gameOf = (scope: string) => scope.split('/', 1)[0] as string
+const previewOf = (scope: string) => scope.split('/')[1] ?? null
+
+/** The rooms of all games that this node runs. A room exists while a player is in it, or about to be. */
 export class Rooms {
   readonly #parts: RoomsParts
   readonly #byGame = new Map<string, Map<string, HostedRoom>>()
   /** The last reported number of players of each game. */
   readonly #counted = new Map<string, number>()
+  /** Called when a room has ended for all nodes, because its script failed or is to start again. */
+  onEnded: (room: HostedRoom) => void = () => {}
 
   constructor(parts: RoomsParts) {
     this.#parts = parts
@@ -50,28 +77,46 @@ export class Rooms {
    *
    * @param maxPlayers from the game's settings; the limit `roomPlayers` takes precedence
    */
-  open(gameId: string, roomId: string, maxPlayers: number, store: RoomStore | null = null): HostedRoom {
-    return this.find(gameId, roomId) ?? this.#make(gameId, roomId, maxPlayers, store)
-  }
-
-  /** Does the same as `open` from another node's stored data: a snapshot and the changes after it. */
-  restore(gameId: string, roomId: string, maxPlayers: number, store: RoomStore, texts: string[]): HostedRoom {
-    const hosted = this.open(gameId, roomId, maxPlayers, store)
-    hosted.room.restore(snapshotFrom(texts))
+  open(gameId: string, roomId: string, { maxPlayers, script = null, store = null }: RoomOptions): HostedRoom {
+    const known = this.find(gameId, roomId)
+    if (known) return known
+    const hosted = this.#make(gameId, roomId, maxPlayers, store)
+    if (script) this.#startScript(hosted, script, null)
     return hosted
   }
 
+  /** Does the same as `open` from another node's stored data: a snapshot and the changes after it. */
+  restore(gameId: string, roomId: string, options: RoomOptions, texts: string[]): HostedRoom {
+    const hosted = this.#make(gameId, roomId, options.maxPlayers, options.store ?? null)
+    const snapshot = snapshotFrom(texts)
+    hosted.room.restore(snapshot, options.store?.fence)
+    const data = snapshot.script?.data
+    if (options.script) this.#startScript(hosted, options.script, data === undefined ? null : JSON.stringify(data))
+    return hosted
+  }
+
+  /** Ends the rooms of a game that run a script, and those of its previews. Their players enter new ones. */
+  restart(gameId: string): void {
+    for (const hosted of [...this]) {
+      if (hosted.script && gameOf(hosted.gameId) === gameId) this.#endForAll(hosted, CLOSE.restart, 'restarted')
+    }
+  }
+
   /** Lists the occupied rooms of a game. */
-  list(gameId: string): RoomInfo[] {
-    return Array.from(this.#byGame.get(gameId)?.values() ?? [])
+  list(gameId: string, { previews = false }: ListOptions = {}): RoomInfo[] {
+    const scopes = previews ? [...this.#byGame.keys()].filter((scope) => gameOf(scope) === gameId) : [gameId]
+    return scopes
+      .flatMap((scope) => [...(this.#byGame.get(scope)?.values() ?? [])])
       .filter(({ room }) => room.size > 0)
-      .map(({ room, rate }) => ({
+      .map(({ gameId: scope, room, rate, script }) => ({
         id: room.id,
+        preview: previewOf(scope),
         players: room.size,
         capacity: room.capacity,
         locked: room.locked,
         rate,
-        people: room.players,
+        people: room.members.people,
+        script: script?.status ?? null,
       }))
   }
 
@@ -86,9 +131,12 @@ export class Rooms {
     for (const hosted of this) {
       hosted.room.sweep()
       hosted.measure()
-      if (hosted.room.size === 0 && hosted.reservedUntil < now) gone.push(hosted)
+      if (hosted.isEmpty && hosted.reservedUntil < now) gone.push(hosted)
     }
-    for (const hosted of gone) this.#forget(hosted)
+    for (const hosted of gone) {
+      hosted.script?.end()
+      this.#forget(hosted)
+    }
     this.#countPlayers()
     return gone
   }
@@ -106,7 +154,7 @@ export class Rooms {
     if ((this.#counted.get(gameId) ?? 0) === players) return
     if (players === 0) this.#counted.delete(gameId)
     else this.#counted.set(gameId, players)
-    this.#parts.count(gameId, players)
+    if (gameOf(gameId) === gameId) this.#parts.count(gameId, players)
   }
 
   #make(gameId: string, roomId: string, maxPlayers: number, store: RoomStore | null): HostedRoom {
@@ -121,6 +169,21 @@ export class Rooms {
     const rooms = this.#byGame.get(gameId) ?? new Map<string, HostedRoom>()
     this.#byGame.set(gameId, rooms.set(roomId, hosted))
     return hosted
+  }
+
+  #startScript(hosted: HostedRoom, script: RoomScript, data: string | null): void {
+    const gameId = gameOf(hosted.gameId)
+    const running = this.#parts.scripts.start(hosted.room, script, data, {
+      ...{ gameId, isPreview: gameId !== hosted.gameId },
+      onFailed: () => this.#endForAll(hosted, CLOSE.failed, 'room_failed'),
+      onSnapshot: (snapshot) => hosted.keepScript(snapshot),
+    })
+    hosted.attachScript(running, data)
+  }
+
+  #endForAll(hosted: HostedRoom, code: number, reason: string): void {
+    hosted.end(code, reason)
+    this.onEnded(hosted)
   }
 
   #forget(hosted: HostedRoom): void {

@@ -1,7 +1,7 @@
+import type { Verdict } from '../admission/join.ts'
 import type { RoomInfo } from '../hosting/rooms.ts'
 import type { DisconnectReason } from '../membership.ts'
 import type { Account } from '../room/member.ts'
-import type { Refusal } from '../room/room.ts'
 
 /** The room, and the player who wants to join or resume. */
 export interface JoinMessage {
@@ -9,15 +9,17 @@ export interface JoinMessage {
   roomId: string
   account: Account
   resume: { token: string; received: number | null } | null
+  /** Older nodes leave it out, and keep a place, during a rolling update. */
+  inquiry?: boolean | undefined
 }
 
-/** The answer of the room's owner: null if the player may join. */
-export type JoinAnswer = Refusal | 'elsewhere' | null
+/** The answer of the room's owner. */
+export type JoinAnswer = Verdict | 'elsewhere'
 
 /** Messages between nodes. `conn` is a socket's name, which the node with the socket assigns. */
 export type NodeMessage =
   // Messages from the node with the socket to the node with the room.
-  | ({ t: 'enter'; conn: string } & JoinMessage)
+  | ({ t: 'enter'; conn: string; reservation?: string | undefined } & JoinMessage)
   | { t: 'text'; conn: string; text: string }
   | { t: 'bytes'; conn: string; bytes: string }
   | { t: 'ping'; conn: string }
@@ -27,7 +29,7 @@ export type NodeMessage =
   | { t: 'close'; conn: string; code: number; reason: string }
   // Questions in both directions.
   | ({ t: 'mayEnter'; ask: number } & JoinMessage)
-  | { t: 'list'; ask: number; gameId: string }
+  | { t: 'list'; ask: number; gameId: string; previews?: boolean }
   | { t: 'verdict'; ask: number; verdict: JoinAnswer }
   | { t: 'rooms'; ask: number; rooms: RoomInfo[] }
 

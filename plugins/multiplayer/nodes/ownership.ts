@@ -2,6 +2,8 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Bus } from '../../../core/events.ts'
 import type { HostedRoom, RoomStore } from '../hosting/hosted-room.ts'
 import type { Rooms } from '../hosting/rooms.ts'
+import { snapshotFrom } from '../room/snapshot.ts'
+import type { RoomScript, ScriptSource } from '../scripts/interface.ts'
 import type { Peers } from './peers.ts'
 
 /** The lifetime of a room's stored data after its last change. An active room renews it at half time. */
@@ -41,6 +43,16 @@ class BusRoomStore implements RoomStore {
   }
 }
 
+/** A room to be opened, or continued, on the node that gets its lease. */
+export interface WantedRoom {
+  /** With the name of a preview after a slash (`scopeOf`). */
+  scope: string
+  roomId: string
+  maxPlayers: number
+  /** Loads the script of the room. @param source null: of the deploy that is served now */
+  script(source: ScriptSource | null): Promise<RoomScript | null>
+}
+
 /** Tracks which of several nodes runs each room: each room has a lease, which is held while its node lives. */
 export class Ownership {
   readonly #bus: Bus
@@ -59,12 +71,12 @@ export class Ownership {
   }
 
   /** Returns the room, which this node now runs, or the id of the node that runs it. @throws BusUnavailable */
-  async find(gameId: string, roomId: string, maxPlayers: number): Promise<HostedRoom | string> {
-    const known = this.#rooms.find(gameId, roomId)
+  async find(wanted: WantedRoom): Promise<HostedRoom | string> {
+    const known = this.#rooms.find(wanted.scope, wanted.roomId)
     if (known && this.#nodes.isValid) return this.#reserve(known)
-    const key = keyOf(gameId, roomId)
+    const key = keyOf(wanted.scope, wanted.roomId)
     await this.#releasing.get(key)
-    const taking = this.#taking.get(key) ?? this.#take(key, gameId, roomId, maxPlayers)
+    const taking = this.#taking.get(key) ?? this.#take(key, wanted)
     this.#taking.set(key, taking)
     try {
       const found = await taking
@@ -76,16 +88,19 @@ export class Ownership {
 
   /** Releases the leases of rooms that have ended. */
   async release(gone: HostedRoom[]): Promise<void> {
-    for (const hosted of gone) {
-      const store = this.#stores.get(hosted)
-      this.#stores.delete(hosted)
-      if (!store || store.lost) continue
-      const key = keyOf(hosted.gameId, hosted.room.id)
-      const releasing = this.#bus.release(key, this.#nodes.id).catch(() => {})
-      this.#releasing.set(key, releasing)
-      await releasing
-      this.#releasing.delete(key)
-    }
+    // All are marked before the first wait: whoever enters one of them meanwhile waits until its lease is released.
+    await Promise.all(gone.map((hosted) => this.#release(hosted)))
+  }
+
+  async #release(hosted: HostedRoom): Promise<void> {
+    const store = this.#stores.get(hosted)
+    this.#stores.delete(hosted)
+    if (!store || store.lost) return
+    const key = keyOf(hosted.gameId, hosted.room.id)
+    const releasing = this.#bus.release(key, this.#nodes.id).catch(() => {})
+    this.#releasing.set(key, releasing)
+    await releasing
+    if (this.#releasing.get(key) === releasing) this.#releasing.delete(key)
   }
 
   /**
@@ -132,17 +147,23 @@ export class Ownership {
     hosted.end()
   }
 
-  async #take(key: string, gameId: string, roomId: string, maxPlayers: number): Promise<HostedRoom | string> {
+  async #take(key: string, wanted: WantedRoom): Promise<HostedRoom | string> {
     if (this.#nodes.lapsed) await this.#reclaim()
     const lease = await this.#bus.acquire(key, this.#nodes.id)
     if (lease.holder !== this.#nodes.id) return lease.holder
-    const known = this.#rooms.find(gameId, roomId)
+    const { scope, roomId, maxPlayers } = wanted
+    const known = this.#rooms.find(scope, roomId)
     if (known) return known
     const store = new BusRoomStore(this.#bus, this.#nodes, key, lease.fence)
     const record = await this.#bus.load(key)
-    const hosted = record
-      ? this.#rooms.restore(gameId, roomId, maxPlayers, store, record.texts)
-      : this.#rooms.open(gameId, roomId, maxPlayers, store)
+    const deployId = record && snapshotFrom(record.texts).script?.deployId
+    const before = deployId ? await wanted.script({ from: 'deploy', deployId }) : null
+    // A room keeps its script, or none. When the deploy is gone, the room begins anew.
+    const texts = record && (before || !deployId) ? record.texts : null
+    const options = { maxPlayers, store, script: texts ? before : await wanted.script(null) }
+    const hosted = texts ? this.#rooms.restore(scope, roomId, options, texts) : this.#rooms.open(scope, roomId, options)
+    // The room is empty while it is stored, and must not be swept meanwhile.
+    this.#reserve(hosted)
     this.#stores.set(hosted, store)
     // The first write of a new owner revokes the former owner's write access.
     if (!(await hosted.begin())) this.#lose(hosted, store)

@@ -24,7 +24,8 @@ interface Peer {
   incoming: number | null
   outgoing: number
   queue: NodeMessage[]
-  bytes: number
+  /** The frames of the last `write` in the queue. */
+  lastFrames: Buffer | null
 }
 
 /** Receives messages of other nodes. */
@@ -49,6 +50,7 @@ export class Peers {
   readonly #questions = new Map<number, (answer: Answer | null) => void>()
   #asked = 0
   #validUntil = 0
+  #tickedAt = 0
   #timer: NodeJS.Timeout | undefined
   #isFlushing = false
 
@@ -62,7 +64,7 @@ export class Peers {
   async start(): Promise<void> {
     await this.#bus.subscribe(`${EVERYONE}/${this.id}`, (text) => this.#receive(text))
     await this.#bus.subscribe(EVERYONE, (text) => this.#receiveHeartbeat(text))
-    await this.#sendHeartbeat()
+    await this.#tick()
     this.lapsed = false
     this.#timer = setInterval(() => void this.#tick(), HEARTBEAT_MS)
   }
@@ -95,12 +97,12 @@ export class Peers {
 
   /** Sends frames to a socket of another node. The same frames for several sockets are sent once. */
   write(node: string, conn: string, frames: Buffer): void {
-    const last = this.#peer(node).queue.at(-1)
-    if (last?.t === 'write' && this.#lastFrames === frames) last.to.push(conn)
+    const peer = this.#peer(node)
+    const last = peer.queue.at(-1)
+    if (last?.t === 'write' && peer.lastFrames === frames) last.to.push(conn)
     else this.send(node, { t: 'write', to: [conn], frames: frames.toString('base64') })
-    this.#lastFrames = frames
+    peer.lastFrames = frames
   }
-  #lastFrames: Buffer | null = null
 
   /** Sends a request to a node. Returns null when it does not answer in time. */
   ask<Kind extends Answer['t']>(node: string, question: Asked): Promise<Extract<Answer, { t: Kind }> | null> {
@@ -119,7 +121,10 @@ export class Peers {
 
   async #tick(): Promise<void> {
     const now = performance.now()
-    for (const [node, { heardAt }] of this.#peers) if (now - heardAt > SILENCE_MS) this.#drop(node)
+    // After a stall of this process its timers run before it reads the heartbeats that have come meanwhile.
+    const isLate = now - this.#tickedAt > 2 * HEARTBEAT_MS
+    this.#tickedAt = now
+    if (!isLate) for (const [node, { heardAt }] of this.#peers) if (now - heardAt > SILENCE_MS) this.#drop(node)
     try {
       await this.#sendHeartbeat()
     } catch (error) {
@@ -156,7 +161,7 @@ export class Peers {
   #peer(node: string): Peer {
     const known = this.#peers.get(node)
     if (known) return known
-    const peer = { heardAt: performance.now(), incoming: null, outgoing: 1, queue: [], bytes: 0 }
+    const peer = { heardAt: performance.now(), incoming: null, outgoing: 1, queue: [], lastFrames: null }
     this.#peers.set(node, peer)
     return peer
   }
@@ -169,8 +174,8 @@ export class Peers {
 
   #flush(): void {
     this.#isFlushing = false
-    this.#lastFrames = null
     for (const [node, peer] of this.#peers) {
+      peer.lastFrames = null
       while (peer.queue.length > 0) this.#post(node, peer, takeEnvelope(peer.queue))
     }
   }

@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Bus } from '../../../core/events.ts'
-import { joinRoom, refusalOf } from '../admission/join.ts'
+import { joinRoom } from '../admission/join.ts'
 import type { Rooms } from '../hosting/rooms.ts'
 import { type DisconnectReason, LocalMembership, type Membership } from '../membership.ts'
+import { CLOSE } from '../room/limits.ts'
 import type { Link } from '../room/member.ts'
-import { CLOSE } from '../room/room.ts'
 import type { JoinMessage, NodeMessage } from './messages.ts'
 import { type PeerListener, Peers } from './peers.ts'
 
@@ -81,12 +81,12 @@ export class SocketRelay implements PeerListener {
   }
 
   /** Joins a socket of this node to a room of another node. */
-  join(node: string, join: JoinMessage, link: Link): Membership {
+  join(node: string, join: JoinMessage, link: Link, reservation?: string): Membership {
     const conn = (++this.#conns).toString(36)
     const membership = new RemoteMembership(this.nodes, node, conn, link, () => this.#outbound.delete(conn))
     this.#outbound.set(conn, membership)
     const { gameId, roomId, account, resume } = join
-    this.nodes.send(node, { t: 'enter', conn, gameId, roomId, account, resume })
+    this.nodes.send(node, { t: 'enter', conn, gameId, roomId, account, resume, reservation })
     return membership
   }
 
@@ -104,18 +104,21 @@ export class SocketRelay implements PeerListener {
         this.#outboundOf(from, message.conn)?.link.close(message.code, message.reason)
         this.#outbound.delete(message.conn)
         break
-      case 'mayEnter': {
-        const hosted = this.#rooms.find(message.gameId, message.roomId)
-        const verdict = hosted ? refusalOf(hosted.room, message) : 'elsewhere'
-        this.nodes.send(from, { t: 'verdict', ask: message.ask, verdict })
+      case 'mayEnter':
+        void this.#answer(from, message)
         break
-      }
       case 'list':
-        this.nodes.send(from, { t: 'rooms', ask: message.ask, rooms: this.#rooms.list(message.gameId) })
+        this.nodes.send(from, { t: 'rooms', ask: message.ask, rooms: this.#rooms.list(message.gameId, message) })
         break
       default:
         this.#receiveFromClient(from, message)
     }
+  }
+
+  async #answer(from: string, message: Extract<Received, { t: 'mayEnter' }>): Promise<void> {
+    const hosted = this.#rooms.find(message.gameId, message.roomId)
+    const verdict = hosted ? await hosted.admit(message) : 'elsewhere'
+    this.nodes.send(from, { t: 'verdict', ask: message.ask, verdict })
   }
 
   /** Handles a message from a client whose socket is on another node. */
@@ -132,14 +135,19 @@ export class SocketRelay implements PeerListener {
   }
 
   disconnected(node: string): void {
-    // Sockets of this node must find the room again. Sockets of that node may resume here.
-    for (const [conn, membership] of this.#outbound) {
+    // Sockets of this node must find the room again. Sockets of that node may resume here. The other node may live, and
+    // not know of the disconnection, so it is told to do the same.
+    for (const membership of this.#outbound.values()) {
       if (membership.node !== node) continue
-      this.#outbound.delete(conn)
+      membership.end('lost')
       membership.link.close(CLOSE.restart, 'moving')
     }
-    for (const membership of this.#inbound.get(node)?.values() ?? []) membership.end('lost')
+    const inbound = this.#inbound.get(node)
     this.#inbound.delete(node)
+    for (const [conn, membership] of inbound ?? []) {
+      membership.end('lost')
+      this.nodes.send(node, { t: 'close', conn, code: CLOSE.restart, reason: 'moving' })
+    }
   }
 
   #outboundOf(node: string, conn: string): RemoteMembership | undefined {
@@ -147,10 +155,10 @@ export class SocketRelay implements PeerListener {
     return membership?.node === node ? membership : undefined
   }
 
-  #enter(from: string, { conn, ...join }: Extract<NodeMessage, { t: 'enter' }>): void {
+  #enter(from: string, { conn, reservation, ...join }: Extract<NodeMessage, { t: 'enter' }>): void {
     const link = new RelayedLink(this.nodes, from, conn)
     const hosted = this.#rooms.find(join.gameId, join.roomId)
-    const member = hosted && joinRoom(hosted.room, join, link)
+    const member = hosted && joinRoom(hosted.room, join, link, reservation)
     if (!member) {
       link.close(hosted ? CLOSE.slow : CLOSE.restart, hosted ? 'full' : 'moving')
       return

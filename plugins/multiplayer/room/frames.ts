@@ -28,6 +28,7 @@ export type ErrorCode =
   | 'no_such_player'
   | 'conflict'
   | 'state_too_large'
+  | 'read_only'
   | 'presence_too_large'
   | 'rate_limited'
 
@@ -37,7 +38,7 @@ export type ServerMessage =
   | { t: 'away' | 'back' | 'host'; id: string }
   | { t: 'leave'; id: string; reason: LeaveReason }
   | { t: 'msg'; from: string; type: string; data: unknown }
-  | { t: 'state'; from: string; set: Record<string, unknown>; del: string[]; version: number }
+  | { t: 'state'; from: string | null; set: Record<string, unknown>; del: string[]; version: number }
   | { t: 'presence'; id: string; data: unknown }
   | { t: 'pong'; id: unknown; now: number }
   | { t: 'error'; code: ErrorCode; message: string; version?: number }

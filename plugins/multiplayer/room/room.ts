@@ -1,42 +1,21 @@
 import type { Clock } from '../../../core/clock.ts'
-import {
-  binaryFrame,
-  type Frame,
-  frameOf,
-  joinFrames,
-  type LeaveReason,
-  type ServerMessage,
-  textFrame,
-} from './frames.ts'
-import { type Account, Budget, type Link, Member } from './member.ts'
+import { binaryFrame, type Frame, frameOf, joinFrames, type LeaveReason, type ServerMessage } from './frames.ts'
+import { CLOSE, type RoomLimits } from './limits.ts'
+import type { Account, Link, Member } from './member.ts'
+import { Members, type Place, type Reservation } from './members.ts'
 import { type ClientMessage, parseMessage } from './messages.ts'
 import { type Batch, Outbox } from './outbox.ts'
-import type { Change, Roster, SavedMember, Snapshot } from './snapshot.ts'
+import type { ScriptEvents } from './script-events.ts'
+import type { Change, Roster, Snapshot } from './snapshot.ts'
 import { SharedState } from './state.ts'
-
-/** The limits of a room (contracts, section 8). */
-export interface RoomLimits {
-  /** The maximum number of players, including those away. */
-  players: number
-  messagesPerSecond: number
-  messageBurst: number
-  stateBytes: number
-  presenceBytes: number
-  resumeSeconds: number
-  /** The maximum number of frames that are replayed to a resuming client. */
-  replayFrames: number
-  replayBytes: number
-}
-
-/** Close codes of RFC 6455 section 7.4 and its registry, and two private ones. */
-export const CLOSE = { policy: 1008, restart: 1012, slow: 1013, kicked: 4001, replaced: 4002, suspended: 4011 } as const
+import { welcomeFrame } from './welcome.ts'
 
 /** The dependencies of a room. */
 export interface RoomParts {
   clock: Clock
   limits: RoomLimits
   newToken: () => string
-  /** Called when the room has its first pending frame. The owner then calls `seal` soon. */
+  /** Called when the room has its first pending frame, or a change without one. The owner then calls `seal` soon. */
   wake: () => void
   /** Whether the owner calls `takeChanges`. */
   durable: boolean
@@ -44,10 +23,14 @@ export interface RoomParts {
 
 /** More frames than any node sends to one player, but small enough that the numbers stay integers after many moves. */
 const NUMBERS_A_NODE = 1e11
+/** Two nodes may start from the same record, when a lease lapses. Different fences keep their numbers apart. */
+const BY_FENCE = { distance: 1e8, values: 997 }
 
 type Fault = Omit<Extract<ServerMessage, { t: 'error' }>, 't'>
 
 export type Refusal = 'full' | 'locked' | 'kicked'
+
+const BY_SCRIPT: Fault = { code: 'not_host', message: 'Only the script of the room may do this.' }
 
 /**
  * One room, protocol 1: messages in, messages out. It has no sockets and no timers; the time comes from a clock. Its
@@ -61,19 +44,20 @@ export class Room {
   locked = false
   /** The host's id; empty only while the room is empty. */
   host = ''
+  /** The most players, including those away. A script may lower it. */
+  capacity: number
   /** The number of received messages. */
   taken = 0
+  /** The script that decides in this room; null for a room that relays. */
+  script: ScriptEvents | null = null
   readonly #clock: Clock
   readonly #limits: RoomLimits
   readonly #newToken: () => string
+  readonly #wake: () => void
   readonly #durable: boolean
-  /** The members in the order of joining. The first is the next host. */
-  readonly #members = new Map<string, Member>()
+  readonly members: Members
   readonly #outbox: Outbox
   readonly #state: SharedState
-  readonly #banned = new Set<string>()
-  #ids = 0
-  #moves = 0
   #rosterChanged = false
   #writes: Change[] = []
 
@@ -82,26 +66,16 @@ export class Room {
     this.#clock = clock
     this.#limits = limits
     this.#newToken = newToken
+    this.#wake = wake
     this.#durable = durable
-    this.#outbox = new Outbox(this.#members, { frames: limits.replayFrames, bytes: limits.replayBytes }, wake)
+    this.members = new Members(limits)
+    this.#outbox = new Outbox(this.members.byId, { frames: limits.replayFrames, bytes: limits.replayBytes }, wake)
     this.#state = new SharedState(limits.stateBytes)
+    this.capacity = limits.players
   }
 
   get size(): number {
-    return this.#members.size
-  }
-
-  get capacity(): number {
-    return this.#limits.players
-  }
-
-  /** The players in the order of joining. */
-  get players(): { name: string; imageUrl: string | null; away: boolean }[] {
-    return Array.from(this.#members.values(), ({ account, link }) => ({
-      name: account.name,
-      imageUrl: account.imageUrl,
-      away: link === null,
-    }))
+    return this.members.byId.size
   }
 
   /** Returns the frames since the last call for delivery; null when there are none. */
@@ -127,25 +101,29 @@ export class Room {
   /**
    * Restores a room from another node. Every player is away, and may return within the usual time, but starts without a
    * replay, since the other node's last messages are unknown. Frame numbers therefore start above any that the other
-   * node can have used.
+   * node can have used. @param fence of this node's lease
    */
-  restore({ roster, state, version }: Snapshot): void {
+  restore({ roster, state, version }: Snapshot, fence = 0): void {
     this.#state.restore(state, version)
     this.host = roster.host
     this.locked = roster.locked
-    this.#ids = roster.ids
-    this.#moves = (roster.moves ?? 0) + 1
-    for (const sub of roster.banned) this.#banned.add(sub)
-    for (const saved of roster.members) {
-      const member = this.#makeMember({ ...saved, joinedAt: new Date(saved.joinedAt), link: null })
-      member.awayUntil = this.#clock.now().getTime() + this.#limits.resumeSeconds * 1000
-      this.#outbox.begin(member, this.#moves * NUMBERS_A_NODE)
-    }
+    const now = this.#clock.now().getTime()
+    this.members.restore(roster, (saved) => {
+      const member = this.members.add(saved, now)
+      member.awayUntil = now + this.#limits.resumeSeconds * 1000
+      const start = (fence % BY_FENCE.values) * BY_FENCE.distance
+      this.#outbox.begin(member, this.members.moves * NUMBERS_A_NODE + start)
+    })
+  }
+
+  /** The shared state as JSON text. */
+  get stateJson(): string {
+    return this.#state.toJson()
   }
 
   /** Disconnects all players because the room moves to another node or ends. */
   disconnect(code: number, reason: string): void {
-    for (const member of this.#members.values()) {
+    for (const member of this.members.byId.values()) {
       member.link?.close(code, reason)
       member.link = null
     }
@@ -153,31 +131,45 @@ export class Room {
 
   /** Returns the reason why an account may not join now, or null. */
   refusal(account: Pick<Account, 'sub'>): Refusal | null {
-    if (this.#banned.has(account.sub)) return 'kicked'
-    if (this.size >= this.#limits.players) return 'full'
+    if (this.members.isBanned(account.sub)) return 'kicked'
+    if (this.members.taken >= this.capacity) return 'full'
     return this.locked ? 'locked' : null
+  }
+
+  /** Keeps a place for a player whom the script is asked about. The caller has called `refusal` in the same tick. */
+  reserve(account: Account): Reservation {
+    return this.members.reserve(account, this.#newToken(), this.#clock.now())
+  }
+
+  /** Gives up a reserved place. @param reason null when the script has not admitted the player */
+  release(reservation: Reservation, reason: LeaveReason | null): void {
+    if (this.members.release(reservation) && reason) this.script?.left(reservation.player.id, reason)
+  }
+
+  /** Takes the place that was reserved for a player, whose socket is open now. Null: it is not kept any more. */
+  claim(token: string, account: Account, link: Link): Member | null {
+    const reservation = this.members.claim(token, account)
+    if (!reservation) return null
+    const { id, index, joinedAt } = reservation.player
+    const member = this.#enter(reservation.account, { id, index, joinedAt: new Date(joinedAt) }, link)
+    for (const frame of reservation.frames) this.#outbox.tell(member, frame)
+    return member
   }
 
   /** Adds a player. The caller has called `refusal` in the same tick. */
   join(account: Account, link: Link): Member {
-    const id = `p${(++this.#ids).toString(36)}`
-    const joinedAt = this.#clock.now()
-    const resumeToken = this.#newToken()
-    const member = this.#makeMember({ account, id, index: this.#freeIndex(), joinedAt, resumeToken, link })
+    return this.#enter(account, this.members.newPlace(this.#clock.now()), link)
+  }
+
+  #enter(account: Account, place: Place, link: Link): Member {
+    const fields = { account, ...place, resumeToken: this.#newToken(), link }
+    const member = this.members.add(fields, this.#clock.now().getTime())
+    this.#outbox.begin(member)
     this.host ||= member.id
     this.#rosterChanged = this.#durable
     this.#outbox.answer(member, this.#welcome(member, 0, null))
     this.#outbox.tellOthers(member, frameOf({ t: 'join', player: member.player }))
     return member
-  }
-
-  /** Returns the player of a resume token if it belongs to this account. A guest is identified only by the token. */
-  resumable(token: string, account: Pick<Account, 'sub' | 'guest'>): Member | null {
-    for (const member of this.#members.values()) {
-      if (member.resumeToken !== token) continue
-      return member.account.sub === account.sub || (member.account.guest && account.guest) ? member : null
-    }
-    return null
   }
 
   /**
@@ -219,14 +211,17 @@ export class Room {
   /** Removes players who have been away for too long. */
   sweep(): void {
     const now = this.#clock.now().getTime()
-    for (const member of [...this.#members.values()]) {
+    for (const member of [...this.members.byId.values()]) {
       if (!member.link && member.awayUntil <= now) this.#remove(member, 'timeout')
     }
+    for (const kept of this.members.reservations) if (kept.until <= now) this.release(kept, 'timeout')
   }
 
-  /** Relays binary data from a player to everyone else without parsing it. */
+  /** Relays binary data from a player to everyone else without parsing it, or gives it to the script. */
   receiveBinary(member: Member, bytes: Buffer): void {
-    if (this.spend(member)) this.#outbox.tellOthers(member, binaryFrame(member.index, bytes))
+    if (!this.spend(member)) return
+    this.script?.binary(member.id, bytes)
+    if (this.script?.relay ?? true) this.#outbox.tellOthers(member, binaryFrame(member.index, bytes))
   }
 
   /** Handles a text frame from a player. */
@@ -257,7 +252,8 @@ export class Room {
   #act(member: Member, message: ClientMessage): Fault | null {
     switch (message.t) {
       case 'send':
-        this.#relay(member, message)
+        this.script?.message(member.id, message.type, message.data)
+        if (this.script?.relay ?? true) this.#relay(member, message)
         return null
       case 'state':
         return this.#write(member, message)
@@ -266,6 +262,8 @@ export class Room {
         if (frame.length > this.#limits.presenceBytes) {
           return { code: 'presence_too_large', message: 'The presence is too large.' }
         }
+        this.script?.presence(member.id, message.data)
+        if (this.script && !this.script.relay) return null
         member.data = message.data
         this.#outbox.tellAll(frame)
         return null
@@ -274,6 +272,7 @@ export class Room {
         this.#outbox.answer(member, frameOf({ t: 'pong', id: message.id, now: this.#clock.now().getTime() }))
         return null
       default:
+        if (this.script) return BY_SCRIPT
         if (member.id !== this.host) return { code: 'not_host', message: 'Only the host may do this.' }
         return this.#actAsHost(member, message)
     }
@@ -287,7 +286,7 @@ export class Room {
       this.#outbox.tellAll(frame)
     } else {
       for (const id of to === 'host' ? [this.host] : new Set(to)) {
-        const recipient = this.#members.get(id)
+        const recipient = this.members.byId.get(id)
         if (recipient) this.#outbox.tell(recipient, frame)
       }
     }
@@ -295,98 +294,107 @@ export class Room {
 
   #write(member: Member, { set, del, if: expected }: Extract<ClientMessage, { t: 'state' }>): Fault | null {
     const { version } = this.#state
+    if (this.script && !this.script.clientState) {
+      return { code: 'read_only', message: 'Only the script of the room writes the state.', version }
+    }
     if (expected !== null && expected !== version) {
       return { code: 'conflict', message: 'The state has another version.', version }
     }
+    return this.writeState(member.id, set, del)
+  }
+
+  /** Writes the shared state. @param from a player's id; null for the script @returns why it was not written, or null */
+  writeState(from: string | null, set: Record<string, unknown>, del: string[]): Fault | null {
     if (!this.#state.write(set, del)) {
+      const { version } = this.#state
       return { code: 'state_too_large', message: 'The state would become too large.', version }
     }
     if (this.#durable) this.#writes.push({ set, del, version: this.#state.version })
-    this.#outbox.tellAll(frameOf({ t: 'state', from: member.id, set, del, version: this.#state.version }))
+    this.#outbox.tellAll(frameOf({ t: 'state', from, set, del, version: this.#state.version }))
+    if (this.script?.clientState) this.script.written(set, del)
     return null
+  }
+
+  /** Sends a frame of the script. @param ids null for everyone; players who have left are skipped */
+  tell(ids: string[] | null, frame: Frame): void {
+    this.members.keep(ids, frame)
+    if (ids === null) this.#outbox.tellAll(frame)
+    for (const id of ids ?? []) {
+      const member = this.members.byId.get(id)
+      if (member) this.#outbox.tell(member, frame)
+    }
+  }
+
+  setLocked(locked: boolean): void {
+    this.locked = locked
+    this.#rosterChanged = this.#durable
+    // Nobody is told, so no frame does this.
+    if (this.#durable) this.#wake()
+  }
+
+  makeHost(id: string): void {
+    if (this.members.byId.has(id) && id !== this.host) this.#setHost(id)
+  }
+
+  /** Removes a player. @param reason shown to the player, in the close frame */
+  kick(id: string, reason = 'kicked'): void {
+    const reservation = this.members.reservations.find(({ player }) => player.id === id)
+    if (reservation) this.release(reservation, 'kicked')
+    const member = this.members.byId.get(id)
+    if (!member) return
+    const frame = frameOf({ t: 'leave', id, reason: 'kicked' })
+    if (member.link) this.#outbox.part(member, member.link, { code: CLOSE.kicked, reason, frame })
+    this.#remove(member, 'kicked')
   }
 
   #actAsHost(host: Member, message: Extract<ClientMessage, { t: 'kick' | 'host' | 'lock' }>): Fault | null {
     if (message.t === 'lock') {
-      this.locked = message.locked
-      this.#rosterChanged = this.#durable
+      this.setLocked(message.locked)
       return null
     }
-    const other = this.#members.get(message.id)
+    const other = this.members.byId.get(message.id)
     if (!other) return { code: 'no_such_player', message: 'There is no such player in the room.' }
     if (message.t === 'kick') {
       // A host who kicks their own account may return. Other accounts are banned while the room exists.
-      if (other.account.sub !== host.account.sub) this.#banned.add(other.account.sub)
-      const frame = frameOf({ t: 'leave', id: other.id, reason: 'kicked' })
-      if (other.link) this.#outbox.part(other, other.link, { code: CLOSE.kicked, reason: 'kicked', frame })
-      this.#remove(other, 'kicked')
-    } else if (other !== host) {
-      this.#setHost(other)
-    }
+      if (other.account.sub !== host.account.sub) this.members.ban(other.account.sub)
+      this.kick(other.id)
+    } else this.makeHost(other.id)
     return null
   }
 
   #remove(member: Member, reason: LeaveReason): void {
-    if (!this.#members.delete(member.id)) return
+    if (!this.members.byId.delete(member.id)) return
     member.link = null
     this.#rosterChanged = this.#durable
     this.#outbox.tellAll(frameOf({ t: 'leave', id: member.id, reason }))
+    this.script?.left(member.id, reason)
     if (member.id !== this.host) return
-    const members = [...this.#members.values()]
+    const members = [...this.members.byId.values()]
     const next = members.find((other) => other.link) ?? members[0]
-    if (next) this.#setHost(next)
+    if (next) this.#setHost(next.id)
     else this.host = ''
   }
 
-  #setHost(member: Member): void {
-    this.host = member.id
+  #setHost(id: string): void {
+    this.host = id
     this.#rosterChanged = this.#durable
-    this.#outbox.tellAll(frameOf({ t: 'host', id: member.id }))
-  }
-
-  #makeMember(fields: Omit<SavedMember, 'joinedAt' | 'data'> & { joinedAt: Date; link: Link | null; data?: unknown }) {
-    const { messagesPerSecond, messageBurst } = this.#limits
-    const budget = new Budget(messagesPerSecond, messageBurst, this.#clock.now().getTime())
-    const member = new Member({ ...fields, budget })
-    this.#members.set(member.id, member)
-    this.#outbox.begin(member)
-    return member
+    this.#outbox.tellAll(frameOf({ t: 'host', id }))
   }
 
   #roster(): Roster {
-    return {
-      host: this.host,
-      locked: this.locked,
-      banned: [...this.#banned],
-      ids: this.#ids,
-      moves: this.#moves,
-      members: Array.from(this.#members.values(), ({ account, id, index, joinedAt, resumeToken, data }) => ({
-        ...{ account, id, index, resumeToken, data },
-        joinedAt: joinedAt.toISOString(),
-      })),
-    }
+    return { host: this.host, locked: this.locked, ...this.members.save() }
   }
 
   #welcome(member: Member, sequence: number, replay: number | null): Frame {
-    const head = JSON.stringify({
-      t: 'welcome',
-      v: 1,
+    const { id, host, capacity, locked, script } = this
+    return welcomeFrame({
       you: member.id,
-      room: { id: this.id, host: this.host, capacity: this.#limits.players, locked: this.locked },
-      players: Array.from(this.#members.values(), (other) => other.player),
+      room: { id, host, capacity, locked, ...(script ? { script: true } : {}) },
+      players: this.members.players,
       version: this.#state.version,
       resume: member.resumeToken,
       now: this.#clock.now().getTime(),
-      sequence,
-      replay,
+      ...{ sequence, replay, stateJson: this.#state.toJson() },
     })
-    return textFrame(`${head.slice(0, -1)},"state":${this.#state.toJson()}}`)
-  }
-
-  #freeIndex(): number {
-    const taken = new Set(Array.from(this.#members.values(), (member) => member.index))
-    let index = 0
-    while (taken.has(index)) index++
-    return index
   }
 }

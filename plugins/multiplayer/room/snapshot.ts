@@ -22,7 +22,14 @@ export interface SavedMember {
 }
 
 /** A change that a room must store before it notifies anybody. */
-export type Change = { roster: Roster } | Write
+export type Change = { roster: Roster } | { script: SavedScript } | Write
+
+/** A room's script, for the node that continues the room. */
+export interface SavedScript {
+  deployId: string
+  /** The script's last snapshot; absent before the first. */
+  data?: unknown
+}
 
 /** A write of the shared state, with the resulting version. */
 interface Write {
@@ -36,6 +43,7 @@ export interface Snapshot {
   roster: Roster
   state: Record<string, unknown>
   version: number
+  script?: SavedScript
 }
 
 /**
@@ -44,13 +52,14 @@ export interface Snapshot {
 export function snapshotFrom(texts: string[]): Snapshot {
   const [snapshot, ...changes] = texts.map((text) => JSON.parse(text)) as [Snapshot, ...Partial<Snapshot & Write>[]]
   const values = new Map(Object.entries(snapshot.state))
-  let { roster, version } = snapshot
+  let { roster, version, script } = snapshot
   for (const change of changes) {
     if (change.roster) roster = change.roster
+    if (change.script) script = change.script
     if (change.version === undefined || change.version <= version) continue
     version = change.version
     for (const key of change.del ?? []) values.delete(key)
     for (const [key, value] of Object.entries(change.set ?? {})) values.set(key, value)
   }
-  return { roster, version, state: Object.fromEntries(values) }
+  return { roster, version, state: Object.fromEntries(values), ...(script ? { script } : {}) }
 }

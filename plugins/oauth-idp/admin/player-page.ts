@@ -79,7 +79,7 @@ export function PlayerPage({ player, isMe, viewerRole, problem }: PlayerPageProp
             ${
               administers &&
               !isGuest &&
-              html`<${Section} layout="side" title="Role" description="A moderator works the queue of reports, suspends games and assets, and disables players. An administrator also sees the configuration, and looks after this server.">
+              html`<${Section} layout="side" title="Role" description="A moderator works the queue of reports, suspends games and assets, and disables players. An administrator also sees the configuration, and operates this server.">
                 <${Card}><form class="stack" action=${post('role')} method="post">
                   <${Field} type="select" label="Role" name="role" value=${role} options=${ROLES} /><${Button}>Change the role<//></form><//>
               <//>`

@@ -12,8 +12,9 @@ import { endGrants } from '../oauth/grants.ts'
 import { PlayerRow } from '../players/entities.ts'
 import { fieldError } from '../players/profile.ts'
 import { hashSecret } from '../secret-hash.ts'
-import { builtinClient, type ClientRow, clientOf, FIND_CLIENT, type OAuthClient } from './client.ts'
+import { type ClientRow, clientOf, FIND_CLIENT, type OAuthClient, unstoredClient } from './client.ts'
 import { OAuthAppRow, SignInCount } from './entities.ts'
+import { isMetadataUrl, metadataClientId } from './metadata-url.ts'
 import { type HostedGames, type HostedOrigins, type StoredApp, toApp, toApps } from './record.ts'
 import { checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
 import type { App, AppUpdate, AppWithSecret } from './schemas.ts'
@@ -57,6 +58,7 @@ const NO_HASH = hashSecret('')
 /** OAuth applications, which may redirect players here to sign in. */
 export class Apps {
   readonly #context: AppsContext
+  #noteRotation: (em: SqlEntityManager, gameId: string) => Promise<void> = async () => {}
   readonly #builtins = new Map<string, OAuthClient>()
   /** The time of the last recorded use in milliseconds, by application. */
   readonly #noted = new Map<string, number>()
@@ -78,6 +80,11 @@ export class Apps {
   /** Registers the lookup of games by address. Without one, no address belongs to a game. */
   findGamesWith(hosted: HostedGames): void {
     this.#hosted = hosted
+  }
+
+  /** Registers what notes a new secret of a game's application, in the transaction of the change. */
+  noteRotationsWith(note: (em: SqlEntityManager, gameId: string) => Promise<void>): void {
+    this.#noteRotation = note
   }
 
   /** Registers the check for suspended applications. Without one, no application is suspended. */
@@ -153,6 +160,8 @@ export class Apps {
       createdAt: now,
       updatedAt: now,
       lastUsedAt: null,
+      registration: null,
+      metadataUrl: null,
     }
     await em.insert(OAuthAppRow, row)
     return { ...toApp(row), redirectUris: app.redirectUris, clientSecret }
@@ -160,14 +169,15 @@ export class Apps {
 
   /** Adds a public client that is part of the platform itself. Only devices use it, since it has no redirect URI. */
   addBuiltin(client: { clientId: string; name: string }): void {
-    this.#builtins.set(client.clientId, builtinClient(client))
+    this.#builtins.set(client.clientId, unstoredClient(client))
   }
 
   /** Finds the client for the endpoints, or null. It reads the database each time. */
   async find(clientId: string): Promise<OAuthClient | null> {
     const builtin = this.#builtins.get(clientId)
     if (builtin) return builtin
-    const [row] = await this.#context.db.query<ClientRow>(FIND_CLIENT, [clientId])
+    const stored = isMetadataUrl(clientId) ? metadataClientId(clientId) : clientId
+    const [row] = await this.#context.db.query<ClientRow>(FIND_CLIENT, [stored])
     return row ? clientOf(row) : null
   }
 
@@ -327,6 +337,7 @@ export class Apps {
       row.updatedAt = now
       await em.flush()
       if (!grace) await endGrants(em, { clientId: row.clientId })
+      if (row.gameId != null) await this.#noteRotation(em, row.gameId)
       return row
     })
     await this.announce(row)

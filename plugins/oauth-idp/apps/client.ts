@@ -17,6 +17,10 @@ export interface OAuthClient {
   oldSecretHash: string | null
   oldSecretUntil: Date | null
   lastUsedAt: Date | null
+  /** How a client without an owner came here: it registered itself, or its id is the address of a document about it. */
+  registration: 'dynamic' | 'metadata' | null
+  /** The address of that document. */
+  metadataUrl: string | null
 }
 
 export interface ClientRow {
@@ -33,10 +37,12 @@ export interface ClientRow {
   old_secret_hash: string | null
   old_secret_until: number | null
   last_used_at: number | null
+  registration: OAuthClient['registration']
+  metadata_url: string | null
 }
 
 export const FIND_CLIENT = `select id, client_id, game_id, name, homepage_url, redirect_uris, served_uris, hosted,
-  public_client, secret_hash, old_secret_hash, old_secret_until, last_used_at from oauth_apps where client_id = ?`
+  public_client, secret_hash, old_secret_hash, old_secret_until, last_used_at, registration, metadata_url from oauth_apps where client_id = ?`
 
 export const clientOf = (row: ClientRow): OAuthClient => ({
   id: row.id,
@@ -56,10 +62,12 @@ export const clientOf = (row: ClientRow): OAuthClient => ({
   oldSecretHash: row.old_secret_hash,
   oldSecretUntil: row.old_secret_until === null ? null : new Date(row.old_secret_until),
   lastUsedAt: row.last_used_at === null ? null : new Date(row.last_used_at),
+  registration: row.registration,
+  metadataUrl: row.metadata_url,
 })
 
-/** Creates a public client that is part of the platform itself and in no table: the command line. */
-export const builtinClient = ({ clientId, name }: { clientId: string; name: string }): OAuthClient => ({
+/** Creates a public client that is in no table, such as the command line, which is part of the platform itself. */
+export const unstoredClient = ({ clientId, name }: { clientId: string; name: string }): OAuthClient => ({
   id: clientId,
   clientId,
   gameId: null,
@@ -72,4 +80,6 @@ export const builtinClient = ({ clientId, name }: { clientId: string; name: stri
   oldSecretHash: null,
   oldSecretUntil: null,
   lastUsedAt: null,
+  registration: null,
+  metadataUrl: null,
 })

@@ -29,6 +29,9 @@ const OAuthAppSchema = defineEntity({
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
     lastUsedAt: p.datetime(3).nullable(),
+    /** `dynamic` or `metadata`: a client without an owner (apps/registrations.ts). */
+    registration: p.string().length(20).nullable(),
+    metadataUrl: p.string().length(2000).nullable(),
   },
 })
 

@@ -3,11 +3,11 @@ import type { Database } from '../../../core/data/database.ts'
 import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import type { Events } from '../../../core/events.ts'
 import type { OAuthClient } from './client.ts'
-import { OAuthAppRow } from './entities.ts'
 
 /**
  * The origins whose pages may call the client endpoints (Fetch standard, CORS). They are the origins of a public
- * client's redirect URIs, for that client alone. A client with a secret calls from its server.
+ * client's redirect URIs, for that client alone. A client with a secret calls from its server. One that registered itself
+ * counts from its first consent on: anybody can register any number of clients, and all of these are in memory.
  */
 export class PageOrigins {
   readonly #db: Database
@@ -33,12 +33,15 @@ export class PageOrigins {
   }
 
   async #read(): Promise<ReadonlySet<string>> {
-    const rows = await this.#db.em().find(OAuthAppRow, { publicClient: true }, { fields: ['redirectUris'] })
-    return new Set(rows.flatMap(({ redirectUris }) => redirectUris.flatMap((uri) => comparable(uri) ?? [])))
+    const rows = await this.#db.query<{ redirect_uris: string }>(REDIRECT_URIS, [true])
+    const uris = rows.flatMap((row): string[] => JSON.parse(row.redirect_uris))
+    return new Set(uris.flatMap((uri) => comparable(uri) ?? []))
   }
 }
 
 const ALL = 'all'
+const REDIRECT_URIS = `select redirect_uris from oauth_apps a where public_client = ? and (registration is null
+  or exists (select 1 from oauth_consents c where c.client_id = a.client_id))`
 
 /**
  * The origin of an address, without the port of a loopback address: as for redirect URIs, a native application learns

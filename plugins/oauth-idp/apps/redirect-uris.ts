@@ -71,7 +71,8 @@ export function registeredUris({
 
 /**
  * Whether a redirect URI of a request is registered. The comparison is exact (RFC 9700 section 4.1.3), except for the
- * port of a loopback address, which a native application learns only when it starts (RFC 8252 section 7.3).
+ * port of a loopback address, which a native application learns only when it starts (RFC 8252 section 7.3). Coding
+ * assistants use `localhost` as they use 127.0.0.1.
  */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
   if (registered.includes(uri)) return true
@@ -80,6 +81,7 @@ export function isRegistered(uri: string, registered: readonly string[]): boolea
 }
 
 const withoutLoopbackPort = (uri: string): string | null => {
-  const [, host, rest] = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?((?:[/?][\x21-\x7e]*)?)$/.exec(uri) ?? []
+  const [, host, rest] =
+    /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?((?:[/?][\x21-\x7e]*)?)$/.exec(uri) ?? []
   return host === undefined ? null : `${host}${rest}`
 }

@@ -11,13 +11,16 @@ interface LookUpRow {
   id: string
   player_id: string
   client_id: string
+  client_name: string | null
   scope: string
   expires_at: number
+  resource: string | null
 }
 
 /** A token depends on the player's consent and on an enabled account. Without either it is invalid. */
-const LOOK_UP = `select t.id, t.player_id, t.client_id, t.scope, t.expires_at from oauth_access_tokens t
-  join players p on p.id = t.player_id join oauth_consents c on c.id = t.consent_id
+const LOOK_UP = `select t.id, t.player_id, t.client_id, t.scope, t.expires_at, t.resource, a.name as client_name
+  from oauth_access_tokens t join players p on p.id = t.player_id join oauth_consents c on c.id = t.consent_id
+  left join oauth_apps a on a.client_id = t.client_id
   where t.token_hash = ? and t.expires_at > ? and not p.disabled`
 
 /** Opaque bearer tokens of games (RFC 6750). Only their hashes are stored. */
@@ -39,11 +42,13 @@ export class AccessTokens {
     const found = await this.find(token)
     return (
       found && {
-        kind: 'oauth-token',
+        kind: found.resource === null ? 'oauth-token' : 'resource-token',
+        ...(found.resource === null ? {} : { resource: found.resource }),
         playerId: found.playerId,
         clientId: found.clientId,
         scopes: new Set(found.scope.split(' ')),
         credentialId: found.id,
+        ...(found.clientName === null ? {} : { credentialName: found.clientName }),
       }
     )
   }
@@ -52,8 +57,8 @@ export class AccessTokens {
   async find(token: string) {
     const [row] = await this.#db.query<LookUpRow>(LOOK_UP, [hashSecret(token), this.#clock.now()])
     if (!row) return null
-    const { id, player_id: playerId, client_id: clientId, scope, expires_at: expiresAt } = row
-    return { id, playerId, clientId, scope, expiresAt: new Date(expiresAt) }
+    const { id, player_id: playerId, client_id: clientId, client_name: clientName, scope, resource } = row
+    return { id, playerId, clientId, clientName, scope, resource, expiresAt: new Date(row.expires_at) }
   }
 
   /** Revokes one token of a client. Does nothing when the token does not exist. */

@@ -4,6 +4,7 @@ import type { OAuthClient } from '../apps/client.ts'
 import { OAuthError } from './errors.ts'
 import { readParameters, single } from './parameters.ts'
 import { readCodeChallenge } from './pkce.ts'
+import { type ProtectedResource, type ProtectedResources, readResourceScope } from './resources.ts'
 import { readScope } from './scopes.ts'
 
 const LONGEST_NONCE = 500
@@ -19,6 +20,8 @@ export interface Recipient {
 /** The requested scopes. */
 export interface AuthorizationRequest {
   scope: string[]
+  /** The protected resource for which the tokens are; null for the API of games. */
+  resource: ProtectedResource | null
   codeChallenge: string | null
   prompt: 'none' | 'login' | 'consent' | null
   /** Copied unchanged to the id token. */
@@ -33,10 +36,14 @@ export interface AuthorizationRequest {
  *
  * @throws InvalidRequest
  */
-export async function readRecipient(raw: unknown, apps: Apps): Promise<Recipient> {
+export async function readRecipient(
+  raw: unknown,
+  apps: Pick<Apps, 'accepts'>,
+  find: (clientId: string) => Promise<OAuthClient | null>,
+): Promise<Recipient> {
   const clientId = single(raw, 'client_id')
-  const client = clientId === undefined ? null : await apps.find(clientId)
-  if (!client) throw new InvalidRequest('The game that sent you here is not registered on this platform.')
+  const client = clientId === undefined ? null : await find(clientId)
+  if (!client) throw new InvalidRequest('The game or program that sent you here is not registered on this platform.')
   const redirectUri = single(raw, 'redirect_uri')
   if (redirectUri === undefined || !(await apps.accepts(client, redirectUri))) {
     throw new InvalidRequest(
@@ -47,7 +54,11 @@ export async function readRecipient(raw: unknown, apps: Apps): Promise<Recipient
 }
 
 /** Validates the remaining parameters. The error is reported to the client. @throws OAuthError */
-export function readAuthorizationRequest(raw: unknown, { client }: Recipient): AuthorizationRequest {
+export function readAuthorizationRequest(
+  raw: unknown,
+  { client }: Recipient,
+  resources: ProtectedResources,
+): AuthorizationRequest {
   const parameters = readParameters(raw)
   if (parameters.request !== undefined)
     throw new OAuthError('request_not_supported', 'There are no request objects here.')
@@ -65,12 +76,23 @@ export function readAuthorizationRequest(raw: unknown, { client }: Recipient): A
     throw new OAuthError('invalid_request', 'The only response_mode is query.')
   }
   const codeChallenge = readCodeChallenge(parameters, { required: client.publicClient })
-  const scope = readScope(parameters.scope)
+  const resource = resources.read(parameters.resource)
+  if (client.registration !== null && resource === null) {
+    throw new OAuthError('invalid_target', 'A client that registered itself names a protected resource.')
+  }
+  const scope = resource ? readResourceScope(resource, parameters.scope) : readScope(parameters.scope)
   const nonce = parameters.nonce ?? null
   if (nonce !== null && nonce.length > LONGEST_NONCE) {
     throw new OAuthError('invalid_request', `The nonce is longer than ${LONGEST_NONCE} characters.`)
   }
-  return { codeChallenge, scope, nonce, prompt: readPrompt(parameters.prompt), maxAge: readMaxAge(parameters.max_age) }
+  return {
+    codeChallenge,
+    scope,
+    resource,
+    nonce,
+    prompt: readPrompt(parameters.prompt),
+    maxAge: readMaxAge(parameters.max_age),
+  }
 }
 
 function readMaxAge(maxAge: string | undefined): number | null {

@@ -2,8 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest } from '../../../core/errors.ts'
 import { callerOf, type Principal } from '../../../core/http/auth.ts'
+import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage } from '../../../core/pages/index.ts'
+import type { OAuthClient } from '../apps/client.ts'
+import { isMetadataUrl } from '../apps/metadata-url.ts'
 import {
   type AuthorizationRequest,
   type Recipient,
@@ -12,6 +15,10 @@ import {
 } from './authorization-request.ts'
 import { ConsentPage } from './consent-page.ts'
 import { OAuthError } from './errors.ts'
+
+/** Metadata documents that are fetched a minute for one address. */
+const METADATA_PER_MINUTE = 30
+const HOUR_MS = 3_600_000
 
 /**
  * The authorization endpoint (RFC 6749 section 4.1.1, with PKCE, RFC 9207 and OpenID Connect Core section 3.1.2), and
@@ -26,10 +33,10 @@ export const authorizeRoutes: Routes = async (app) => {
     { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' } },
     async (request, reply) => {
       // 1. Verify the client and the redirect URI. There is no redirect before both are verified.
-      const recipient = await readRecipient(request.query, identity.apps)
+      const recipient = await readRecipient(request.query, identity.apps, finder(request))
       try {
         // 2. Parse the request.
-        const asked = readAuthorizationRequest(request.query, recipient)
+        const asked = readAuthorizationRequest(request.query, recipient, identity.resources)
         // 3. Identify the player.
         const player = signedIn(request)
         if (asked.prompt === 'none' && !player) throw new OAuthError('login_required', 'The player is not signed in.')
@@ -41,7 +48,7 @@ export const authorizeRoutes: Routes = async (app) => {
         // 4. Check the player's consent.
         const { client, redirectUri } = recipient
         const mustAsk = () => identity.consentRules.mustAsk(player.playerId, client, redirectUri, asked.scope)
-        if (asked.prompt === 'consent' || (await mustAsk())) {
+        if (asked.prompt === 'consent' || asked.resource !== null || (await mustAsk())) {
           if (asked.prompt === 'none') throw new OAuthError('consent_required', 'The player has to be asked first.')
           return askConsent(request, reply, player, recipient, asked)
         }
@@ -69,18 +76,45 @@ export const authorizeRoutes: Routes = async (app) => {
     async (request, reply) => {
       // The form data is as untrusted as the query, so it passes the same checks again.
       const asking = queryOf(request.body.request)
-      const recipient = await readRecipient(asking, identity.apps)
+      const recipient = await readRecipient(asking, identity.apps, finder(request))
       try {
-        const asked = readAuthorizationRequest(asking, recipient)
+        const asked = readAuthorizationRequest(asking, recipient, identity.resources)
         if (request.body.decision === 'deny') throw new OAuthError('access_denied', 'The player said no.')
         const player = callerOf(request)
-        const consentId = await identity.consents.remember(player.playerId, recipient.client.clientId, asked.scope)
+        const { client } = recipient
+        if (client.registration === 'metadata') await store(request, client)
+        const consentId = await identity.consents.remember(player.playerId, client.clientId, asked.scope, {
+          resource: asked.resource !== null,
+        })
+        // Only now pages of a client that registered itself may call the endpoints (apps/page-origins.ts).
+        if (client.registration !== null) await identity.apps.announce(client)
         return answer(reply, recipient, { code: await issueCode(player, recipient, asked, consentId) })
       } catch (error) {
         return refuse(reply, recipient, error)
       }
     },
   )
+
+  /**
+   * Finds the client of a request. The metadata document of one is fetched first; a caller can have only so many
+   * fetched, so that this server is no tool to send requests with.
+   */
+  const finder = (request: FastifyRequest) => async (clientId: string) => {
+    if (!isMetadataUrl(clientId) || identity.oauth.registration === 'off') return identity.findClient(clientId)
+    await app.rateLimiter.take(`oauth-metadata/${callerAddress(request)}`, METADATA_PER_MINUTE, 60_000)
+    return identity.registrations.ofDocument(clientId).catch((error: unknown) => {
+      // The page for errors of the client or its redirect URI: there is nothing to return to yet.
+      throw error instanceof OAuthError ? new InvalidRequest(error.message) : error
+    })
+  }
+
+  /** Stores the client of a document when the first player allows it, and counts it as a registration. */
+  async function store(request: FastifyRequest, client: OAuthClient): Promise<void> {
+    if (await identity.apps.find(client.clientId)) return
+    const { registrationsPerHour } = identity.limits
+    await app.rateLimiter.take(`oauth-register/${callerAddress(request)}`, registrationsPerHour, HOUR_MS)
+    await identity.registrations.store(client)
+  }
 
   /** Consent without a question is stored too, so that players see it in their settings and can revoke it there. */
   const learns = ({ playerId }: Principal, { client }: Recipient, { scope }: AuthorizationRequest): Promise<string> =>
@@ -97,19 +131,20 @@ export const authorizeRoutes: Routes = async (app) => {
     reply: FastifyReply,
     principal: Principal,
     { client, redirectUri }: Recipient,
-    { scope }: AuthorizationRequest,
+    { scope, resource }: AuthorizationRequest,
   ) {
     const player = await identity.players.find(principal.playerId)
     if (!player) throw new OAuthError('login_required', 'The player is not signed in.')
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
-      title: `Sign in to ${client.name}`,
+      title: resource ? `Connect ${client.name}` : `Sign in to ${client.name}`,
       user: principal.viewer,
       narrow: true,
       body: ConsentPage({
         client,
         redirectUri,
         scope,
+        resource,
         player,
         request: searchOf(request),
         signInAgain: again(request),
@@ -120,13 +155,14 @@ export const authorizeRoutes: Routes = async (app) => {
   const issueCode = async (
     { playerId, credentialId }: Principal,
     { client: { clientId }, redirectUri }: Recipient,
-    { scope, codeChallenge, nonce }: AuthorizationRequest,
+    { scope, resource, codeChallenge, nonce }: AuthorizationRequest,
     consentId: string,
   ): Promise<string> => {
     if (await identity.apps.isSuspended(clientId)) throw new OAuthError('access_denied', 'This game is suspended.')
     const authTime = await identity.sessions.startedAt(credentialId)
     return identity.codes.issue({
       ...{ clientId, playerId, consentId, redirectUri, scope, codeChallenge, nonce, authTime },
+      resource: resource?.uri ?? null,
     })
   }
 
@@ -146,6 +182,11 @@ export const authorizeRoutes: Routes = async (app) => {
 
   function refuse(reply: FastifyReply, recipient: Recipient, error: unknown) {
     if (!(error instanceof OAuthError)) throw error
+    // Anybody can register a client. Before a player has decided, this site must not lead to its address, as an error
+    // that is easily caused would (RFC 9700 section 4.11.2). Programs on the player's own computer still learn it.
+    const { client, redirectUri } = recipient
+    const leadsAway = client.registration !== null && redirectUri.startsWith('https:')
+    if (leadsAway && error.error !== 'access_denied') throw new InvalidRequest(error.message)
     return answer(reply, recipient, { error: error.error, error_description: error.message })
   }
 

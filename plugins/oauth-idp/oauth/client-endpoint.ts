@@ -6,7 +6,7 @@ import { validationDetails } from '../../../core/http/validation.ts'
 import type { OAuthClient } from '../apps/client.ts'
 import { authenticateClient, readClientCredentials } from './client-authentication.ts'
 import { allowPageOf, answerPreflights } from './cors.ts'
-import { OAuthError } from './errors.ts'
+import { OAuthError, type OAuthErrorCode } from './errors.ts'
 import { type Parameters, readParameters } from './parameters.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -54,14 +54,14 @@ export function clientEndpoint(app: FastifyInstance, endpoint: ClientEndpoint) {
         if (fromPages) reply.header('vary', 'Origin')
         mustBeForm(request)
       },
-      errorHandler: sendOAuthError,
+      errorHandler: sendOAuthError('invalid_request'),
     },
     async (request, reply) => {
       // 1. Read the parameters; each may occur once.
       const form = readParameters(request.body)
       // 2. Authenticate the client. Failed attempts have a separate limit, so that they can't block the real client.
       const credentials = readClientCredentials(request.headers.authorization, form)
-      const named = await identity.apps.find(credentials.clientId)
+      const named = await identity.findClient(credentials.clientId)
       if (fromPages && named) allowPageOf(named, identity.pageOrigins, request, reply)
       const client = await authenticateClient(named, credentials, identity.apps).catch(async (error) => {
         await count(`failed/${credentials.clientId.slice(0, 60)}/${callerAddress(request)}`)
@@ -89,28 +89,34 @@ function mustBeForm(request: FastifyRequest): void {
   if (type !== FORM) throw new OAuthError('invalid_request', `Send the parameters as ${FORM}.`, 415)
 }
 
-/** Converts every error to the format of RFC 6749 section 5.2. */
-function sendOAuthError(error: FastifyError | OAuthError, request: FastifyRequest, reply: FastifyReply): void {
-  const known = translate(error, request)
-  reply
-    .code(known.status)
-    .headers(known.headers)
-    .header('cache-control', 'no-store')
-    .header('pragma', 'no-cache')
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify({ error: known.error, error_description: known.message }))
-}
+/**
+ * Converts every error to the format of RFC 6749 section 5.2.
+ *
+ * @param malformed the code of a request that does not match its schema
+ */
+export const sendOAuthError =
+  (malformed: OAuthErrorCode) =>
+  (error: FastifyError | OAuthError, request: FastifyRequest, reply: FastifyReply): void => {
+    const known = translate(error, request, malformed)
+    reply
+      .code(known.status)
+      .headers(known.headers)
+      .header('cache-control', 'no-store')
+      .header('pragma', 'no-cache')
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify({ error: known.error, error_description: known.message }))
+  }
 
-function translate(error: FastifyError | OAuthError, request: FastifyRequest): OAuthError {
+function translate(error: FastifyError | OAuthError, request: FastifyRequest, malformed: OAuthErrorCode): OAuthError {
   if (error instanceof OAuthError) return error
   if ('validation' in error && error.validation) {
     const [first] = validationDetails(error)
-    return new OAuthError('invalid_request', `The parameter ${first?.path} ${first?.message}.`)
+    return new OAuthError(malformed, `The parameter ${first?.path} ${first?.message}.`)
   }
   const status = error.statusCode ?? 500
   const headers = (isPlatformError(error) && error.headers) || {}
   if (status === 429) return new OAuthError('temporarily_unavailable', error.message, 429, headers)
-  if (status < 500) return new OAuthError('invalid_request', error.message, status, headers)
+  if (status < 500) return new OAuthError(malformed, error.message, status, headers)
   request.log.error({ err: error }, 'request failed')
   return new OAuthError('server_error', `The log has it under request ${request.id}.`, status)
 }

@@ -9,6 +9,7 @@ import { AuthorizationCode } from './entities.ts'
 import { InvalidGrant } from './errors.ts'
 import type { Grant, Grants, IssuedTokens } from './grants.ts'
 import { verifierMatches } from './pkce.ts'
+import { mustBeFor } from './resources.ts'
 
 const CODE_SECONDS = 60
 
@@ -22,6 +23,7 @@ export interface CodeBinding {
   codeChallenge: string | null
   nonce: string | null
   authTime: Date
+  resource: string | null
 }
 
 /** A client's request to exchange a code. */
@@ -30,6 +32,8 @@ export interface PresentedCode {
   code: string
   redirectUri: string
   codeVerifier?: string | undefined
+  /** The resource that the client names; it must be that of the authorization request. */
+  resource?: string | undefined
 }
 
 /** The grant behind a code. */
@@ -55,7 +59,7 @@ interface CodesContext {
 
 /** Reads a code with its player in one statement. */
 const LOOK_UP = `select c.client_id, c.player_id, c.consent_id, c.redirect_uri, c.scope, c.code_challenge, c.nonce,
-  c.auth_time, c.expires_at, c.redeemed_at, p.email, p.email_verified, p.name, p.avatar, p.guest, p.is_admin, p.moderator,
+  c.resource, c.auth_time, c.expires_at, c.redeemed_at, p.email, p.email_verified, p.name, p.avatar, p.guest, p.is_admin, p.moderator,
   p.disabled,  p.epoch, p.created_at
   from authorization_codes c join players p on p.id = c.player_id where c.code_hash = ?`
 
@@ -67,6 +71,7 @@ interface LookUpRow {
   scope: string
   code_challenge: string | null
   nonce: string | null
+  resource: string | null
   auth_time: number
   expires_at: number
   redeemed_at: number | null
@@ -139,6 +144,7 @@ export class Codes {
     if (!verifierMatches(presented.codeVerifier, row.code_challenge)) {
       throw new InvalidGrant('The code_verifier does not match the code_challenge.')
     }
+    mustBeFor(row.resource, presented.resource)
     if (row.disabled) throw new InvalidGrant('The code is not valid.')
 
     const redeemed = { player: this.#playerOf(row), scope: row.scope.split(' '), consentId: row.consent_id }
@@ -186,4 +192,5 @@ const grantOf = (grantId: string, row: LookUpRow): Grant => ({
   consentId: row.consent_id,
   scope: row.scope.split(' '),
   authTime: new Date(row.auth_time),
+  resource: row.resource,
 })

@@ -8,24 +8,30 @@ const signedIn = { config: { auth: 'session', page: true }, constraints: { origi
 
 /** /settings/connected: shows the data that games received, and revokes their access. */
 export const connectedPages: Routes = async (app) => {
-  const { apps, consents, settings } = app.identity
-  settings.push({ label: 'Connected games', href: '/settings/connected', order: 40 })
+  const { apps, consents, settings, resources, connectedSections, connectionFlushes } = app.identity
+  settings.push({ label: 'Connected games and programs', href: '/settings/connected', order: 40 })
 
   app.get(
     '/settings/connected',
     { ...signedIn, schema: { querystring: Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) }) } },
     async (request, reply) => {
       const { playerId, viewer } = callerOf(request)
+      await Promise.all(connectionFlushes.map((flush) => flush()))
       const known = await consents.list(playerId)
       // A hosted game may have moved since its creation, so the link goes to its current address.
       const homes = await apps.homesOf(known.map(({ clientId }) => clientId))
       const games = known.map((game) => ({ ...game, homepageUrl: homes.get(game.clientId) ?? game.homepageUrl }))
       return renderPage(reply, {
-        title: 'Connected games',
+        title: 'Connected games and programs',
         current: '/settings',
         user: viewer,
-        flash: request.query.done === 'revoked' ? { message: 'That game no longer has access.' } : null,
-        body: ConnectedPage({ entries: settings, games }),
+        flash: request.query.done === 'revoked' ? { message: 'It no longer has access.' } : null,
+        body: ConnectedPage({
+          entries: settings,
+          games,
+          resources,
+          sections: connectedSections.map((section) => section()),
+        }),
       })
     },
   )

@@ -20,10 +20,12 @@ export class ConsentRules {
 
   /**
    * Whether the player must be asked. A hosted game receives, at its own addresses here, without a question the data
-   * that every player can see anyway. All other applications ask once for each scope.
+   * that every player can see anyway. All other applications ask once for each scope, and clients that registered
+   * themselves each time.
    */
   async mustAsk(playerId: string, client: OAuthClient, redirectUri: string, scope: string[]): Promise<boolean> {
     const { apps, consents, oauth } = this.#context
+    if (client.registration !== null) return true
     const skips = scope.every((name) => BASIC_SCOPES.has(name)) && oauth.skipConsentForHostedGames
     if (skips && (await apps.staysHere(client, redirectUri))) return false
     return !(await consents.covers(playerId, client.clientId, scope))

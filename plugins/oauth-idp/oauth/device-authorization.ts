@@ -1,7 +1,8 @@
 import Type from 'typebox'
 import type { Routes } from '../../../core/http/routes.ts'
 import { clientEndpoint, Parameter } from './client-endpoint.ts'
-import { DEVICE_CODE_SECONDS, POLL_SECONDS } from './device-codes.ts'
+import { DEVICE_CODE_SECONDS, mustHaveOwner, POLL_SECONDS } from './device-codes.ts'
+import { OAuthError } from './errors.ts'
 import { readScope } from './scopes.ts'
 
 const DeviceAuthorization = Type.Object({
@@ -27,6 +28,10 @@ export const deviceAuthorizationRoutes: Routes = async (app) => {
     },
     response: DeviceAuthorization,
     handle: async ({ form, client }) => {
+      mustHaveOwner(client)
+      if (await identity.apps.isSuspended(client.clientId)) {
+        throw new OAuthError('access_denied', 'This game is suspended.')
+      }
       // A built-in client requests no scope; its scope is fixed.
       const scope = identity.builtins.has(client.clientId) ? [] : readScope(form.scope)
       const { deviceCode, userCode } = await identity.devices.issue({

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { markOnce } from '../../../core/data/consume-once.ts'
 import type { Database, Statements } from '../../../core/data/database.ts'
 import { randomText } from '../../../core/ids.ts'
+import type { OAuthClient } from '../apps/client.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { DeviceCode } from './entities.ts'
 import { InvalidGrant, OAuthError } from './errors.ts'
@@ -15,6 +16,17 @@ const EARLY_MS = 500
 /** Consonants without those that look or sound alike. They form no words and are not misread (RFC 8628 section 6.1). */
 const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const USER_CODE_LENGTH = 8
+
+/**
+ * Refuses clients that registered themselves. Their tokens are for a protected resource only, and the requests of this
+ * flow name none.
+ *
+ * @throws OAuthError `unauthorized_client`
+ */
+export function mustHaveOwner({ registration }: OAuthClient): void {
+  if (registration === null) return
+  throw new OAuthError('unauthorized_client', 'A client that registered itself has no device flow here.')
+}
 
 /** A device's request for authorization. */
 export interface DeviceRequest {

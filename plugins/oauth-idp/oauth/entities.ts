@@ -21,6 +21,8 @@ const AuthorizationCodeSchema = defineEntity({
     expiresAt: p.datetime(3).index(),
     /** A redeemed code is kept until its tokens have expired, since a replay revokes them. */
     redeemedAt: p.datetime(3).nullable(),
+    /** The protected resource for which the tokens are (RFC 8707); null for the API of games. */
+    resource: p.string().length(500).nullable(),
   },
 })
 
@@ -42,6 +44,8 @@ const AccessTokenSchema = defineEntity({
     /** The family: the hash of the code that started it. */
     grantId: p.string().length(43).index(),
     expiresAt: p.datetime(3).index(),
+    /** The only place where the token is valid; null for the API of games. */
+    resource: p.string().length(500).nullable(),
   },
 })
 
@@ -63,6 +67,7 @@ const RefreshTokenSchema = defineEntity({
     expiresAt: p.datetime(3).index(),
     /** A used token is kept, because a second use proves that more than one party holds it. */
     usedAt: p.datetime(3).nullable(),
+    resource: p.string().length(500).nullable(),
   },
 })
 
@@ -105,12 +110,15 @@ const ConsentSchema = defineEntity({
     clientId: p.string().length(60).primary().index(),
     /** Each consent after a revocation has a new id, so that values which depended on the old one stay invalid. */
     id: p.string().length(30).unique(),
-    /** All scopes that the client may receive, space-separated. */
+    /** All scopes that the client may receive, space-separated. Those of protected resources are marked (consents.ts). */
     scope: p.string().length(200),
     /** Whether the player was asked. Hosted games receive a name without a question. */
     asked: p.boolean(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
+    /** The last use by an assistant, and in a few words what for. */
+    lastUsedAt: p.datetime(3).nullable(),
+    lastUse: p.string().length(200).nullable(),
   },
 })
 

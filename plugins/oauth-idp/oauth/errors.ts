@@ -1,4 +1,4 @@
-/** The error codes of RFC 6749 (4.1.2.1 and 5.2), RFC 8628 (3.5), OpenID Connect Core (3.1.2.6) and RFC 9101. */
+/** The error codes of RFC 6749 (4.1.2.1 and 5.2), RFC 8628 (3.5), OpenID Connect Core (3.1.2.6), and RFC 9101, 8707 and 7591. */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -7,6 +7,9 @@ export type OAuthErrorCode =
   | 'unsupported_grant_type'
   | 'unsupported_response_type'
   | 'invalid_scope'
+  | 'invalid_target'
+  | 'invalid_redirect_uri'
+  | 'invalid_client_metadata'
   | 'access_denied'
   | 'server_error'
   | 'temporarily_unavailable'

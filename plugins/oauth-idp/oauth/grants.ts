@@ -20,20 +20,23 @@ export interface Grant {
   scope: string[]
   /** The time of the player's sign-in. */
   authTime: Date
+  /** The protected resource for which its tokens are; null for the API of games. */
+  resource: string | null
 }
 
 /** The tokens of a grant, which are not stored. */
 export interface IssuedTokens {
   accessToken: string
-  /** Issued with `offline_access`. */
+  /** Issued with `offline_access`, and for protected resources, whose clients work for longer than an hour. */
   refreshToken: string | null
 }
 
 const INSERT_ACCESS = `insert into oauth_access_tokens
-  (id, token_hash, client_id, player_id, consent_id, scope, grant_id, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?)`
+  (id, token_hash, client_id, player_id, consent_id, scope, grant_id, expires_at, resource)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const INSERT_REFRESH = `insert into oauth_refresh_tokens
-  (token_hash, client_id, player_id, consent_id, scope, grant_id, auth_time, expires_at, used_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, null)`
+  (token_hash, client_id, player_id, consent_id, scope, grant_id, auth_time, expires_at, used_at, resource)
+  values (?, ?, ?, ?, ?, ?, ?, ?, null, ?)`
 
 const CODES_AT_ONCE = 100
 const OVER = `select c.code_hash as hash, c.expires_at,
@@ -57,22 +60,23 @@ export class Grants {
    * @param scope of the access token, where a client requests less than it was granted
    */
   async issue(statements: Statements, grant: Grant, scope: string[] = grant.scope): Promise<IssuedTokens> {
-    const { grantId, clientId, playerId, consentId, authTime } = grant
+    const { grantId, clientId, playerId, consentId, authTime, resource } = grant
     const now = this.#clock.now()
     const accessToken = ACCESS_TOKEN_PREFIX + randomText(32)
-    const refreshToken = grant.scope.includes('offline_access') ? `svc_ort_${randomText(32)}` : null
+    const stays = resource !== null || grant.scope.includes('offline_access')
+    const refreshToken = stays ? `svc_ort_${randomText(32)}` : null
     const accessEnds = new Date(now.getTime() + ACCESS_TOKEN_SECONDS * 1000)
     const bound = [clientId, playerId, consentId]
     await statements.execute(INSERT_ACCESS, [
       ...[newId('oat', now), hashSecret(accessToken), ...bound],
-      ...[scope.join(' '), grantId, accessEnds],
+      ...[scope.join(' '), grantId, accessEnds, resource],
     ])
     if (refreshToken) {
       const refreshEnds = new Date(now.getTime() + REFRESH_TOKEN_DAYS * DAY_MS)
       const whole = grant.scope.join(' ')
       await statements.execute(INSERT_REFRESH, [
         ...[hashSecret(refreshToken), ...bound],
-        ...[whole, grantId, authTime, refreshEnds],
+        ...[whole, grantId, authTime, refreshEnds, resource],
       ])
     }
     return { accessToken, refreshToken }

@@ -13,6 +13,7 @@ const Introspection = Type.Object({
   exp: Type.Optional(Type.Integer()),
   iat: Type.Optional(Type.Integer()),
   iss: Type.Optional(Type.String()),
+  aud: Type.Optional(Type.String({ description: 'The protected resource of the token, if it is for one.' })),
 })
 
 /** Token introspection (RFC 7662) for the server of an application. Tokens of other applications are not active. */
@@ -34,7 +35,8 @@ export const introspectRoutes: Routes = async (app) => {
         const exp = Math.floor(found.expiresAt.getTime() / 1000)
         const { scope, clientId: client_id, playerId: sub } = found
         const iat = exp - ACCESS_TOKEN_SECONDS
-        return { active: true, scope, client_id, sub, token_type: 'Bearer', exp, iat, iss }
+        const aud = found.resource === null ? {} : { aud: found.resource }
+        return { active: true, scope, client_id, sub, token_type: 'Bearer', exp, iat, iss, ...aud }
       }
       const found = await refreshTokens.find(token)
       if (found?.clientId !== client.clientId) return { active: false }

@@ -87,13 +87,17 @@ export const logoutRoutes: Routes = async (app) => {
   }
 }
 
-/** Returns the address on the client's own sites to return to; null for any other address. */
+/**
+ * Returns the address on the client's own sites to return to; null for any other address. A client that registered
+ * itself has none, since anybody could register an address to which this site then leads.
+ */
 async function returnAddress(
   apps: Apps,
   client: OAuthClient,
   { post_logout_redirect_uri: address, state }: LogoutRequest,
 ): Promise<string | null> {
-  if (!address || !/^https?:\/\/[\x21-\x7e]+$/.test(address) || !URL.canParse(address)) return null
+  if (client.registration !== null || !address || !/^https?:\/\/[\x21-\x7e]+$/.test(address) || !URL.canParse(address))
+    return null
   const url = new URL(address)
   const registered = client.redirectUris.some((uri) => new URL(uri).origin === url.origin)
   const known = registered || (await apps.staysHere(client, url.href))

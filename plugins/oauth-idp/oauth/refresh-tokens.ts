@@ -5,6 +5,7 @@ import type { Player } from '../players/schemas.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { InvalidGrant, OAuthError } from './errors.ts'
 import type { Grant, Grants, IssuedTokens } from './grants.ts'
+import { mustBeFor } from './resources.ts'
 
 interface RefreshRow {
   client_id: string
@@ -15,11 +16,12 @@ interface RefreshRow {
   auth_time: number
   expires_at: number
   used_at: number | null
+  resource: string | null
 }
 
 /** Refresh tokens depend on the player's consent, as access tokens do. */
-const LOOK_UP = `select t.client_id, t.player_id, t.consent_id, t.scope, t.grant_id, t.auth_time, t.expires_at, t.used_at
-  from oauth_refresh_tokens t join oauth_consents c on c.id = t.consent_id where t.token_hash = ?`
+const LOOK_UP = `select t.client_id, t.player_id, t.consent_id, t.scope, t.grant_id, t.auth_time, t.expires_at, t.used_at,
+  t.resource from oauth_refresh_tokens t join oauth_consents c on c.id = t.consent_id where t.token_hash = ?`
 
 interface Refreshed extends IssuedTokens {
   grant: Grant
@@ -47,7 +49,12 @@ export class RefreshTokens {
   }
 
   /** Exchanges a client's token for new ones. @throws InvalidGrant; OAuthError for a scope beyond the grant */
-  async rotate(clientId: string, token: string, readScope: (granted: string[]) => string[]): Promise<Refreshed> {
+  async rotate(
+    clientId: string,
+    token: string,
+    readScope: (granted: string[]) => string[],
+    resource?: string,
+  ): Promise<Refreshed> {
     const now = this.#clock.now()
     const row = await this.#find(token)
     // A token of another client counts as unknown: it is not used up and ends no grant.
@@ -56,6 +63,7 @@ export class RefreshTokens {
     if (row.expires_at <= now.getTime()) throw new InvalidGrant('The refresh token has expired.')
     const player = await this.#players.find(row.player_id)
     if (!player || player.disabled) throw new InvalidGrant('The refresh token is not valid.')
+    mustBeFor(row.resource, resource)
     const grant = grantOf(row)
     const scope = readScope(grant.scope)
     const issued = await this.#db.groupCommit(async (statements) => {
@@ -111,4 +119,5 @@ const grantOf = (row: RefreshRow): Grant => ({
   consentId: row.consent_id,
   scope: row.scope.split(' '),
   authTime: new Date(row.auth_time),
+  resource: row.resource,
 })

@@ -5,6 +5,7 @@ import type { Identity } from '../identity.ts'
 import type { Player } from '../players/schemas.ts'
 import { ACCESS_TOKEN_SECONDS } from './access-tokens.ts'
 import { clientEndpoint, Parameter, required } from './client-endpoint.ts'
+import { mustHaveOwner } from './device-codes.ts'
 import { InvalidGrant, OAuthError } from './errors.ts'
 import type { Grant, IssuedTokens } from './grants.ts'
 import type { Parameters } from './parameters.ts'
@@ -39,10 +40,12 @@ export const tokenRoutes: Routes = async (app) => {
       code_verifier: Parameter('PKCE, RFC 7636.'),
       refresh_token: Parameter(),
       scope: Parameter('With a refresh token: less than was granted.'),
+      resource: Parameter('The protected resource of the authorization request (RFC 8707).'),
       device_code: Parameter('RFC 8628.'),
     },
     response: TokenResponse,
     handle: async ({ form, client }) => {
+      if (await identity.apps.isSuspended(client.clientId)) throw new InvalidGrant('This game is suspended.')
       const answer = await answerOf(identity, client, form)
       identity.apps.noteUse(client)
       return answer
@@ -62,26 +65,28 @@ function answerOf(identity: Identity, client: OAuthClient, form: Parameters): Pr
 async function byCode(identity: Identity, { clientId }: OAuthClient, form: Parameters): Promise<TokenResponse> {
   const code = required(form, 'code')
   const redirectUri = required(form, 'redirect_uri')
-  const exchanged = await identity.codes.exchange({ clientId, code, redirectUri, codeVerifier: form.code_verifier })
+  const { code_verifier: codeVerifier, resource } = form
+  const exchanged = await identity.codes.exchange({ clientId, code, redirectUri, codeVerifier, resource })
   return respond(identity, exchanged)
 }
 
 /** Refreshes tokens (RFC 6749 section 6). The id token of a refresh has no nonce (OpenID Connect Core 12.2). */
 async function byRefreshToken(identity: Identity, client: OAuthClient, form: Parameters): Promise<TokenResponse> {
   const token = required(form, 'refresh_token')
-  const refreshed = await identity.refreshTokens.rotate(client.clientId, token, (granted) =>
-    narrowScope(form.scope, granted),
-  )
+  const narrow = (granted: string[]) => narrowScope(form.scope, granted)
+  const refreshed = await identity.refreshTokens.rotate(client.clientId, token, narrow, form.resource)
   return respond(identity, { ...refreshed, nonce: null })
 }
 
 /** Exchanges a device code (RFC 8628 section 3.4). */
-async function byDeviceCode(identity: Identity, { clientId }: OAuthClient, form: Parameters): Promise<TokenResponse> {
+async function byDeviceCode(identity: Identity, client: OAuthClient, form: Parameters): Promise<TokenResponse> {
+  mustHaveOwner(client)
+  const { clientId } = client
   const deviceCode = required(form, 'device_code')
   const builtin = identity.builtins.get(clientId)
   const { answer, playerId, ...given } = await identity.devices.redeem(clientId, deviceCode, async (use, approval) => {
     const { request, ...rest } = approval
-    const grant: Grant = { ...rest, clientId, scope: request.scope }
+    const grant: Grant = { ...rest, clientId, scope: request.scope, resource: null }
     if (builtin) return { playerId: grant.playerId, answer: await builtin.issue(use, approval) }
     const issued = await identity.grants.issue(use, grant)
     return { playerId: grant.playerId, answer: null, tokens: { ...issued, grant, scope: grant.scope, nonce: null } }

@@ -6,10 +6,12 @@ import type { Database } from '../../../core/data/database.ts'
 import { Conflict, InvalidRequest, NotFound } from '../../../core/errors.ts'
 import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { InvalidCredentials } from '../errors.ts'
+import type { AccountEmails } from '../players/account-emails.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { Known, Players } from '../players/players.ts'
 import { normaliseName } from '../players/profile.ts'
 import { hashSecret } from '../secret-hash.ts'
+import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { Passkey } from './entities.ts'
 
 interface PasskeysContext {
@@ -18,6 +20,7 @@ interface PasskeysContext {
   rateLimiter: RateLimiter
   players: Players
   tokens: OneTimeTokens
+  emails: AccountEmails
   /** The origin of the portal. A passkey works on no other origin. */
   portalUrl: string
   siteName: string
@@ -52,9 +55,14 @@ export class Passkeys {
     this.possible = !isAddress && (protocol === 'https:' || /(^|\.)localhost$/.test(hostname))
   }
 
-  /** Returns the options for a browser to create a player's passkey. @throws Conflict when there are too many */
-  async registrationOptions(playerId: string) {
+  /**
+   * Returns the options for a browser to create a player's passkey.
+   *
+   * @throws Forbidden when the last sign-in is too long ago; Conflict when there are too many
+   */
+  async registrationOptions(playerId: string, sessionId: string) {
     const { players, siteName } = this.#context
+    await requireRecentSignIn(this.#context, sessionId)
     const { generateRegistrationOptions } = await webauthn()
     const [player, known] = await Promise.all([players.find(playerId), this.list(playerId)])
     if (!player) throw new NotFound('player')
@@ -76,7 +84,7 @@ export class Passkeys {
 
   /** Stores the passkey that a browser created. @throws InvalidRequest, Conflict */
   async register(playerId: string, label: string, response: RegistrationResponseJSON): Promise<Passkey> {
-    const { db, clock } = this.#context
+    const { db, clock, emails } = this.#context
     const name = normaliseName(label)
     const { verifyRegistrationResponse } = await webauthn()
     const { verified, registrationInfo } = await verifyRegistrationResponse({
@@ -95,9 +103,12 @@ export class Passkeys {
       transports: transports ?? [],
       rpId: this.#rpId,
     }
-    const inserted = await db.em().upsert(Passkey, row, { onConflictFields: ['id'], onConflictAction: 'ignore' })
-    if (inserted.playerId !== playerId) throw new Conflict('This passkey belongs to an account already.')
-    return inserted
+    return db.transaction(async (em) => {
+      const inserted = await em.upsert(Passkey, row, { onConflictFields: ['id'], onConflictAction: 'ignore' })
+      if (inserted.playerId !== playerId) throw new Conflict('This passkey belongs to an account already.')
+      await emails.enqueue(em, { kind: 'sign-in-added', playerId, what: `the passkey “${name}”` })
+      return inserted
+    })
   }
 
   /** Returns the options for a browser to request any passkey of this portal. @throws RateLimited */

@@ -23,7 +23,8 @@ export const passkeyRoutes: Routes = async (app) => {
     { ...owner, schema: { tags, summary: 'Begin to add a passkey', response: { 200: WebAuthn } } },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
-      return (await passkeys.registrationOptions(callerOf(request).playerId)) as unknown as Record<string, unknown>
+      const { playerId, credentialId: sessionId } = callerOf(request)
+      return (await passkeys.registrationOptions(playerId, sessionId)) as unknown as Record<string, unknown>
     },
   )
 

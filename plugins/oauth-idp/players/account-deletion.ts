@@ -5,6 +5,7 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import type { Apps } from '../apps/apps.ts'
 import { LastAdmin } from '../errors.ts'
+import { scopeNames } from '../oauth/consents.ts'
 import { Consent } from '../oauth/entities.ts'
 import { Passkey } from '../passkeys/entities.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -63,7 +64,7 @@ export class AccountDeletion {
     this.exporters.set('connectedGames', async (playerId) =>
       (await db.em().find(Consent, { playerId })).map(({ clientId, scope, updatedAt }) => ({
         clientId,
-        scope,
+        scope: scopeNames(scope),
         updatedAt,
       })),
     )

@@ -13,6 +13,8 @@ export type AccountEmail =
   | { kind: 'reset'; nonce: string; email: string }
   | { kind: 'sign-up' | 'verify' | 'new-email'; nonce: string }
   | { kind: 'address-changed'; playerId: string; to: string }
+  /** `what` signs the player in from now on. */
+  | { kind: 'sign-in-added'; playerId: string; what: string }
   /** `portalUrl` is the prefix of the links in the text. The platform may move before the mail is sent. */
   | { kind: 'notice'; playerId: string; subject: string; text: string; portalUrl?: string }
 
@@ -64,6 +66,7 @@ export class AccountEmails {
   #write(email: AccountEmail): Promise<Message | null> {
     if (email.kind === 'reset') return this.#writeReset(email)
     if (email.kind === 'address-changed') return this.#writeAddressChanged(email)
+    if (email.kind === 'sign-in-added') return this.#writeSignInAdded(email)
     return email.kind === 'notice' ? this.#writeNotice(email) : this.#writeConfirmation(email)
   }
 
@@ -95,6 +98,28 @@ export class AccountEmails {
 your account on ${siteName} has another email address from now on. This one no longer signs you in.
 
 If it was not you, somebody else is in your account: write to whoever runs ${portalUrl}, who can shut them out.
+`,
+    }
+  }
+
+  /** Tells players of a new way into their account, which a stolen session could have added. */
+  async #writeSignInAdded({
+    playerId,
+    what,
+  }: Extract<AccountEmail, { kind: 'sign-in-added' }>): Promise<Message | null> {
+    const { players, siteName, portalUrl } = this.#context
+    const player = await players.find(playerId)
+    if (!player?.email || player.disabled) return null
+    return {
+      to: player.email,
+      subject: `A new way to sign in to ${siteName}`,
+      text: `Hello ${player.name},
+
+from now on ${what} signs you in to your account on ${siteName}.
+
+If it was not you, remove it and choose a new password:
+
+${portalUrl}/settings/security
 `,
     }
   }

@@ -66,8 +66,8 @@ export const setupPages: Routes = async (app) => {
       body: html`
         <div class="stack">
           <header class="page-header">
-            <h1>Open the gate</h1>
-            <p class="lede">${app.site.name} is running. Make the first account; it looks after this server.</p>
+            <h1>Create the first account</h1>
+            <p class="lede">${app.site.name} is running. The first account administers this server.</p>
           </header>
           <${Form} action=${`/setup/${token}`} error=${problem?.message} submit="Create admin account">
             <${AccountFields} ...${{ name, email, minLength: config.passwordMinLength, problem }} />

@@ -3,12 +3,12 @@ import type { Database } from '../../../core/data/database.ts'
 import { Forbidden } from '../../../core/errors.ts'
 import { Session } from './entities.ts'
 
-/** The maximum age of a session in which a player without a password may act. */
+/** The maximum age of a session that may change how its player signs in, where no password is asked for. */
 const FRESH_MS = 600_000
 
 /**
- * Requires a recent sign-in of a player without a password before an action that could hand over the account, since
- * somebody may have left the session open.
+ * Requires a recent sign-in before an action that could hand over the account and asks for no password, since somebody
+ * may have left the session open.
  *
  * @throws Forbidden when the session began more than ten minutes ago
  */
@@ -18,6 +18,6 @@ export async function requireRecentSignIn(
 ): Promise<void> {
   const session = await db.em().findOne(Session, { id: sessionId }, { fields: ['createdAt'] })
   if (!session || session.createdAt.getTime() < clock.now().getTime() - FRESH_MS) {
-    throw new Forbidden('This needs a recent sign-in. Sign out and in again first, with your passkey or other account.')
+    throw new Forbidden('This needs a sign-in of the last ten minutes. Sign out and in again first.')
   }
 }

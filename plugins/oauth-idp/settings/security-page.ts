@@ -53,7 +53,7 @@ const Password = ({ hasPassword, minLength, passwordProblem }: SecurityPageProps
   <${Section} layout="side" title="Password" description=${
     hasPassword
       ? 'A new one signs you out everywhere else.'
-      : 'To set a first password, you need a sign-in of the last ten minutes, with your passkey or other account. It signs you out everywhere else.'
+      : 'To set a first password, you need a sign-in of the last ten minutes. It signs you out everywhere else.'
   }>
     <${Card}>
       <${Form} action="/settings/password" submit=${hasPassword ? 'Change password' : 'Set a password'} error=${passwordProblem?.message}>
@@ -71,7 +71,7 @@ const Password = ({ hasPassword, minLength, passwordProblem }: SecurityPageProps
 
 const Passkeys = ({ passkeys, passkeysPossible: possible, boundElsewhere }: SecurityPageProps): View => html`
   <${Section} layout="side" title="Passkeys"
-    description="Sign in with the fingerprint, face or PIN of your device.">
+    description="Sign in with the fingerprint, face or PIN of your device. To add one, you need a sign-in of the last ten minutes.">
     ${!possible && html`<${Card}><p>Browsers support passkeys only on https, at an address with a name. This platform has no such address.</p><//>`}
     ${possible && passkeys.length === 0 && html`<noscript><${Card}><p>A browser with scripts and a safe address (https, or this machine) can add one.</p><//></noscript>`}
     ${

@@ -82,7 +82,8 @@ export const upstreamPages: Routes = async (app) => {
   })
 
   app.post('/connect/:token', { ...owner, schema: { params: TokenParams } }, async (request, reply) => {
-    await upstream.connect(request.params.token, callerOf(request).playerId)
+    const { playerId, credentialId: sessionId } = callerOf(request)
+    await upstream.connect(request.params.token, { playerId, sessionId })
     return reply.redirect('/settings/security?done=connected', 303)
   })
 

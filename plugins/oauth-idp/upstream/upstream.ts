@@ -3,10 +3,12 @@ import type { Database } from '../../../core/data/database.ts'
 import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { LinkUsed, SignUpClosed } from '../errors.ts'
+import type { AccountEmails } from '../players/account-emails.ts'
 import { mustNotBeBlocked } from '../players/email-domains.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { NewRow, Players } from '../players/players.ts'
 import { normaliseEmail, normaliseName } from '../players/profile.ts'
+import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { UpstreamAccount } from './entities.ts'
 import type { Provider, ProviderChoice, UpstreamProfile } from './providers.ts'
 
@@ -15,6 +17,7 @@ interface UpstreamContext {
   clock: Clock
   players: Players
   tokens: OneTimeTokens
+  emails: AccountEmails
   providers: Provider[]
   blockedEmailDomains: readonly string[]
 }
@@ -91,10 +94,15 @@ export class Upstream {
     return row.data as unknown as Question
   }
 
-  /** Connects the account after the player's confirmation. @throws LinkUsed, Forbidden, Conflict */
-  async connect(token: string, playerId: string): Promise<void> {
-    const { db, clock, tokens } = this.#context
+  /**
+   * Connects the account after the player's confirmation.
+   *
+   * @throws LinkUsed, Conflict; Forbidden when the question is for another player, or the last sign-in is too long ago
+   */
+  async connect(token: string, { playerId, sessionId }: { playerId: string; sessionId: string }): Promise<void> {
+    const { db, clock, tokens, emails } = this.#context
     const { provider, subject, label } = await this.question(token, playerId)
+    await requireRecentSignIn(this.#context, sessionId)
     const row = await tokens.find('connect', token)
     await db.transaction(async (em) => {
       if (!row || !(await tokens.consume(em, row))) throw new LinkUsed()
@@ -102,6 +110,8 @@ export class Upstream {
       if (known) throw new Conflict('This account is connected already.')
       const now = clock.now()
       await em.insert(UpstreamAccount, { provider, subject, playerId, label, createdAt: now, lastUsedAt: now })
+      const what = `the account “${label}” of ${this.provider(provider).label}`
+      await emails.enqueue(em, { kind: 'sign-in-added', playerId, what })
     })
   }
 

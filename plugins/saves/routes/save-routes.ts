@@ -1,4 +1,4 @@
-import type { FastifyContextConfig, FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest, UnsupportedMediaType } from '../../../core/errors.ts'
 import { matchesEtag } from '../../../core/http/headers.ts'
@@ -7,6 +7,7 @@ import type { Origin } from '../../../core/origins/origins.ts'
 import { etagOf, readConditions } from '../conditions.ts'
 import { SaveTooLarge } from '../errors.ts'
 import type { SaveOwner } from '../save-rows.ts'
+import type { FoundInfo } from '../saves.ts'
 import { Restoration, type SaveLimits, SaveList, SaveParams, VersionList, WrittenSave } from '../schemas.ts'
 
 declare module 'fastify' {
@@ -51,9 +52,10 @@ export const saveRoutes =
     const constraints = { origin } as const
     const tags = ['saves']
     app.decorateRequest('saveOwner', null)
-    app.addHook('onRequest', async (_request, reply) => {
+    app.addHook('onRequest', (_request, reply, done) => {
       // Scripts compare times of devices, whose clocks may be wrong, with times of saves.
       reply.headers(HEADERS).header('date', app.clock.now().toUTCString())
+      done()
     })
     // A hook of the route, since it runs after the check of the route's `auth`.
     const onRequest = async (request: FastifyRequest) => {
@@ -82,13 +84,18 @@ export const saveRoutes =
       ...options,
       schema: { summary: 'A save: the bytes as they came, with the version as entity tag', tags, params: SaveParams },
       handler: async (request, reply) => {
-        const save = await app.saves.find(ownerOf(request), (request.params as { key: string }).key)
-        const etag = etagOf(save.version)
-        reply.headers({ etag, 'last-modified': new Date(save.updatedAt).toUTCString() })
-        reply.header('content-type', save.contentType)
-        if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-        if (request.method === 'HEAD') return reply.header('content-length', save.size).send()
-        return reply.send(await save.read())
+        const [owner, { key }] = [ownerOf(request), request.params as { key: string }]
+        const known = request.headers['if-none-match']
+        const isHead = request.method === 'HEAD'
+        if (isHead || known !== undefined) {
+          const info = await app.saves.info(owner, key)
+          const isKnown = matchesEtag(known, etagOf(info.version))
+          if (isHead || isKnown) return headersOf(reply, info, isKnown).send()
+        }
+        const save = await app.saves.find(owner, key)
+        // An error of the read must not have the headers of a save.
+        const bytes = await save.read()
+        return headersOf(reply, save).send(bytes)
       },
     })
 
@@ -176,6 +183,13 @@ export const saveRoutes =
       )
     })
   }
+
+/** Sets what an answer says about a save, with 304 for a version that the client has. */
+function headersOf(reply: FastifyReply, { version, size, contentType, updatedAt }: FoundInfo, isKnown = false) {
+  reply.header('etag', etagOf(version)).header('last-modified', updatedAt.toUTCString())
+  reply.header('content-type', contentType)
+  return isKnown ? reply.code(304) : reply.header('content-length', size)
+}
 
 /** Makes a scope take bodies of every media type, unchanged. */
 function acceptAnyBody(app: FastifyInstance, limits: SaveLimits): void {

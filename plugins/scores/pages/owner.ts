@@ -78,8 +78,8 @@ export const ownerPages: Routes = async (app) => {
   app.post('/games/:slug/scores', { ...own, schema: { params: Slug, body: BoardForm } }, async (request, reply) => {
     const game = await gameOf(request)
     try {
-      const id = idOf(request.body)
-      await boards.put(game.id, id, inputOf(request.body))
+      const id = request.body.id?.trim() || freeId(request.body.title, await boards.list(game.id))
+      await boards.put(game.id, id, inputOf(request.body), { create: true })
       return reply.redirect(`${pathOf(game)}/${id}?done=saved`, 303)
     } catch (error) {
       return showBoards(request, reply, { typed: request.body, ...problemOf(error) })
@@ -164,17 +164,20 @@ export const ownerPages: Routes = async (app) => {
   )
 }
 
-/** Returns the typed id, or one from the title. */
-function idOf({ id, title }: BoardText): string {
-  const typed = id?.trim()
-  if (typed) return typed
+/** Returns an id from the title, with a number when a board has it already. */
+function freeId(title: string, boards: readonly { id: string }[]): string {
   const words = title
     .normalize('NFKD')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')
-    .slice(0, 40)
-  return new RegExp(BOARD_ID).test(words) ? words : 'board'
+    // A number may follow; an id has at most 40 characters.
+    .slice(0, 36)
+  const base = new RegExp(BOARD_ID).test(words) ? words : 'board'
+  const taken = new Set(boards.map(({ id }) => id))
+  let id = base
+  for (let number = 2; taken.has(id); number++) id = `${base}-${number}`
+  return id
 }
 
 function problemOf(error: unknown): { problem: string; status: number } {

@@ -72,6 +72,27 @@ export const publicPages: Routes = async (app) => {
   )
 }
 
+/**
+ * Renders the first board of each game that has one, with the title of the game; nothing when none has.
+ *
+ * @param most of so many games, the first ones
+ */
+export async function boardsOfGames(
+  { scores }: Pick<FastifyInstance, 'scores'>,
+  games: readonly { gameId: string; slug: string; title: string }[],
+  { playerId, most }: { playerId: string | null; most: number },
+): Promise<Content> {
+  const cards: Content[] = []
+  for (const { gameId, slug, title } of games) {
+    const [board] = await scores.boards.list(gameId)
+    if (!board) continue
+    const list = await scores.lists.page(board, { limit: ON_GAME_PAGE, period: 'current', playerId })
+    const named = { ...list, board: { ...list.board, title: `${title}: ${list.board.title}` } }
+    if (cards.push(boardCard(named, boardPath({ slug }, board.id))) === most) break
+  }
+  return cards.length > 0 && html`<div class="boards">${cards}</div>`
+}
+
 /** Renders the first boards of a game for its page; nothing for a game without boards. */
 export async function boardsOnGamePage(
   { scores }: Pick<FastifyInstance, 'scores'>,

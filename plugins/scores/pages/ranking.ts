@@ -60,7 +60,7 @@ const number = new Intl.NumberFormat('en')
 /** Describes the number of players, and when the board begins anew. */
 export const summary = ({ board, total, periodEndsAt }: ScoreList, period: PeriodName): Content => html`
   ${total === 1 ? 'One player' : `${number.format(total)} players`}${board.order === 'asc' ? ', the lowest score is best' : ''}.
-  ${period === 'current' && periodEndsAt && html`It begins anew on <${Timestamp} at=${new Date(periodEndsAt)} />`}`
+  ${period === 'current' && periodEndsAt && html` It begins anew on <${Timestamp} at=${new Date(periodEndsAt)} />`}`
 
 /** Renders a board on the page of its game: the podium, the next entries, and the viewer's own. */
 export function boardCard(list: ScoreList, path: string): View {

@@ -1,6 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { on, once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
+import WebSocket from 'ws'
 import { start } from '../../bin/program.ts'
 import { openBrowser, openPage } from '../../kit/browser.ts'
 import { ask } from '../../kit/upload.ts'
@@ -66,6 +69,93 @@ t.test('a game is played from a folder: signed in, in a room, reloaded on change
   t.equal((await running.ended).code, 0)
 })
 
+t.test('the room script of a folder runs apart from the players, and again after a change', async (t) => {
+  const platform = await startTestServer(t)
+  const { portal } = platform.server
+  const token = await platform.token()
+  const mine = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal })
+  const script = (name: string) =>
+    `export const message = (room, player) => { room.log('${name} meets', room.id); room.send('hello', '${name}', player) }`
+  writeFileSync(join(mine.cwd, 'index.html'), PAGE)
+  writeFileSync(join(mine.cwd, 'room.js'), script('live'))
+  const { url: live, game } = await mine.json('deploy', '--create')
+  const headers = { authorization: `Bearer ${token}` }
+  const settings = { multiplayer: { enabled: true, guests: true } }
+  await ask('PATCH', `${portal}/api/games/${game.id}`, { headers, body: { settings } })
+  const project = join(mine.cwd, 'gameyard.json')
+  writeFileSync(project, JSON.stringify({ ...JSON.parse(readFileSync(project, 'utf8')), room: 'room.js' }))
+  t.equal((await mine.gameyard('deploy')).code, 0)
+
+  writeFileSync(join(mine.cwd, 'room.js'), script('first'))
+  const { running, url } = await startDev(t, mine)
+  const notes = async (text: string, times = 1) => {
+    const { stderr } = running.process
+    while (running.output().stderr.split(text).length <= times)
+      await once(stderr as Readable, 'data', { signal: AbortSignal.timeout(20_000) })
+  }
+  /** Enters a room as a guest, and returns what the script says there. */
+  const hello = async (page: string): Promise<unknown> => {
+    const { host, origin, port } = new URL(page)
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/mp/rooms/lobby`, { headers: { host, origin } })
+    t.teardown(() => socket.terminate())
+    for await (const [data] of on(socket, 'message', { signal: AbortSignal.timeout(20_000) })) {
+      const message = JSON.parse(String(data))
+      if (message.t === 'welcome') socket.send(JSON.stringify({ t: 'send', type: 'hi', data: null }))
+      if (message.t === 'msg') return message.data
+    }
+  }
+  t.equal(await hello(url), 'first')
+  await notes('first meets lobby')
+  t.equal(await hello(live), 'live', 'players keep the script of the deploy')
+
+  writeFileSync(join(mine.cwd, 'room.js'), 'export const message = (room => {')
+  await notes('has a mistake at ')
+  t.equal(await hello(url), 'first', 'a mistake is told, and changes nothing')
+  writeFileSync(join(mine.cwd, 'room.js'), script('second'))
+  await notes('rooms run room.js', 2)
+  t.equal(await hello(url), 'second')
+
+  running.process.kill('SIGINT')
+  t.equal((await running.ended).code, 0)
+  const { deploys } = (await ask('GET', `${portal}/api/games/${game.id}/deploys`, { headers })).body
+  t.same(
+    deploys.map(({ state }: { state: string }) => state),
+    ['live', 'superseded'],
+    'nothing of it stays in the history',
+  )
+})
+
+t.test('a page that was loading while a file changed reloads, once', async (t) => {
+  const mine = machine(t)
+  writeFileSync(join(mine.cwd, 'index.html'), PAGE)
+  const { url } = await startDev(t, mine, '--offline')
+  /** Listens for changes as a page that began to load then. Returns what it is told, by and by. */
+  const listen = async (since: number) => {
+    const { body } = await fetch(`${url}__service/dev/changes?since=${since}`)
+    const chunks = (body as ReadableStream<Uint8Array>).values()
+    let text = ''
+    return async (ending: string) => {
+      while (!text.endsWith(ending)) {
+        const { value, done } = await chunks.next()
+        if (done) throw new Error(`It ended after ${text}`)
+        text += Buffer.from(value).toString()
+      }
+      return text
+    }
+  }
+  const before = Date.now()
+  const first = await listen(before)
+  t.equal(await first('\n\n'), 'retry: 500\n\n', 'nothing has changed yet')
+  writeFileSync(join(mine.cwd, 'index.html'), PAGE.replace('first', 'second'))
+  await first('event: page\ndata: \n\n')
+  const loading = await listen(before)
+  t.equal(await loading('event: page\ndata: \n\n'), 'retry: 500\n\nevent: page\ndata: \n\n')
+  const again = await listen(Date.now() + 1)
+  await again('\n\n')
+  writeFileSync(join(mine.cwd, 'style.css'), '')
+  t.equal(await again('styles\ndata: \n\n'), 'retry: 500\n\nevent: styles\ndata: \n\n', 'which is told nothing of it')
+})
+
 t.test('without a platform the files are served as a game origin would', async (t) => {
   const mine = machine(t)
   writeFileSync(join(mine.cwd, 'index.html'), PAGE)
@@ -78,7 +168,8 @@ t.test('without a platform the files are served as a game origin would', async (
   t.match(await get('/add.wasm'), { status: 200, headers: { 'content-type': 'application/wasm' } })
   t.notMatch((await get('/.env')).body, /SECRET/)
   t.equal((await get('/%E0%A4%A')).status, 400)
-  t.match(await get('/auth/service/session'), { status: 404, body: { error: { message: /--game SLUG/ } } })
+  t.match(await get('/auth/service/session'), { status: 200, body: { signedIn: false } })
+  t.match(await get('/auth/service/start'), { status: 404, body: { error: { message: /--game SLUG/ } } })
   const taken = new URL(url).port
   t.match(await mine.gameyard('dev', '--offline', '--port', taken), {
     code: 1,

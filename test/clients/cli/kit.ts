@@ -119,5 +119,5 @@ export function writeBuild(folder: string, count: number): void {
   mkdirSync(join(folder, 'levels'), { recursive: true })
   writeFileSync(join(folder, 'index.html'), '<title>Long</title>It is all there.')
   for (let level = 1; level < count; level++)
-    writeFileSync(join(folder, `levels/${level}.txt`), `level ${level}\n`.repeat(50))
+    writeFileSync(join(folder, `levels/${level}.bin`), Buffer.alloc(100_000, `level ${level}\n`))
 }

@@ -153,21 +153,82 @@ t.test('nothing is overwritten: neither a file by a backup nor a data folder by 
   t.same((await readdir(join(home, 'empty'))).sort(), ['blobs', 'gameyard.db', 'keys'])
 })
 
-t.test('a blob that a clean-up removes meanwhile makes the backup fail, and leaves no file', async (t) => {
+t.test('blobs that are removed while the backup runs do not make it fail', async (t) => {
   const home = await folder(t)
   const ground = await openGround(t, join(home, 'data'))
-  const [first] = [await ground.save(Buffer.from('one')), await ground.save(Buffer.from('two'))]
+  const [first, second] = [await ground.save(Buffer.from('one')), await ground.save(Buffer.from('two'))]
+  let lists = 0
+  const storage = {
+    async *list(prefix: string) {
+      lists++
+      if (lists === 1) {
+        for await (const found of ground.storage.list(prefix)) {
+          // It is removed between the list and its turn, before the copy of the database.
+          if (found.key === second) await remove(second)
+          yield found
+        }
+        return
+      }
+      if (lists === 2) await ground.save(Buffer.from('three'))
+      yield* ground.storage.list(prefix)
+    },
+    get: (key: string) => ground.storage.get(key),
+  }
+  const remove = async (key: string) => {
+    await ground.db.execute('delete from files where key = ?', [key])
+    await ground.storage.delete(key)
+  }
+  let copies = 0
+  const driver = {
+    backup: async (file: string) => {
+      copies++
+      await ground.driver.backup(file)
+      for (const { key } of await ground.db.query<{ key: string }>('select key from files')) await remove(key)
+    },
+  }
+  const file = join(home, 'backup.tar')
+  await writeBackup({ ...ground, driver, storage }, file)
+  t.equal(copies, 2, 'the new blob was in the first copy only, and could not be stored any more')
+  await restoreBackup(file, { dataDir: join(home, 'restored'), openStorage })
+  const restored = await openGround(t, join(home, 'restored'))
+  t.same(await restored.db.query('select key from files'), [], 'the second copy refers to none')
+  t.equal((await buffer(await restored.storage.get(first))).toString(), 'one')
+})
+
+t.test('a backup fails, and leaves no file, when blobs that it needs are removed again and again', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  let latest = ''
+  const storage = {
+    async *list(prefix: string) {
+      latest = await ground.save(randomBytes(9))
+      yield* ground.storage.list(prefix)
+    },
+    get: (key: string) => ground.storage.get(key),
+  }
   const driver = {
     backup: async (file: string) => {
       await ground.driver.backup(file)
-      await ground.storage.delete(first)
+      await ground.storage.delete(latest)
     },
   }
-  await t.rejects(writeBackup({ ...ground, driver }, join(home, 'backup.tar')), {
+  await t.rejects(writeBackup({ ...ground, driver, storage }, join(home, 'backup.tar')), {
     name: 'BackupError',
-    message: new RegExp(`${first} was removed while the backup ran`),
+    message: /^The blob blobs\/\S+ was removed while the backup ran/,
   })
   t.same(await readdir(home), ['data'])
+})
+
+t.test('the certificate authority of a LAN is restored, so that the devices of guests go on trusting it', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  await mkdir(join(home, 'data/keys'), { recursive: true })
+  await writeFile(join(home, 'data/keys/authority.pem'), 'its key')
+  await writeFile(join(home, 'data/keys/authority.pem.new'), 'half')
+  await writeBackup(ground, join(home, 'backup.tar'))
+  await restoreBackup(join(home, 'backup.tar'), { dataDir: join(home, 'restored'), openStorage })
+  t.equal(await readFile(join(home, 'restored/keys/authority.pem'), 'utf8'), 'its key')
+  t.notOk((await readdir(join(home, 'restored/keys'))).includes('authority.pem.new'))
 })
 
 t.test('a restore that fails midway leaves no folder', async (t) => {

@@ -16,6 +16,7 @@ const HOUR = 60 * MINUTE
 async function start(t: Test) {
   const placed: string[] = []
   const gates: (() => void)[] = []
+  const clock = manualClock()
   const shop = definePlugin({ name: 'shop' }, async (app) => {
     app.auth.recognise({
       credential: 'bearer',
@@ -52,9 +53,18 @@ async function start(t: Test) {
       placed.push('return')
       return { order: placed.length }
     })
+    app.post('/charges', options, async (request) => {
+      await new Promise<void>((resolve) => gates.push(resolve))
+      const charge = `charge ${gates.length}`
+      await app.db.groupCommit(async (statements) => {
+        const row = [charge, '', clock.now()]
+        await statements.execute('insert into idempotent_answers (id, body_digest, created_at) values (?, ?, ?)', row)
+        await app.rememberAnswer(request, statements, () => JSON.stringify({ charge }))
+      })
+      return { charge }
+    })
     app.post('/plain', { ...options, config: { auth: 'any-token' } }, async () => ({ order: placed.push('plain') }))
   })
-  const clock = manualClock()
   const app = await startKernel(t, { plugins: [shop], clock })
   const order = async (key: string | undefined, body: object = { item: 'kite' }, player = 'ann', url = '/orders') => {
     const response = await app.inject({
@@ -175,6 +185,23 @@ t.test('a request that died with its process gives its key back after twenty sec
   gates[0]?.()
   await dead
   t.same((await order('a', body)).body, answer.body, 'the one that was late after all changes nothing')
+})
+
+t.test('the transaction of a request whose key went to another does not commit', async (t) => {
+  const { app, clock, order, gates } = await start(t)
+  const charges = () => app.db.query("select id from idempotent_answers where id like 'charge%'", [])
+  const paused = order('a', {}, 'ann', '/charges')
+  while (gates.length === 0) await sleep(5)
+  clock.advance(20_002)
+  const taken = order('a', {}, 'ann', '/charges')
+  while (gates.length === 1) await sleep(5)
+  gates[0]?.()
+  t.match(await paused, { status: 409, body: { error: { code: 'conflict' } }, headers: { 'retry-after': '1' } })
+  t.same(await charges(), [], 'it was rolled back')
+  gates[1]?.()
+  t.match(await taken, { status: 200, replayed: false, body: { charge: 'charge 2' } })
+  t.match(await order('a', {}, 'ann', '/charges'), { status: 200, replayed: true, body: { charge: 'charge 2' } })
+  t.same(await charges(), [{ id: 'charge 2' }])
 })
 
 t.test('a request keeps its key for as long as its process works on it', async (t) => {

@@ -92,6 +92,10 @@ t.test('https from files, renewed without a restart', async (t) => {
   put({ cert: second.cert, key: first.key })
   await until(() => lines().some(({ msg }) => /was not renewed: .*is not the key/.test(String(msg))))
   t.equal(await serialAt(port, first.ca), serial, 'half of a renewal changes nothing')
+  const broken = '\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
+  put({ cert: second.cert + broken, key: second.key })
+  await until(() => lines().some(({ msg }) => /was not renewed: .*can't be used for TLS/.test(String(msg))))
+  t.equal(await serialAt(port, first.ca), serial, 'nor does a chain that TLS refuses')
   put(second)
   await until(async () => (await serialAt(port, first.ca)) !== serial)
   t.pass('the new certificate is shown to new connections')
@@ -115,6 +119,10 @@ t.test('what is no certificate stops the start, and doctor says when one ends', 
     [{ cert: 'text', key: pair.key }, /holds no certificate/],
     [{ cert: pair.cert, key: 'text' }, /holds no private key/],
     [{ cert: pair.cert, key: (await sign()).key }, /is not the key of the certificate/],
+    [
+      { cert: `${pair.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`, key: pair.key },
+      /listen\.tls\.cert: .* can't be used for TLS \(/,
+    ],
   ] as const) {
     put(wrong)
     await t.rejects(start(), { message })

@@ -34,7 +34,7 @@ const navigation: NavigationEntry[] = [
   { label: 'Sign out', href: '/sign-out', place: 'account', order: 90, method: 'post' },
   { label: 'Players', href: '/host/players', place: 'host', order: 10 },
   { label: 'Sign in', href: '/sign-in', place: 'guest', order: 10 },
-  { label: 'Sign up', href: '/sign-up', place: 'guest', order: 20 },
+  { label: 'Sign up', href: '/sign-up', place: 'guest', order: 20, returns: true },
 ]
 
 const ada = { name: 'Ada Lovelace', imageUrl: null, isAdmin: true, role: 'admin' as const }
@@ -44,7 +44,7 @@ const csp =
 
 const pages: Record<string, Omit<PageOptions, 'user'>> = {
   home: { title: 'Play', body: home, current: '/', description: 'Games & friends' },
-  manage: { title: 'Rooftop Relay', body: manage, current: '/games' },
+  manage: { title: 'Rooftop Relay', body: manage, current: '/games', share: { path: '/games/relay?a=1&b=2' } },
   settings: { title: 'API tokens', body: settings, flash: { message: 'Saved.' } },
   'sign-in': { title: 'Sign in', body: signIn, narrow: true },
   reference: { title: 'API reference', body: renderReference(openapi) },
@@ -236,6 +236,15 @@ t.test('navigation is ordered and shows the host part to administrators only', a
   const guest = (await app.inject('/home?guest')).body
   t.match(guest, '>Sign up<')
   t.notMatch(guest, '>Server<')
+})
+
+t.test('a visitor who signs in or up comes back to the public page that they left', async (t) => {
+  const { app, url } = await serve()
+  t.teardown(() => app.close())
+  const bar = async (path: string) => (await app.inject(path)).body
+  t.match(await bar('/manage?guest'), `href="${url}/sign-up?returnTo=%2Fgames%2Frelay%3Fa%3D1%26b%3D2"`)
+  t.match(await bar('/home?guest'), `href="${url}/sign-up"`, 'not to a page without a public address')
+  t.notMatch(await bar('/manage'), 'returnTo')
 })
 
 t.test('an error page says what happened and what to quote, and is never kept', async (t) => {

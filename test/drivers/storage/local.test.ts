@@ -42,7 +42,7 @@ t.test('a refused or broken upload leaves no file', async (t) => {
   await errorOf(storage.put('a', Readable.from([bytes]), expectedOf(Buffer.from('others'))))
   await put(storage, 'b/c')
   await put(storage, 'b/c')
-  t.same((await readdir(join(dataDir, path), { recursive: true })).sort(), ['b', 'b/c', '~incoming'])
+  t.same((await readdir(join(dataDir, path), { recursive: true })).sort(), ['b', 'b/c', '~incoming', '~journals'])
 })
 
 t.test('abandoned uploads go at the next start once they are a day old', async (t) => {

@@ -1,35 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-// @ts-expect-error It has no types.
-import S3rver from 's3rver'
 import t from 'tap'
 import { testStorageDriver } from '../../../drivers/storage/conformance.ts'
 import { BlobNotFound, DigestMismatch, StorageUnavailable } from '../../../drivers/storage/interface.ts'
 import s3 from '../../../drivers/storage/s3.ts'
 import { driverContext } from '../../kit/driver-context.ts'
+import { startBucketServer } from '../../kit/s3rver.ts'
 import { startProxy } from './proxy.ts'
 
-const directory = await mkdtemp(join(tmpdir(), 'gameyard-s3-'))
-const buckets = Array.from({ length: 10 }, (_, i) => ({ name: `blobs-${i}`, configs: [] }))
-const server = new S3rver({ address: '127.0.0.1', port: 0, silent: true, directory, configureBuckets: buckets })
-const { port } = await server.run()
-t.teardown(async () => {
-  await server.close()
-  await rm(directory, { recursive: true })
-})
-
-const access = {
-  endpoint: `http://127.0.0.1:${port}`,
-  region: 'us-east-1',
-  accessKeyId: 'S3RVER',
-  secretAccessKey: 'S3RVER',
-  forcePathStyle: true,
-}
+const server = await startBucketServer(Array.from({ length: 10 }, (_, index) => `blobs-${index}`))
+t.teardown(server.close)
+const { access, directory } = server
 let count = 0
 const config = () => ({ ...access, bucket: `blobs-${count++}`, prefix: '' })
 const expectedOf = (bytes: Buffer) => ({ sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length })
@@ -86,7 +69,7 @@ t.test('an upload that nobody commits is not listed, and is removed after two da
   ] as const) {
     const clock = { now: () => new Date(Date.now() + hours * 3_600_000) }
     const later = await s3.create(shared, { ...context, clock })
-    for (let tries = 0; tries < 20 && (await objects()) !== left; tries++) await new Promise((r) => setTimeout(r, 50))
+    for (let tries = 0; tries < 1200 && (await objects()) !== left; tries++) await new Promise((r) => setTimeout(r, 50))
     t.equal(await objects(), left, `after ${hours} hours`)
     await later.close()
   }
@@ -94,14 +77,13 @@ t.test('an upload that nobody commits is not listed, and is removed after two da
 })
 
 t.test('a server that does not answer stops the start, and later makes the storage unavailable', async (t) => {
-  const server = new S3rver({ address: '127.0.0.1', port: 0, silent: true, directory, configureBuckets: [] })
-  const { port } = await server.run()
-  const there = { ...config(), endpoint: `http://127.0.0.1:${port}` }
+  const server = await startBucketServer([], { directory })
+  const there = { ...config(), endpoint: server.access.endpoint }
   const storage = await s3.create(there, driverContext())
   t.teardown(() => storage.close())
   const bytes = Buffer.from('x')
   await storage.put('a', Readable.from([bytes]), expectedOf(bytes))
-  await server.close()
+  await server.stop()
 
   for (const [name, operation] of Object.entries({
     put: () => storage.put('b', Readable.from([bytes]), expectedOf(bytes)),
@@ -121,9 +103,8 @@ t.test('a server that does not answer stops the start, and later makes the stora
   }
   await t.rejects(s3.create(there, driverContext()), { message: /does not answer \(ECONNREFUSED\)/ })
 
-  const back = new S3rver({ address: '127.0.0.1', port, silent: true, directory, configureBuckets: [] })
-  await back.run()
-  t.teardown(() => back.close())
+  const back = await startBucketServer([], { directory, port: server.port })
+  t.teardown(back.stop)
   t.same(await storage.head('a'), { size: 1 }, 'and it is there again when the server is')
 })
 

@@ -16,6 +16,9 @@ import { wrapFrames, wrapPages } from './wrap.ts'
 
 const executablePath = '/usr/bin/firefox-esr'
 
+/** What Firefox says of a response that was being read when its page was left. A request that fails otherwise is reported. */
+const LEFT_STREAM = /^Error: Failed to read data from the ReadableStream: .TypeError: Error in input stream/
+
 type Scheme = ContextOptions['colorScheme']
 
 /** Starts Firefox through WebDriver BiDi, with Puppeteer. A distribution's Firefox supports no other protocol. */
@@ -88,6 +91,7 @@ function contextOf(context: BrowserContext, size: { width: number; height: numbe
     async newPage() {
       const page = await context.newPage()
       await page.setViewport(size)
+      await page.evaluateOnNewDocument(withoutAborts)
       return driverPage(page)
     },
     pages: async () => (await context.pages()).map(driverPage),
@@ -100,7 +104,9 @@ function pageOf(page: Page): DriverPage {
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warn') complaints.push(message.text())
   })
-  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('pageerror', (error) => {
+    if (!LEFT_STREAM.test(String(error))) complaints.push(String(error))
+  })
   page.on('request', (request) => {
     if (isExternal(request.url())) complaints.push(`external request: ${request.url()}`)
   })
@@ -123,6 +129,33 @@ function pageOf(page: Page): DriverPage {
       return Buffer.from(await page.screenshot({ clip: wholePage(size), captureBeyondViewport: true }))
     },
     close: () => page.close(),
+  }
+}
+
+/**
+ * Runs in each document. It keeps errors from the console that come of leaving the page, such as those of requests that
+ * are aborted. Errors become texts, which BiDi would not show otherwise.
+ */
+function withoutAborts(): void {
+  let left = false
+  addEventListener('beforeunload', () => {
+    left = true
+    setTimeout(() => {
+      left = false
+    }, 5000)
+  })
+  const quiet = (event: Event) => left && event.preventDefault()
+  addEventListener('error', quiet)
+  addEventListener('unhandledrejection', quiet)
+  for (const kind of ['error', 'warn'] as const) {
+    const write = console[kind]
+    console[kind] = (...what) => {
+      if (!left)
+        write.apply(
+          console,
+          what.map((one) => (one instanceof Error ? String(one) : one)),
+        )
+    }
   }
 }
 

@@ -196,7 +196,8 @@ export class WebDriverPage extends WebDriverFrame implements DriverPage {
   async resize(width: number, height: number): Promise<void> {
     const size = () => this.evaluate('[innerWidth, innerHeight]') as Promise<[number, number]>
     let [outerWidth, outerHeight] = [width, height]
-    for (let tries = 0; tries < 100; tries++) {
+    const deadline = Date.now() + 60_000
+    for (let tries = 0; Date.now() < deadline; tries++) {
       const before = await size()
       if (before[0] === width && before[1] === height) return
       if (tries % 20 === 0) {

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { openai, startAiServer } from '../../kit/ai-server.ts'
-import { amount } from '../../kit/extent.ts'
+import { amount, inFull } from '../../kit/extent.ts'
 import { startKillable } from '../../kit/killable-server.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { freePort } from '../../kit/server.ts'
@@ -111,7 +111,7 @@ t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and ch
   t.equal(inspect(folder).charges, known.size, 'each key is charged once')
 })
 
-t.test(
+inFull(t)?.test(
   'a start gives back what a dead process of its data folder held, and leaves those that live alone',
   async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'gameyard-holders-'))

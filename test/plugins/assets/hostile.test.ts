@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { amount } from '../../kit/extent.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { startServer } from '../../kit/server.ts'
 import { ask } from '../../kit/upload.ts'
@@ -95,7 +96,7 @@ t.test('hostile uploads are refused one by one, and leave nothing behind', async
   for (const [what, bytes] of Object.entries(archives)) refused(what, await upload(bytes, 'pack.zip'))
   await nothingKept('archives')
   const all = Object.entries({ ...models, ...archives })
-  const answers = await Promise.all(all.slice(0, 24).map(([what, bytes]) => upload(bytes, `${what}.glb`)))
+  const answers = await Promise.all(all.slice(0, amount(6, 24)).map(([what, bytes]) => upload(bytes, `${what}.glb`)))
   t.ok(
     answers.every(({ status }) => status >= 400 && status < 500),
     'all at once as well',

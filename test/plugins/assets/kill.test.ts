@@ -41,10 +41,13 @@ t.test(`kill -9 at ${KILLS} moments of uploads and preparation`, async (t) => {
     let dead = false
     const before = acknowledged.length
     const { portal } = server
+    // A fast machine is done with its uploads sooner. Then the kill interrupts the last one.
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const uploading = [0, 1].map(async (lane) => {
       for (let turn = lane; !dead && turn < UPLOADS; turn++) {
         const { payload, headers } = form(models[turn % models.length] as Buffer, { visibility: 'public' })
         const sent = { headers: { authorization, ...headers }, body: payload }
+        if (turn === UPLOADS - 1) begin()
         const answer = await ask('POST', `${portal}/api/assets`, sent).catch(() => null)
         if (answer?.status === 201) acknowledged.push(answer.body.id)
         else if (!dead) throw new Error(`An upload was answered ${answer?.status}.`)
@@ -54,7 +57,7 @@ t.test(`kill -9 at ${KILLS} moments of uploads and preparation`, async (t) => {
     // Every other cycle waits for an acknowledgement, however slow the machine, so that the kill interrupts the
     // processing.
     if (cycle % 2 === 0) while (acknowledged.length === before) await sleep(5)
-    await sleep(Math.random() * 1500)
+    await Promise.race([begun, sleep(Math.random() * 1500)])
     dead = true
     await server.stop('SIGKILL')
     await Promise.all(uploading)

@@ -1,11 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import t from 'tap'
+import { createLog } from '../../../core/observe/log.ts'
+import type { AssetRecord } from '../../../plugins/assets/record.ts'
+import { Delivery } from '../../../plugins/assets/serving/delivery.ts'
 import { zip } from '../deploy/zip-writer.ts'
-import { startAssets } from './kit.ts'
+import { startAssets, untilPrepared } from './kit.ts'
 import { sheet } from './models.ts'
 
 const CORS = {
@@ -245,6 +251,8 @@ t.test('what is deleted is gone, and its address is nobody else’s', async (t) 
   t.match(moved.json(), { slug: 'stone' })
   t.match((await ask('/api/assets/rock')).json(), { id: asset.id }, 'its former address leads to it')
   t.equal((await ask('/api/assets/stone', { as: 'other', method: 'DELETE' })).status, 404)
+  // A file that the preparation has just stored would go only when it notices that the model is gone.
+  await untilPrepared(platform, asset.id)
   t.equal((await ask('/api/assets/stone', { as: 'owner', method: 'DELETE' })).status, 204)
   for (const name of ['rock', 'stone', asset.id]) t.equal((await ask(`/api/assets/${name}/file`)).status, 404, name)
   const left: string[] = []
@@ -256,4 +264,41 @@ t.test('what is deleted is gone, and its address is nobody else’s', async (t) 
   writeFileSync(join(folder, 'rock.glb'), await sheet(4))
   const file = { path: join(folder, 'rock.glb'), name: 'rock.glb' }
   t.equal((await platform.app.assets.create(stranger.id, { title: 'Rock' }, file)).slug, 'rock-2')
+})
+
+t.test('a client that went away while the storage was asked leaves nothing open', async (t) => {
+  const streams: Readable[] = []
+  const blobs = {
+    file: async () => null,
+    open: async () => {
+      streams.push(Readable.from([Buffer.alloc(300_000)], { objectMode: false }))
+      return streams.at(-1) as Readable
+    },
+  }
+  const delivery = new Delivery({ blobs, log: createLog('silent') })
+  const file = {
+    path: 'a.bin',
+    size: 300_000,
+    sha256: 'a'.repeat(64),
+    contentType: 'application/octet-stream',
+    crc32: 1,
+  }
+  const files = [file, { ...file, path: 'b.bin' }, { ...file, path: 'c.bin' }]
+  const asset = { id: 'ast_1', slug: 'pack', kind: 'pack', visibility: 'public', files } as unknown as AssetRecord
+  const audience = { door: 'studio', shared: true } as const
+  const gone = () => {
+    const request = new IncomingMessage(new Socket())
+    request.method = 'GET'
+    const raw = new ServerResponse(request)
+    raw.destroy()
+    return [request, { raw, hijack: () => {} }] as const
+  }
+  const piece = { ...file, name: 'a.bin', variant: 'source' } as const
+  await delivery.send(...gone(), { asset, piece, audience })
+  await delivery.sendZip(...gone(), { asset, audience })
+  t.same(
+    streams.map(({ destroyed }) => destroyed),
+    [true, true, true],
+    'the file, and of the archive its first and the one opened ahead',
+  )
 })

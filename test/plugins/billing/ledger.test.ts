@@ -275,3 +275,9 @@ for (const [name, database] of [
       t.match((await credits.ledger(bob.id)).entries, [{ kind: 'signup', amount: 100 }], 'nobody else lost anything')
     },
   )
+
+t.test('a database that is gone does not keep the process from ending', async (t) => {
+  const { app } = await startPlatform(t)
+  await app.db.close()
+  await t.resolves(app.close())
+})

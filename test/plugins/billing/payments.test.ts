@@ -139,6 +139,35 @@ t.test('refunds take credits back: in part, twice, before the payment, and from 
   t.equal(await balance(), 1350)
 })
 
+t.test('many who owe and have no credits do not keep others from being collected', async (t) => {
+  const { platform, send, buy, balance, buyer } = await inhabit(t)
+  const { credits, db, purchases } = platform.app
+  await db.groupCommit(async (statements) => {
+    for (let index = 0; index < 300; index++) {
+      const player = `ply_poor${index}`
+      await statements.execute(
+        'insert into credit_accounts (player_id, balance, held, welcomed) values (?, ?, ?, ?)',
+        index % 2 ? [player, 0, 0, true] : [player, 5, 5, true],
+      )
+      await statements.execute(
+        `insert into credit_purchases (id, player_id, pack_id, credits, price, currency, created_at)
+         values (?, ?, 'small', 500, 500, 'eur', ?)`,
+        [`pur_poor${index}`, player, platform.clock.now()],
+      )
+      await statements.execute(
+        'insert into credit_payments (id, purchase_id, refunded, amount, taken, owed) values (?, ?, 500, 500, 0, 500)',
+        [`pi_poor${index}`, `pur_poor${index}`],
+      )
+    }
+  })
+  await send(completed({ id: 'evt_1', purchaseId: await buy(), paymentId: 'pi_z' }))
+  await credits.grant(buyer.id, -600, { kind: 'adjustment', description: 'spent', key: 'spent' })
+  await send(refunded({ id: 'evt_2', paymentId: 'pi_z', refunded: 500 }))
+  await credits.grant(buyer.id, 600, { kind: 'grant', description: 'gift', key: 'gift' })
+  await purchases.collect()
+  t.equal(await balance(), 100)
+})
+
 for (const [name, database] of [
   ['SQLite', null],
   ['PostgreSQL', startPostgres],

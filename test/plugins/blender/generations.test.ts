@@ -1,12 +1,18 @@
+// In a process of its own: ids never go back, and other files have been further in time.
 // Tests the way from a request to an asset with a real Blender, and from a prompt with responses from a server of the
 // test.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t, { type Test } from 'tap'
-import { errorOf, until } from '../../kit/blender.ts'
+import { GenerationRow, JobRow, WorkerRow } from '../../../plugins/blender/entities.ts'
+import { QueueFull } from '../../../plugins/blender/errors.ts'
+import { ATTEMPTS } from '../../../plugins/blender/generations/generations.ts'
+import { Retention } from '../../../plugins/blender/jobs/retention.ts'
+import { errorOf } from '../../kit/blender.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { inFull } from '../../kit/extent.ts'
 import { type Client, startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 const blender = { driver: 'subprocess' }
 
@@ -81,6 +87,83 @@ t.test('a template becomes an ordinary asset, with picture and provenance', asyn
   })
   const other = await platform.program(await platform.signUp())
   t.same(errorOf(await other.get(`/api/generations/${made.id}`)), [404, 'not_found'])
+})
+
+/** Starts the platform with a model and a worker that takes no jobs, so no Blender is needed. */
+async function startWithoutBlender(t: Test) {
+  const model = await startModel(t, ['```python\npass\n```'])
+  const limits = { blenderQueuedPerOwner: 1 }
+  const { app, clock, ...platform } = await startWith(t, { config: { ai: model.ai, limits } })
+  const seenAt = clock.now()
+  await app.db.em().insert(WorkerRow, { id: 'wrk', executor: 'x', capacity: 1, blenderVersion: '5', seenAt })
+  return { app, clock, model, ...platform }
+}
+
+async function startWith(t: Test, options: Parameters<typeof startPlatform>[1]) {
+  const platform = await startPlatform(t, options)
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const { app, clock } = platform
+  const post = (fields: object) => program.post('/api/generations', { provider: 'blender', name: 'Boat', ...fields })
+  const get = async (id: string) => (await program.get(`/api/generations/${id}`)).body
+  const balance = async () => (await program.get('/api/ai/credits')).body.balance
+  const advance = (id: string, attempt = 1) =>
+    app.generatedAssets.advance(id, { attempt, signal: new AbortController().signal })
+  /** Waits until the background job of a generation has failed once. */
+  const failedOnce = (id: string) =>
+    until(
+      async () => (await app.db.query('select 1 from background_jobs where key = ? and error is not null', [id]))[0],
+    )
+  return { app, clock, program, post, get, balance, advance, failedOnce }
+}
+
+t.test('a script is paid once, however often its job can not be queued', async (t) => {
+  const { app, model, post, get, balance, advance, failedOnce } = await startWithoutBlender(t)
+  const submit = app.blender.submit.bind(app.blender)
+  const errors = [new Error('the process died'), new QueueFull(1)]
+  app.blender.submit = async (...request) => {
+    const error = errors.shift()
+    if (error) throw error
+    return submit(...request)
+  }
+  const { body, status } = await post({ prompt: 'A boat' })
+  t.equal(status, 202)
+  await failedOnce(body.id)
+  await t.rejects(advance(body.id, 2), { code: 'queue_full' })
+  t.match(await get(body.id), { status: 'writing', error: null }, 'a full queue is not the end')
+  await advance(body.id, 3)
+  t.match(await get(body.id), { status: 'queued', jobId: /^job_/, rounds: 1 })
+  t.equal(model.asked.length, 1)
+  t.equal(await balance(), 99)
+})
+
+t.test('nothing is paid while no job can be queued', async (t) => {
+  const { model, post, balance } = await startWithoutBlender(t)
+  t.equal((await post({ template: 'prop' })).status, 202)
+  t.same(errorOf(await post({ prompt: 'A boat' })), [409, 'queue_full'])
+  const other = await startWith(t, { config: { ai: model.ai } })
+  t.same(errorOf(await other.post({ prompt: 'A boat' })), [503, 'blender_not_configured'])
+  t.equal(model.asked.length, 0)
+  t.equal(await balance(), 100)
+})
+
+t.test('a generation that nothing continues has failed', async (t) => {
+  const { app, clock, post, get, advance, failedOnce } = await startWithoutBlender(t)
+  const made = await post({ template: 'prop' })
+  await app.db.em().nativeDelete(JobRow, { id: made.body.jobId })
+  await advance(made.body.id)
+  t.match(await get(made.body.id), { status: 'failed', error: { code: 'not_found' } }, 'its job was removed')
+
+  app.blender.submit = () => Promise.reject(new Error('an outage'))
+  const { body } = await post({ prompt: 'A boat' })
+  await failedOnce(body.id)
+  await t.rejects(advance(body.id, ATTEMPTS), /an outage/)
+  t.match(await get(body.id), { status: 'failed', error: { code: 'internal' } }, 'the last attempt failed')
+
+  await app.db.em().nativeUpdate(GenerationRow, { id: body.id }, { status: 'writing' })
+  clock.advance(400 * 86_400_000)
+  await new Retention(app, 30).sweep(new AbortController().signal)
+  t.equal(await app.db.em().count(GenerationRow, {}), 0, 'what no process has ended is swept')
 })
 
 t.test('what can not be made says why', async (t) => {

@@ -5,12 +5,13 @@ import { Readable } from 'node:stream'
 import { PNG } from 'pngjs'
 import t from 'tap'
 import { JobRow } from '../../../plugins/blender/entities.ts'
-import { artifactKey } from '../../../plugins/blender/jobs/artifacts.ts'
+import { artifactKey, store } from '../../../plugins/blender/jobs/artifacts.ts'
 import { Retention } from '../../../plugins/blender/jobs/retention.ts'
-import { artifactOf, errorOf, settled, until } from '../../kit/blender.ts'
+import { artifactOf, errorOf, settled } from '../../kit/blender.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 const JOBS = '/api/blender/v1/jobs'
 
@@ -146,6 +147,17 @@ t.test('bad requests are refused, each with its reason', async (t) => {
   t.same(errorOf(jobs.at(-1) as (typeof jobs)[0]), [409, 'queue_full'])
   t.match(await other.get(JOBS), { body: { jobs: [] } }, "another's jobs are not listed")
   t.same(errorOf(await other.get(`${JOBS}/${jobs[0]?.body.id}`)), [404, 'not_found'])
+})
+
+t.test('a storage that refuses a file leaves it closed', async (t) => {
+  const folder = t.testdir({ 'preview.png': 'a picture' })
+  let content: Readable | undefined
+  const put = async (_key: string, body: Readable) => {
+    content = body
+    throw new Error('The storage is full.')
+  }
+  await t.rejects(store({ put }, { jobId: 'job_1', folder, name: 'preview.png' }), /full/)
+  t.equal(content?.destroyed, true)
 })
 
 t.test('without Blender there are no jobs, and health says why', async (t) => {

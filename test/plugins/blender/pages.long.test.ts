@@ -47,9 +47,16 @@ t.test('a job is made from a template, followed live, and looked at', async (t) 
   t.equal(await page.inputValue('textarea[name=script]'), "def hello():\n    job.log('from the page')\nhello()")
   t.ok(await page.locator('.editor .cm-line span[class]').count(), 'Python is in colours')
   await look('script')
+  const { promise: looked, resolve: goOn } = Promise.withResolvers<void>()
+  // The end of the job reloads the page, which must not happen while it is looked at.
+  await page.route(/\/blender\/jobs\/[^/]+\/events$/, async (route) => {
+    await looked
+    await route.continue()
+  })
   await page.getByRole('button', { name: 'Queue the job' }).click()
   await page.waitForURL(/\/blender\/jobs\/job_/)
   await look('live')
+  goOn()
   const id = page.url().split('/').at(-1) as string
   t.match(await settled(await platform.program(owner), id), { status: 'completed', error: null })
   await page.getByText('model.glb', { exact: true }).waitFor()

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { paddingOf, TAR_END_BYTES, tarHeader } from '../../../clients/sdk/tar.ts'
 import type { Answer, Client, Platform } from '../../kit/platform.ts'
 
 /** A build: contents by path. */
@@ -16,6 +17,17 @@ export const build = (stamp: string, files = 3): Build => ({
   ...Object.fromEntries(Array.from({ length: files - 1 }, (_, index) => [`js/${index}.js`, `"${stamp}/${index}"`])),
 })
 
+/** Returns a tar archive of the contents of a build, each named by its digest. */
+export function tarOf(build: Build): Buffer {
+  const contents = new Map(Object.values(build).map((bytes) => [sha256(bytes), Buffer.from(bytes)]))
+  const entries = Array.from(contents, ([name, bytes]) => tarEntry(name, bytes))
+  return Buffer.concat([...entries, Buffer.alloc(TAR_END_BYTES)])
+}
+
+/** Returns one file of an archive. */
+export const tarEntry = (name: string, bytes: Buffer): Buffer =>
+  Buffer.concat([tarHeader(name, bytes.length), bytes, Buffer.alloc(paddingOf(bytes.length))])
+
 export interface Upload {
   path: string
   uploadUrl: string
@@ -30,8 +42,16 @@ export function upload(platform: Platform, { path, uploadUrl, headers }: Upload,
 }
 
 /** Deploys a build completely. @throws when a step is refused */
-export async function deploy(platform: Platform, program: Client, gameId: string, files: Build, message?: string) {
-  const started = await program.post('/api/deploy', { gameId, files: filesOf(files), ...(message ? { message } : {}) })
+export async function deploy(
+  platform: Platform,
+  program: Client,
+  gameId: string,
+  files: Build,
+  message?: string,
+  room?: string,
+) {
+  const further = { ...(message ? { message } : {}), ...(room ? { room } : {}) }
+  const started = await program.post('/api/deploy', { gameId, files: filesOf(files), ...further })
   if (started.status !== 200) throw new Error(started.text)
   for (const wanted of started.body.uploads as Upload[]) {
     const { status, text } = await upload(platform, wanted, files)

@@ -2,11 +2,12 @@ import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { isPlatformError } from '../../../core/errors.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
+import { receiveBundle } from '../../../plugins/deploy/bundle/receive-bundle.ts'
 import { Deploys } from '../../../plugins/deploy/deploys.ts'
 import { receive } from '../../../plugins/deploy/uploads/receive-file.ts'
 import { type Fault, faultyStorage } from '../../kit/fault-storage.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
-import { type Build, build, filesOf, liveBuild } from './build.ts'
+import { type Build, build, filesOf, liveBuild, tarOf } from './build.ts'
 
 const LIMITS = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6 }
 const MOST = 30
@@ -32,6 +33,15 @@ t.test('whichever operation of a relayed upload fails, a game is never half live
   }),
 )
 
+t.test('so it is when clients send many files at once', (t) =>
+  everyFault(t, async (platform, deploys, _storage, { deployId, files }) => {
+    const expiresAt = new Date(platform.clock.now().getTime() + 1000)
+    const { url } = deploys.bundles.presign(deployId, filesOf(files), expiresAt)
+    const { pathname, search } = new URL(url)
+    await receiveBundle(deploys, { deployId, url: pathname + search, body: bodyOf(tarOf(files)) })
+  }),
+)
+
 t.test('so it is where clients send straight to the storage', (t) =>
   everyFault(t, async (_platform, _deploys, storage, { deployId, files }) => {
     for (const { path, sha256, size } of filesOf(files)) {
@@ -52,7 +62,8 @@ type Send = (
 
 /** Deploys repeatedly, with another storage operation failing each time, until none is left to fail. */
 async function everyFault(t: Test, send: Send): Promise<void> {
-  const platform = await startPlatform(t)
+  // Each fault has a game of its own.
+  const platform = await startPlatform(t, { config: { limits: { gamesPerPlayer: 3 * MOST } } })
   const player = await platform.signUp()
   let stamp = 0
   for (const mode of ['before', 'after', 'mid-stream'] as const) {
@@ -95,8 +106,8 @@ async function oneFault(
   return storage.operations < fault.failOn
 
   function parts() {
-    const { db, clock, events, games, jobs, origins, quotas } = app
-    return { db, clock, events, games, jobs, origins, quotas }
+    const { db, clock, events, games, jobs, keys, origins, quotas, workerPrograms } = app
+    return { db, clock, events, games, jobs, keys, origins, quotas, workerPrograms }
   }
   async function run(deploys: Deploys, storage: Storage, files: Build): Promise<void> {
     const { deployId } = await deploys.start(player.id, { gameId: game.id, files: filesOf(files) })
@@ -106,9 +117,9 @@ async function oneFault(
 }
 
 /** Returns a request body in the form that the relay accepts. */
-function bodyOf(text: string): never {
-  return Object.assign(Readable.from([Buffer.from(text)]), {
-    headers: { 'content-length': String(Buffer.byteLength(text)) },
+function bodyOf(bytes: string | Buffer): never {
+  return Object.assign(Readable.from([Buffer.from(bytes)]), {
+    headers: { 'content-length': String(Buffer.byteLength(bytes)) },
     complete: true,
   }) as never
 }

@@ -21,6 +21,32 @@ async function withGame(t: Test, config = {}) {
   return { platform, app: platform.app, player, game, program }
 }
 
+t.test('of two changes that are published at once none is lost', async (t) => {
+  const { app, player, game } = await withGame(t)
+  const publish = (path: string, more: { basedOn?: string; preview?: boolean; whole?: boolean } = {}) => {
+    const files = new Map([path, 'index.html'].map((each) => [each, Buffer.from(each)]))
+    return app.deploys.publish(player.id, { gameId: game.id, files, whole: false, remove: [], ...more })
+  }
+  const pathsOf = async () => {
+    const { liveDeployId } = await app.games.mustOwn(player.id, game.id)
+    return [...((await app.deploys.manifest(liveDeployId ?? '')) ?? new Map()).keys()].sort()
+  }
+  const both = async (first: Promise<unknown>, second: Promise<unknown>) => {
+    const done = await Promise.allSettled([first, second])
+    const refused = done.filter((one) => one.status === 'rejected')
+    t.match(refused, [{ reason: { code: 'conflict', message: /^Another deploy is live by now: dep_/ } }])
+    return done.findIndex((one) => one.status === 'fulfilled')
+  }
+  const winner = ['a', 'b'][await both(publish('a'), publish('b'))] as string
+  t.same(await pathsOf(), [winner, 'index.html'].sort(), 'nothing was live before')
+  const other = ['c', 'd'][await both(publish('c'), publish('d'))] as string
+  t.same(await pathsOf(), [winner, other, 'index.html'].sort())
+  const basedOn = (await app.games.mustOwn(player.id, game.id)).liveDeployId as string
+  await both(publish('e', { basedOn, whole: true }), publish('f', { basedOn, whole: true }))
+  await Promise.all([publish('g', { preview: true }), publish('h', { preview: true }), publish('i', { whole: true })])
+  t.same(await pathsOf(), ['i', 'index.html'])
+})
+
 t.test('every deploy that was live has an address of its own', async (t) => {
   const { platform, app, game, program } = await withGame(t)
   const first = await deploy(platform, program, game.id, build('one'))
@@ -111,10 +137,13 @@ t.test('an archive that could not be published is a deploy that failed, and says
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'build.zip')
   await writeFile(file, zipOf(build('doomed')))
-  const storage = faultyStorage(app.storage, { failOn: 2, mode: 'before' })
-  const { db, clock, events, games, jobs, origins, quotas } = app
+  const storage = faultyStorage(app.storage, { failOn: 1, mode: 'before' })
+  const { db, clock, events, games, jobs, keys, origins, quotas, workerPrograms } = app
   const limits = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6 }
-  const deploys = new Deploys({ db, clock, events, games, jobs, origins, quotas, storage }, limits)
+  const deploys = new Deploys(
+    { db, clock, events, games, jobs, keys, origins, quotas, workerPrograms, storage },
+    limits,
+  )
   const archive = { playerId: player.id, gameId: game.id, file, message: 'Doomed' }
   await t.rejects(publishArchive({ deploys }, limits, archive), { code: 'storage_unavailable' })
   const [failed] = (await app.deploys.list(player.id, game.id, { limit: 5 })).deploys

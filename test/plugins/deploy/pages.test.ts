@@ -9,6 +9,7 @@ import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screens
 import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { build, deploy, liveBuild } from './build.ts'
+import { THREADED } from './wasm.ts'
 import { zip, zipOf } from './zip-writer.ts'
 
 t.test('the program that the deploys page offers deploys a folder', async (t) => {
@@ -70,7 +71,9 @@ inFull(t)?.test('an archive is dropped into the page and published, in a browser
   const player = await platform.signUp()
   const game = await platform.game(player)
   const program = await platform.program(player)
-  await deploy(platform, program, game.id, build('one'), 'The first')
+  const long = `${'assets'.repeat(20)}/Main.js`
+  const first = { 'index.html': `<script src="${long}"></script>`, [long.toLowerCase()]: 'x', 'game.wasm': THREADED }
+  await deploy(platform, program, game.id, first, 'The first')
   platform.clock.advance(60_000)
   const folder = await mkdtemp(join(tmpdir(), 'gameyard-page-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -89,6 +92,7 @@ inFull(t)?.test('an archive is dropped into the page and published, in a browser
       [...player.cookiesOf()].map(([name, value]) => ({ name, value, url: platform.portal, httpOnly: true })),
     )
     await page.goto(`${platform.portal}/games/pong/deploys`)
+    await page.getByText('One warning').last().click()
     await expectNoAxeViolations(t, page, name)
     await expectNoOverflow(t, page, name)
     await screenshot(page, `deploys-${name}`)
@@ -105,7 +109,11 @@ inFull(t)?.test('an archive is dropped into the page and published, in a browser
     await page.getByRole('button', { name: 'Publish' }).click()
     await page.getByText('Your build is live. One file was left out').waitFor()
     t.ok(requests.includes('xhr'), 'sent by the script, which shows how far it is')
-    t.match(await page.getByRole('row').nth(1).textContent(), `From the ${name}`)
+    await page
+      .getByRole('row')
+      .nth(1)
+      .filter({ hasText: `From the ${name}` })
+      .waitFor()
     await expectNoOverflow(t, page, `${name}, published`)
     await screenshot(page, `deploys-published-${name}`)
     t.same(

@@ -10,12 +10,13 @@ async function withGame(t: Test, config = {}) {
   const platform = await startPlatform(t, { config })
   const player = await platform.signUp()
   const game = await platform.game(player)
-  const publish = (archive: Buffer, message = '', client = player) => {
+  const publish = (archive: Buffer, message = '', client = player, room = '') => {
     const boundary = 'x'.repeat(30)
     const part = (head: string, body: Buffer | string) =>
       Buffer.concat([Buffer.from(`--${boundary}\r\n${head}\r\n\r\n`), Buffer.from(body), Buffer.from('\r\n')])
     const body = Buffer.concat([
       part('Content-Disposition: form-data; name="message"', message),
+      part('Content-Disposition: form-data; name="room"', room),
       part(
         'Content-Disposition: form-data; name="archive"; filename="build.zip"\r\nContent-Type: application/zip',
         archive,
@@ -62,11 +63,11 @@ t.test('an archive is published as a plain form sends it', async (t) => {
 t.test(
   'a folder in the archive may hold the build; secrets, histories, litter and listed files stay out',
   async (t) => {
-    const { platform, game, publish } = await withGame(t)
+    const { platform, player, game, publish } = await withGame(t)
     const answer = await publish(
       zipOf({
         'My Game/': '',
-        'My Game/index.html': 'x',
+        'My Game/index.html': '<script src="js/A.js"></script>',
         'My Game/js/': '',
         'My Game/js/a.js': 'a',
         'My Game/.well-known/a.json': '{}',
@@ -81,15 +82,70 @@ t.test(
         'My Game/.DS_Store': 'x',
       }),
     )
-    t.match(answer, { status: 303, headers: { location: '/games/pong/deploys?published=8' } })
+    t.match(answer, { status: 303, headers: { location: '/games/pong/deploys?published=8&unwrapped' } })
     t.same(Object.keys(await liveBuild(platform, game.id)).sort(), [
       '.well-known/a.json',
       'index.html',
       'js/a.js',
       'js/docs/kept.md',
     ])
+    const { text } = await player.get('/games/pong/deploys?published=8&unwrapped')
+    t.match(text, /Your build is live\. The archive has one folder; its content is published\. 8 files were left out/)
+    t.match(text, /One thing may not work: see the warnings below\./)
+    t.match(text, /<summary>One warning<\/summary>[\s\S]*index\.html asks for js\/A\.js, but the file is js\/a\.js\./)
   },
 )
+
+t.test('an archive names its room script, which is not served', async (t) => {
+  const { platform, player, game, publish } = await withGame(t)
+  const script = 'export function join() {}'
+  const files = { 'index.html': 'hi', 'server/room.js': script }
+  const host = platform.gameHost(game.slug)
+  const live = async () => {
+    const loaded = await platform.app.deploys.roomScripts.load(game.id, { from: 'live' })
+    return loaded && [loaded.path, (await player.get(`/${loaded.path}`, { host })).status]
+  }
+  const named = (project: string) => publish(zipOf({ ...files, 'gameyard.json': project }))
+  t.equal((await publish(zipOf(files))).status, 303)
+  t.equal(await live(), null, 'a file that nobody names is a file')
+  t.equal((await named('{ "gameId": "x", "room": "./server/room.js" }')).status, 303)
+  t.same(await live(), ['server/room.js', 404], 'gameyard.json names it')
+  t.match((await player.get('/games/pong/deploys')).text, /room script <code>server\/room\.js/)
+  t.equal((await publish(zipOf(files))).status, 303)
+  t.same(await live(), ['server/room.js', 404], 'as the build before did, while the file is there')
+  t.equal((await publish(zipOf({ 'index.html': 'hi' }))).status, 303)
+  t.equal(await live(), null)
+  t.equal((await publish(zipOf(files), '', player, 'server/room.js')).status, 303)
+  t.same(await live(), ['server/room.js', 404], 'the form names it')
+  t.equal(
+    (
+      await publish(
+        zipOf({ 'build/index.html': 'hi', 'build/room.js': script, 'build/gameyard.json': '{"room":"room.js"}' }),
+      )
+    ).status,
+    303,
+  )
+  t.same(await live(), ['room.js', 404], 'also when the folder was zipped')
+
+  const wrong: [string, () => ReturnType<typeof publish>, RegExp][] = [
+    ['a path without a file', () => named('{ "room": "absent.js" }'), /absent\.js/],
+    ['no path', () => named('{ "room": 7 }'), /room(?:"|&quot;) in gameyard\.json is not a path/],
+    ['no JSON', () => named('room = room.js'), /gameyard\.json is not JSON/],
+    ['the page', () => publish(zipOf(files), '', player, 'index.html'), /index\.html/],
+    ['a large file', () => named(`{"room":"${'x'.repeat(70_000)}"}`), /gameyard\.json is larger than 64 KiB/],
+    [
+      'one that can not run',
+      () => publish(zipOf({ ...files, 'server/room.js': 'import "./x.js"' }), '', player, 'server/room.js'),
+      /server\/room\.js/,
+    ],
+  ]
+  for (const [name, attempt, words] of wrong) {
+    const { status, text } = await attempt()
+    t.equal(status, 400, name)
+    t.match(/role="alert"[\s\S]{0,400}/.exec(text)?.[0], words, name)
+  }
+  t.same(await live(), ['room.js', 404], 'and nothing of it went live')
+})
 
 t.test('names that Macs write decomposed are composed', async (t) => {
   const { platform, game, publish } = await withGame(t)
@@ -106,7 +162,7 @@ const hostile: [name: string, archive: Buffer, words: string | RegExp, status?: 
   ['a cut archive', zipOf(build('x', 9)).subarray(0, 300), 'unpacked'],
   ['an empty archive', zip([]), 'index.html'],
   ['no start page', zipOf({ 'a.html': 'x' }), 'index.html'],
-  ['a start page in one of two folders', zipOf({ 'a/index.html': 'x', 'b/x': 'x' }), 'index.html'],
+  ['a start page in one of two folders', zipOf({ 'a/index.html': 'x', 'b/x': 'x' }), 'a/index.html: zip'],
   ['a way up', zip([index, { name: '../up.txt' }]), 'unpacked'],
   ['a way up inside', zip([index, { name: 'a/../../up.txt' }]), 'unpacked'],
   ['a dot', zip([index, { name: './a' }]), 'segment'],

@@ -33,7 +33,7 @@ const session = (page: { evaluate: Page['evaluate'] }) =>
 
 /** Plays the isolated game at its own address and on the play page, signed in at both. */
 async function playIsolated(t: Test, browser: Browser, platform: Platform) {
-  const { owner, game, url } = await publish(platform, threads, { settings: { crossOriginIsolated: true } })
+  const { owner, game, url } = await publish(platform, threads)
   const own = await openPage(browser)
   await own.page.goto(`${url}/?level=2`)
   await own.page.getByText('Counted to 1000000.').waitFor()

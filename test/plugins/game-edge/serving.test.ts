@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -23,6 +23,15 @@ async function published(t: Test, fields: Record<string, unknown> = {}) {
   const get = (path: string, headers: Record<string, string> = {}, host = platform.gameHost(game.slug)) =>
     platform.stranger.get(path, { host, headers })
   return { platform, owner, program, game, deployId, get }
+}
+
+/** Returns what a link leads to; nothing for one that has gone. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
 }
 
 /** Returns the raw bytes, because `text` would not preserve a content coding. */
@@ -253,7 +262,7 @@ t.test('copies of a storage far away', async (t) => {
   const open = () => DiskCache.open({ folder, maxBytes: 3_000_000, source, log: createLog('silent') })
   const cache = await open()
   const settled = async () => {
-    for (let tries = 0; tries < 2000 && readdirSync(folder).some((name) => name.startsWith('incoming')); tries++)
+    for (let tries = 0; tries < 2000 && readdirSync(folder).some((name) => /^p\d+-/.test(name)); tries++)
       await new Promise((done) => setTimeout(done, 5))
   }
 
@@ -285,6 +294,25 @@ t.test('copies of a storage far away', async (t) => {
   const huge = blob(1_600_000)
   t.ok((await buffer(await cache.open(huge))).equals(huge.bytes))
   t.notOk(existsSync(join(folder, huge.sha256)), 'one that would push the others out is not copied')
+
+  const left = blob(900_000)
+  const [unread, read] = [await cache.open(left), await cache.open(left)]
+  unread.destroy()
+  t.ok((await buffer(read)).equals(left.bytes), 'a reader that leaves at once disturbs nobody')
+  await settled()
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const copy = await cache.open(left)
+  copy.once('close', resolve).destroy()
+  await closed
+  const descriptors = () => readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`))
+  if (existsSync('/proc/self/fd')) {
+    for (let tries = 0; tries < 200 && descriptors().some((path) => path.startsWith(folder)); tries++)
+      await new Promise((done) => setTimeout(done, 5))
+    t.notOk(
+      descriptors().find((path) => path.startsWith(folder)),
+      'and keeps no file open',
+    )
+  }
 
   broken = true
   const cut = blob(500_000)

@@ -50,7 +50,7 @@ t.test('after 30 days a deleted game is gone for good, with everything of it but
   await app.games.deletion.purge(signal)
   await app.games.deletion.purge(signal)
   t.same(purged, [game.id])
-  for (const table of ['games', 'game_terms', 'game_days', 'game_visitors', 'game_presence']) {
+  for (const table of ['games', 'game_terms', 'game_days', 'game_visitors', 'game_presence', 'game_activity']) {
     const column = table === 'games' ? 'id' : 'game_id'
     const rows = await app.db.query<{ id: string }>(`select ${column} as id from ${table}`)
     t.notOk(

@@ -33,10 +33,11 @@ t.test('a game is made with its address, its OAuth application and a prompt that
     manageUrl: 'http://localhost:8080/games/rooftop-relay/settings',
     settings: {
       authWidget: 'on',
-      crossOriginIsolated: false,
+      crossOriginIsolated: 'auto',
       embedded: false,
       multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false },
     },
+    isolated: false,
     stats: { plays: 0, signIns: 0 },
     createdAt: '2026-11-21T12:00:00.000Z',
     updatedAt: '2026-11-21T12:00:00.000Z',

@@ -153,7 +153,11 @@ t.test('a game is made, changed and deleted by forms, without a script', async (
     visibility: 'private',
   })
   t.match(changed, { status: 303, headers: { location: '/games/form-game/settings?saved' } })
-  const served = await player.submit('/games/form-game/settings/serving', { multiplayer: 'on', maxPlayersPerRoom: '8' })
+  const served = await player.submit('/games/form-game/settings/serving', {
+    crossOriginIsolated: 'off',
+    multiplayer: 'on',
+    maxPlayersPerRoom: '8',
+  })
   t.equal(served.status, 303)
   t.match((await player.get(`/api/games/${game.id}`)).body, {
     title: '<b>New</b>',

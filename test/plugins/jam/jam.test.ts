@@ -183,3 +183,20 @@ t.test('before the first jam the page says so, and an administrator begins one t
     categories: [{ id: 'fun' }, { id: 'looks' }],
   })
 })
+
+t.test('the page shows a leaderboard of each game that has one', async (t) => {
+  const { platform, ada, ben, pong, snake } = await begin(t)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  t.notMatch((await platform.stranger.get('/jam')).text, /Leaderboards/)
+  const { scores } = platform.app
+  for (const title of ['Rallies', 'Second']) await scores.boards.put(pong.id, title.toLowerCase(), { title })
+  await scores.submit({ gameId: pong.id, boardId: 'rallies', playerId: ben.id, score: 1234, writer: 'players' })
+  const page = (await platform.stranger.get('/jam')).text
+  t.match(page, /Leaderboards.*Pong: Rallies.*Ben.*1,234/s)
+  t.match(page, '/games/pong/boards/rallies')
+  t.notMatch(page, /Pong: Second|Snake:/, 'the first board of a game')
+  t.match((await ben.get('/jam')).text, /Rallies.*Ben.*you/s)
+  await platform.app.games.suspensions.suspend(pong.id, 'because')
+  t.notMatch((await platform.stranger.get('/jam')).text, /Rallies/)
+})

@@ -1,5 +1,8 @@
 import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
@@ -7,6 +10,7 @@ import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { needsRedis, startRedis } from '../../kit/redis.ts'
 import { type Server, startServer } from '../../kit/server.ts'
+import { filesOf } from '../deploy/build.ts'
 import { headersOf, RoomSocket, signInTo } from './kit.ts'
 
 const PORTAL = 'localhost:8080'
@@ -21,8 +25,9 @@ interface Asked {
 /** Sends a request to one node under the public name of both. */
 async function ask({ port }: Server, method: string, path: string, { host = PORTAL, body, headers = {} }: Asked = {}) {
   const form = body instanceof URLSearchParams
+  const isFile = body instanceof Uint8Array
   const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
-  const payload = form ? body.toString() : body && JSON.stringify(body)
+  const payload = form ? body.toString() : isFile ? body : body && JSON.stringify(body)
   const sent = request({
     ...{ host: '127.0.0.1', port, method, path },
     headers: { host, ...(payload ? { 'content-type': type } : {}), ...headers },
@@ -45,6 +50,29 @@ async function firstEvent({ port }: Server, path: string, cookie: string): Promi
   }
   sent.destroy()
   return text
+}
+
+interface LogLine {
+  text: string
+  roomId: string
+  level: string
+  line: number | null
+}
+
+/** Opens the stream of a log at a node. @returns a function that returns its lines so far */
+async function follow(t: Test, { port }: Server, path: string, headers: Record<string, string>) {
+  const sent = request({ host: '127.0.0.1', port, path, headers: { host: PORTAL, ...headers } }).end()
+  t.teardown(() => sent.destroy())
+  const [response] = await once(sent, 'response')
+  let text = ''
+  response.on('error', () => {})
+  response.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  return (): LogLine[] => {
+    const events = text.split('\n\n').slice(0, -1)
+    return events.flatMap((event) => JSON.parse(/^data: (.*)$/m.exec(event)?.[1] ?? '{}').lines ?? [])
+  }
 }
 
 /** A player who follows a room and reconnects automatically to any running node, like the published client. */
@@ -135,6 +163,26 @@ class Player {
   }
 }
 
+/** A script that counts, and continues from its snapshot. */
+const COUNTER = `
+  let count = 0
+  export function message(room, player, type) {
+    room.send('count', ++count)
+    if (type === 'say') room.log(room.id, 'was told', count)
+    if (type === 'fail') null.x
+  }
+  export const snapshot = () => count
+  export const restore = (room, data) => { count = data }`
+
+/** Returns the working folder of a node that shares its storage with the others. */
+function folderOn(t: Test, blobs: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-node-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'data'))
+  symlinkSync(blobs, join(folder, 'data', 'blobs'))
+  return folder
+}
+
 async function until(what: string, condition: () => boolean, ms = 10_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!condition()) {
@@ -143,7 +191,7 @@ async function until(what: string, condition: () => boolean, ms = 10_000): Promi
   }
 }
 
-t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, timeout: 150_000 }, async (t) => {
+t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, timeout: 400_000 }, async (t) => {
   const redis = await startRedis(t)
   const config = {
     secret: 'the same on every node, and long enough',
@@ -153,8 +201,11 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
     bus: { driver: 'redis', url: redis.url },
     limits: { rateLimits: false },
   }
-  const one = await startServer(t, { config })
-  const two = await startServer(t, { config })
+  const blobs = mkdtempSync(join(tmpdir(), 'gameyard-blobs-'))
+  t.teardown(() => rmSync(blobs, { recursive: true, force: true }))
+  const startNode = () => startServer(t, { config, folder: folderOn(t, blobs) })
+  const one = await startNode()
+  const two = await startNode()
   const nodes = [one, two]
 
   const origin = `http://${PORTAL}`
@@ -165,7 +216,7 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
   })
   const cookie = String(setUp.headers['set-cookie']?.[0]).split(';')[0] as string
   const made = await ask(two, 'POST', '/api/tokens', {
-    body: { label: 'test', scopes: ['games:read', 'games:write'] },
+    body: { label: 'test', scopes: ['games:read', 'games:write', 'deployments:write'] },
     headers: { origin, cookie },
   })
   const headers = { authorization: `Bearer ${made.body.token}` }
@@ -175,6 +226,58 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
   t.equal((await ask(one, 'PATCH', `/api/games/${created.body.id}`, { body: { settings }, headers })).status, 200)
   const game = `${created.body.slug}.${PORTAL}`
   const enter = (node: Server, room: string) => new Player(t, nodes, game).enter(node, room)
+
+  const lab = await ask(one, 'POST', '/api/games', { body: { title: 'Lab', description: 'A script.' }, headers })
+  await ask(one, 'PATCH', `/api/games/${lab.body.id}`, { body: { settings }, headers })
+  const files = { 'index.html': '<title>Lab</title>', 'room.js': COUNTER }
+  const announced = { gameId: lab.body.id, files: filesOf(files), room: 'room.js' }
+  const deploy = (await ask(one, 'POST', '/api/deploy', { body: announced, headers })).body
+  for (const { path, uploadUrl, headers } of deploy.uploads) {
+    const body = Buffer.from(files[path as keyof typeof files])
+    const { pathname, search } = new URL(uploadUrl)
+    t.equal((await ask(one, 'PUT', pathname + search, { body, headers })).status, 204)
+  }
+  t.equal((await ask(one, 'POST', `/api/deploy/${deploy.deployId}/finalize`, { headers })).status, 200)
+  const enterLab = (node: Server, room: string) => new Player(t, nodes, `${lab.body.slug}.${PORTAL}`).enter(node, room)
+  const countOf = ({ received }: Player) => (received.at(-1) as number | undefined) ?? 0
+
+  await t.test('a script decides for players of both nodes', async () => {
+    const [ada, bob] = [await enterLab(two, 'script'), await enterLab(one, 'script')]
+    for (let hit = 0; hit < 5; hit++) {
+      for (const player of [ada, bob]) player.say({ t: 'send', type: 'hit', data: hit })
+    }
+    await until('both count', () => countOf(ada) === 10 && countOf(bob) === 10)
+    t.same(ada.received, bob.received)
+  })
+
+  await t.test('the log of scripts is whole on both nodes, and is followed on either', async (t) => {
+    const logs = `/api/games/${lab.body.id}/logs`
+    const streams = await Promise.all(nodes.map((node) => follow(t, node, `${logs}?follow=true`, headers)))
+    // The node of the first player runs the room.
+    for (const [node, room] of [
+      [one, 'left'],
+      [two, 'right'],
+    ] as const) {
+      const player = await enterLab(node, room)
+      player.say({ t: 'send', type: 'say' })
+      player.say({ t: 'send', type: 'fail' })
+    }
+    const told = ({ text, roomId, level, line }: LogLine) => [roomId, level, level === 'log' ? text : line]
+    const expected = [
+      ['left', 'error', 6],
+      ['left', 'log', 'left was told 1'],
+      ['right', 'error', 6],
+      ['right', 'log', 'right was told 1'],
+    ]
+    for (const stream of streams) {
+      await until('the stream has all lines', () => stream().length >= expected.length)
+      t.same(stream().map(told).sort(), expected)
+    }
+    for (const node of nodes) {
+      const { body } = await ask(node, 'GET', logs, { headers })
+      t.same(body.lines.map(told).sort(), expected)
+    }
+  })
 
   await t.test('a room spread over both has one order, one host and one list', async (t) => {
     const players = [
@@ -214,7 +317,13 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
       ada.say({ t: 'send', type: 'noise', data: 'x'.repeat(100) })
     }, 20)
     t.teardown(() => clearInterval(load))
-    await until('the load runs', () => bob.version > 50)
+    const [leo, mia] = [await enterLab(one, 'moves'), await enterLab(two, 'moves')]
+    const hits = setInterval(() => mia.say({ t: 'send', type: 'hit' }), 20)
+    t.teardown(() => clearInterval(hits))
+    await until('the load runs', () => bob.version > 50 && countOf(leo) > 0)
+    const counted = countOf(mia)
+    // The script's state is stored once a second.
+    await until('the script counts', () => countOf(mia) > counted + 100, 30_000)
     const { comeBack, frames } = dan.lose()
     await until('the load runs on', () => bob.version > 100)
     one.process.kill('SIGKILL')
@@ -240,6 +349,11 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
     comeBack()
     await until('the fourth is back', () => dan.version > version + frames)
     t.equal(dan.anew, 1, 'whoever was away during the move begins anew')
+    await until('the script goes on', () => leo.welcomedAt > killed && mia.welcomedAt > killed)
+    mia.received.length = 0
+    await until('it counts on', () => countOf(mia) > 0)
+    t.ok((mia.received[0] as number) > counted, `${mia.received[0]} after ${counted}`)
+    clearInterval(hits)
     clearInterval(load)
     ada.received.length = bob.received.length = 0
     for (let data = 0; data < 20; data++) eve.say({ t: 'send', type: 'n', data })
@@ -249,16 +363,22 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
   })
 
   await t.test('a node that stops hands its rooms over at once', async (t) => {
-    const three = await startServer(t, { config })
+    const three = await startNode()
     nodes[0] = three
     const [ada, bob] = [await enter(two, 'handed'), await enter(three, 'handed')]
     ada.say({ t: 'state', set: { a: 1 } })
     await until('both know the state', () => bob.state.a === 1)
+    const [leo, mia] = [await enterLab(two, 'handed'), await enterLab(three, 'handed')]
+    for (let hit = 0; hit < 7; hit++) mia.say({ t: 'send', type: 'hit' })
+    await until('the script has counted', () => countOf(leo) === 7 && countOf(mia) === 7)
     const stopped = performance.now()
     t.equal(await two.stop(), 0)
     await until('both are back', () => [ada, bob].every(({ welcomedAt }) => welcomedAt > stopped))
     t.same([ada.state.a, bob.state.a], [1, 1])
     t.equal(bob.host, ada.you)
+    await until('its script is back', () => [leo, mia].every(({ welcomedAt }) => welcomedAt > stopped))
+    leo.say({ t: 'send', type: 'hit' })
+    await until('it counts on', () => countOf(mia) === 8)
   })
 })
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { RoomLimits } from '../../../plugins/multiplayer/room/limits.ts'
 import type { Link, Member } from '../../../plugins/multiplayer/room/member.ts'
-import { Room, type RoomLimits } from '../../../plugins/multiplayer/room/room.ts'
+import { Room } from '../../../plugins/multiplayer/room/room.ts'
 import { type Snapshot, snapshotFrom } from '../../../plugins/multiplayer/room/snapshot.ts'
 import { manualClock } from '../../kit/driver-context.ts'
 import { framesIn } from './kit.ts'
@@ -222,10 +223,10 @@ t.test('a client that comes back in time has missed nothing', async (t) => {
   bob.say({ t: 'state', set: { a: 1 } })
   clock.advance(29_000)
   room.sweep()
-  t.equal(room.resumable('token1', { sub: 'bob', guest: false }), null, 'a token is of one account')
-  t.equal(room.resumable('token9', { sub: 'ada', guest: false }), null)
+  t.equal(room.members.resumable('token1', { sub: 'bob', guest: false }), null, 'a token is of one account')
+  t.equal(room.members.resumable('token9', { sub: 'ada', guest: false }), null)
   const again = newConnection()
-  room.resume(room.resumable('token1', { sub: 'ada', guest: false }) as Member, again, null)
+  room.resume(room.members.resumable('token1', { sub: 'ada', guest: false }) as Member, again, null)
   t.match(again.take(), [
     { t: 'welcome', you: 'p1', replay: 2, version: 1 },
     { t: 'msg', data: 1 },
@@ -267,7 +268,25 @@ t.test('who missed too much begins anew', async (t) => {
     { t: 'leave', id: 'p1', reason: 'timeout' },
     { t: 'host', id: 'p2' },
   ])
-  t.equal(room.resumable('token1', { sub: 'ada', guest: false }), null)
+  t.equal(room.members.resumable('token1', { sub: 'ada', guest: false }), null)
+})
+
+t.test('who comes from a node that started from the same record begins anew', (t) => {
+  const { room, enter } = makeRoom()
+  enter('ada')
+  const saved = snapshotFrom([room.snapshot()])
+  const resumeAt = (fence: number, received: number | null) => {
+    const next = makeRoom({}, `fence${fence}-`)
+    next.room.restore(saved, fence)
+    const member = next.room.members.resumable('token1', { sub: 'ada', guest: false }) as Member
+    const connection = next.newConnection()
+    next.room.resume(member, connection, received)
+    return connection.take()[0]
+  }
+  const { sequence } = resumeAt(5000, null)
+  t.match(resumeAt(5000, sequence), { replay: 0 })
+  for (const fence of [5001, 6000, 7500]) t.match(resumeAt(fence, sequence), { replay: null })
+  t.end()
 })
 
 t.test('who talks too much is told, and sent away for good', async (t) => {
@@ -419,13 +438,13 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
           if (one.gone) continue
           if (one.connected) one.hear()
           one.connected = false
-          const found = room.resumable(one.member.resumeToken, one.member.account)
+          const found = room.members.resumable(one.member.resumeToken, one.member.account)
           if (found && one.host !== '') one.member = found
           else one.gone = true
         }
       } else if (follower && member && connection && !follower.gone) {
         if (action === 'resume' && !follower.connected) {
-          if (room.resumable(member.resumeToken, member.account) === member) {
+          if (room.members.resumable(member.resumeToken, member.account) === member) {
             follower.connection = newConnection()
             follower.connected = true
             room.resume(member, follower.connection, follower.sequence)

@@ -66,7 +66,10 @@ t.test('an upgrade is refused by the rules, with a status and a body', async (t)
   await open(ada).enter()
   t.match(await upgrade(platform, room, headersOf(bob, host)), { status: 409, body: { error: { code: 'room_full' } } })
   t.match((await bob.get(room, { host })).status, 409, 'the same address, fetched, says the same')
+  const fetched = (site: string) => bob.get('/mp/rooms/other', { host, headers: { 'sec-fetch-site': site } })
   t.match((await bob.get('/mp/rooms/other', { host })).status, 426)
+  t.equal((await fetched('same-origin')).status, 426)
+  t.equal((await fetched('same-site')).status, 403, 'a sibling game may not ask in the name of the player')
   t.match((await platform.stranger.get('/mp/rooms', { host })).body, {
     rooms: [{ id: 'lobby', players: 1, capacity: 1, locked: false }],
     nextCursor: null,
@@ -110,6 +113,8 @@ t.test('a lost socket comes back and has missed nothing', async (t) => {
   t.match(await again.enter(), { you, replay: 2 })
   t.same([(await again.next('msg')).data, (await again.next('msg')).data], [1, 2])
   t.match(await second.next('back'), { id: you })
+  again.socket.close(4000, 'silent')
+  t.match(await second.next('away'), { id: you }, 'a client that has heard nothing for long may come back too')
 })
 
 t.test('limits close with their codes', async (t) => {

@@ -76,7 +76,12 @@ inFull(t)?.test('account pages are accessible and fit, on a phone and a desk, by
   await page.getByLabel('Picture').setInputFiles({ name: 'me.jpg', mimeType: 'image/jpeg', buffer: photo })
   await page.getByRole('button', { name: 'Upload' }).click()
   await page.getByText('Your picture is changed.').waitFor()
-  t.ok(await page.locator('.picture img').evaluate((image) => (image as HTMLImageElement).naturalWidth === 256))
+  const width = await page.locator('.picture img').evaluate(async (element) => {
+    const image = element as HTMLImageElement
+    await image.decode()
+    return image.naturalWidth
+  })
+  t.equal(width, 256)
   await page.getByText('Delete account').click()
   await check('settings')
   await visit('security', '/settings/security')

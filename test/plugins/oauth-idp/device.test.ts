@@ -1,4 +1,5 @@
 import t from 'tap'
+import { OAuthAppRow } from '../../../plugins/oauth-idp/apps/entities.ts'
 import { callEndpoint, registerApp } from '../../kit/oauth.ts'
 import { Client, type Platform, startPlatform } from '../../kit/platform.ts'
 
@@ -60,7 +61,7 @@ t.test('the command line signs in by a code that its player approves, and gets a
   t.match(again, { status: 400, body: { error: 'invalid_grant' } }, 'once')
   t.equal((await cli.delete('/api/cli/tokens')).status, 204)
   t.equal((await cli.get('/api/cli/whoami')).status, 401)
-  t.match((await player.get('/settings/connected')).text, /No game has access yet/, 'the command line is no game')
+  t.match((await player.get('/settings/connected')).text, /Nothing has access yet/, 'the command line is no game')
 })
 
 t.test('whoever asks too fast is told so, and has to wait longer each time', async (t) => {
@@ -124,6 +125,30 @@ t.test("a game's device gets an access token of the scopes that were shown", asy
   await player.submit('/oauth/device', { user_code: disabled.user_code, decision: 'allow' })
   await platform.app.identity.passwords.reset(player.account.email, 'another yard battery')
   t.match(await poll(platform, disabled.device_code, app), { body: { error: 'invalid_grant' } }, 'a new password')
+})
+
+t.test('a client that registered itself has no device flow', async (t) => {
+  const { platform, player } = await start(t)
+  const { body } = await platform.stranger.post('/api/oauth/register', { redirect_uris: ['http://127.0.0.1/done'] })
+  const refused = { status: 400, body: { error: 'unauthorized_client' } }
+  const itself = { clientId: body.client_id }
+  t.match(await callEndpoint(platform.stranger, itself, 'device_authorization', { scope: 'ai:generate' }), refused)
+  const app = await registerApp(platform, player, { public: true })
+  const device = await begin(platform, app, { scope: 'ai:generate' })
+  await player.submit('/oauth/device', { user_code: device.user_code, decision: 'allow' })
+  await platform.app.db.em().nativeUpdate(OAuthAppRow, { clientId: app.clientId }, { registration: 'dynamic' })
+  t.match(await poll(platform, device.device_code, app), refused)
+})
+
+t.test('a suspended game signs nobody in by device', async (t) => {
+  const { platform, player } = await start(t)
+  const app = await registerApp(platform, player)
+  const device = await begin(platform, app)
+  await player.submit('/oauth/device', { user_code: device.user_code, decision: 'allow' })
+  platform.app.identity.apps.suspendClientsWith(async (clientId) => clientId === app.clientId)
+  t.match(await callEndpoint(platform.stranger, app, 'device_authorization'), { body: { error: 'access_denied' } })
+  t.match(await poll(platform, device.device_code, app), { body: { error: 'invalid_grant' } })
+  t.equal((await begin(platform)).expires_in, 600, 'others still begin')
 })
 
 t.test('guessing user codes is stopped by account', async (t) => {

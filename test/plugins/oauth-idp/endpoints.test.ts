@@ -170,7 +170,7 @@ t.test('a page of any origin asks who the player behind an access token is', asy
 
 t.test('players see which games know them, and end it at once', async (t) => {
   const { platform, player, app } = await start(t, { name: 'Rooftop <b>Relay', homepageUrl: 'https://relay.example/' })
-  t.match((await player.get('/settings/connected')).text, /No game has access yet/)
+  t.match((await player.get('/settings/connected')).text, /Nothing has access yet/)
   const tokens = await obtainTokens(player, platform.stranger, app, 'profile email')
   const code = await obtainCode(player, app)
   const page = await player.get('/settings/connected')
@@ -184,7 +184,7 @@ t.test('players see which games know them, and end it at once', async (t) => {
   t.match(await player.submit(url, {}), { status: 303, headers: { location: '/settings/connected?done=revoked' } })
   t.notOk(await works(platform, tokens.access_token))
   t.match(await exchange(platform.stranger, app, code), { status: 400, body: { error: 'invalid_grant' } })
-  t.match((await player.get('/settings/connected')).text, /No game has access yet/)
+  t.match((await player.get('/settings/connected')).text, /Nothing has access yet/)
   t.equal((await player.submit(url, {})).status, 404)
 })
 

@@ -141,7 +141,7 @@ t.test('the metadata says what there is', async (t) => {
   const endpoints = Object.entries(openid.body as Record<string, string>).filter(([name]) =>
     /_endpoint$|_uri$/.test(name),
   )
-  t.equal(endpoints.length, 8)
+  t.equal(endpoints.length, 9)
   for (const [name, url] of endpoints) {
     const { status } = await platform.stranger.get(url.slice(platform.portal.length))
     t.ok([200, 303, 400, 401, 405].includes(status), `${name} is there`)

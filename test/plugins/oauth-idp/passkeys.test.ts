@@ -1,13 +1,17 @@
 import t from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage } from '../../kit/browser.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+import { startSmtp } from '../../kit/smtp.ts'
+import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
 
 t.test('a passkey is added, signs in, and is removed, in a real browser', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
-  const platform = await startPlatform(t, { only, listen: true })
+  const { inbox, url } = await startSmtp(t)
+  const config = { mail: { driver: 'smtp', url, from: 'Yard <yard@example.org>' } }
+  const platform = await startPlatform(t, { only, listen: true, config })
   const { portal } = platform
   const player = await platform.signUp({ name: 'Ada', email: 'ada@example.org' })
   const { page, context, complaints } = await openPage(browser)
@@ -37,6 +41,7 @@ t.test('a passkey is added, signs in, and is removed, in a real browser', async 
   t.equal(credentials.length, 1)
   t.match(credentials[0], { rpId: 'localhost', isResidentCredential: true })
   await expectNoAxeViolations(t, page)
+  await until(async () => inbox.some((mail) => /A new way to/.test(mail.subject) && /My laptop/.test(mail.text)))
 
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.locator('[data-passkey-trouble]:not([hidden])').waitFor()
@@ -127,6 +132,9 @@ t.test('passkeys are for their player alone', async (t) => {
   const options = await ada.post('/api/auth/passkeys/options')
   t.match(options, { status: 200, body: { rp: { id: 'localhost' }, challenge: /^[\w-]{43}$/ } })
   t.not(options.body.challenge, (await ada.post('/api/auth/passkeys/options')).body.challenge)
+  platform.clock.advance(601_000)
+  const late = { status: 403, body: { error: { message: /a sign-in of the last ten minutes/ } } }
+  t.match(await ada.post('/api/auth/passkeys/options'), late, 'a session left open adds none')
   for (const response of [{}, { id: 'x', rawId: 'x', type: 'public-key', response: {} }]) {
     t.match(await eve.post('/api/auth/passkeys', { label: 'x', response }), { status: 400 })
   }

@@ -29,6 +29,11 @@ t.test('the same holds on PostgreSQL', needsPostgres, async (t) => {
   t.match((await player.get('/api/auth/session')).headers['set-cookie'], /session=/, 'the session is renewed')
   await platform.app.identity.sweep()
 
+  await registerApp(platform, player, { public: true, redirectUris: ['https://pages.example/done'] })
+  await platform.stranger.post('/api/oauth/register', { redirect_uris: ['https://itself.example/done'] })
+  t.ok(await platform.app.identity.pageOrigins.isKnown('https://pages.example'))
+  t.notOk(await platform.app.identity.pageOrigins.isKnown('https://itself.example'), 'nobody has allowed it')
+
   const program = await platform.program(player)
   t.equal((await program.get('/api/cli/whoami')).status, 200)
   await player.submit('/settings/password', { current: PASSWORD, password: 'a new yard battery' })

@@ -101,16 +101,17 @@ t.test('nothing tells whether an account exists', async (t) => {
   }
   const known = []
   const unknown = []
-  for (let round = 0; round < 12; round++) {
+  // The fastest of each: what else the machine does only adds, and on a busy one it takes more of them.
+  const fastest = (list: { ms: number }[]) => Math.min(...list.map(({ ms }) => ms))
+  let ratio = 0
+  for (let round = 0; round < 12 || (round < 100 && !(ratio > 0.6 && ratio < 1.67)); round++) {
     known.push(await attempt('ada@example.org'))
     unknown.push(await attempt('nobody@example.org'))
+    ratio = fastest(known) / fastest(unknown)
   }
   t.match(known[0]?.answer, { status: 401, body: { error: { code: 'invalid_credentials' } } })
   t.same(known[0]?.answer, unknown[0]?.answer, 'the same answer')
   t.same((await attempt('not an address')).answer, unknown[0]?.answer, 'also for what can be no account')
-  // The fastest of each: what else the machine does only adds.
-  const fastest = (list: { ms: number }[]) => Math.min(...list.map(({ ms }) => ms))
-  const ratio = fastest(known) / fastest(unknown)
   t.ok(ratio > 0.6 && ratio < 1.67, `the same time (${ratio.toFixed(2)})`)
 })
 
@@ -318,6 +319,9 @@ t.test('after signing in one goes to a path of the portal and nowhere else', asy
     'https://evil.example/',
     '//evil.example/',
     '/\\evil.example',
+    '/.//evil.example',
+    '/x/..//evil.example',
+    '/%2e//evil.example',
     '\\\\evil.example',
     '/\t/evil.example',
     '/\n/evil.example',

@@ -2,7 +2,7 @@ import t from 'tap'
 import { InvalidGrant } from '../../../plugins/oauth-idp/index.ts'
 import { AccessToken } from '../../../plugins/oauth-idp/oauth/entities.ts'
 import { PlayerRow } from '../../../plugins/oauth-idp/players/entities.ts'
-import { basic, exchange, obtainCode, pkce, REDIRECT_URI, registerApp } from '../../kit/oauth.ts'
+import { basic, callEndpoint, exchange, obtainCode, pkce, REDIRECT_URI, registerApp } from '../../kit/oauth.ts'
 import { Client, type Platform, startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens']
@@ -40,6 +40,21 @@ t.test('a code becomes a token, and the token names the player', async (t) => {
   })
   const posted = await new Client(platform.app, answer.body.access_token).post('/api/oauth/userinfo')
   t.same(posted.body, info.body)
+})
+
+t.test('a suspended game gets no token for a code or a refresh token, and its code is not used up', async (t) => {
+  const { platform, player, app } = await start(t)
+  const scope = 'profile offline_access'
+  const { body } = await exchange(platform.stranger, app, await obtainCode(player, app, { scope }))
+  const code = await obtainCode(player, app, { scope })
+  const refresh = { grant_type: 'refresh_token', refresh_token: body.refresh_token }
+  platform.app.identity.apps.suspendClientsWith(async () => true)
+  const refused = { status: 400, body: { error: 'invalid_grant', error_description: 'This game is suspended.' } }
+  t.match(await exchange(platform.stranger, app, code), refused)
+  t.match(await callEndpoint(platform.stranger, app, 'token', refresh), refused)
+  platform.app.identity.apps.suspendClientsWith(async () => false)
+  t.equal((await exchange(platform.stranger, app, code)).status, 200)
+  t.equal((await callEndpoint(platform.stranger, app, 'token', refresh)).status, 200)
 })
 
 t.test('what was not granted is absent', async (t) => {

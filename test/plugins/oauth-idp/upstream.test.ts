@@ -102,6 +102,9 @@ t.test('who is signed in connects another account by a yes of their own', async 
   person.current = verified('u7', 'elsewhere@example.org')
   const question = (await through(player)).headers.location as string
   t.match(question, /^\/connect\//, 'a planted callback connects nothing by itself')
+  platform.clock.advance(601_000)
+  t.match(await player.submit(question, {}), { status: 403, text: /a sign-in of the last ten minutes/ })
+  await player.post('/api/auth/sign-in', { email: player.account.email, password: PASSWORD })
   t.equal((await player.submit(question, {})).status, 303)
   t.equal((await through(player)).status, 303)
   t.match(await through(other), { status: 409, text: /connected to another player/ })

@@ -153,6 +153,31 @@ t.test('changes and reads have a rate each, of a player in a game', async (t) =>
   t.equal((await bob.put('a', '1')).status, 201)
 })
 
+t.test('a room script reads and writes saves of a player as JSON, within the same limits', async (t) => {
+  const limits = { rateLimits: true, saveBytes: 1000, saveWritesPerMinute: 4, saveReadsPerMinute: 5 }
+  const { ada, bob, app, game } = await startWithGame(t, { config: { limits } })
+  const { rooms } = app.saves
+  const owner = { gameId: game.id, playerId: ada.id }
+  t.equal(await rooms.get(owner, 'progress'), undefined)
+  await ada.put('progress', '{"level":1}', { 'content-type': 'application/json' })
+  t.same(await rooms.get(owner, 'progress'), { level: 1 }, 'what the page saved')
+  t.match(await rooms.set(owner, 'progress', { level: 2 }), { key: 'progress', version: 2, size: 11 })
+  t.match(await ada.get('progress'), { body: { level: 2 }, headers: { 'content-type': 'application/json' } })
+  t.equal((await ada.versions('progress')).body.versions.length, 2, 'the earlier value can be restored')
+  await ada.put('picture', '<svg/>', { 'content-type': 'image/svg+xml' })
+  await t.rejects(rooms.get(owner, 'picture'), { code: 'save_not_json', statusCode: 409 })
+  await t.rejects(rooms.get(owner, 'a/b'), { code: 'invalid_request' })
+  await t.rejects(rooms.set(owner, 'a', undefined), { code: 'invalid_request' })
+  await t.rejects(rooms.set(owner, 'a', 1n), { code: 'invalid_request' })
+  await t.rejects(rooms.set(owner, 'a', 'x'.repeat(1000)), { code: 'save_too_large' })
+  await t.rejects(rooms.set(owner, 'a', 1), { code: 'rate_limited' })
+  t.match(await ada.put('a', '1'), { status: 201 }, 'the browser has a rate of its own')
+  await rooms.get(owner, 'a')
+  await rooms.get(owner, 'a')
+  await t.rejects(rooms.get(owner, 'a'), { code: 'rate_limited' })
+  t.equal(await rooms.get({ ...owner, playerId: bob.id }, 'a'), undefined)
+})
+
 async function tokenOf(
   platform: Platform,
   player: PlayerClient,

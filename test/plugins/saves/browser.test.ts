@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chromium, type Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { BROWSER, openBrowser, openPage } from '../../kit/browser.ts'
 import { inFull } from '../../kit/extent.ts'
+import { Client, PASSWORD, type PlayerClient } from '../../kit/platform.ts'
 import { onServer, openGame, saved, signIn, startGame, versionsOnServer } from './browser-kit.ts'
 
 /** Opens the game for a signed-in player, on a device of its own. */
@@ -15,7 +17,7 @@ async function device(t: Test, world: Awaited<ReturnType<typeof startGame>>, pla
   const { page, context } = await openPage(browser)
   await signIn(world, context, player)
   await openGame(page, world.url)
-  return { page, context }
+  return { browser, page, context }
 }
 
 t.test('a page reads what it saved: JSON, bytes, and nothing', { timeout: 120_000 }, async (t) => {
@@ -46,6 +48,166 @@ t.test('a page reads what it saved: JSON, bytes, and nothing', { timeout: 120_00
   t.notOk('bytes' in (await onServer(world, world.owner)))
   t.equal(await page.evaluate(() => saves.version('progress')), 1)
   t.same(await page.evaluate(() => saves.get('bytes')), undefined)
+})
+
+inFull(t)?.test(
+  'a new device waits for a slow server before it says what is saved',
+  { timeout: 120_000 },
+  async (t) => {
+    const world = await startGame(t)
+    const first = await device(t, world)
+    if (!first) return
+    await first.page.evaluate(() => saves.set('progress', { level: 2 }))
+    await saved(first.page)
+    const { page, context } = await openPage(first.browser)
+    await signIn(world, context, world.owner)
+    await page.route('**/auth/service/session', async (route) => {
+      await sleep(2500)
+      await route.continue()
+    })
+    await openGame(page, world.url)
+    t.same(await page.evaluate(() => saves.get('progress')), { level: 2 })
+  },
+)
+
+t.test('a device that was signed out waits for a slow server after the sign-in', { timeout: 120_000 }, async (t) => {
+  const world = await startGame(t)
+  const owner = { gameId: world.game.id, playerId: world.owner.id }
+  await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"of the account"'), contentType: 'application/json' })
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const { page, context } = await openPage(browser)
+  await openGame(page, world.url)
+  t.same(await page.evaluate(() => saves.get('a')), undefined)
+  await signIn(world, context, world.owner)
+  await page.route('**/auth/service/session', async (route) => {
+    await sleep(2000)
+    await route.continue()
+  })
+  await openGame(page, world.url)
+  t.equal(await page.evaluate(() => saves.get('a')), 'of the account')
+})
+
+t.test('what is no answer of the server counts as no connection', { timeout: 120_000 }, async (t) => {
+  const world = await startGame(t)
+  const opened = await device(t, world)
+  if (!opened) return
+  const { page } = opened
+  await page.evaluate(() => saves.set('a', 'sent'))
+  await saved(page)
+  const login = { contentType: 'text/html', body: '<h1>Welcome to the hotel</h1>' }
+  await page.route(/\/__service\/saves(\/\w+)?$/, (route) => route.fulfill(login))
+  t.equal(await page.evaluate(() => saves.get('a')), 'sent')
+  t.same(await page.evaluate(() => saves.keys()), ['a'])
+  t.equal(await page.evaluate(() => saves.get('b').catch((error) => error.code)), 'offline')
+  await page.route('**/auth/service/session', (route) => route.fulfill(login))
+  await openGame(page, world.url)
+  await page.evaluate(() => saves.set('b', 'kept'))
+  t.equal(await page.evaluate(() => saves.get('b')), 'kept')
+  await page.waitForFunction(() => saves.status === 'offline')
+  await page.unrouteAll()
+  await page.evaluate(() => dispatchEvent(new Event('online')))
+  await saved(page)
+  t.same(await onServer(world, world.owner), { a: '"sent"', b: '"kept"' })
+})
+
+t.test('a conflict listener that throws stops only its own save', { timeout: 120_000 }, async (t) => {
+  const world = await startGame(t)
+  const opened = await device(t, world)
+  if (!opened) return
+  const { page } = opened
+  const owner = { gameId: world.game.id, playerId: world.owner.id }
+  await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"there"'), contentType: 'application/json' })
+  await page.evaluate(async () => {
+    saves.on('conflict', () => {
+      throw new Error('The listener of the game is wrong.')
+    })
+    await saves.set('a', 'here')
+    await saves.set('b', 'sent')
+  })
+  for (let tries = 0; tries < 200 && !('b' in (await onServer(world, world.owner))); tries++) await sleep(50)
+  t.same(await onServer(world, world.owner), { a: '"there"', b: '"sent"' })
+  t.equal(await page.evaluate(() => saves.get('a')), 'here', 'it is on this device')
+})
+
+t.test('a database that the browser has closed is opened again', { timeout: 120_000 }, async (t) => {
+  const world = await startGame(t)
+  const opened = await device(t, world)
+  if (!opened) return
+  const { page, context } = opened
+  await page.evaluate(
+    () => new Promise((resolve) => Object.assign(indexedDB.deleteDatabase('service-saves'), { onsuccess: resolve })),
+  )
+  await context.setOffline(true)
+  await page.evaluate(() => saves.set('a', 'again'))
+  t.equal(await page.evaluate(() => saves.get('a')), 'again')
+  await context.setOffline(false)
+  await saved(page)
+  t.same(await onServer(world, world.owner), { a: '"again"' })
+})
+
+t.test('a browser that keeps nothing knows the versions on the server', { timeout: 120_000 }, async (t) => {
+  const world = await startGame(t)
+  const opened = await device(t, world)
+  if (!opened) return
+  const { page, context } = opened
+  await page.evaluate(() => saves.set('a', 'start'))
+  await saved(page)
+  await context.addInitScript(() => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException('The browser keeps nothing.', 'UnknownError')
+    }
+  })
+  await openGame(page, world.url)
+  const changed = await page.evaluate(async () => {
+    const before = await saves.version('a')
+    await saves.set('a', 'of version 1', { if: await saves.version('a') })
+    await saves.set('a', 'of version 2', { if: await saves.version('a') })
+    const old = await saves.set('a', 'of an old one', { if: 1 }).catch(({ code }) => code)
+    await saves.delete('a')
+    return [before, old, await saves.version('a')]
+  })
+  t.same(changed, [1, 'save_conflict', null])
+})
+
+t.test('two tabs that resolve one conflict lose neither value', { timeout: 120_000 }, async (t) => {
+  const world = await startGame(t)
+  const opened = await device(t, world)
+  if (!opened) return
+  const { page: first, context } = opened
+  await first.evaluate(() => saves.set('a', 'start'))
+  await saved(first)
+  const second = await context.newPage()
+  await openGame(second, world.url)
+  await saved(second)
+  const owner = { gameId: world.game.id, playerId: world.owner.id }
+  world.platform.clock.advance(3_600_000)
+  await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"theirs"'), contentType: 'application/json' })
+  // Each tab holds its change over version 2, so that both have resolved the conflict.
+  const held = new Map<unknown, Route>()
+  await context.route('**/__service/saves/a', async (route) => {
+    const request = route.request()
+    if (request.method() !== 'PUT' || request.headers()['if-match'] === '"1"') return route.continue()
+    if (request.headers()['if-match'] === '"2"') return void held.set(request.frame().page(), route)
+    return request.frame().page() === first ? route.abort() : route.continue()
+  })
+  const isHeld = async (page: unknown) => {
+    while (!held.has(page)) await sleep(20)
+    return held.get(page) as Route
+  }
+  await first.evaluate(() => saves.set('a', 'mine'))
+  const fromFirst = await isHeld(first)
+  await second.evaluate(() => dispatchEvent(new Event('online')))
+  const fromSecond = await isHeld(second)
+  const failed = first.waitForEvent('requestfailed')
+  await fromFirst.continue()
+  await failed
+  await first.close()
+  await fromSecond.continue()
+  await second.waitForFunction(() => saves.status !== 'saving')
+  await saved(second)
+  t.same(await versionsOnServer(world, world.owner, 'a'), ['"theirs"', '"mine"', '"theirs"', '"start"'])
+  t.equal(await second.evaluate(() => saves.get('a')), 'theirs')
 })
 
 t.test('fifty changes without a connection arrive when it is back', { timeout: 120_000 }, async (t) => {
@@ -226,6 +388,33 @@ t.test('what is saved signed out goes to the account at the sign-in', { timeout:
   await saved(page)
   t.equal((await onServer(world, world.owner)).other, '"not sent yet"', 'it waited for its player')
 })
+
+inFull(t)?.test(
+  'a guest who makes an account keeps the saves, also those that were not sent yet',
+  { timeout: 120_000 },
+  async (t) => {
+    const world = await startGame(t, { config: { auth: { guests: true } } })
+    const browser = await openBrowser(t)
+    if (!browser) return
+    const { page, context } = await openPage(browser)
+    const guest = new Client(world.app) as PlayerClient
+    const { body } = await guest.post('/api/auth/guest', { name: 'Zoe' })
+    await signIn(world, context, guest)
+    await openGame(page, world.url)
+    await page.evaluate(() => saves.set('sent', 1))
+    await saved(page)
+    await context.setOffline(true)
+    await page.evaluate(() => saves.set('waiting', 2))
+    const account = { name: 'Zoe', email: 'zoe@example.org', password: PASSWORD }
+    t.equal((await guest.submit('/settings/upgrade', account)).status, 303)
+    await signIn(world, context, guest)
+    await context.setOffline(false)
+    await openGame(page, world.url)
+    await saved(page)
+    t.same(await onServer(world, body.user), { sent: '1', waiting: '2' })
+    t.same(await page.evaluate(() => saves.keys()), ['sent', 'waiting'])
+  },
+)
 
 inFull(t)?.test(
   'a server without room says so, and takes the save when there is room',

@@ -58,6 +58,8 @@ async function life(t: Test, world: World): Promise<void> {
   await app.identity.deletion.remove(ada.id)
   t.equal((await app.db.query('select * from saves where player_id = ?', [ada.id])).length, 0)
   t.equal((await app.db.query('select * from save_versions where player_id = ?', [ada.id])).length, 0)
+  await t.rejects(app.saves.put({ gameId: game.id, playerId: ada.id }, 'late', text('1')), { code: 'unauthorized' })
+  t.equal((await app.db.query('select * from save_usage where player_id = ?', [ada.id])).length, 0, 'and stay away')
   await assertCountsHold(t, app, 'and what counted for the owner')
   t.ok((await counted(world)) < 20)
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { startWithGame } from './kit.ts'
 
 t.test('a player sees all saves, downloads, deletes and restores them', async (t) => {
-  const { ada, bob, game, platform } = await startWithGame(t)
+  const { ada, bob, game, owner, platform } = await startWithGame(t)
   const { player } = ada
   t.match((await player.get('/settings/saves')).text, /No game has saved anything yet/)
   for (const level of [1, 2]) await ada.put('progress', `{"level":${level}}`, { 'content-type': 'application/json' })
@@ -12,6 +12,7 @@ t.test('a player sees all saves, downloads, deletes and restores them', async (t
   t.match(list.text, /Pong.*page.*progress/s)
   t.match(list.text, /36 bytes of/)
   const path = `/settings/saves/${game.id}`
+  t.match((await owner.get(`/games/${game.slug}/analytics`)).text, /players with saves<\/dt><dd>1</)
   const value = await player.get(`${path}/progress/value`)
   t.match(value, {
     text: '{"level":2}',

@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { Retention } from '../../../plugins/saves/retention.ts'
+import { SaveRows } from '../../../plugins/saves/save-rows.ts'
 import { GarbageCollector } from '../../../plugins/saves/values/garbage-collector.ts'
+import { RecentValues } from '../../../plugins/saves/values/recent-values.ts'
 import { startWithGame } from './kit.ts'
 
 const DAY = 86_400_000
@@ -30,6 +32,46 @@ t.test('a save comes back as it was sent, with its version as entity tag', async
   t.equal((await ada.list()).body.limitBytes, 16 * 1024 * 1024)
   t.match(await bob.get('slot.1'), { status: 404, body: { error: { code: 'no_such_save' } } }, 'it is of one player')
   t.same((await bob.list()).body.saves, [])
+})
+
+t.test('a value that was read lately is never an old one', async (t) => {
+  const { ada, app, game } = await startWithGame(t)
+  const value = async () => (await ada.get('a')).text
+  await ada.put('a', 'one')
+  t.same([await value(), await value()], ['one', 'one'])
+  await ada.put('a', 'two')
+  t.same([await value(), await value()], ['two', 'two'])
+  await app.db.groupCommit(async (statements) => {
+    // As another process writes.
+    const rows = new SaveRows(statements, { gameId: game.id, playerId: ada.id })
+    const at = new Date()
+    const version = { version: 3, size: 5, contentType: 'text/plain' }
+    await rows.insertVersion('a', { ...version, createdAt: at }, { sha256: null, value: Buffer.from('three') })
+    await rows.setCurrent('a', { ...version, updatedAt: at, historyDueAt: null })
+  })
+  t.equal(await value(), 'three')
+  await ada.restore('a', 1)
+  t.equal(await value(), 'one')
+  await ada.delete('a')
+  t.equal((await ada.get('a')).status, 404)
+  await ada.put('a', 'four')
+  t.equal(await value(), 'four')
+})
+
+t.test('the values that were read last are kept, up to a number of bytes', async (t) => {
+  const recent = new RecentValues(3000)
+  const at = (number: number) => [{ gameId: 'gam', playerId: 'ply' }, `key${number}`] as const
+  const bytes = Buffer.alloc(600, 'x')
+  for (const number of [1, 2, 3]) recent.keep(...at(number), { version: 1, bytes })
+  t.equal(recent.bytes, 3000)
+  t.match(recent.get(...at(1)), { version: 1 })
+  recent.keep(...at(1), { version: 2, bytes })
+  recent.keep(...at(4), { version: 1, bytes })
+  t.equal(recent.get(...at(2)), undefined, 'the one that was not read for longest')
+  t.same([recent.get(...at(1))?.version, recent.get(...at(3))?.version], [2, 1])
+  t.equal(recent.bytes, 3000)
+  recent.keep(...at(5), { version: 1, bytes: Buffer.alloc(3000) })
+  t.equal(recent.bytes, 0, 'one that is too large is not kept')
 })
 
 t.test('any media type, no type and no bytes at all are saves', async (t) => {
@@ -169,6 +211,27 @@ t.test('what is kept of deleted saves is bounded', async (t) => {
   )
   t.match(usage, { kept: Number(row?.bytes), bytes: 0 })
   t.ok((await ada.put('key0', '1')).body.version > 1, 'versions still grow')
+})
+
+t.test('what is kept of saves that became smaller is bounded, the oldest goes first', async (t) => {
+  const limits = { saveBytes: 100, savesPerPlayer: 9, savesTotalBytes: 100 }
+  const { ada, app, platform } = await startWithGame(t, { config: { limits } })
+  for (const key of ['a', 'b', 'c']) {
+    for (let round = 0; round < 4; round++) {
+      platform.clock.advance(1000)
+      await ada.put(key, 'x'.repeat(97))
+    }
+    await ada.put(key, '1')
+  }
+  const kept = async (key: string) =>
+    (await ada.versions(key)).body.versions.map(({ version }: { version: number }) => version)
+  t.same([await kept('a'), await kept('b'), await kept('c')], [[5], [5, 4], [5, 4, 3, 2, 1]])
+  const [usage] = await app.db.query<{ kept: number; bytes: number }>(
+    'select kept_bytes as kept, bytes from save_usage',
+  )
+  t.match(usage, { kept: 5 * 97 + 3, bytes: 3 })
+  const due = await app.db.query('select key from saves where history_due_at is not null order by key')
+  t.same(due, [{ key: 'b' }, { key: 'c' }], 'and the rest is due later')
 })
 
 t.test('large values are in the storage by digest, once, and are collected when nobody has them', async (t) => {

@@ -28,7 +28,10 @@ t.test('the owner makes a board by its form, and whoever plays finds it on the p
   const seen = await ada?.get(`/games/${game.slug}`)
   t.match(seen?.text, /Fastest lap[\s\S]*This week[\s\S]*Ada[\s\S]*you[\s\S]*1:01\.5[\s\S]*Bo &lt;b>[\s\S]*1:02\.5/)
   const open = `/games/${game.slug}/boards/fastest-lap`
-  t.match(await platform.stranger.get(open), { status: 200, text: /2 players/ })
+  t.match(await platform.stranger.get(open), {
+    status: 200,
+    text: /2 players, the lowest score is best\.\s+It begins anew on/,
+  })
   t.match(await platform.stranger.get(`${open}?period=previous`), { status: 200, text: /no scores in this period/ })
   t.equal((await platform.stranger.get(`/games/${game.slug}/boards/none`)).status, 404)
 
@@ -45,4 +48,24 @@ t.test('the owner makes a board by its form, and whoever plays finds it on the p
   t.equal((await ada?.submit(`${manage}/change`, { do: 'remove-board' }))?.status, 404)
   t.equal((await owner.submit(`${manage}/change`, { do: 'remove-board' })).status, 303)
   t.match((await owner.get(page)).text, /No boards yet/)
+})
+
+t.test('the form makes boards, and changes none', async (t) => {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp({ name: 'Owner' })
+  const game = await platform.game(owner)
+  const page = `/games/${game.slug}/scores`
+  for (const [title, id] of [
+    ['最速ラップ', 'board'],
+    ['最高得点', 'board-2'],
+    ['Fastest lap', 'fastest-lap'],
+    ['Fastest lap!', 'fastest-lap-2'],
+  ] as const) {
+    const made = await owner.submit(page, { title, id: '' })
+    t.match(made, { status: 303, headers: { location: `${page}/${id}?done=saved` } })
+  }
+  const again = await owner.submit(page, { title: 'Other', id: 'board', order: 'asc' })
+  t.match(again, { status: 409, text: /There is a board board already/ })
+  t.match((await platform.app.scores.boards.get(game.id, 'board')).fields, { title: '最速ラップ', order: 'desc' })
+  t.equal((await owner.submit(`${page}/board`, { title: 'Laps' })).status, 303, 'its own form does')
 })

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { sweepScores } from '../../../plugins/scores/retention.ts'
 import { type Client, type PlatformOptions, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { deploy } from '../game-edge/kit.ts'
 import { signInTo } from '../multiplayer/kit.ts'
 
 const DAY_MS = 86_400_000
@@ -131,8 +132,16 @@ t.test('who may submit: the player of the game, from its pages, within the bound
   t.equal((await program.put(`${boards}/fastest`, { title: 'Fastest', writers: 'room' })).status, 200)
   t.match(await submit(ada, 5), { status: 403, body: { error: { code: 'room_writes_only' } } })
   const gameId = (await program.get('/api/games')).body.games[0].id
-  const room = { gameId, boardId: 'fastest', playerId: ada.id, writer: 'room' as const }
-  t.match(await platform.app.scores.submit({ ...room, score: 7 }), { best: 7, rank: 1 })
+  const { scores } = platform.app
+  const room = { gameId, boardId: 'fastest', playerId: ada.id }
+  t.match(await scores.submitFromRoom({ ...room, score: 7, detail: { lap: 3 } }), { best: 7, rank: 1 })
+  t.match((await list(ada)).body.me, { score: 7, detail: { lap: 3 } })
+  for (const score of [Number.NaN, Number.POSITIVE_INFINITY, '7' as never])
+    await t.rejects(scores.submitFromRoom({ ...room, score }), { code: 'invalid_request' })
+  await t.rejects(scores.submitFromRoom({ ...room, score: 7, detail: 1n }), { code: 'invalid_request' })
+  await t.rejects(scores.submitFromRoom({ ...room, score: 1001 }), { code: 'score_out_of_range' })
+  await t.rejects(scores.submitFromRoom({ ...room, score: 7, boardId: 'slowest' }), { code: 'not_found' })
+  await t.rejects(scores.submitFromRoom({ ...room, score: 7, playerId: 'ply_nobody' }), { code: 'unauthorized' })
 })
 
 t.test('10 scores a minute of a player on a board', async (t) => {
@@ -258,10 +267,22 @@ t.test('a private game, a suspended game, a preview', async (t) => {
     t.match(answer, { status: 451, body: { error: { code: 'suspended' } } })
   await platform.app.games.suspensions.lift(game.id)
   t.equal((await submit(ada, 20)).status, 200)
+
+  const deployId = await deploy(platform, program, game.id, { 'index.html': 'hello' })
+  const { deploys } = (await program.get(`/api/games/${game.id}/deploys`)).body
+  const preview = new URL(deploys.find(({ id }: { id: string }) => id === deployId).previewUrl).host
+  await signInTo(owner, preview)
+  t.match(await owner.get('/__service/scores/fastest', { host: preview }), { status: 200, body: { total: 1 } })
+  t.match(await owner.post('/__service/scores/fastest', { score: 99 }, { host: preview }), {
+    status: 403,
+    body: { error: { code: 'not_in_previews' } },
+  })
+  t.match((await list(owner)).body, { total: 1, me: null }, 'a preview shows the board and adds nothing')
 })
 
 t.test('submissions by day, for the chart', async (t) => {
-  const { join, submit, platform, game } = await withBoard(t)
+  const { join, submit, platform, game, owner } = await withBoard(t)
+  t.notMatch((await owner.get(`/games/${game.slug}/analytics`)).text, /scores submitted/)
   const ada: PlayerClient = await join('Ada')
   await submit(ada, 1)
   await submit(ada, 2)
@@ -273,4 +294,7 @@ t.test('submissions by day, for the chart', async (t) => {
     { date: '2026-11-21', submissions: 2 },
     { date: '2026-11-22', submissions: 1 },
   ])
+  t.match((await owner.get(`/games/${game.slug}/analytics?days=7`)).text, /scores submitted<\/dt><dd>3</)
+  platform.clock.advance(6 * DAY_MS)
+  t.match((await owner.get(`/games/${game.slug}/analytics?days=7`)).text, /scores submitted<\/dt><dd>1</)
 })

@@ -71,6 +71,7 @@ POST   /api/oauth/apps/:id/secret                      200  401  404  404  404  
 POST   /api/oauth/device_authorization                 415  415  415  415  415  415  415
 POST   /api/oauth/introspect                           415  415  415  415  415  415  415
 GET    /api/oauth/jwks                                 200  200  200  200  200  200  200
+POST   /api/oauth/register                             400  400  400  400  400  400  400
 POST   /api/oauth/revoke                               415  415  415  415  415  415  415
 POST   /api/oauth/token                                415  415  415  415  415  415  415
 GET    /api/oauth/userinfo                             403  401  403  403  403  403  403
@@ -89,6 +90,8 @@ POST   /api/deploy                                     400  401  400  400  400  
 GET    /api/deploy/:deployId                           200  401  404  404  404  404  404
 PATCH  /api/deploy/:deployId                           400  401  404  404  404  404  404
 DELETE /api/deploy/:deployId                           409  401  404  404  404  404  404
+GET    /api/deploy/:deployId/bundle                    403  403  403  403  403  403  403
+PUT    /api/deploy/:deployId/bundle                    403  403  403  403  403  403  403
 PUT    /api/deploy/:deployId/files/:sha256             403  403  403  403  403  403  403
 POST   /api/deploy/:deployId/finalize                  200  401  404  404  404  404  404
 POST   /api/deploy/:deployId/rollback                  200  401  404  404  404  404  404
@@ -98,6 +101,8 @@ GET    /api/games/:id                                  200  401  404  404  404  
 PATCH  /api/games/:id                                  400  401  404  404  404  404  404
 DELETE /api/games/:id                                  204  401  404  404  404  404  404
 GET    /api/games/:id/analytics                        200  401  404  404  404  404  404
+GET    /api/games/:id/activity                         200  401  404  404  404  404  404
+GET    /api/games/:id/logs                             200  401  404  404  404  404  404
 GET    /api/games/:id/boards                           200  401  404  404  404  404  404
 GET    /api/games/:id/boards/:boardId                  200  401  404  404  404  404  404
 PUT    /api/games/:id/boards/:boardId                  400  401  404  404  404  404  404
@@ -108,6 +113,16 @@ GET    /api/games/:id/boards/:boardId/excluded         200  401  404  404  404  
 PUT    /api/games/:id/boards/:boardId/excluded/:playerId 204  401  404  404  404  404  404
 DELETE /api/games/:id/boards/:boardId/excluded/:playerId 404  401  404  404  404  404  404
 GET    /api/games/:id/deploys                          200  401  404  404  404  404  404
+GET    /api/games/:id/draft                            200  401  404  404  404  404  404
+PATCH  /api/games/:id/draft                            400  401  404  404  404  404  404
+DELETE /api/games/:id/draft                            204  401  404  404  404  404  404
+GET    /api/games/:id/draft/files/:path                404  401  404  404  404  404  404
+PUT    /api/games/:id/draft/files/:path                200  401  404  404  404  404  404
+DELETE /api/games/:id/draft/files/:path                404  401  404  404  404  404  404
+POST   /api/games/:id/draft/rename                     400  401  404  404  404  404  404
+POST   /api/games/:id/draft/rebase                     200  401  404  404  404  404  404
+POST   /api/games/:id/draft/publish                    400  401  404  404  404  404  404
+GET    /api/games/:id/diff                             200  401  404  404  404  404  404
 GET    /api/games/:id/domains                          200  401  404  404  404  404  404
 POST   /api/games/:id/domains                          400  401  404  404  404  404  404
 PATCH  /api/games/:id/domains/:name                    400  401  404  404  404  404  404
@@ -116,6 +131,7 @@ POST   /api/games/:id/domains/:name/verify             404  401  404  404  404  
 POST   /api/games/:id/media                            400  401  404  404  404  404  404
 DELETE /api/games/:id/media/:mediaId                   404  401  404  404  404  404  404
 POST   /api/games/:id/appeal                           400  401  404  404  404  404  404
+POST   /api/games/:id/remix                            403  401  404  404  404  404  404
 POST   /api/games/:id/restore                          404  401  404  404  404  404  404
 POST   /api/games/:id/secret                           200  401  404  404  404  404  404
 
@@ -156,6 +172,13 @@ PUT    /api/saves/:key                                  403  401  403  403  403 
 DELETE /api/saves/:key                                  403  401  403  403  403  403  403
 GET    /api/saves/:key/versions                         403  401  403  403  403  403  403
 POST   /api/saves/:key/restore                          403  401  403  403  403  403  403
+
+# API: assistants
+GET    /.well-known/oauth-protected-resource           200  200  200  200  200  200  200
+GET    /.well-known/oauth-protected-resource/mcp       200  200  200  200  200  200  200
+GET    /llms.txt                                       200  200  200  200  200  200  200
+GET    /docs/:file(^[a-z0-9-]+\\.md$)                   404  404  404  404  404  404  404
+POST   /mcp                                            415  401  415  415  415  415  415
 
 # API: AI and credits
 GET    /api/ai/credits                                 200  401  200  200  200  200  200
@@ -267,7 +290,10 @@ GET    /games                                          200  303  200  200  200  
 GET    /games/:slug                                    200  404  404  404  404  404  404
 GET    /games/:slug/ai                                 200  303  404  404  404  404  404
 GET    /games/:slug/analytics                          200  303  404  404  404  404  404
+GET    /games/:slug/activity                           200  303  404  404  404  404  404
 GET    /games/:slug/card.png                           404  404  404  404  404  404  404
+GET    /games/:slug/code                               200  303  404  404  404  404  404
+GET    /games/:slug/code/preview                       303  303  404  404  404  404  404
 GET    /games/:slug/deploys                            200  303  404  404  404  404  404
 POST   /games/:slug/deploys                            400  303  404  404  404  404  404
 POST   /games/:slug/deploys/:deployId/delete           409  303  404  404  404  404  404
@@ -287,6 +313,8 @@ POST   /games/:slug/settings                           400  303  404  404  404  
 POST   /games/:slug/settings/address                   400  303  404  404  404  404  404
 POST   /games/:slug/settings/delete                    400  303  404  404  404  404  404
 GET    /games/:slug/boards/:board                      200  404  404  404  404  404  404
+GET    /games/:slug/remix                              403  303  404  404  404  404  404
+POST   /games/:slug/remix                              403  303  404  404  404  404  404
 GET    /games/:slug/scores                             200  303  404  404  404  404  404
 POST   /games/:slug/scores                             400  303  404  404  404  404  404
 GET    /games/:slug/scores/:board                      200  303  404  404  404  404  404
@@ -303,10 +331,13 @@ POST   /games/:slug/settings/serving                   400  303  404  404  404  
 GET    /games/:slug/sign-in                            200  303  404  404  404  404  404
 GET    /games/new                                      200  303  200  200  200  200  200
 POST   /games/new                                      400  303  400  400  400  400  400
+GET    /games/new/starter                              200  303  200  200  200  200  200
+POST   /games/new/starter                              400  303  400  400  400  400  400
 POST   /games/:slug/play-ticket                        400  401  404  404  404  404  404
 POST   /games/restore                                  400  303  400  400  400  400  400
 GET    /live/games                                     200  401  200  200  200  200  200
 GET    /live/games/:slug                               200  401  404  404  404  404  404
+GET    /live/games/:slug/code                          200  401  404  404  404  404  404
 GET    /live/games/:slug/rooms                         200  401  404  404  404  404  404
 
 # Pages: assets, jobs, credits, the jam
@@ -399,6 +430,7 @@ GET    /__service/:file(^[a-z-]+\\.\\w{8}\\.js$)       404  404  404  404  404  
 GET    /__service/assets/:file                         404  404  404  404  404  404  404
 GET    /__service/auth-widget.js                       200  200  200  200  200  200  200
 GET    /__service/frame-worker.js                      200  200  200  200  200  200  200
+GET    /__service/engine.js                            200  200  200  200  200  200  200
 GET    /__service/mount.js                             200  200  200  200  200  200  200
 GET    /__service/multiplayer.js                       200  200  200  200  200  200  200
 GET    /__service/scores.js                            200  200  200  200  200  200  200

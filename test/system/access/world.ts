@@ -242,6 +242,7 @@ export function parametersOf(owner: Owner, path: string): Record<string, string>
       purchaseId: 'pur_nowhere',
       name: 'model.glb',
       part: '1.xml',
+      path: 'game.js',
       group: 'games',
       board: 'fastest',
       boardId: 'fastest',

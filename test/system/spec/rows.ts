@@ -1,6 +1,6 @@
 /**
- * The rows of the specification's tables, by table. Each has a test case of the same name; a row without one fails the
- * test.
+ * The rows of the specification's tables, by table, and those of saves and scores. Each has a test case of the same
+ * name; a row without one fails the test.
  */
 export const ROWS: Record<string, string[]> = {
   Origins: ['Portal', 'Studio', 'Game domain'],
@@ -108,6 +108,35 @@ export const ROWS: Record<string, string[]> = {
     'access token lifetime',
     'public asset cache',
     'curated pack file cache',
+  ],
+  // These two are no part of the specification.
+  Saves: [
+    'PUT /__service/saves/{key}',
+    'GET|HEAD /__service/saves/{key}',
+    'GET /__service/saves',
+    'DELETE /__service/saves/{key}',
+    'GET /__service/saves/{key}/versions',
+    'POST /__service/saves/{key}/restore',
+    'GET|PUT|DELETE {base_url}/api/saves',
+    'GET /__service/saves.js',
+    '412 save_conflict',
+    '413 save_too_large',
+    '401 signed out',
+    'key',
+  ],
+  Scores: [
+    'GET|PUT|DELETE /api/games/{id}/boards/{boardId}',
+    'GET /api/games/{id}/boards',
+    'POST /__service/scores/{board}',
+    'GET /__service/scores/{board}',
+    'GET /api/games/{id}/boards/{boardId}/scores',
+    'GET /__service/scores.js',
+    '403 room_writes_only',
+    'min and max',
+    'detail',
+    '10 a minute',
+    '401 signed out',
+    'removal of an entry',
   ],
 }
 

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { type AiServer, aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
-import { until } from '../../kit/blender.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { PASSWORD, type Platform, startPlatform } from '../../kit/platform.ts'
 import { startStripe, stripeConfig } from '../../kit/stripe.ts'
+import { until } from '../../kit/until.ts'
 import { ask, type HttpAnswer } from '../../kit/upload.ts'
 import { form } from '../../plugins/assets/kit.ts'
 import { sheet } from '../../plugins/assets/models.ts'
@@ -44,10 +44,11 @@ export class World {
     this.studio = platform.app.origins.studio
   }
 
-  static async start(t: Test): Promise<World> {
+  /** @param more configuration beside that of the services */
+  static async start(t: Test, more: object = {}): Promise<World> {
     const ai = await startAiServer(t, openai('Hello, player!'))
     const stripe = await startStripe(t)
-    const config = { ai: aiConfig(ai), payments: stripeConfig(stripe.url), blender: { driver: 'subprocess' } }
+    const config = { ai: aiConfig(ai), payments: stripeConfig(stripe.url), blender: { driver: 'subprocess' }, ...more }
     return new World(await startPlatform(t, { listen: true, config }), ai, stripe)
   }
 

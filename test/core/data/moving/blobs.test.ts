@@ -5,8 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-// @ts-expect-error It has no types.
-import S3rver from 's3rver'
 import t, { type Test } from 'tap'
 import { BlobCheckpoint } from '../../../../core/data/moving/blob-checkpoint.ts'
 import { type BlobPair, copyBlobs, type MovedStorage, refuseForeignBlobs } from '../../../../core/data/moving/blobs.ts'
@@ -15,17 +13,10 @@ import local from '../../../../drivers/storage/local.ts'
 import s3 from '../../../../drivers/storage/s3.ts'
 import { driverContext } from '../../../kit/driver-context.ts'
 import { faultyStorage } from '../../../kit/fault-storage.ts'
+import { startBucketServer } from '../../../kit/s3rver.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'gameyard-s3-'))
-const server = new S3rver({
-  ...{ address: '127.0.0.1', port: 0, silent: true, directory },
-  configureBuckets: [{ name: 'blobs', configs: [] }],
-})
-const { port } = await server.run()
-t.teardown(async () => {
-  await server.close()
-  rmSync(directory, { recursive: true })
-})
+const server = await startBucketServer(['blobs'])
+t.teardown(server.close)
 
 const newFolder = (t: Test) => {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-blobs-'))
@@ -34,14 +25,7 @@ const newFolder = (t: Test) => {
 }
 const inFolder = (dataDir: string) => local.create({ path: 'blobs', reserveBytes: 0 }, driverContext({ dataDir }))
 let buckets = 0
-const inBucket = () =>
-  s3.create(
-    {
-      ...{ endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1', bucket: 'blobs', prefix: `p${buckets++}/` },
-      ...{ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', forcePathStyle: true },
-    },
-    driverContext(),
-  )
+const inBucket = () => s3.create({ ...server.access, bucket: 'blobs', prefix: `p${buckets++}/` }, driverContext())
 
 const store = (storage: Storage, key: string, bytes: Buffer) =>
   storage.put(key, Readable.from([bytes], { objectMode: false }), {

@@ -135,6 +135,38 @@ t.test('a failure in the last step lets the source be written to again', async (
   t.same(events, ['cancel'])
 })
 
+t.test('the last step reads rows again only if somebody has written to the source', needsPostgres, async (t) => {
+  for (const kind of ['sqlite', 'postgres'] as const)
+    for (const written of [false, true]) {
+      const [from, to] = [await newPlace(t, kind), await newPlace(t, 'sqlite')]
+      const source = await fill(t, from)
+      let last = false
+      let fingerprints = 0
+      const database = async () => {
+        const driver = await from.database()
+        const query = driver.query.bind(driver)
+        driver.query = (sql, parameters) => {
+          if (last && /group_concat|string_agg/.test(sql)) fingerprints++
+          return query(sql, parameters)
+        }
+        return driver
+      }
+      await movePlaces({ ...from, database }, to, {
+        ...schema,
+        writeStop: {
+          async begin() {
+            if (written) await source.em().nativeUpdate(Thing, idOf(5), { note: 'late' })
+            last = true
+          },
+          async cancel() {},
+          async complete() {},
+        },
+      })
+      t.equal(fingerprints > 0, written, `${kind}, ${written ? 'written to' : 'not written to'}`)
+      t.same(await rowsOf(await openPlace(t, to, schema)), await rowsOf(source))
+    }
+})
+
 t.test('the source is not written to', async (t) => {
   const [from, to] = [await newPlace(t, 'sqlite'), await newPlace(t, 'sqlite')]
   await fill(t, from)

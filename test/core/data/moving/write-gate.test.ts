@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WriteGate } from '../../../../core/data/moving/write-gate.ts'
-import { BusChannel, FolderChannel, StopSender } from '../../../../core/data/moving/write-stop.ts'
+import {
+  answerInFolder,
+  BusChannel,
+  FolderChannel,
+  REQUEST,
+  STOP_FOLDER,
+  StopSender,
+} from '../../../../core/data/moving/write-stop.ts'
 import redis from '../../../../drivers/bus/redis.ts'
 import { driverContext } from '../../../kit/driver-context.ts'
 import { startPlatform } from '../../../kit/platform.ts'
@@ -43,14 +50,28 @@ t.test('a process that starts after a move accepts changes', async (t) => {
   const { db, dataDir, bus } = await parts(t)
   const channel = new FolderChannel(dataDir)
   await channel.send({ move: 'done', state: 'done' })
-  const gate = await WriteGate.open({ db, bus, dataDir, log, node: 'one' })
+  const gate = await WriteGate.open({ db, bus, byBus: bus.shared, dataDir, log, node: 'one' })
   t.teardown(() => gate.close())
   t.equal(gate.closed, false)
   t.notOk(existsSync(join(dataDir, 'moving/request.json')))
   await channel.send({ move: 'now', state: 'stop' })
-  const late = await WriteGate.open({ db, bus, dataDir, log, node: 'two' })
+  const late = await WriteGate.open({ db, bus, byBus: bus.shared, dataDir, log, node: 'two' })
   t.teardown(() => late.close())
   await until(async () => late.closed && (await channel.answers('now')).includes('two'))
+})
+
+t.test('a move waits for the processes that it knows of', async (t) => {
+  const { dataDir } = await parts(t)
+  const sender = new StopSender(new FolderChannel(dataDir), 'move')
+  const stopped = sender.stop(20_000, 2)
+  const folder = join(dataDir, STOP_FOLDER)
+  await until(async () => existsSync(join(folder, REQUEST)))
+  await answerInFolder(folder, { move: 'move', node: 'one' })
+  // Longer than processes that are not known have.
+  await sleep(1300)
+  await answerInFolder(folder, { move: 'move', node: 'two' })
+  t.equal(await stopped, 2)
+  await sender.end('go')
 })
 
 t.test('all nodes of a bus stop writing', needsRedis, async (t) => {
@@ -64,7 +85,7 @@ t.test('all nodes of a bus stop writing', needsRedis, async (t) => {
   for (const [index, bus] of buses.slice(1).entries()) {
     const { db, dataDir } = await parts(t)
     databases.push(db)
-    gates.push(await WriteGate.open({ db, bus, dataDir, log, node: `node${index}` }))
+    gates.push(await WriteGate.open({ db, bus, byBus: bus.shared, dataDir, log, node: `node${index}` }))
   }
   t.teardown(() => Promise.all(gates.map((gate) => gate.close())))
   const sender = new StopSender(new BusChannel(buses[0] as never), 'move')

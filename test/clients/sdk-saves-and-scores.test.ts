@@ -1,4 +1,4 @@
-// The SDK's functions for saves, as a game's own server calls them.
+// The SDK's functions for saves, as a game's own server calls them, and for boards, as the owner's program does.
 import t from 'tap'
 import { createClient } from '../../clients/sdk/index.ts'
 import { exchange, obtainCode, REDIRECT_URI } from '../kit/oauth.ts'
@@ -35,4 +35,40 @@ t.test("a game's server keeps saves of its player by the SDK", async (t) => {
   ])
   await client.saves.delete('progress', { if: 3 })
   t.equal(await client.saves.get('progress'), null)
+})
+
+t.test("the owner's program makes boards and cleans them by the SDK", async (t) => {
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp({ name: 'Ada' })
+  const game = await platform.game(owner, { title: 'Pong' })
+  const { boards } = createClient({ baseUrl: platform.portal, token: (await platform.program(owner)).token as string })
+  t.match(await boards.put(game.slug, 'fastest', { title: 'Fastest', order: 'asc' }), { id: 'fastest', order: 'asc' })
+  t.match(await boards.put(game.id, 'fastest', { title: 'Fastest lap' }), { title: 'Fastest lap', order: 'asc' })
+  t.match(await boards.list(game.slug), [{ id: 'fastest' }])
+  const players = [await platform.signUp({ name: 'Bo' }), await platform.signUp({ name: 'Cy' })]
+  for (const [index, { id: playerId }] of players.entries()) {
+    const score = { gameId: game.id, boardId: 'fastest', playerId, score: 10 + index, writer: 'players' } as const
+    await platform.app.scores.submit(score)
+  }
+  const anybody = createClient({ baseUrl: platform.portal })
+  const names = async () => {
+    const found: string[] = []
+    // One entry a page, so that the list follows the cursor.
+    for await (const { player, rank } of anybody.boards.scores(game.slug, 'fastest', { limit: 1 }))
+      found.push(`${rank} ${player.name}`)
+    return found
+  }
+  t.same(await names(), ['1 Bo', '2 Cy'])
+  const [bo, cy] = players.map(({ id }) => id) as [string, string]
+  await boards.deleteScore(game.slug, 'fastest', bo)
+  t.same(await names(), ['1 Cy'])
+  const submit = () =>
+    platform.app.scores.submit({ gameId: game.id, boardId: 'fastest', playerId: cy, score: 9, writer: 'players' })
+  await boards.exclude(game.slug, 'fastest', cy)
+  await t.rejects(submit(), { code: 'kept_off_board' })
+  await boards.include(game.slug, 'fastest', cy)
+  await submit()
+  t.same(await names(), ['1 Cy'])
+  await boards.delete(game.slug, 'fastest')
+  await t.rejects(names(), { status: 404, code: 'not_found' })
 })

@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Api, backOff } from './api.ts'
+import { CliError } from './errors.ts'
+import type { Terminal } from './terminal.ts'
+
+/** A line that a room script has logged. */
+export interface LogLine {
+  id: string
+  at: string
+  level: 'log' | 'error'
+  roomId: string
+  deployId: string
+  text: string
+  line: number | null
+  column: number | null
+  stack: string | null
+}
+
+/** The most lines that one answer has. */
+const MOST = 100
+/** The platform sends a comment at least every 15 seconds. */
+const IDLE_MS = 45_000
+
+/** Fetches the newest lines of a game, the oldest first. */
+export async function readLogs(api: Api, gameId: string, limit: number): Promise<LogLine[]> {
+  const lines = await api.all<LogLine>(`/api/games/${gameId}/logs`, 'lines', { limit })
+  return lines.reverse()
+}
+
+/**
+ * Calls back with the newest lines of a game, the oldest first, and then with every further line, until the signal is
+ * aborted. It connects again after an interruption. @throws CliError when the platform refuses
+ */
+export async function followLogs(
+  api: Api,
+  gameId: string,
+  { limit, signal }: { limit: number; signal: AbortSignal },
+  show: (line: LogLine) => void,
+): Promise<void> {
+  let seen = new Set<string>()
+  /** The id of the first line. Ids sort by time. */
+  let first = ''
+  for (let attempt = 0; !signal.aborted; ) {
+    try {
+      const answer = await api.ask('GET', `/api/games/${gameId}/logs`, {
+        query: { follow: true, limit: seen.size === 0 ? limit : MOST },
+        headers: { accept: 'text/event-stream' },
+        idleMs: IDLE_MS,
+      })
+      attempt = 0
+      // A further stream begins with lines that may be older than the first one. Later, a line with a smaller id is one
+      // that another node has stored after this node stored newer ones.
+      let since = first
+      for await (const { lines } of eventsOf(answer.body)) {
+        for (const line of lines) if (line.id >= since && !seen.has(line.id)) show(line)
+        since = ''
+        first ||= lines[0]?.id ?? ''
+        seen = new Set([...seen, ...lines.map(({ id }) => id)].slice(-MOST * 20))
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      // A platform that is gone for a moment comes back. Every other refusal is final.
+      if (error instanceof CliError && error.code !== 'unreachable') throw error
+      await wait(Math.min(backOff(Math.min(++attempt, 5)), 10_000), undefined, { signal }).catch(() => {})
+    }
+  }
+}
+
+/** Yields the data of the server-sent events of a stream. */
+async function* eventsOf(body: IncomingMessage): AsyncGenerator<{ lines: LogLine[] }> {
+  let text = ''
+  body.setEncoding('utf8')
+  for await (const chunk of body) {
+    text += chunk
+    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
+      const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1]
+      text = text.slice(end + 2)
+      if (data !== undefined) yield JSON.parse(data)
+    }
+  }
+}
+
+/** Formats a line for people: time, room, text, and the place of an exception. */
+export function formatLine(terminal: Pick<Terminal, 'style'>, entry: LogLine): string {
+  const style: Terminal['style'] = (...values) => terminal.style(...values)
+  const time = new Date(entry.at).toLocaleTimeString()
+  const place = entry.line === null ? '' : style('dim', ` (line ${entry.line}, column ${entry.column ?? 1})`)
+  const text = printable(entry.text).replaceAll('\n', '\n  ')
+  const shown = entry.level === 'error' ? style('red', text) : text
+  return `${style('dim', time)}  ${style('cyan', printable(entry.roomId))}  ${shown}${place}`
+}
+
+/** Replaces control characters, since a line may repeat what a player has sent, and a terminal obeys them. */
+const printable = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it replaces
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '�')

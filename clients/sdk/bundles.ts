@@ -1,0 +1,90 @@
+import type { CallOptions, Connection } from './connection.ts'
+import type { GameyardError } from './errors.ts'
+import { paddingOf, TAR_END_BYTES, tarHeader, tarSizeOf } from './tar.ts'
+
+/** The address to which many files are uploaded in one request, as a tar archive. */
+export interface BundleAddress {
+  url: string
+  headers: Record<string, string>
+  /** The maximum size of one request. */
+  maxBytes: number
+}
+
+interface WantedFile {
+  sha256: string
+  blob: Blob
+}
+
+/** Files below this size are sent in bundles. For larger ones, a request of their own costs little. */
+const BUNDLED_BELOW = 1024 ** 2
+
+/** The size of a bundle. Some proxies refuse bodies of more than 100 MB. */
+const BUNDLE_BYTES = 64 * 1024 ** 2
+/** The number of times that a broken bundle is continued without any new file having arrived. */
+const ATTEMPTS = 3
+
+/**
+ * Uploads the small files of a deploy in bundles. After a broken connection, those that have not arrived are sent again.
+ *
+ * @returns the files that it leaves for requests of their own
+ */
+export async function sendBundles<File extends WantedFile>(
+  connection: Connection,
+  bundle: BundleAddress,
+  wanted: File[],
+  { signal, advance }: CallOptions & { advance: (files: number, bytes: number) => void },
+): Promise<File[]> {
+  const files = wanted.filter(({ blob }) => blob.size < BUNDLED_BELOW)
+  if (files.length < 2) return [...wanted]
+  const note = (arrived: WantedFile[]) =>
+    advance(
+      arrived.length,
+      arrived.reduce((sum, { blob }) => sum + blob.size, 0),
+    )
+  const request = { headers: bundle.headers, signal, anonymous: true, timeoutMs: 600_000 }
+  for (const group of groupsOf(files, Math.min(bundle.maxBytes, BUNDLE_BYTES))) {
+    let left = group
+    for (let attempt = 1; left.length > 0; attempt++) {
+      try {
+        await connection.send('PUT', bundle.url, { ...request, body: archiveOf(left) })
+        note(left)
+        break
+      } catch (error) {
+        if (!isBroken(error) || attempt >= ATTEMPTS) throw error
+        const answer = await connection.send('GET', bundle.url, { signal, anonymous: true })
+        const missing = new Set(((await answer.json()) as { missing: string[] }).missing)
+        const arrived = left.filter(({ sha256 }) => !missing.has(sha256))
+        if (arrived.length > 0) attempt = 0
+        note(arrived)
+        left = left.filter(({ sha256 }) => missing.has(sha256))
+      }
+    }
+  }
+  return wanted.filter(({ blob }) => blob.size >= BUNDLED_BELOW)
+}
+
+/** By its name: an import of the class would make bundlers put the errors into a file of their own. */
+const isBroken = (error: unknown): boolean => (error as GameyardError).name === 'ConnectionError'
+
+function* groupsOf(files: WantedFile[], most: number): Generator<WantedFile[]> {
+  let group: WantedFile[] = []
+  let bytes = TAR_END_BYTES
+  for (const file of files) {
+    const more = tarSizeOf(file.blob.size)
+    if (group.length > 0 && bytes + more > most) {
+      yield group
+      group = []
+      bytes = TAR_END_BYTES
+    }
+    group.push(file)
+    bytes += more
+  }
+  if (group.length > 0) yield group
+}
+
+/** The contents are not copied into the archive. */
+const archiveOf = (files: WantedFile[]): Blob =>
+  new Blob([
+    ...files.flatMap(({ sha256, blob }) => [tarHeader(sha256, blob.size), blob, new Uint8Array(paddingOf(blob.size))]),
+    new Uint8Array(TAR_END_BYTES),
+  ])

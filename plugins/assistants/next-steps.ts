@@ -1,0 +1,22 @@
+import type { PlatformError } from '../../core/errors.ts'
+
+/** What an assistant can do after an error, by its code. `%portal` is the address of the platform. */
+const STEPS: Record<string, string> = {
+  missing_scope:
+    'Ask the person to connect again and allow this scope, or to make a token with it at %portal/settings/tokens.',
+  not_found: 'Check the id or slug: games_list, deploys_list and assets_search have those that you may use.',
+  quota_exceeded: 'Nothing was changed. The person can delete things at %portal/settings/storage.',
+  insufficient_credits: 'Nothing was charged. The person can buy credits at %portal/credits.',
+  incomplete_deploy: 'Nothing went live. Send the missing files again with deploy_files.',
+  rate_limited: 'Wait as many seconds as the message says, then call again.',
+  ai_not_configured: 'This platform has no such AI model. Go on without it, and tell the person.',
+  blender_not_configured: 'This platform runs no Blender. Look for a finished model with assets_search instead.',
+  storage_full: 'The disk of the platform is full. Tell the person; trying again will not help now.',
+  upstream_error: 'The provider failed. Nothing was charged; try again later.',
+}
+
+/** Returns what to do next after an error; undefined where the message says all there is. */
+export function nextStep({ code, details }: PlatformError, portal: string): string | undefined {
+  if (code === 'invalid_request' && details?.length) return 'Correct the named arguments, then call again.'
+  return STEPS[code]?.replaceAll('%portal', portal)
+}

@@ -1,0 +1,67 @@
+import { Readable } from 'node:stream'
+import Type from 'typebox'
+import { NotFound } from '../../../core/errors.ts'
+import { defineTools } from '../tool.ts'
+import { decodeBase64 } from './deploys.ts'
+
+const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$' })
+
+export const assetTools = defineTools([
+  {
+    name: 'assets_search',
+    title: 'Search the asset library',
+    route: 'GET /api/assets',
+    description:
+      'Finds 3D models, packs, pictures and sounds that games may hot-link: public ones, or with `owner: "me"` your own. `fileUrl` is the address to load.',
+    effect: 'reads',
+    scope: 'assets:read',
+    call: ({ app, playerId }, { owner, ...query }) =>
+      app.assets.library.page({ limit: 20, ...query }, owner === 'me' ? playerId : null),
+  },
+  {
+    name: 'asset_get',
+    title: 'Look at an asset',
+    route: 'GET /api/assets/:id',
+    description: 'Returns one asset with its files, lighter version, clips and addresses. `id` is its id or slug.',
+    effect: 'reads',
+    scope: 'assets:read',
+    call: async ({ app, playerId }, { id }) => {
+      const asset = await app.assets.find(id, playerId)
+      if (!asset) throw new NotFound('asset')
+      return asset
+    },
+  },
+  {
+    name: 'asset_upload',
+    title: 'Upload an asset',
+    route: 'POST /api/assets',
+    description:
+      'Stores a glTF binary (.glb), a picture, a sound, or a ZIP archive of such, and returns the asset with its `fileUrl`. Private by default.',
+    effect: 'adds',
+    input: {
+      fileName: Type.String({ minLength: 1, maxLength: 200, description: 'Such as `robot.glb`.' }),
+      base64: Type.String({ description: 'The bytes of the file.' }),
+      title: Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' }),
+      description: Type.Optional(Type.String({ maxLength: 20_000 })),
+      visibility: Type.Optional(Type.Enum(['public', 'private'])),
+      license: Type.Optional(
+        Type.String({ maxLength: 100, pattern: '^[A-Za-z0-9.+()-]+(?: [A-Za-z0-9.+()-]+)*$', description: 'SPDX.' }),
+      ),
+      tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
+    },
+    call: ({ app, playerId }, { fileName, base64, ...fields }) => {
+      const body = Readable.from([decodeBase64(base64, 'base64')])
+      return app.assets.createFrom(playerId, fields, { name: fileName, body })
+    },
+  },
+  {
+    name: 'asset_animate',
+    title: 'Give a model an animation',
+    route: 'POST /api/assets/:id/animations',
+    description:
+      'Gives a rigged model of yours a clip: a `preset` such as `idle` or `walk`, or `from` and `clip` of another asset. Returns the address of the animated model.',
+    effect: 'adds',
+    repeatable: true,
+    call: ({ app, playerId }, { id, ...wanted }) => app.assets.animate(playerId, id, wanted),
+  },
+])

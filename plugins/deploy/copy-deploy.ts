@@ -1,0 +1,60 @@
+import type { FastifyInstance } from 'fastify'
+import { NotFound } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { chunksOf, reserve } from './blobs/blobs.ts'
+import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
+import { blobsIn, STORED_KIND } from './stored-bytes.ts'
+
+/** The time for which a copy may be finalized. */
+const OPEN_MS = 60 * 60 * 1000
+
+/** A copy of a deploy, for a game of another player. */
+export interface DeployCopy {
+  /** The deploy whose files are taken. */
+  from: string
+  /** The game that gets them. */
+  gameId: string
+  ownerId: string
+  message: string
+}
+
+/**
+ * Begins a deploy with the files of another one, which all count as uploaded. Both deploys share the stored bytes.
+ *
+ * @returns the id of the deploy, which still has to be finalized
+ * @throws NotFound when the other deploy was removed meanwhile, or was never finalized
+ * @throws QuotaExceeded when its files are more than the owner may store
+ * @throws BlobBusy
+ */
+export async function copyDeploy(
+  { db, clock, quotas }: Pick<FastifyInstance, 'db' | 'clock' | 'quotas'>,
+  { from, gameId, ownerId, message }: DeployCopy,
+): Promise<string> {
+  const createdAt = clock.now()
+  const deployId = newId('dep', createdAt)
+  await db.transaction(async (em) => {
+    const manifest = await em.findOne(ManifestRow, { deployId: from })
+    if (!manifest) throw new NotFound('deploy')
+    const blobs = blobsIn(manifest.files)
+    const digests = blobs.map(({ sha256 }) => sha256).sort()
+    await reserve(em, digests, createdAt)
+    // The deploy is read after its blobs are reserved: while it exists, none of them has been removed.
+    const source = await em.findOne(DeployRow, { id: from, state: { $in: ['live', 'superseded'] } })
+    if (!source) throw new NotFound('deploy')
+    await quotas.add(em, ownerId, { kind: STORED_KIND, blobs })
+    await em.insert(ManifestRow, { deployId, files: manifest.files })
+    await em.insert(DeployRow, {
+      ...{ id: deployId, gameId, ownerId, state: 'uploading', message, failure: null },
+      ...{ fileCount: source.fileCount, unchangedCount: source.fileCount, totalBytes: source.totalBytes },
+      ...{ createdAt, expiresAt: new Date(createdAt.getTime() + OPEN_MS), liveAt: null, pinned: false },
+      roomPath: source.roomPath ?? null,
+    })
+    for (const chunk of chunksOf(digests)) {
+      await em.insertMany(
+        DeployUpload,
+        [...new Set(chunk)].map((sha256) => ({ deployId, sha256 })),
+      )
+    }
+  })
+  return deployId
+}

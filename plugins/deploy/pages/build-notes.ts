@@ -1,0 +1,32 @@
+import { type Content, html } from '../../../core/pages/index.ts'
+import type { Deploy } from '../schemas.ts'
+
+/** What the platform found in a build: its engine and isolation in one line, and its notes to unfold. */
+export function examined({ build, isolation }: Deploy): Content {
+  const facts = [
+    build?.engine && [build.engine.name, build.engine.version].filter(Boolean).join(' '),
+    isolation?.on && 'isolated',
+  ].filter(Boolean)
+  const notes = [
+    ...(isolation?.on ? [{ level: 'info', message: `Isolated: ${isolation.reason}` }] : []),
+    ...(build?.notes ?? []),
+  ]
+  const warnings = notes.filter(({ level }) => level === 'warning').length
+  const title = warnings === 0 ? 'About this build' : warnings === 1 ? 'One warning' : `${warnings} warnings`
+  return html`${facts.length > 0 && html`<br /><span class="soft">${facts.join(' · ')}</span>`}${
+    notes.length > 0 &&
+    html`<details class="more">
+      <summary>${title}</summary>
+      <ul>
+        ${notes.map(({ message }) => html`<li>${message}</li>`)}
+      </ul>
+    </details>`
+  }`
+}
+
+/** Says after a publication that the build has warnings; an empty text without any. */
+export function warningsOf(deploy: Deploy | undefined): string {
+  const warnings = deploy?.build?.notes.filter(({ level }) => level === 'warning').length ?? 0
+  if (warnings === 0) return ''
+  return ` ${warnings === 1 ? 'One thing' : `${warnings} things`} may not work: see the warnings below.`
+}

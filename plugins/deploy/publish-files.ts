@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { InvalidRequest, isPlatformError, NotFound } from '../../core/errors.ts'
+import { type Game, NotBasedOnLive } from '../games/index.ts'
+import type { Manifest } from './manifest/manifests.ts'
+import type { FinalizedDeploy, NewDeploy, NewFile } from './schemas.ts'
+import type { ExpectedFile } from './uploads/uploads.ts'
+
+/** Files of a build in memory. */
+export interface NewBuild {
+  /** Id or slug. */
+  gameId: string
+  /** The bytes by path. */
+  files: ReadonlyMap<string, Buffer>
+  /** Whether these are all files. Otherwise they replace or join those of the live build. */
+  whole: boolean
+  /** Paths of the live build that the new one lacks. */
+  remove: readonly string[]
+  /** The deploy that the caller has read. The build is refused when another is live by now. */
+  basedOn?: string
+  /** The path of the room script; null for none. Default: that of the live build, while its file is there. */
+  room?: string | null
+  message?: string
+  preview?: boolean
+}
+
+interface Deploying {
+  manifest(deployId: string): Promise<Manifest | null>
+  get(playerId: string, deployId: string): Promise<{ room: string | null }>
+  begin(ownerId: string, deploy: NewDeploy): Promise<{ deployId: string; wanted: NewFile[] }>
+  readonly uploads: { store(deployId: string, expected: ExpectedFile, body: Readable): Promise<void> }
+  finalize(
+    playerId: string,
+    deployId: string,
+    options: { preview?: boolean; expectedLive?: string | null },
+  ): Promise<FinalizedDeploy>
+  fail(deployId: string, failure: string): Promise<void>
+}
+
+/** @see Deploys.publish */
+export async function publishFiles(
+  games: { mustOwn(playerId: string, idOrSlug: string): Promise<Game> },
+  deploys: Deploying,
+  playerId: string,
+  build: NewBuild,
+): Promise<FinalizedDeploy & { deployId: string }> {
+  const game = await games.mustOwn(playerId, build.gameId)
+  const { liveDeployId } = game
+  if (build.basedOn !== undefined && build.basedOn !== liveDeployId) {
+    throw new NotBasedOnLive(liveDeployId ?? 'none')
+  }
+  const live = build.whole || liveDeployId === null ? null : await deploys.manifest(liveDeployId)
+  const listed = new Map<string, NewFile>()
+  for (const [path, { sha256, size, contentType }] of live ?? []) listed.set(path, { path, sha256, size, contentType })
+  for (const path of build.remove) {
+    if (!listed.delete(path)) {
+      throw new InvalidRequest(`There is no file ${path} to remove.`).with({
+        details: [{ path: 'remove', message: `${path} is not a file of the live build` }],
+      })
+    }
+  }
+  const bytes = new Map<string, Buffer>()
+  for (const [path, content] of build.files) {
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    bytes.set(sha256, content)
+    listed.set(path, { path, sha256, size: content.length })
+  }
+  const { message, preview = false } = build
+  const liveRoom = live && liveDeployId ? (await deploys.get(playerId, liveDeployId)).room : null
+  const room = build.room === undefined ? liveRoom && listed.has(liveRoom) && liveRoom : build.room
+  const { deployId, wanted } = await deploys.begin(playerId, {
+    gameId: game.id,
+    files: [...listed.values()],
+    ...(message ? { message } : {}),
+    ...(room ? { room } : {}),
+  })
+  try {
+    for (const { sha256, size } of wanted) {
+      const content = bytes.get(sha256)
+      // A file of the live build belongs to the owner, so it is not among the missing ones.
+      if (!content) throw new NotFound('file in the live build')
+      await deploys.uploads.store(deployId, { sha256, size }, Readable.from([content]))
+    }
+    // Another publication may have gone live since the live build was read, and its changes must not be lost.
+    const expects = !preview && (!build.whole || build.basedOn !== undefined)
+    const options = { preview, ...(expects ? { expectedLive: liveDeployId } : {}) }
+    return { deployId, ...(await deploys.finalize(playerId, deployId, options)) }
+  } catch (error) {
+    // Nobody else has the bytes, so the deploy can't be continued.
+    await deploys.fail(deployId, isPlatformError(error) ? error.message : 'The server made a mistake.').catch(() => {})
+    throw error
+  }
+}

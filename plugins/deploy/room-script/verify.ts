@@ -1,0 +1,27 @@
+import { buffer } from 'node:stream/consumers'
+import type { Storage } from '../../../drivers/storage/interface.ts'
+import { blobKey } from '../blobs/blobs.ts'
+import { InvalidRoomScript } from '../errors.ts'
+import type { Manifests } from '../manifest/manifests.ts'
+import type { RoomScriptCheck } from './check.ts'
+
+/**
+ * Checks the room script of a deploy once its bytes are there. An invalid one ends the deploy, whose files can't change.
+ *
+ * @throws InvalidRoomScript
+ */
+export async function verifyRoomScript(
+  deploys: { readonly manifests: Manifests; fail(deployId: string, failure: string): Promise<void> },
+  { storage, check }: { storage: Storage; check: RoomScriptCheck },
+  deployId: string,
+): Promise<void> {
+  const script = await deploys.manifests.roomScriptOf(deployId)
+  if (!script) return
+  const bytes = await buffer(await storage.get(blobKey(script.sha256)))
+  try {
+    await check.check(script.path, bytes)
+  } catch (error) {
+    if (error instanceof InvalidRoomScript) await deploys.fail(deployId, error.message)
+    throw error
+  }
+}

@@ -1,0 +1,6 @@
+// The worker thread program that checks room scripts. Each message is the text of one, and each answer its problem or
+// null.
+import { parentPort } from 'node:worker_threads'
+import { inspectScript } from '../room-script/inspect.ts'
+
+parentPort?.on('message', (source: string) => parentPort?.postMessage(inspectScript(source)))

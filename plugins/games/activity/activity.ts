@@ -1,0 +1,83 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
+import { deleteInBatches, type Parameter } from '../../../core/data/database.ts'
+import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import type { Author } from '../../../core/observe/author.ts'
+import type { ActivityEntry } from './schemas.ts'
+
+export const ACTIVITY_DAYS = 90
+const KEPT_MS = ACTIVITY_DAYS * 86_400_000
+
+interface StoredRow {
+  id: string
+  game_id: string
+  action: string
+  target: string | null
+  detail: string | null
+  author_kind: Author['kind']
+  player_id: string | null
+  author_name: string | null
+  tool: string | null
+  at: number
+}
+
+const COLUMNS = 'id, game_id, action, target, detail, author_kind, player_id, author_name, tool, at'
+
+/** The changes of games: who did what, and when. `recordActivity` writes them. */
+export class Activity {
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>
+
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>) {
+    this.#parts = parts
+  }
+
+  /** Lists the changes of a game, the latest first. The caller checks who may see them. */
+  async list(
+    gameId: string,
+    { limit, cursor }: PageQuery,
+  ): Promise<{ activity: ActivityEntry[]; nextCursor: string | null }> {
+    const rows = await this.#parts.db.query<StoredRow>(
+      `select ${COLUMNS} from game_activity where game_id = ?${cursor ? ' and id < ?' : ''} order by id desc limit ?`,
+      [gameId, ...(cursor ? [cursor] : []), limit + 1] as Parameter[],
+    )
+    const { page, nextCursor } = cutPage(rows, limit)
+    return { activity: await this.#entriesOf(page), nextCursor }
+  }
+
+  /** Returns the changes of all games of a player, for their data export. */
+  async export(ownerId: string): Promise<(ActivityEntry & { gameId: string })[]> {
+    const rows = await this.#parts.db.query<StoredRow>(
+      `select ${COLUMNS} from game_activity where game_id in (select id from games where owner_id = ?) order by id`,
+      [ownerId],
+    )
+    const entries = await this.#entriesOf(rows)
+    return entries.map((entry, index) => ({ gameId: rows[index]?.game_id ?? '', ...entry }))
+  }
+
+  /** Deletes the changes of all games of a player, in the transaction that ends the account. */
+  async removeAllOf(em: SqlEntityManager, ownerId: string): Promise<void> {
+    const games = 'select id from games where owner_id = ?'
+    await em.execute(`delete from game_activity where game_id in (${games})`, [ownerId], 'run')
+  }
+
+  /** Deletes changes that are older than 90 days. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#parts
+    const parameters = [new Date(clock.now().getTime() - KEPT_MS)]
+    await deleteInBatches(db, { table: 'game_activity', key: ['id'], where: 'at < ?', parameters }, signal)
+  }
+
+  async #entriesOf(rows: StoredRow[]): Promise<ActivityEntry[]> {
+    const people = rows.flatMap(({ author_kind, player_id }) => (author_kind === 'person' && player_id) || [])
+    const names = await this.#parts.identity.players.namesOf([...new Set(people)])
+    return rows.map((row) => ({
+      ...{ id: row.id, at: new Date(row.at).toISOString(), action: row.action, target: row.target, detail: row.detail },
+      by: {
+        kind: row.author_kind,
+        playerId: row.player_id,
+        name: row.author_kind === 'person' ? (names.get(row.player_id ?? '') ?? null) : row.author_name,
+        tool: row.tool,
+      },
+    }))
+  }
+}

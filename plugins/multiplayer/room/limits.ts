@@ -1,0 +1,19 @@
+/** The limits of a room (contracts, section 8). */
+export interface RoomLimits {
+  /** The maximum number of players, including those away. */
+  players: number
+  messagesPerSecond: number
+  messageBurst: number
+  stateBytes: number
+  presenceBytes: number
+  resumeSeconds: number
+  /** The maximum number of frames that are replayed to a resuming client. */
+  replayFrames: number
+  replayBytes: number
+}
+
+/** Close codes of RFC 6455 section 7.4 and its registry, and private ones. */
+export const CLOSE = {
+  ...{ policy: 1008, restart: 1012, slow: 1013 },
+  ...{ kicked: 4001, replaced: 4002, failed: 4010, suspended: 4011 },
+} as const

@@ -1,0 +1,387 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../../core/clock.ts'
+import { binaryFrame, type RoomPlayer, textFrame } from '../room/frames.ts'
+import type { Room } from '../room/room.ts'
+import type { ScriptEvents } from '../room/script-events.ts'
+import type { RoomScript, ScriptLogLine, ScriptStatus } from './interface.ts'
+import { type LogText, ScriptLog } from './log.ts'
+import { applyOperations, type ScriptOperations, type ScriptSettings } from './operations.ts'
+import { type Failure, MOST_AT_ONCE, type ScriptLimits, type Usage } from './protocol.ts'
+import { Allowance } from './sandbox/processor-time.ts'
+import type { ScriptThread, ThreadRoom } from './script-thread.ts'
+import type { ScriptThreads } from './script-threads.ts'
+import type { ScriptServices } from './services.ts'
+
+/** The sender of a script's bytes: no player has this index. */
+const SCRIPT_INDEX = 0xff_ff
+/** More exceptions than this in a minute end the room. */
+const MOST_ERRORS = 20
+const MINUTE_MS = 60_000
+/** A room starts again after its thread was lost so many times, for which others were to blame. */
+const MOST_MOVES = 10
+/** The time for the answer of a script, on a machine that does other things too. */
+const ANSWER_MS = 10_000
+/** The characters and bytes of events that may wait for the thread. Messages beyond it are left out. */
+const MOST_WAITING = 1024 * 1024
+/**
+ * What one player may send to the script, in characters and bytes a second and at once. Parsing it counts for the room,
+ * so that one player could use up the time of all. Messages beyond it are left out.
+ */
+const FROM_PLAYER = { perSecond: 128 * 1024, atOnce: 1024 * 1024 }
+/** Scores and saves, a second and at once: each may cost a transaction. */
+const REQUESTS = { perSecond: 50, atOnce: 200 }
+
+export interface RunningScriptParts {
+  clock: Clock
+  gameId: string
+  isPreview: boolean
+  limits: ScriptLimits
+  threads: ScriptThreads
+  services: ScriptServices
+  log: (line: ScriptLogLine) => void
+  /** Called when the script can't go on; its players are to be sent away. */
+  onFailed: (failure: Failure) => void
+  /** Called with the script's snapshot as JSON, about once a second while things happen. */
+  onSnapshot: (data: string) => void
+}
+
+/** A refusal by the script: the reason it gave, or an empty text. */
+export type ScriptRefusal = { reason: string }
+
+/**
+ * The script of one room, which runs in another thread: it hears events in the room's order, and what it asks for is
+ * done when its answer arrives. Between the two the room goes on.
+ */
+export class RunningScript implements ScriptEvents, ThreadRoom {
+  readonly script: RoomScript
+  relay = false
+  clientState = false
+  /** Resolves when the room is open; rejects when it could not be opened. */
+  readonly opened: Promise<void>
+  readonly #room: Room
+  readonly #parts: RunningScriptParts
+  readonly #log: ScriptLog
+  readonly #operations: ScriptOperations = this.#makeOperations()
+  #resolveOpened: () => void = () => {}
+  #rejectOpened: (error: Error) => void = () => {}
+  #thread: ScriptThread | null = null
+  #number = 0
+  /** Events that wait for the thread: full batches, and the last one. */
+  #batches: { events: string; bytes: Uint8Array | null; mayWait: boolean }[] = []
+  #events = ''
+  #bytes: Buffer[] = []
+  /** The size of the last batch, and of all. */
+  #size = 0
+  #waiting = 0
+  /** The time of the first message since events were sent. */
+  #began = 0
+  readonly #fromPlayers = new Map<string, Allowance>()
+  /** Messages that were left out since the last time that events were sent. */
+  #leftOut = 0
+  /** Whether none of the events is answered by the script, so that they may wait for its next tick. */
+  #mayWait = true
+  readonly #requests: Allowance
+  readonly #questions = new Map<number, PromiseWithResolvers<ScriptRefusal | null>>()
+  #asked = 0
+  #snapshot: string | null
+  #waitingForSnapshot: (() => void)[] = []
+  #errors: number[] = []
+  #moves = 0
+  #isOver = false
+  #usage: { cpuShare: number; memoryBytes: number } = { cpuShare: 0, memoryBytes: 0 }
+  #lastError: ScriptStatus['lastError'] = null
+
+  /** @param snapshot JSON of the script's last snapshot, when the room comes from another node */
+  constructor(room: Room, script: RoomScript, snapshot: string | null, parts: RunningScriptParts) {
+    this.#room = room
+    this.script = script
+    this.#snapshot = snapshot
+    this.#parts = parts
+    this.#requests = new Allowance(REQUESTS.perSecond, REQUESTS.atOnce, performance.now())
+    this.#log = new ScriptLog({ roomId: room.id, deployId: script.deployId, path: script.path }, parts.log)
+    this.opened = new Promise((resolve, reject) => {
+      this.#resolveOpened = resolve
+      this.#rejectOpened = reject
+    })
+    // Who waits for it handles the error; a room that nobody waits for has none who would.
+    this.opened.catch(() => {})
+    this.#open()
+  }
+
+  get gameId(): string {
+    return this.#parts.gameId
+  }
+
+  get status(): ScriptStatus {
+    this.#thread?.measure()
+    const { deployId, digest } = this.script
+    return { deployId, digest, ...this.#usage, lastError: this.#lastError }
+  }
+
+  /**
+   * Asks the script whether a player may join. The player is then in its list.
+   *
+   * @throws Error when it does not answer, which refuses nobody; it may still admit the player
+   */
+  async join(player: RoomPlayer): Promise<ScriptRefusal | null> {
+    if (this.#isOver) throw new Error('the room has ended')
+    const question = ++this.#asked
+    const asked = Promise.withResolvers<ScriptRefusal | null>()
+    this.#questions.set(question, asked)
+    this.#add(`"j",${JSON.stringify(player)},${question}`)
+    const timeout = setTimeout(() => asked.reject(new Error('the script does not answer')), ANSWER_MS)
+    try {
+      return await asked.promise
+    } finally {
+      clearTimeout(timeout)
+      this.#questions.delete(question)
+    }
+  }
+
+  message(id: string, type: string, data: unknown): void {
+    this.#addFrom(id, `"m","${id}",${JSON.stringify(type)},${JSON.stringify(data)}`)
+  }
+
+  binary(id: string, bytes: Buffer): void {
+    this.#addFrom(id, `"b","${id}",${bytes.length}`, bytes)
+  }
+
+  presence(id: string, data: unknown): void {
+    this.#addFrom(id, `"p","${id}",${JSON.stringify(data)}`)
+  }
+
+  written(set: Record<string, unknown>, del: string[]): void {
+    this.#add(`"s",${JSON.stringify(set)},${JSON.stringify(del)}`)
+  }
+
+  left(id: string, reason: string): void {
+    this.#fromPlayers.delete(id)
+    this.#add(`"l","${id}","${reason}"`)
+  }
+
+  /** Takes a snapshot now, for a move to another node. Resolves in any case. @returns JSON, or null */
+  async takeSnapshot(timeoutMs: number): Promise<string | null> {
+    if (this.#isOver) return null
+    await new Promise<void>((resolve) => {
+      const timeout = setTimeout(resolve, timeoutMs)
+      this.#waitingForSnapshot.push(() => {
+        clearTimeout(timeout)
+        resolve()
+      })
+      this.#add('"n"')
+    })
+    return this.#snapshot
+  }
+
+  /** Ends the script because its room has ended. */
+  end(): void {
+    if (this.#isOver) return
+    this.#add('"c"')
+    this.#finish('The room has ended.')
+  }
+
+  receive(operations: string): void {
+    if (this.#isOver) return
+    try {
+      applyOperations(operations, this.#operations)
+    } catch {
+      this.failed({ reason: 'crash', text: 'The script’s thread answered with something else than operations.' })
+    }
+  }
+
+  failed(failure: Failure): void {
+    if (this.#isOver) return
+    const error = { name: '', message: failure.text, stack: failure.stack ?? '' }
+    this.#note(error)
+    this.#finish(failure.text)
+    this.#parts.onFailed(failure)
+  }
+
+  moved(): void {
+    this.#thread = null
+    if (this.#isOver) return
+    if (++this.#moves > MOST_MOVES) this.failed({ reason: 'crash', text: 'The thread of the room ended repeatedly.' })
+    else this.#open()
+  }
+
+  used({ cpuShare, memoryBytes }: Usage): void {
+    this.#usage = { cpuShare, memoryBytes }
+  }
+
+  #open(): void {
+    const { limits, threads } = this.#parts
+    const { source, path } = this.script
+    // Events for the lost thread are contained in the room's present state, except messages, which are lost.
+    this.#clear()
+    this.#endQuestions('the script starts again')
+    const players = JSON.stringify(this.#room.members.expected)
+    const present = `${players},${this.#room.stateJson}`
+    const seed = randomBytes(16)
+    try {
+      this.#thread = threads.take(this.#parts.gameId)
+      this.#number = this.#thread.open(this, {
+        roomId: this.#room.id,
+        ...{ source, path, limits },
+        seed: [0, 4, 8, 12].map((at) => seed.readInt32LE(at)),
+        players: this.#room.capacity,
+        event: this.#snapshot === null ? `"o",${present}` : `"R",${present},${this.#snapshot}`,
+      })
+    } catch (error) {
+      queueMicrotask(() => this.failed({ reason: 'crash', text: (error as Error).message }))
+    }
+  }
+
+  /** Nobody waits for a script that has ended. */
+  #finish(reason: string): void {
+    this.#flush()
+    this.#isOver = true
+    this.#thread?.close(this.#number)
+    if (this.#thread) this.#parts.threads.rest(this.#thread)
+    this.#thread = null
+    for (const done of this.#waitingForSnapshot.splice(0)) done()
+    this.#rejectOpened(new Error(reason))
+    this.#endQuestions(reason)
+  }
+
+  #endQuestions(reason: string): void {
+    for (const { reject } of this.#questions.values()) reject(new Error(reason))
+  }
+
+  #add(event: string, mayWait = false, bytes: Buffer | null = null): void {
+    if (this.#isOver) return
+    if (this.#waiting === 0) this.#thread?.schedule(this.#flushNow)
+    const size = event.length + (bytes?.length ?? 0)
+    if (this.#size > 0 && this.#size + size > MOST_AT_ONCE) this.#endBatch()
+    if (!mayWait) this.#mayWait = false
+    this.#events += this.#events === '' ? event : `,${event}`
+    if (bytes) this.#bytes.push(bytes)
+    this.#size += size
+    this.#waiting += size
+  }
+
+  #endBatch(): void {
+    const bytes = this.#bytes.length === 0 ? null : new Uint8Array(Buffer.concat(this.#bytes))
+    this.#batches.push({ events: this.#events, bytes, mayWait: this.#mayWait })
+    this.#events = ''
+    this.#bytes = []
+    this.#size = 0
+    this.#mayWait = true
+  }
+
+  /** Adds a message of a player, unless the player sends too much, or the thread is given too little time for it. */
+  #addFrom(id: string, event: string, bytes: Buffer | null = null): void {
+    const size = event.length + (bytes?.length ?? 0)
+    if (this.#waiting >= MOST_WAITING || !this.#mayTake(id, size)) this.#leftOut++
+    else this.#add(event, true, bytes)
+  }
+
+  #mayTake(id: string, size: number): boolean {
+    if (this.#waiting === 0) this.#began = performance.now()
+    const now = this.#began
+    let allowance = this.#fromPlayers.get(id)
+    if (!allowance) {
+      allowance = new Allowance(FROM_PLAYER.perSecond, FROM_PLAYER.atOnce, now)
+      this.#fromPlayers.set(id, allowance)
+    }
+    if (allowance.at(now) < size) return false
+    allowance.use(size)
+    return true
+  }
+
+  readonly #flushNow = () => this.#flush()
+
+  #flush(): void {
+    if (this.#waiting === 0 || !this.#thread) return
+    this.#endBatch()
+    for (const { events, bytes, mayWait } of this.#batches) this.#thread.run(this.#number, events, bytes, mayWait)
+    this.#clear()
+    if (this.#leftOut === 0) return
+    const text = `${this.#leftOut} messages of players were left out: one player sent too much, or the machine is too busy.`
+    this.#leftOut = 0
+    this.#log.error(this.#parts.clock.now().getTime(), { name: '', message: text, stack: '' })
+  }
+
+  #clear(): void {
+    this.#batches = []
+    this.#events = ''
+    this.#bytes = []
+    this.#size = 0
+    this.#waiting = 0
+    this.#mayWait = true
+  }
+
+  #note(error: LogText): void {
+    const line = this.#log.error(this.#parts.clock.now().getTime(), error)
+    this.#lastError = { text: line.text, line: line.line ?? null, column: line.column ?? null, at: line.at }
+  }
+
+  #threw(error: LogText): void {
+    this.#note(error)
+    const now = this.#parts.clock.now().getTime()
+    this.#errors = this.#errors.filter((at) => now - at < MINUTE_MS)
+    if (this.#errors.push(now) < MOST_ERRORS) return
+    const text = `The script threw ${MOST_ERRORS} exceptions within a minute.`
+    this.failed({ reason: 'crash', text })
+  }
+
+  #opened(settings: ScriptSettings): void {
+    this.relay = settings.relay === true
+    this.clientState = settings.clientState === true
+    const { players } = settings
+    if (typeof players === 'number' && players >= 1) this.#room.capacity = Math.min(players, this.#room.capacity)
+    this.#resolveOpened()
+  }
+
+  /** Returns what answers a request. After a move another sandbox counts its requests anew, and did not ask for this. */
+  #answerTo(id: number): (value: unknown, error: { code: string; message: string } | null) => void {
+    const [thread, number] = [this.#thread, this.#number]
+    return (value, error) => {
+      if (this.#thread !== thread || this.#number !== number) return
+      this.#add(`"r",${id},${JSON.stringify(value ?? null)},${JSON.stringify(error)}`)
+    }
+  }
+
+  #makeOperations(): ScriptOperations {
+    const room = () => this.#room
+    const isOver = () => this.#isOver
+    return {
+      get isOver() {
+        return isOver()
+      },
+      send: (ids, frame) => room().tell(ids, textFrame(frame)),
+      sendBinary: (ids, bytes) => room().tell(ids, binaryFrame(SCRIPT_INDEX, bytes)),
+      write: (set, del) => {
+        const fault = room().writeState(null, set, del)
+        if (fault) this.#threw({ name: 'RangeError', message: fault.message, stack: '' })
+      },
+      kick: (id, reason) => room().kick(id, reason),
+      lock: (locked) => room().setLocked(locked),
+      makeHost: (id) => room().makeHost(id),
+      log: (text) => this.#log.log(this.#parts.clock.now().getTime(), text),
+      threw: (error) => this.#threw(error),
+      decided: (question, refusal) =>
+        this.#questions.get(question)?.resolve(refusal === null ? null : { reason: refusal }),
+      request: (id, kind, values) => {
+        if (this.#requests.at(performance.now()) < 1) {
+          const message = `A room may ask for ${REQUESTS.perSecond} scores and saves a second.`
+          this.#answerTo(id)(null, { code: 'rate_limited', message })
+          return
+        }
+        this.#requests.use(1)
+        const subs = room().members.accounts
+        const { gameId, isPreview } = this.#parts
+        const answer = this.#answerTo(id)
+        this.#parts.services.perform({ gameId, isPreview, subs, kind, values }).then(
+          (value) => answer(value, null),
+          ({ code, message }) => answer(null, { code: String(code ?? 'failed'), message: String(message) }),
+        )
+      },
+      opened: (settings) => this.#opened(settings),
+      snapshot: (data) => {
+        this.#snapshot = data
+        this.#parts.onSnapshot(data)
+        for (const done of this.#waitingForSnapshot.splice(0)) done()
+      },
+    }
+  }
+}

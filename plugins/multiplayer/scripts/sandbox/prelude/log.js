@@ -1,0 +1,54 @@
+// `room.log`, and exceptions of the script. See prelude.js.
+;(() => {
+  const { stringify } = JSON
+  const NativeError = Error
+  const LONGEST_LINE = 2000
+  const MOST_LINES = 20
+
+  return ({ json, cut, write }) => {
+    let lines = 0
+    function log(...values) {
+      if (++lines > MOST_LINES) return
+      let text = ''
+      for (let at = 0; at < values.length && text.length < LONGEST_LINE; at++) {
+        const value = values[at]
+        let shown
+        if (typeof value === 'string') shown = value
+        else if (value instanceof NativeError) shown = `${value.name}: ${value.message}`
+        else if (typeof value === 'object' && value !== null) shown = json(value)
+        else shown = typeof value === 'symbol' ? 'Symbol' : `${value}`
+        text += at === 0 ? shown : ` ${shown}`
+      }
+      write(`G\t${stringify(cut(text, LONGEST_LINE))}\n`)
+    }
+
+    const described = (value) => {
+      try {
+        return cut(`${value}`, LONGEST_LINE)
+      } catch {
+        return ''
+      }
+    }
+    function report(error) {
+      let name = ''
+      let message = ''
+      let stack = ''
+      if (typeof error === 'object' && error !== null) {
+        try {
+          name = described(error.name)
+          message = described(error.message)
+          stack = described(error.stack)
+        } catch {}
+      } else message = described(error)
+      // Memory is a limit, which a script does not survive by catching the exception here.
+      if (name === 'InternalError' && message === 'out of memory') throw error
+      write(`E\t${stringify(name)}\t${stringify(message)}\t${stringify(stack)}\n`)
+    }
+
+    /** Lets the script log as many lines again. */
+    const beginTurn = () => {
+      lines = 0
+    }
+    return { log, report, beginTurn }
+  }
+})()

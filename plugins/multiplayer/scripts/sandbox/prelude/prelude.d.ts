@@ -1,0 +1,3 @@
+/** The text of `prelude.js`. */
+declare const text: string
+export default text

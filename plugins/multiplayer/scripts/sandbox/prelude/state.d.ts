@@ -1,0 +1,3 @@
+/** The text of `state.js`. */
+declare const text: string
+export default text

@@ -1,0 +1,256 @@
+import type {
+  JSPromiseState,
+  QuickJSContext,
+  QuickJSHandle,
+  QuickJSRuntime,
+  QuickJSWASMModule,
+} from 'quickjs-emscripten-core'
+import type { Failure, OpenRoom, ScriptLimits } from '../protocol.ts'
+import clock from './prelude/clock.js' with { type: 'text' }
+import log from './prelude/log.js' with { type: 'text' }
+import prelude from './prelude/prelude.js' with { type: 'text' }
+import requests from './prelude/requests.js' with { type: 'text' }
+import state from './prelude/state.js' with { type: 'text' }
+import timers from './prelude/timers.js' with { type: 'text' }
+import { processorMs } from './processor-time.ts'
+import type { QuickJSMemory, SharedNumbers } from './quickjs-memory.ts'
+
+/** The stack of a script. The WebAssembly stack has several times as much. */
+const STACK_BYTES = 256 * 1024
+/** The bytes that a script may send in one call, as a multiple of the largest message. */
+const FRAMES_IN_CALL = 4
+/**
+ * The processor time of one visit, with all its events and timers, as a multiple of that of one call. It is below the
+ * patience of the main thread, which can only end the whole thread (`../script-thread.ts`).
+ */
+const CALLS_IN_VISIT = 2.5
+/** Microtasks that run before the time is looked at again. */
+const JOBS_AT_ONCE = 64
+
+/** Positions of the numbers that are shared with the prelude. */
+const NUMBERS = { now: 0, allowance: 1, nextTimer: 2, calls: 3, answered: 4 }
+
+/** The script can't go on, and its room ends. */
+export class ScriptFailed extends Error {
+  override name = 'ScriptFailed'
+  readonly failure: Failure
+
+  constructor(failure: Failure) {
+    super(failure.text)
+    this.failure = failure
+  }
+}
+
+/** The result of a dispatch. */
+export interface Dispatched {
+  /** The time of the next timer in ms since 1970; -1 for none. */
+  due: number
+  /** What is left of what may be sent. */
+  left: number
+  /** Whether the script answered to a player's message before it returned. */
+  hasAnswered: boolean
+  /** `../operations.ts` */
+  operations: string
+}
+
+/** The script of one room in a QuickJS runtime of its own. Every method may throw ScriptFailed. */
+export class RoomSandbox {
+  readonly #limits: ScriptLimits
+  readonly #runtime: QuickJSRuntime
+  readonly #context: QuickJSContext
+  readonly #dispatch: QuickJSHandle
+  readonly #memory: QuickJSMemory
+  readonly #shared: SharedNumbers
+  /** The number of turns so far: dispatches, and promise reactions after them. */
+  #turns = 0
+  /** The turn, and the call of the script in it, whose time is measured now. */
+  #measured = { turn: -1, calls: -1 }
+  #measuredSince = 0
+  /** The processor time at the first question in this visit; null before it. */
+  #visitSince: number | null = null
+  #isVisitOver = false
+
+  constructor(
+    quickjs: QuickJSWASMModule,
+    memory: QuickJSMemory,
+    { roomId, source, path, seed, players, limits }: Omit<OpenRoom, 't'>,
+  ) {
+    this.#limits = limits
+    this.#memory = memory
+    const runtime = quickjs.newRuntime()
+    this.#runtime = runtime
+    runtime.setMemoryLimit(limits.memoryBytes)
+    runtime.setMaxStackSize(STACK_BYTES)
+    runtime.setInterruptHandler(() => this.#isLate())
+    const context = runtime.newContext()
+    this.#context = context
+    const handles: QuickJSHandle[] = []
+    const kept = (handle: QuickJSHandle) => {
+      handles.push(handle)
+      return handle
+    }
+    let isOpen = false
+    try {
+      this.#shared = memory.share(context, Object.keys(NUMBERS).length)
+      const buffer = kept(this.#shared.buffer)
+      const { stateBytes, frameBytes } = limits
+      const options = { id: roomId, seed, players, stateBytes, frameBytes, callBytes: frameBytes * FRAMES_IN_CALL }
+      const [create, ...parts] = [prelude, state, timers, requests, log, clock].map((code) =>
+        kept(this.#value(context.evalCode(code, 'gameyard', { type: 'global' }))),
+      ) as [QuickJSHandle, ...QuickJSHandle[]]
+      const text = kept(context.newString(JSON.stringify(options)))
+      const start = kept(this.#value(context.callFunction(create, context.undefined, [text, buffer, ...parts])))
+      const module = kept(this.#evaluate(source, path))
+      this.#dispatch = this.#value(context.callFunction(start, context.undefined, [module]))
+      isOpen = true
+    } finally {
+      for (const handle of handles) handle.dispose()
+      // Nobody else has the sandbox yet.
+      if (!isOpen) {
+        context.dispose()
+        runtime.dispose()
+      }
+    }
+  }
+
+  /** Begins a visit: dispatches whose time is limited together. */
+  beginVisit(): void {
+    this.#visitSince = null
+  }
+
+  get memoryBytes(): number {
+    const handle = this.#runtime.computeMemoryUsage()
+    const usage = this.#context.dump(handle) as { malloc_size?: number; memory_used_size?: number }
+    handle.dispose()
+    return usage.malloc_size ?? usage.memory_used_size ?? 0
+  }
+
+  /**
+   * Runs events and due timers.
+   *
+   * @param events JSON values, separated by commas; may be empty
+   * @param now in ms since 1970
+   * @param mayStillSend bytes times recipients
+   */
+  dispatch(events: string, bytes: Uint8Array | null, now: number, mayStillSend: number): Dispatched {
+    this.#turns++
+    const { numbers } = this.#memory
+    const { at } = this.#shared
+    numbers[at + NUMBERS.now] = now
+    numbers[at + NUMBERS.allowance] = mayStillSend
+    numbers[at + NUMBERS.answered] = 0
+    let operations = this.#run(events, bytes)
+    if (this.#runtime.hasPendingJob()) {
+      this.#runJobs()
+      // Collects what the script did after the dispatch, in promises.
+      operations += this.#run('', null)
+    }
+    const after = this.#memory.numbers
+    return {
+      due: after[at + NUMBERS.nextTimer] as number,
+      left: after[at + NUMBERS.allowance] as number,
+      hasAnswered: after[at + NUMBERS.answered] === 1,
+      operations,
+    }
+  }
+
+  dispose(): void {
+    this.#dispatch.dispose()
+    this.#context.dispose()
+    this.#runtime.dispose()
+  }
+
+  #run(events: string, bytes: Uint8Array | null): string {
+    const given = bytes && this.#context.newArrayBuffer(bytes.slice().buffer)
+    const result = this.#memory.call(this.#context, this.#dispatch, `[${events}]`, given)
+    given?.dispose()
+    if (typeof result !== 'string') throw this.#failure(result)
+    return result
+  }
+
+  /** Evaluates the module, and returns its exports. */
+  #evaluate(source: string, path: string): QuickJSHandle {
+    const evaluated = this.#value(this.#context.evalCode(source, path, { type: 'module' }))
+    let isItself = false
+    try {
+      this.#runJobs()
+      const state = this.#context.getPromiseState(evaluated)
+      isItself = state.type === 'fulfilled' && state.notAPromise === true
+      return this.#exports(state)
+    } finally {
+      if (!isItself) evaluated.dispose()
+    }
+  }
+
+  #exports(state: JSPromiseState): QuickJSHandle {
+    if (state.type === 'fulfilled') return state.value
+    if (state.type === 'rejected') throw this.#failure(state.error)
+    throw new ScriptFailed({
+      reason: 'open',
+      text: 'The script waits at its top level for something that never comes.',
+    })
+  }
+
+  /** Runs promise reactions. All of them together are one call. */
+  #runJobs(): void {
+    this.#turns++
+    while (this.#runtime.hasPendingJob()) {
+      const done = this.#runtime.executePendingJobs(JOBS_AT_ONCE)
+      if (done.error) throw this.#failure(done.error)
+      done.dispose()
+      // A chain of short reactions may never reach the interrupt.
+      if (this.#isLate()) throw new ScriptFailed(this.#tooLate())
+    }
+  }
+
+  #value(result: ReturnType<QuickJSContext['callFunction']>): QuickJSHandle {
+    if (result.error) throw this.#failure(result.error)
+    return result.value
+  }
+
+  /**
+   * Asked by QuickJS every few thousand operations. The time counts from the first question in a call. The prelude
+   * counts the calls.
+   */
+  #isLate(): boolean {
+    const now = processorMs()
+    const { callMs } = this.#limits
+    this.#visitSince ??= now
+    if (now - this.#visitSince > callMs * CALLS_IN_VISIT) {
+      this.#isVisitOver = true
+      return true
+    }
+    const calls = this.#memory.numbers[this.#shared.at + NUMBERS.calls] as number
+    if (this.#measured.turn !== this.#turns || this.#measured.calls !== calls) {
+      this.#measured = { turn: this.#turns, calls }
+      this.#measuredSince = now
+      return false
+    }
+    return now - this.#measuredSince > callMs
+  }
+
+  #tooLate(): Failure {
+    const { callMs } = this.#limits
+    return this.#isVisitOver
+      ? { reason: 'time', text: `Calls that came together took more than ${callMs * CALLS_IN_VISIT} ms.` }
+      : { reason: 'time', text: `A call of the script took more than ${callMs} ms.` }
+  }
+
+  #failure(error: QuickJSHandle): ScriptFailed {
+    const context = this.#context
+    const part = (name: string) => {
+      const handle = context.getProp(error, name)
+      const text = context.typeof(handle) === 'string' ? context.getString(handle) : ''
+      handle.dispose()
+      return text
+    }
+    const [name, message, stack] = [part('name'), part('message'), part('stack')]
+    const thrown = context.typeof(error) === 'string' ? context.getString(error) : `${name}: ${message}`
+    error.dispose()
+    if (name === 'InternalError' && message === 'interrupted') return new ScriptFailed(this.#tooLate())
+    if (message === 'out of memory') {
+      return new ScriptFailed({ reason: 'memory', text: `The room needs more than ${this.#limits.memoryBytes} bytes.` })
+    }
+    return new ScriptFailed({ reason: 'open', text: thrown.slice(0, 2000), stack: stack.slice(0, 2000) })
+  }
+}

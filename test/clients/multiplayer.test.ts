@@ -1,0 +1,63 @@
+// What the client of rooms tells the server when a connection is lost, without a server.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { join } from '../../clients/browser/multiplayer.ts'
+
+const WELCOME = {
+  ...{ t: 'welcome', v: 1, you: 'p1', state: {}, version: 0, resume: 'the-token', sequence: 7, now: 0, replay: null },
+  room: { id: 'lobby', host: 'p1', capacity: 2 },
+  players: [{ id: 'p1', index: 0, sub: 'ada', name: 'Ada', imageUrl: null, data: null, joinedAt: '' }],
+}
+
+/** A server that welcomes the first socket and refuses all others. It records the requests without an upgrade. */
+async function startServer(t: Test) {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url as string)
+    response.writeHead(403, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ error: { code: 'kicked', message: 'Out.' } }))
+  })
+  const sockets = new WebSocketServer({ noServer: true })
+  const { promise: socket, resolve } = Promise.withResolvers<WebSocket>()
+  let count = 0
+  server.on('upgrade', (request: IncomingMessage, stream, head) => {
+    if (++count > 1) return stream.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n')
+    sockets.handleUpgrade(request, stream, head, (welcomed) => {
+      welcomed.send(JSON.stringify(WELCOME))
+      resolve(welcomed)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as { port: number }
+  return { origin: `http://127.0.0.1:${port}`, socket, asked }
+}
+
+t.test('whoever is refused on the way back asks for the reason as the player who was there', async (t) => {
+  const { origin, socket, asked } = await startServer(t)
+  const room = await join('lobby', { origin })
+  const left = new Promise((resolve) => room.on('left', resolve))
+  ;(await socket).terminate()
+  t.equal(await left, 'kicked')
+  t.same(asked, ['/mp/rooms/lobby?resume=the-token&received=7'])
+})
+
+t.test('a silent socket is closed as lost, so that the server keeps the place', async (t) => {
+  const { origin, socket } = await startServer(t)
+  const room = await join('lobby', { origin })
+  t.teardown(() => room.leave())
+  const closed = once(await socket, 'close')
+  // The device sleeps for half a minute.
+  const { now } = performance
+  t.teardown(() => Object.assign(performance, { now }))
+  performance.now = () => now.call(performance) + 30_000
+  const [code] = await Promise.race([closed, sleep(10_000, ['never'])])
+  t.equal(code, 4000)
+})

@@ -1,0 +1,239 @@
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { ALL } from '../../kit/extent.ts'
+import { startPlatform } from '../../kit/platform.ts'
+import { connect, type Era } from './client.ts'
+
+const PAGE = '<!doctype html><title>Dots</title><script type="module" src="js/main.js"></script>'
+
+t.test('assistants', async (t) => {
+  const platform = await startPlatform(t, { listen: true })
+  const ada = await platform.signUp({ name: 'Ada' })
+  const token = (await platform.program(ada)).token as string
+
+  for (const era of (ALL ? ['2026', '2025'] : ['2026']) as Era[]) {
+    t.test(`a client of the revision of ${era} makes a game, publishes it, changes it and rolls back`, async (t) => {
+      const { client, call } = await connect(t, platform, token, { era })
+      t.match(client.getServerVersion(), { name: 'gameyard' })
+      t.match(client.getInstructions(), /docs_search/)
+      const { tools } = await client.listTools()
+      const names = tools.map(({ name }) => name)
+      for (const name of ['games_list', 'deploy_files', 'boards_set', 'assets_search', 'docs_search', 'ai_generate']) {
+        t.ok(names.includes(name), name)
+      }
+      for (const { name, description, inputSchema, annotations } of tools) {
+        t.match(description, /^[A-Z].*\.$/s, `${name} says what it does`)
+        t.equal(inputSchema.additionalProperties, false, `${name} says all of its arguments`)
+        t.type(annotations?.readOnlyHint, 'boolean')
+        t.type(annotations?.destructiveHint, 'boolean')
+      }
+      const made = await call('game_create', { title: `Dots ${era}`, description: 'Made by an assistant.' })
+      t.match(made, { refused: false, json: { slug: `dots-${era}`, playable: true } })
+      t.notMatch(JSON.stringify(made.json), /svc_secret_/, 'the transcript has no secret')
+      const { id, slug } = made.json
+      const first = await call('deploy_files', {
+        gameId: slug,
+        files: { 'index.html': PAGE, 'js/main.js': 'console.log(1)', 'dot.png': { base64: 'iVBORw0KGgo=' } },
+        message: 'First',
+      })
+      t.match(first, {
+        refused: false,
+        json: { deployId: /^dep_/, playUrl: String, url: platform.app.origins.game(slug) },
+      })
+      t.match(await page(platform, slug), PAGE)
+
+      const changed = await call('deploy_files', {
+        gameId: id,
+        basedOn: first.json.deployId,
+        files: { 'js/main.js': 'console.log(2)' },
+        remove: ['dot.png'],
+      })
+      t.notOk(changed.refused)
+      const { json: listed } = await call('game_files', { id })
+      t.same(
+        listed.files.map(({ path }: { path: string }) => path),
+        ['index.html', 'js/main.js'],
+      )
+      t.match((await call('game_read_file', { id, path: 'js/main.js' })).json, {
+        text: 'console.log(2)',
+        nextOffset: null,
+      })
+      t.match((await call('game_read_file', { id, path: 'dot.png', deployId: first.json.deployId })).json, {
+        base64: 'iVBORw0KGgo=',
+        contentType: 'image/png',
+      })
+      const stale = await call('deploy_files', { gameId: id, basedOn: first.json.deployId, files: { 'a.txt': 'a' } })
+      t.match(stale, {
+        refused: true,
+        json: { error: { code: 'conflict', message: new RegExp(changed.json.deployId) } },
+      })
+
+      t.notOk((await call('deploy_rollback', { deployId: first.json.deployId })).refused)
+      t.match((await call('game_read_file', { id, path: 'js/main.js' })).json, { text: 'console.log(1)' })
+      t.match((await call('deploys_list', { id })).json.deploys, [
+        { id: changed.json.deployId, state: 'superseded' },
+        { id: first.json.deployId, state: 'live', message: 'First' },
+      ])
+      const board = await call('boards_set', { id, boardId: 'fastest', title: 'Fastest', order: 'asc' })
+      t.match(board.json, { id: 'fastest', title: 'Fastest', order: 'asc', keep: 'best' })
+      t.match((await call('boards_list', { id })).json.boards, [{ id: 'fastest' }])
+      t.match((await call('games_list', { limit: 1 })).json.games, [{ id }])
+    })
+  }
+
+  t.test('a tool answers as its route does', async (t) => {
+    const { call } = await connect(t, platform, token)
+    const program = await platform.program(ada)
+    const { games } = (await program.get('/api/games')).body
+    t.same((await call('games_list')).json.games, games)
+    t.same((await call('game_get', { id: games[0].slug })).json, games[0])
+    const logs = `/api/games/${games[0].id}/logs`
+    t.same((await call('game_logs', { id: games[0].id })).json, (await program.get(logs)).body)
+    t.same((await call('credits')).json, (await program.get('/api/ai/credits')).body)
+  })
+
+  t.test('a refusal has the words of the API, and says what to do next', async (t) => {
+    const reader = await connect(t, platform, (await platform.program(ada, ['games:read'])).token as string)
+    t.match(await reader.call('game_create', { title: 'No', description: '' }), {
+      refused: true,
+      json: {
+        error: {
+          code: 'missing_scope',
+          message: 'API token is missing the games:write scope.',
+          next: /settings\/tokens/,
+        },
+      },
+    })
+    const { call } = await connect(t, platform, token)
+    t.match(await call('game_get', { id: 'nowhere' }), {
+      refused: true,
+      json: { error: { code: 'not_found', next: /games_list/ } },
+    })
+    t.match(await call('game_get', { game: 'x' }), {
+      refused: true,
+      json: { error: { code: 'invalid_request', details: [{ path: 'id' }, { path: 'game' }] } },
+    })
+    t.match(await call('deploy_files', { gameId: 'dots-2026', files: { '../x': 'a' } }), {
+      refused: true,
+      json: { error: { code: 'invalid_request' } },
+    })
+    t.match(await call('ai_generate', { type: 'text', prompt: 'Hi' }), {
+      refused: true,
+      json: { error: { code: 'ai_not_configured' } },
+    })
+    t.rejects(call('no_such_tool'), /no tool/)
+  })
+
+  t.test("another person's things are not found", async (t) => {
+    const eve = await platform.signUp({ name: 'Eve' })
+    const { call } = await connect(t, platform, (await platform.program(eve)).token as string)
+    const { games } = (await (await platform.program(ada)).get('/api/games')).body
+    const [game] = games
+    for (const [name, args] of Object.entries({
+      game_get: { id: game.id },
+      game_update: { id: game.id, title: 'Mine' },
+      game_files: { id: game.id },
+      game_read_file: { id: game.id, path: 'index.html' },
+      deploys_list: { id: game.id },
+      deploy_files: { gameId: game.id, files: { 'index.html': 'x' } },
+      deploy_rollback: { deployId: game.liveDeployId },
+      boards_list: { id: game.id },
+      boards_set: { id: game.id, boardId: 'mine', title: 'Mine' },
+      game_analytics: { id: game.id },
+      game_logs: { id: game.id },
+    })) {
+      t.match(await call(name, args), { refused: true, json: { error: { code: 'not_found' } } }, name)
+    }
+  })
+
+  t.test('a repeated call with an idempotencyKey returns the first answer', async (t) => {
+    const { client, call } = await connect(t, platform, token)
+    const args = { title: 'Once', description: '', idempotencyKey: 'once-1' }
+    const [first, second] = await Promise.all([call('game_create', args), call('game_create', args)])
+    const third = await call('game_create', args)
+    const made = [first, second, third].filter(({ refused }) => !refused)
+    t.ok(made.length >= 2)
+    for (const { json } of made) t.equal(json.id, made[0]?.json.id)
+    t.match(await call('game_create', { ...args, title: 'Twice' }), {
+      refused: true,
+      json: { error: { code: 'conflict' } },
+    })
+    t.match(await call('game_create', { ...args, idempotencyKey: 'über' }), {
+      refused: true,
+      json: { error: { code: 'invalid_request', details: [{ path: 'idempotencyKey' }] } },
+    })
+    const takers = (await client.listTools()).tools.filter(({ inputSchema }) => inputSchema.properties?.idempotencyKey)
+    const guide = readFileSync('docs/assistants.md', 'utf8')
+    const told = guide.split('take an `idempotencyKey`')[0]?.split('\n\n').at(-1) ?? ''
+    const named = [...told.matchAll(/`(\w+)`/g)].map(([, name]) => name)
+    t.same(named.sort(), takers.map(({ name }) => name).sort(), 'the guide names the tools that take one')
+  })
+
+  t.test('a part of a text ends with a whole character, and the next part begins after it', async (t) => {
+    const { call } = await connect(t, platform, token)
+    const { json: game } = await call('game_create', { title: 'Long', description: '' })
+    const [dice, noise] = [`x${'🎲'.repeat(70_000)}`, Buffer.alloc(300_000, 0xe2)]
+    const files = { 'index.html': 'x', 'dice.txt': dice, 'noise.bin': { base64: noise.toString('base64') } }
+    await call('deploy_files', { gameId: game.id, files })
+    const { json: first } = await call('game_read_file', { id: game.id, path: 'dice.txt' })
+    t.match(first, { nextOffset: 256 * 1024 - 3, text: String })
+    const { json: rest } = await call('game_read_file', { id: game.id, path: 'dice.txt', offset: first.nextOffset })
+    t.equal(first.text + rest.text, dice)
+    t.equal(rest.nextOffset, null)
+    const { json: bytes } = await call('game_read_file', { id: game.id, path: 'noise.bin' })
+    t.equal(Buffer.from(bytes.base64, 'base64').length, bytes.nextOffset, 'other bytes are not cut')
+  })
+
+  t.test('a destructive call asks the person where the client can', async (t) => {
+    const { games } = (await (await platform.program(ada)).get('/api/games')).body
+    const game = games.find(({ slug }: { slug: string }) => slug === 'dots-2026')
+    let yes = false
+    const { call, questions } = await connect(t, platform, token, { ask: () => yes })
+    const replace = { gameId: game.id, whole: true, files: { 'index.html': '<!doctype html><title>New</title>' } }
+    t.match(await call('deploy_files', replace), { refused: true, json: /said no/ })
+    t.match(questions, [/Replace everything/])
+    t.match(await call('game_update', { id: game.id, url: 'https://elsewhere.example' }), {
+      refused: true,
+      json: /said no/,
+    })
+    t.match(questions.at(-1), /at which address\?$/, 'the address moves every player elsewhere')
+    t.equal((await call('game_get', { id: game.id })).json.liveDeployId, game.liveDeployId)
+    yes = true
+    t.notOk((await call('deploy_files', replace)).refused)
+    t.match(await page(platform, game.slug), '<title>New</title>')
+  })
+
+  t.test('docs_search answers with the section itself', async (t) => {
+    const { call } = await connect(t, platform, token)
+    const { sections } = (await call('docs_search', { q: 'roll back a deploy' })).json
+    t.match(sections[0], { guide: String, heading: String, url: /\/docs\//, text: /rollback/ })
+  })
+
+  t.test('the endpoint refuses strangers, other kinds of credential, batches and sessions', async (t) => {
+    const refused = await platform.stranger.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    t.equal(refused.status, 401)
+    const metadata = `${platform.portal}/.well-known/oauth-protected-resource/mcp`
+    t.equal(refused.headers['www-authenticate'], `Bearer resource_metadata="${metadata}"`)
+    t.equal((await ada.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status, 401, 'a cookie')
+    const program = await platform.program(ada)
+    t.match(await program.post('/mcp', [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }]), {
+      status: 400,
+      body: { error: { code: 'invalid_request' } },
+    })
+    t.equal((await program.get('/mcp')).status, 405)
+    t.equal((await program.delete('/mcp')).status, 405)
+  })
+})
+
+/** Requests the first page of a game. Node resolves no name of `*.localhost`. */
+function page({ app, portal }: Awaited<ReturnType<typeof startPlatform>>, slug: string): Promise<string> {
+  const { port } = new URL(portal)
+  const { host } = new URL(app.origins.game(slug))
+  return new Promise((done, fail) => {
+    request({ host: '127.0.0.1', port, path: '/', headers: { host } }, (response) => done(text(response)))
+      .on('error', fail)
+      .end()
+  })
+}
